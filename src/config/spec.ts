@@ -1,0 +1,61 @@
+/** A configuration after checking: every default filled in, every unit converted, every path absolute, frozen. */
+import type { ConsoleStyle, Rotation } from "../contract/logger-protocol.ts";
+import type { Policy } from "../supervisor/instance.ts";
+
+/** What to run: a shell command line, or a JavaScript/TypeScript module in a Node process of its own. */
+export type Command = { readonly kind: "shell"; readonly line: string } | { readonly kind: "worker"; readonly script: string; readonly args: readonly string[] };
+
+/** One process as it is supervised: a process of the file, or one instance of a cluster. */
+export type ProcessSpec = {
+  /** Process id, or `ID-1` … `ID-n` for the instances of a cluster. */
+  readonly id: string;
+  readonly command: Command;
+  readonly cwd: string;
+  /** Extra variables as configured (without `PATH`). */
+  readonly env: Readonly<Record<string, string>>;
+  /** Folders to append to `PATH`: from `path` and from `env.PATH`. */
+  readonly path: readonly string[];
+  readonly pidFile?: string;
+  readonly overrun: boolean;
+  readonly autostart: boolean;
+  readonly cron?: string;
+  readonly watch: readonly string[];
+  /** Cron expression. */
+  readonly terminate?: string;
+  readonly policy: Policy;
+  readonly log: LogSpec;
+  /** Present for the instances of a cluster: which, its number from 0, its port. */
+  readonly cluster?: { readonly id: string; readonly index: number; readonly port?: number };
+};
+
+export type LogSpec = {
+  readonly console: boolean;
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly decorateFiles: boolean;
+  readonly rotation?: Rotation;
+};
+
+export type Config = {
+  /** Absolute path of the file it was read from. */
+  readonly file: string;
+  /** `name` of the file, or "procman". */
+  readonly name: string;
+  /** Folder of all that procman keeps: `.procman/NAME` beside the file, or below `$PROCMAN_STATE_DIR`. */
+  readonly stateDir: string;
+  readonly processes: readonly ProcessSpec[];
+  readonly console: ConsoleStyle;
+  readonly internalLogHours: number;
+  readonly warnings: readonly Problem[];
+};
+
+/** One thing that is wrong (or doubtful) in a file, with its place. Lines and columns count from 1. */
+export type Problem = {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  /** Where in the data, as `processes[0].restart`. */
+  readonly path: string;
+  /** What was found, what is allowed, what to do. */
+  readonly message: string;
+};

@@ -1,0 +1,65 @@
+/** What service and keeper say to each other over Node's IPC channel, always as arrays of messages. */
+import type { Capture, FromLogger, ToLogger } from "./logger-protocol.ts";
+
+/** Raised when a message changes its meaning; both sides refuse another number. */
+export const PROTOCOL = 1;
+
+/** One run of one slot. `slot` is a process or instance id, with `:2`, `:3` … for overlapping runs. */
+export type RunKey = { readonly slot: string; readonly run: number };
+
+export type Signal = "SIGTERM" | "SIGKILL";
+
+export type SpawnRequest = RunKey & {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  /** Only what differs from the keeper's own environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Absent: the output goes to /dev/null. */
+  readonly capture?: Capture;
+  readonly pidFile?: string;
+};
+
+export type ToKeeper =
+  /** First message of each service: which folder holds the state, how many FIFO pairs to expect. */
+  | { readonly t: "open"; readonly protocol: number; readonly stateDir: string; readonly captures: number }
+  | (SpawnRequest & { readonly t: "spawn"; readonly note: string })
+  /** To the whole process group of the run. */
+  | (RunKey & { readonly t: "signal"; readonly signal: Signal; readonly note?: string })
+  /** The service's memory of a slot, opaque to the keeper. */
+  | { readonly t: "note"; readonly id: string; readonly note: string }
+  /** The `exited` or `failed` of this run has been dealt with. */
+  | (RunKey & { readonly t: "ack"; readonly note?: string })
+  | { readonly t: "logger"; readonly message: ToLogger }
+  /** The service answers `stop`: it is alive and stops everything in order. */
+  | { readonly t: "stopping" }
+  /** Everything is stopped: the keeper ends with this exit code. */
+  | { readonly t: "end"; readonly code: number };
+
+export type Running = RunKey & { readonly pid: number; readonly startTime: string; readonly since: number };
+
+export type Exited = RunKey & {
+  readonly pid: number;
+  readonly code: number | null;
+  readonly signal: string | null;
+  /** Somebody of its process group still lives. */
+  readonly survivors: boolean;
+  /** Monotonic milliseconds of the machine (CLOCK_MONOTONIC), the same in all processes. */
+  readonly at: number;
+};
+
+/** `errno` as Node names it (ENOENT, EAGAIN …), and which step failed. */
+export type Failed = RunKey & { readonly errno: string; readonly step: "cwd" | "program" | "fork" | "run-folder"; readonly message: string; readonly at: number };
+
+export type FromKeeper =
+  /** Answer to `open`: what runs, what ended and was not acknowledged, all notes. */
+  | { readonly t: "snapshot"; readonly running: readonly Running[]; readonly ended: readonly (({ readonly t: "exited" } & Exited) | ({ readonly t: "failed" } & Failed))[]; readonly notes: Readonly<Record<string, string>> }
+  /** The state folder can't be used; the service says why and ends. */
+  | { readonly t: "refused"; readonly reason: string }
+  | (Running & { readonly t: "spawned" })
+  | (Failed & { readonly t: "failed" })
+  | (Exited & { readonly t: "exited" })
+  | { readonly t: "logger"; readonly message: FromLogger }
+  /** SIGTERM or SIGINT to the keeper. */
+  | { readonly t: "stop"; readonly signal: string }
+  /** SIGHUP or SIGUSR1 to the keeper, handed on. */
+  | { readonly t: "signalled"; readonly signal: string };
