@@ -4,6 +4,8 @@ import type { Capture, FromLogger, ToLogger } from "./logger-protocol.ts";
 /** Raised when a message changes its meaning; both sides refuse another number. */
 export const PROTOCOL = 1;
 
+export type EndReport = ({ readonly t: "exited" } & Exited) | ({ readonly t: "failed" } & Failed);
+
 /** One run of one slot. `slot` is a process or instance id, with `:2`, `:3` … for overlapping runs. */
 export type RunKey = { readonly slot: string; readonly run: number };
 
@@ -16,19 +18,18 @@ export type SpawnRequest = RunKey & {
   readonly env: Readonly<Record<string, string>>;
   /** Absent: the output goes to /dev/null. */
   readonly capture?: Capture;
-  readonly pidFile?: string;
 };
 
 export type ToKeeper =
   /** First message of each service: which folder holds the state, how many FIFO pairs to expect. */
   | { readonly t: "open"; readonly protocol: number; readonly stateDir: string; readonly captures: number }
-  | (SpawnRequest & { readonly t: "spawn"; readonly note: string })
+  | (SpawnRequest & { readonly t: "spawn" })
   /** To the whole process group of the run. */
-  | (RunKey & { readonly t: "signal"; readonly signal: Signal; readonly note?: string })
-  /** The service's memory of a slot, opaque to the keeper. */
+  | (RunKey & { readonly t: "signal"; readonly signal: Signal })
+  /** The service's memory of a process, opaque to the keeper; it travels in one array with the commands it belongs to. */
   | { readonly t: "note"; readonly id: string; readonly note: string }
   /** The `exited` or `failed` of this run has been dealt with. */
-  | (RunKey & { readonly t: "ack"; readonly note?: string })
+  | (RunKey & { readonly t: "ack" })
   | { readonly t: "logger"; readonly message: ToLogger }
   /** The service answers `stop`: it is alive and stops everything in order. */
   | { readonly t: "stopping" }
@@ -41,6 +42,8 @@ export type Exited = RunKey & {
   readonly pid: number;
   readonly code: number | null;
   readonly signal: string | null;
+  /** It ended while nobody was its parent: code and signal are not known. */
+  readonly unknown: boolean;
   /** Somebody of its process group still lives. */
   readonly survivors: boolean;
   /** Monotonic milliseconds of the machine (CLOCK_MONOTONIC), the same in all processes. */
@@ -52,7 +55,7 @@ export type Failed = RunKey & { readonly errno: string; readonly step: "cwd" | "
 
 export type FromKeeper =
   /** Answer to `open`: what runs, what ended and was not acknowledged, all notes. */
-  | { readonly t: "snapshot"; readonly running: readonly Running[]; readonly ended: readonly (({ readonly t: "exited" } & Exited) | ({ readonly t: "failed" } & Failed))[]; readonly notes: Readonly<Record<string, string>> }
+  | { readonly t: "snapshot"; readonly running: readonly Running[]; readonly ended: readonly EndReport[]; readonly notes: Readonly<Record<string, string>> }
   /** The state folder can't be used; the service says why and ends. */
   | { readonly t: "refused"; readonly reason: string }
   | (Running & { readonly t: "spawned" })

@@ -1,0 +1,7 @@
+/** The command `procman`. `run` goes straight to the keeper's small file; everything else loads the command line. */
+import { createRequire } from "node:module";
+
+const [command, ...args] = process.argv.slice(2);
+const load = createRequire(__filename);
+if (command === "run" && !args.includes("--help") && !args.includes("-h")) (load("./keeper.cjs") as typeof import("./keeper/main.ts")).main(__dirname, args);
+else load("./cli.cjs");

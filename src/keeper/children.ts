@@ -1,0 +1,183 @@
+/** Spawns, signals and awaits the processes of runs. Holds no opinion on any of them. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { closeSync, constants, openSync, statSync } from "node:fs";
+import type { Exited, Failed, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
+import { monotonicMs } from "../os/monotonic.ts";
+import { isAlive, processStat } from "../os/process-stat.ts";
+import type { Fifos, Pair } from "./fifos.ts";
+import { keyOf } from "./journal.ts";
+
+/** Spawning blocks the loop; longer than this in one turn, and a storm of restarts would leave nothing else a chance. Milliseconds. */
+const TURN_MS = 5;
+/** How often the end of a process is looked for whose parent we aren't. Milliseconds. */
+const POLL_MS = 100;
+
+export type Reports = {
+  readonly spawned: (running: Running, pair: Pair | undefined, request: SpawnRequest) => void;
+  readonly failed: (failed: Failed) => void;
+  readonly exited: (exited: Exited) => void;
+  /** All of a turn's reports are made. */
+  readonly turnEnds: () => void;
+};
+
+type Child = Running & { readonly adopted: boolean };
+
+export class Children {
+  readonly #fifos: Fifos;
+  readonly #reports: Reports;
+  readonly #environment: NodeJS.ProcessEnv = { ...process.env };
+  readonly #children = new Map<string, Child>();
+  readonly #queue: SpawnRequest[] = [];
+  #draining = false;
+  #poll: NodeJS.Timeout | undefined;
+
+  constructor(fifos: Fifos, reports: Reports) {
+    this.#fifos = fifos;
+    this.#reports = reports;
+  }
+
+  get running(): readonly Running[] {
+    return [...this.#children.values()];
+  }
+
+  /** A run that is known already isn't started again: a service that was restarted may ask twice. */
+  spawn(request: SpawnRequest): void {
+    const key = keyOf(request);
+    if (this.#children.has(key) || this.#queue.some((queued) => keyOf(queued) === key)) return;
+    this.#queue.push(request);
+    if (!this.#draining) this.#drain();
+  }
+
+  /** Takes up a run of an earlier keeper. One that has ended meanwhile is reported at once, its exit unknown. */
+  adopt(record: Running): void {
+    this.#children.set(keyOf(record), { ...record, adopted: true });
+    this.#poll ??= setInterval(() => this.checkAdopted(), POLL_MS);
+  }
+
+  checkAdopted(): void {
+    const adopted = [...this.#children].filter(([, child]) => child.adopted);
+    for (const [key, child] of adopted) if (!isAlive(child.pid, child.startTime)) this.#ended(key, child, { code: null, signal: null, unknown: true });
+    if (adopted.length === 0) {
+      clearInterval(this.#poll);
+      this.#poll = undefined;
+    }
+    this.#reports.turnEnds();
+  }
+
+  signal(key: RunKey, signal: Signal): void {
+    const child = this.#children.get(keyOf(key));
+    // Not there: it has ended, and the report of that is on its way.
+    if (child !== undefined) signalGroup(child, signal);
+  }
+
+  /** Forgets what was to be started, and signals all that runs. */
+  signalAll(signal: Signal): void {
+    this.#queue.length = 0;
+    for (const child of this.#children.values()) signalGroup(child, signal);
+  }
+
+  #drain(): void {
+    this.#draining = true;
+    const until = performance.now() + TURN_MS;
+    while (this.#queue.length > 0 && performance.now() < until) {
+      const request = this.#queue[0] as SpawnRequest;
+      const pair = request.capture === undefined ? undefined : this.#fifos.take();
+      if (request.capture !== undefined && pair === undefined) return this.#waitForFifos();
+      this.#queue.shift();
+      this.#start(request, pair);
+    }
+    this.#reports.turnEnds();
+    if (this.#queue.length > 0) setImmediate(() => this.#drain());
+    else this.#draining = false;
+  }
+
+  #waitForFifos(): void {
+    this.#reports.turnEnds();
+    const wanted = this.#queue.filter(({ capture }) => capture !== undefined).length;
+    this.#fifos.fill(wanted).then(
+      () => this.#drain(),
+      (error: Error) => {
+        const request = this.#queue.shift();
+        if (request !== undefined) this.#fail(request, { errno: errnoOf(error), step: "run-folder", message: error.message });
+        this.#drain();
+      },
+    );
+  }
+
+  #start(request: SpawnRequest, pair: Pair | undefined): void {
+    const ends: number[] = [];
+    try {
+      // The child's own open, blocking and for reading too: no SIGPIPE when the logger dies, and no EAGAIN.
+      if (pair !== undefined) ends.push(openSync(pair.out, constants.O_RDWR), openSync(pair.err, constants.O_RDWR));
+      const child = this.#launch(request, ends);
+      if (child.pid !== undefined) return this.#started({ request, pair, child, pid: child.pid });
+      child.once("error", (error) => this.#unstartable(request, pair, error));
+    } catch (error) {
+      this.#unstartable(request, pair, error as Error);
+    } finally {
+      for (const fd of ends) closeSync(fd);
+    }
+  }
+
+  #launch({ argv, cwd, env }: SpawnRequest, [out, err]: readonly number[]): ChildProcess {
+    const [program, ...args] = argv;
+    return spawn(program ?? "", args, { cwd, env: { ...this.#environment, ...env }, detached: true, stdio: ["ignore", out ?? "ignore", err ?? "ignore"] });
+  }
+
+  #started({ request, pair, child, pid }: { readonly request: SpawnRequest; readonly pair: Pair | undefined; readonly child: ChildProcess; readonly pid: number }): void {
+    const { slot, run } = request;
+    const running: Running = { slot, run, pid, startTime: processStat(pid)?.startTime ?? "", since: monotonicMs() };
+    const key = keyOf(request);
+    this.#children.set(key, { ...running, adopted: false });
+    child.once("exit", (code, signal) => this.#ended(key, running, { code, signal, unknown: false }));
+    // Without this, a failed kill or send of Node's own would end the keeper.
+    child.on("error", (error) => process.emitWarning(error));
+    this.#reports.spawned(running, pair, request);
+  }
+
+  #ended(key: string, { slot, run, pid }: Running, how: Pick<Exited, "code" | "signal" | "unknown">): void {
+    this.#children.delete(key);
+    this.#reports.exited({ slot, run, pid, ...how, survivors: groupLives(pid), at: monotonicMs() });
+  }
+
+  #unstartable(request: SpawnRequest, pair: Pair | undefined, error: NodeJS.ErrnoException): void {
+    if (pair !== undefined) this.#fifos.giveBack(pair);
+    const step = isFolder(request.cwd) ? (error.syscall === "open" ? "run-folder" : isScarcity(error.code) ? "fork" : "program") : "cwd";
+    this.#fail(request, { errno: error.code ?? "UNKNOWN", step, message: error.message });
+    this.#reports.turnEnds();
+  }
+
+  #fail({ slot, run }: RunKey, why: Pick<Failed, "errno" | "step" | "message">): void {
+    this.#reports.failed({ slot, run, ...why, at: monotonicMs() });
+  }
+}
+
+/** The machine lacks something now that it may have later. */
+function isScarcity(code: string | undefined): boolean {
+  return ["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"].includes(code ?? "");
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function errnoOf(error: NodeJS.ErrnoException): string {
+  return typeof error.code === "string" ? error.code : /No space/.test(error.message) ? "ENOSPC" : "EIO";
+}
+
+function signalGroup({ pid }: Running, signal: Signal): void {
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    // ESRCH: it ended in this very moment. EPERM (macOS): only zombies are left in the group.
+    if (!["ESRCH", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
+}
+
+function groupLives(pid: number): boolean {
+  try {
+    return process.kill(-pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

@@ -1,0 +1,112 @@
+/** How everything ends: in order by the service, by the keeper itself when the service can't answer, at once when asked twice. */
+import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
+import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import type { Attendant } from "./attendant.ts";
+import type { State } from "./state.ts";
+
+/** The service has this long to say that it stops everything. Milliseconds. */
+const ANSWER_MS = 2_000;
+/** Without a service: from SIGTERM to SIGKILL. Milliseconds. */
+const TERMINATE_MS = 30_000;
+/** The logger has this long to write what is left. Milliseconds. */
+const CLOSE_MS = 5_000;
+const LOOK_MS = 50;
+
+export type Ended = {
+  readonly service: Attendant<FromKeeper, ToKeeper>;
+  readonly logger: Attendant<ToLogger, FromLogger>;
+  readonly state: () => State | undefined;
+};
+
+export class Ending {
+  readonly #ended: Ended;
+  #phase: "none" | "asked" | "answered" | "alone" | "finishing" = "none";
+  #timer: NodeJS.Timeout | undefined;
+  #closed: () => void = () => undefined;
+
+  constructor(ended: Ended) {
+    this.#ended = ended;
+  }
+
+  /** SIGTERM or SIGINT came. A second one kills. */
+  ask(signal: string): void {
+    if (this.#phase === "finishing") return;
+    if (this.#phase !== "none") return this.#kill();
+    if (!this.#ended.service.isUp) return this.#alone();
+    this.#phase = "asked";
+    this.#ended.service.send({ t: "stop", signal });
+    this.#timer = setTimeout(() => this.#alone(), ANSWER_MS);
+  }
+
+  answered(): void {
+    if (this.#phase !== "asked") return;
+    this.#phase = "answered";
+    clearTimeout(this.#timer);
+  }
+
+  /** Whether the end is under way, so that the service needn't be started again. */
+  serviceExited(): boolean {
+    if (this.#phase === "none") return false;
+    if (this.#phase === "asked" || this.#phase === "answered") this.#alone();
+    return true;
+  }
+
+  loggerClosed(): void {
+    this.#closed();
+  }
+
+  /** Nothing runs any more: the logger writes what is left, then all is over. */
+  async finish(code: number): Promise<void> {
+    if (this.#phase === "finishing") return;
+    this.#phase = "finishing";
+    clearTimeout(this.#timer);
+    this.#ended.service.retire();
+    await this.#closeLogger();
+    this.#ended.state()?.remove();
+    process.exit(code);
+  }
+
+  async #closeLogger(): Promise<void> {
+    const { logger } = this.#ended;
+    logger.retire();
+    if (!logger.isUp) return;
+    const closed = new Promise<void>((resolve) => {
+      this.#closed = resolve;
+    });
+    logger.send({ t: "close" });
+    const late = setTimeout(() => this.#closed(), CLOSE_MS);
+    await closed;
+    clearTimeout(late);
+  }
+
+  /** The service can't: SIGTERM to all groups, and after 30 s SIGKILL. */
+  #alone(): void {
+    if (this.#phase === "alone") return;
+    this.#phase = "alone";
+    clearTimeout(this.#timer);
+    this.#ended.service.kill();
+    this.#ended.state()?.signalAll("SIGTERM");
+    const kill = setTimeout(() => this.#ended.state()?.signalAll("SIGKILL"), TERMINATE_MS);
+    this.#whenEmpty(() => {
+      clearTimeout(kill);
+      void this.finish(0);
+    });
+  }
+
+  #kill(): void {
+    this.#ended.service.kill();
+    this.#ended.state()?.signalAll("SIGKILL");
+    if (this.#phase === "alone") return;
+    this.#phase = "alone";
+    clearTimeout(this.#timer);
+    this.#whenEmpty(() => void this.finish(0));
+  }
+
+  #whenEmpty(call: () => void): void {
+    const look = setInterval(() => {
+      if (!(this.#ended.state()?.isEmpty ?? true)) return;
+      clearInterval(look);
+      call();
+    }, LOOK_MS);
+  }
+}

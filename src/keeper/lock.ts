@@ -1,0 +1,60 @@
+/**
+ * One keeper per state folder. A lock is a file `lock.N` that names its holder; the highest N counts. It is made
+ * whole and at once by `link`, so of two that find the same dead holder only one becomes the next.
+ */
+import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { bootId, isAlive, processStat } from "../os/process-stat.ts";
+
+export type Holder = { readonly pid: number; readonly startTime: string; readonly bootId: string };
+
+export type Lock = { readonly release: () => void };
+
+/** The lock, or whoever holds it. */
+export function takeLock(stateDir: string): Lock | Holder {
+  for (;;) {
+    const held = numbers(stateDir);
+    const last = held.at(-1) ?? 0;
+    const holder = last === 0 ? undefined : read(join(stateDir, `lock.${last}`));
+    if (holder !== undefined && holder.bootId === bootId() && isAlive(holder.pid, holder.startTime)) return holder;
+    const mine = join(stateDir, `lock.${last + 1}`);
+    if (!create(stateDir, mine)) continue;
+    // Somebody who was quicker by two steps may have cleared away what stood in our way.
+    if (numbers(stateDir).at(-1) !== last + 1) {
+      rmSync(mine, { force: true });
+      continue;
+    }
+    for (const number of held) rmSync(join(stateDir, `lock.${number}`), { force: true });
+    return { release: () => rmSync(mine, { force: true }) };
+  }
+}
+
+function numbers(stateDir: string): readonly number[] {
+  return readdirSync(stateDir)
+    .flatMap((name) => (/^lock\.\d+$/.test(name) ? [Number(name.slice(5))] : []))
+    .sort((a, b) => a - b);
+}
+
+function create(stateDir: string, path: string): boolean {
+  const whole = join(stateDir, `lock-${process.pid}.tmp`);
+  const holder: Holder = { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "", bootId: bootId() };
+  writeFileSync(whole, JSON.stringify(holder), { mode: 0o600 });
+  try {
+    linkSync(whole, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    rmSync(whole, { force: true });
+  }
+}
+
+/** A lock that can't be read holds nothing: its writer ended before it was whole, or it has just been given back. */
+function read(path: string): Holder | undefined {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Holder;
+  } catch {
+    return undefined;
+  }
+}

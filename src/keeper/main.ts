@@ -1,0 +1,19 @@
+/** Entry of the keeper: `procman run` becomes this process. */
+import { join } from "node:path";
+import { ProcmanError } from "../base/errors.ts";
+import { Keeper } from "./keeper.ts";
+import { runOptions } from "./options.ts";
+
+/** `folder` holds the bundles; `args` follow the word `run`. */
+export function main(folder: string, args: readonly string[]): void {
+  process.title = "procman: keeper";
+  try {
+    const options = runOptions(args);
+    const service = [...(options.config === undefined ? [] : ["--config", options.config]), ...(options.console ? ["--console"] : [])];
+    new Keeper({ service: [process.execPath, join(folder, "service.cjs"), ...service], logger: [process.execPath, join(folder, "logger.cjs")] }).start();
+  } catch (error) {
+    if (!(error instanceof ProcmanError)) throw error;
+    process.stderr.write(`procman: ${error.message}\n`);
+    process.exitCode = error.exitCode;
+  }
+}

@@ -1,0 +1,128 @@
+/** All that the keeper holds once the state folder is known: children, FIFOs, journal, lock. */
+import { join } from "node:path";
+import type { FromKeeper, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
+import type { Capture, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import type { Attendant } from "./attendant.ts";
+import { Children } from "./children.ts";
+import { Fifos, type Pair } from "./fifos.ts";
+import { Journal, keyOf } from "./journal.ts";
+import type { Lock } from "./lock.ts";
+
+export type StateOptions = {
+  readonly folder: string;
+  readonly lock: Lock;
+  /** How many FIFO pairs will be asked for at first. */
+  readonly captures: number;
+  readonly service: Attendant<FromKeeper, ToKeeper>;
+  readonly logger: Attendant<ToLogger, FromLogger>;
+};
+
+type Open = { readonly pair: Pair; readonly capture: Capture };
+
+export class State {
+  readonly #options: StateOptions;
+  readonly #journal: Journal;
+  readonly #fifos: Fifos;
+  readonly #children: Children;
+  /** Output under way, by run; it may outlast the run. */
+  readonly #open = new Map<string, Open>();
+
+  constructor(options: StateOptions) {
+    this.#options = options;
+    this.#journal = new Journal(join(options.folder, "journal"), (problem) => process.stderr.write(`procman: ${problem}\n`));
+    this.#fifos = new Fifos(join(options.folder, "fifos"));
+    this.#children = new Children(this.#fifos, {
+      spawned: (running, pair, { capture }) => {
+        const key = keyOf(running);
+        if (pair !== undefined && capture !== undefined) {
+          this.#open.set(key, { pair, capture });
+          this.#journal.add({ t: "capture", key, fifos: pair.number, capture });
+          options.logger.send({ t: "open", key, out: pair.out, err: pair.err, capture });
+        }
+        this.#journal.add({ t: "run", record: running });
+        options.service.send({ t: "spawned", ...running });
+      },
+      failed: (failed) => this.#over({ t: "failed", ...failed }),
+      exited: (exited) => {
+        this.#over({ t: "exited", ...exited });
+        if (this.#open.has(keyOf(exited))) options.logger.send({ t: "ended", key: keyOf(exited) });
+      },
+      turnEnds: () => this.flush(),
+    });
+    this.#adopt();
+    if (options.captures > this.#open.size) this.#fifos.fill(options.captures - this.#open.size).catch(reportLater);
+    this.flush();
+  }
+
+  get isEmpty(): boolean {
+    return this.#children.running.length === 0;
+  }
+
+  snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t"> {
+    const { ended, notes } = this.#journal.books;
+    return { running: this.#children.running.map(({ slot, run, pid, startTime, since }) => ({ slot, run, pid, startTime, since })), ended: [...ended.values()], notes: Object.fromEntries(notes) };
+  }
+
+  command(message: Exclude<ToKeeper, { readonly t: "open" | "logger" | "stopping" | "end" }>): void {
+    switch (message.t) {
+      case "spawn": return this.#journal.books.ended.has(keyOf(message)) ? undefined : this.#children.spawn(message);
+      case "signal": return this.#children.signal(message, message.signal);
+      case "note": return this.#journal.add({ t: "note", id: message.id, note: message.note });
+      case "ack": return this.#journal.add({ t: "ack", slot: message.slot, run: message.run });
+      default: return message satisfies never;
+    }
+  }
+
+  signalAll(signal: Signal): void {
+    this.#children.signalAll(signal);
+  }
+
+  drained(key: string): void {
+    const open = this.#open.get(key);
+    if (open === undefined) return;
+    this.#open.delete(key);
+    this.#fifos.giveBack(open.pair);
+    this.#journal.add({ t: "drained", key });
+    // The last holder of its output is gone: so is, most likely, the run.
+    if (this.#journal.books.running.has(key)) this.#children.checkAdopted();
+  }
+
+  /** A logger that was started again gets all that is under way. */
+  retellLogger(): void {
+    for (const [key, { pair, capture }] of this.#open) {
+      this.#options.logger.send({ t: "open", key, out: pair.out, err: pair.err, capture });
+      if (!this.#journal.books.running.has(key)) this.#options.logger.send({ t: "ended", key });
+    }
+  }
+
+  flush(): void {
+    this.#journal.flush();
+  }
+
+  /** Nothing runs any more and nobody shall go on from here. */
+  remove(): void {
+    for (const { pair } of this.#open.values()) this.#fifos.giveBack(pair);
+    this.#fifos.remove();
+    this.#journal.remove();
+    this.#options.lock.release();
+  }
+
+  /** Goes on where an earlier keeper was killed. */
+  #adopt(): void {
+    const { running, captures } = this.#journal.books;
+    for (const [key, { fifos, capture }] of captures) this.#open.set(key, { pair: this.#fifos.adopt(fifos), capture });
+    for (const record of running.values()) this.#children.adopt(record);
+    if (running.size > 0) this.#children.checkAdopted();
+    this.retellLogger();
+  }
+
+  #over(report: FromKeeper & { readonly t: "exited" | "failed" }): void {
+    this.#journal.add({ t: "end", record: report });
+    this.#options.service.send(report);
+  }
+}
+
+/** The same failure meets the first run that needs a FIFO, and is told with that run's name. */
+function reportLater(): void {
+  process.emitWarning("FIFOs could not be made ahead");
+}

@@ -1,0 +1,73 @@
+/** What the kernel says of a process, and whether a pid is still the process it was. */
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+
+export type ProcessStat = {
+  readonly pid: number;
+  /** `Z`: a zombie, which `kill(pid, 0)` takes for alive. */
+  readonly state: string;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  /** Since boot, in a unit of the system: only good for comparing. */
+  readonly startTime: string;
+};
+
+const isLinux = process.platform === "linux";
+
+/** undefined: there is no such process. */
+export function processStat(pid: number): ProcessStat | undefined {
+  return isLinux ? fromProc(pid) : fromPs(["-p", String(pid)])[0];
+}
+
+/** Whether this very process (not a later one of the same pid, nor its zombie) still lives. */
+export function isAlive(pid: number, startTime: string): boolean {
+  const stat = processStat(pid);
+  return stat !== undefined && stat.startTime === startTime && stat.state !== "Z" && stat.state !== "X";
+}
+
+/** All processes of the machine. Linux: about 20 µs each. */
+export function allProcesses(): readonly ProcessStat[] {
+  if (!isLinux) return fromPs(["-ax"]);
+  return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (fromProc(Number(name)) ?? []) : []));
+}
+
+/** Its environment as `NAME=value` parted by NUL bytes (on macOS by spaces, behind its command line); undefined when it may not be read. */
+export function processEnvironment(pid: number): string | undefined {
+  try {
+    return isLinux ? readFileSync(`/proc/${pid}/environ`, "latin1") : execFileSync("ps", ["-E", "-ww", "-o", "command=", "-p", String(pid)], { encoding: "utf8" });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Differs after each boot of the machine: start times and monotonic times of another boot mean nothing. */
+export function bootId(): string {
+  return isLinux ? readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim() : execFileSync("sysctl", ["-n", "kern.boottime"], { encoding: "utf8" }).trim();
+}
+
+function fromProc(pid: number): ProcessStat | undefined {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch {
+    return undefined;
+  }
+  // The name in parentheses may itself hold spaces and parentheses: proc(5).
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return { pid, state: fields[0] ?? "", parent: Number(fields[1]), group: Number(fields[2]), session: Number(fields[3]), startTime: fields[19] ?? "" };
+}
+
+function fromPs(which: readonly string[]): ProcessStat[] {
+  let text: string;
+  try {
+    text = execFileSync("ps", [...which, "-o", "pid=,ppid=,pgid=,state=,lstart="], { encoding: "utf8" });
+  } catch {
+    return [];
+  }
+  return text.split("\n").flatMap((line) => {
+    const [pid, parent, group, state, ...start] = line.trim().split(/\s+/);
+    if (pid === undefined || parent === undefined || group === undefined || state === undefined) return [];
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), session: Number(group), state: state.slice(0, 1), startTime: start.join(" ") }];
+  });
+}

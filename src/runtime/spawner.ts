@@ -1,0 +1,92 @@
+/** The supervisor's port to the operating system, over the keeper. */
+import type { EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
+import type { Ending, SignalName } from "../supervisor/instance.ts";
+import type { RunReports, Spawner } from "../supervisor/ports.ts";
+import type { Link } from "./link.ts";
+import type { Sweeper } from "./sweeper.ts";
+
+export type KeeperSpawnerOptions = {
+  readonly link: Link;
+  readonly sweeper: Sweeper;
+  /** What a run of a slot consists of; made anew for each run. */
+  readonly request: (slot: string, run: number) => Omit<SpawnRequest, keyof RunKey>;
+  readonly marker: (slot: string, run: number) => string;
+  readonly whyUnstartable: (failed: Failed) => string;
+};
+
+export class KeeperSpawner implements Spawner {
+  readonly #options: KeeperSpawnerOptions;
+  /** The latest run of each slot. */
+  readonly #reports = new Map<string, { readonly run: number; readonly on: RunReports }>();
+  /** What the keeper's snapshot told of runs that nobody has asked about yet. */
+  readonly #running = new Map<string, Running>();
+  readonly #ended = new Map<string, EndReport>();
+
+  constructor(options: KeeperSpawnerOptions) {
+    this.#options = options;
+  }
+
+  /** Before the supervisor takes up its processes: what the keeper knows. */
+  load({ running, ended }: FromKeeper & { readonly t: "snapshot" }): void {
+    for (const run of running) this.#running.set(keyOf(run.slot, run.run), run);
+    for (const report of ended) this.#ended.set(keyOf(report.slot, report.run), report);
+  }
+
+  spawn(slot: string, run: number, on: RunReports): void {
+    this.#reports.set(slot, { run, on });
+    this.#options.link.send({ t: "spawn", slot, run, ...this.#options.request(slot, run) });
+  }
+
+  signal(slot: string, run: number, signal: SignalName): void {
+    this.#options.link.send({ t: "signal", slot, run, signal });
+  }
+
+  sweep(slot: string, run: number, pid: number, signal: SignalName): void {
+    this.#options.sweeper.sweep(this.#options.marker(slot, run), pid, signal, () => {
+      this.#on(slot, run)?.swept();
+      this.#options.link.flush();
+    });
+  }
+
+  adopt(slot: string, run: number, seen: "asked" | "alive" | "ended", on: RunReports): void {
+    const [running, ended] = [this.#running.get(keyOf(slot, run)), this.#ended.get(keyOf(slot, run))];
+    // A run that the keeper never came to start (it was killed with the request in its queue) is asked for again.
+    if (seen === "asked" && running === undefined && ended === undefined) return this.spawn(slot, run, on);
+    this.#reports.set(slot, { run, on });
+    if (seen === "ended") return;
+    setImmediate(() => {
+      if (running !== undefined) on.spawned(running.pid);
+      else if (ended !== undefined) this.#end(ended);
+      else on.ended({ kind: "unknown" }, false);
+    });
+  }
+
+  remember(id: string, memory: unknown): void {
+    this.#options.link.remember(id, memory);
+  }
+
+  receive(message: Running & { readonly t: "spawned" } | EndReport): void {
+    if (message.t === "spawned") this.#on(message.slot, message.run)?.spawned(message.pid);
+    else this.#end(message);
+  }
+
+  #on(slot: string, run: number): RunReports | undefined {
+    const latest = this.#reports.get(slot);
+    return latest?.run === run ? latest.on : undefined;
+  }
+
+  #end(report: EndReport): void {
+    const { slot, run } = report;
+    this.#options.link.send({ t: "ack", slot, run });
+    this.#on(slot, run)?.ended(this.#endingOf(report), report.t === "exited" && report.survivors);
+  }
+
+  #endingOf(report: EndReport): Ending {
+    if (report.t === "exited") return report.unknown ? { kind: "unknown" } : { kind: "exited", code: report.code, signal: report.signal };
+    return { kind: "unstartable", permanent: report.step === "cwd" || report.step === "program", message: this.#options.whyUnstartable(report) };
+  }
+}
+
+function keyOf(slot: string, run: number): string {
+  return `${slot}#${run}`;
+}

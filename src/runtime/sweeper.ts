@@ -1,0 +1,81 @@
+/** Ends whoever a run left behind: members of its process group and whoever carries its marker. */
+import { allProcesses, processEnvironment, type ProcessStat } from "../os/process-stat.ts";
+import type { SignalName } from "../supervisor/instance.ts";
+
+type Sweep = {
+  readonly marker: string;
+  /** Of the leader, which has ended: the number of its group and session. */
+  readonly pid: number;
+  signal: SignalName;
+  readonly signalled: Set<string>;
+  readonly done: () => void;
+};
+
+/** First look, then ever later ones. Milliseconds. */
+const FIRST_LOOK_MS = 5;
+const LONGEST_LOOK_MS = 250;
+/** What SIGKILL doesn't end hangs in the kernel; it is waited for no longer than this. Milliseconds. */
+const HOPELESS_MS = 5_000;
+
+export class Sweeper {
+  readonly #sweeps = new Map<string, Sweep>();
+  #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
+  #delay = FIRST_LOOK_MS;
+
+  /** One look at the process table serves all sweeps that are under way. */
+  sweep(marker: string, pid: number, signal: SignalName, done: () => void): void {
+    const known = this.#sweeps.get(marker);
+    if (known === undefined) this.#sweeps.set(marker, { marker, pid, signal, signalled: new Set(), done });
+    else if (known.signal !== signal) Object.assign(known, { signal }).signalled.clear();
+    if (signal === "SIGKILL") setTimeout(() => this.#finish(marker), HOPELESS_MS).unref();
+    this.#delay = FIRST_LOOK_MS;
+    if (this.#timer === undefined) this.#timer = setImmediate(() => this.#look());
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const left = this.#members();
+    for (const [marker, sweep] of [...this.#sweeps]) {
+      const members = left.get(marker) ?? [];
+      if (members.length === 0) this.#finish(marker);
+      for (const member of members) signalOnce(sweep, member);
+    }
+    if (this.#sweeps.size === 0 || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => this.#look(), this.#delay);
+    this.#delay = Math.min(LONGEST_LOOK_MS, this.#delay * 2);
+  }
+
+  #finish(marker: string): void {
+    const sweep = this.#sweeps.get(marker);
+    this.#sweeps.delete(marker);
+    sweep?.done();
+  }
+
+  #members(): ReadonlyMap<string, readonly ProcessStat[]> {
+    const groups = new Map([...this.#sweeps.values()].map(({ pid, marker }) => [pid, marker]));
+    const found = new Map<string, ProcessStat[]>();
+    for (const stat of allProcesses()) {
+      if (stat.state === "Z" || stat.pid === process.pid) continue;
+      const marker = this.#markerOf(stat.pid) ?? groups.get(stat.group) ?? groups.get(stat.session);
+      if (marker !== undefined) found.set(marker, [...(found.get(marker) ?? []), stat]);
+    }
+    return found;
+  }
+
+  #markerOf(pid: number): string | undefined {
+    const marker = /(?:^|[\0 ])PROCMAN_RUN_ID=([^\0 ]*)/.exec(processEnvironment(pid) ?? "")?.[1];
+    return marker !== undefined && this.#sweeps.has(marker) ? marker : undefined;
+  }
+}
+
+function signalOnce({ signal, signalled }: Sweep, { pid, startTime }: ProcessStat): void {
+  const who = `${pid} ${startTime}`;
+  if (signalled.has(who)) return;
+  signalled.add(who);
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // ESRCH: it has just ended. EPERM: it belongs to somebody else now, and is none of ours to end.
+    if (!["ESRCH", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
+}

@@ -1,0 +1,39 @@
+/** From the specification of a process to what the keeper starts, and why that could not be started. */
+import type { ProcessSpec } from "../config/spec.ts";
+import type { Failed, SpawnRequest } from "../contract/keeper-protocol.ts";
+import type { Capture } from "../contract/logger-protocol.ts";
+import { shellArgv } from "../runtime/command.ts";
+import { environmentOf } from "../runtime/environment.ts";
+
+export type Place = { readonly stateDir: string; readonly marker: string };
+
+export function launchOf(spec: ProcessSpec, { stateDir, marker }: Place): Pick<SpawnRequest, "argv" | "cwd" | "env" | "capture"> {
+  const { id, env, path, cwd, cluster } = spec;
+  const capture = captureOf(spec);
+  return {
+    argv: argvOf(spec),
+    cwd,
+    env: environmentOf({ env, path, id, marker, stateDir, ...(cluster === undefined ? {} : { cluster }) }),
+    ...(capture === undefined ? {} : { capture }),
+  };
+}
+
+/** undefined: nobody wants its output. */
+export function captureOf({ id, log }: ProcessSpec): Capture | undefined {
+  return log.console || log.stdout !== undefined || log.stderr !== undefined ? { id, ...log } : undefined;
+}
+
+/** What is the case, and what to do about it. */
+export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Failed): string {
+  const program = argvOf(spec)[0] ?? "";
+  if (step === "cwd") return `its working directory ${spec.cwd} is not there; make it or correct "cwd"`;
+  if (step === "fork") return `the machine has no room for another process just now (${errno})`;
+  if (step === "run-folder") return `its output can't be captured: ${message}`;
+  if (errno === "EACCES") return `${program} may not be executed (${errno}); is it executable, and may procman's user reach it?`;
+  if (errno !== "ENOENT") return `${program}: ${message}`;
+  return program.includes("/") ? `there is no file ${program}; correct "cmd"` : `there is no program "${program}" in its PATH; correct "cmd" or add a folder by "path"`;
+}
+
+function argvOf({ command }: ProcessSpec): readonly string[] {
+  return command.kind === "shell" ? shellArgv(command.line) : [process.execPath, command.script, ...command.args];
+}

@@ -1,0 +1,47 @@
+/** Entry of the service: a child of the keeper, started again by it whenever it ends. */
+import { parseArgs } from "node:util";
+import { EXIT, ProcmanError } from "../base/errors.ts";
+import { load } from "../config/load.ts";
+import { ConfigurationError, renderProblems } from "../config/problems.ts";
+import type { Config } from "../config/spec.ts";
+import { Link } from "../runtime/link.ts";
+import { Service } from "./service.ts";
+
+process.title = "procman: service";
+// The terminal's Ctrl-C and a service manager's SIGTERM are for the keeper, which asks for an orderly stop.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
+main();
+
+function main(): void {
+  const { values } = parseArgs({ options: { config: { type: "string" }, console: { type: "boolean", default: false } } });
+  const config = configured(values.config);
+  if (config === undefined) return process.disconnect();
+  const link = new Link(process, {
+    message: (message) => (message.t === "refused" ? end(message.reason) : service.receive(message)),
+    closed: () => process.exit(EXIT.refused),
+  });
+  const service = new Service(values.console ? withConsole(config) : config, link);
+  service.open();
+}
+
+function configured(path: string | undefined): Config | undefined {
+  try {
+    const config = load(path, process.cwd());
+    for (const warning of config.warnings) process.stderr.write(`procman: ${warning.message}\n`);
+    return config;
+  } catch (error) {
+    if (!(error instanceof ProcmanError)) throw error;
+    process.stderr.write(error instanceof ConfigurationError ? renderProblems(error.problems, "", {colors: false}) : `procman: ${error.message}\n`);
+    process.exitCode = error.exitCode;
+    return undefined;
+  }
+}
+
+function withConsole(config: Config): Config {
+  return { ...config, processes: config.processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) };
+}
+
+function end(reason: string): void {
+  process.stderr.write(`procman: Cannot run: ${reason}\n`);
+  process.exit(EXIT.refused);
+}

@@ -1,0 +1,121 @@
+/** Says in one sentence what a transition was and why: the lifecycle lines of the console. */
+import { isSuccess, type Ending, type Instance, type Policy } from "../supervisor/instance.ts";
+import type { Notice } from "../supervisor/process.ts";
+import type { Transition } from "../supervisor/slot.ts";
+
+export type Line = { readonly severity: "info" | "warn" | "error"; readonly text: string };
+
+export type Subject = { readonly policy: Policy; readonly blocked: boolean };
+
+/** undefined: nothing a reader needs to know. */
+export function narrate({ from, to, input }: Transition, subject: Subject): Line | undefined {
+  switch (to.status) {
+    case "running": return from.status === "starting" ? info(`started (pid ${to.pid})`) : undefined;
+    case "starting": return input.type === "ended" || input.type === "swept" ? onReturn(from, to, input) : undefined;
+    case "waiting": return info("waits for what it depends on");
+    case "backoff": return warn(`${describeEnd(from, to.ending, input.at)}; restart ${to.restarts + 1}${ofLimit(subject.policy)} in ${duration(to.until - input.at)}`);
+    case "stopping": return onStopping(from, to, subject.policy);
+    case "idle": return onIdle(from, to, { ...subject, at: input.at });
+    default: return to satisfies never;
+  }
+}
+
+export function narrateNotice(notice: Notice): Line {
+  const at = "planned" in notice ? new Date(notice.planned).toTimeString().slice(0, 8) : "";
+  switch (notice.type) {
+    case "blocked": return info("blocked: no restart, no scheduled start until it is unblocked");
+    case "unblocked": return info("unblocked");
+    case "removed": return info("removed");
+    case "scheduled": return info(`starts by its schedule (${at})`);
+    case "terminated": return info(`is terminated by its schedule (${at})`);
+    case "skipped": return warn(`not started by its schedule (${at}): ${notice.reason}`);
+    default: return notice satisfies never;
+  }
+}
+
+export function describe(ending: Ending): string {
+  switch (ending.kind) {
+    case "exited": return ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`;
+    case "unstartable": return `could not be started: ${ending.message}`;
+    case "unknown": return "ended while procman was away; its exit code is not known";
+    default: return ending satisfies never;
+  }
+}
+
+/** Milliseconds in the unit that reads best. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 120_000) return `${Number((ms / 1_000).toFixed(1))} s`;
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
+}
+
+function onReturn(from: Instance, to: Instance & { readonly status: "starting" }, input: Transition["input"]): Line | undefined {
+  const ending = endingOf(from, input);
+  if (ending === undefined || to.restarts === 0) return info("stopped; starts again");
+  const line = `${describeEnd(from, ending, input.at)}; restart ${to.restarts} at once`;
+  return isSuccess(ending) ? info(line) : warn(line);
+}
+
+function onStopping(from: Instance, to: Instance & { readonly status: "stopping" }, policy: Policy): Line | undefined {
+  if (to.phase === "sweep") return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
+  if (to.phase === "sweep-kill") return warn("left processes behind that don't end; killing them");
+  if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of SIGTERM; killing it`);
+  if (from.status !== "running") return undefined;
+  const how = policy.graceMs > 0 ? `SIGTERM in ${duration(policy.graceMs)}` : `SIGKILL in ${duration(policy.terminateMs)} if it doesn't end`;
+  if (to.cause === "timeout") return warn(`has run for its timeout of ${duration(policy.timeoutMs)}; stopping (${how})`);
+  return info(`stopping (${how})`);
+}
+
+function onIdle(from: Instance, to: Instance & { readonly status: "idle" }, { policy, blocked, at }: Subject & { readonly at: number }): Line {
+  const { outcome } = to;
+  switch (outcome.kind) {
+    case "never-started": return info("is ready to be started");
+    case "stopped": return info("stopped");
+    case "finished": return info(`finished${after(from, at)}`);
+    case "failed": return error(`${describeEnd(from, outcome.ending, at)}; ${whyNot(outcome.ending, policy, blocked)}`);
+    case "exhausted": return error(`${describeEnd(from, outcome.ending, at)}; its ${policy.restartLimit} restarts are used up, start it again when the cause is mended`);
+    default: return outcome satisfies never;
+  }
+}
+
+function whyNot(ending: Ending, policy: Policy, blocked: boolean): string {
+  if (blocked) return "not restarted, as it is blocked";
+  if (ending.kind === "unstartable" && ending.permanent) return "not tried again";
+  return policy.restart === "never" ? "not restarted (it has no restart policy)" : "not restarted";
+}
+
+function endingOf(from: Instance, input: Transition["input"]): Ending | undefined {
+  if (input.type === "ended") return input.ending;
+  return from.status === "stopping" && "ending" in from ? from.ending : undefined;
+}
+
+function describeEnd(from: Instance, ending: Ending, at: number): string {
+  return `${describe(ending)}${after(from, at)}`;
+}
+
+function after(from: Instance, at: number): string {
+  const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
+  return started === undefined ? "" : ` after ${duration(at - started)}`;
+}
+
+function ofLimit({ restartLimit }: Policy): string {
+  return restartLimit === Number.POSITIVE_INFINITY ? "" : ` of ${restartLimit}`;
+}
+
+/** POSIX 2.8.2: what a shell says when it could not run a command. */
+function shellHint(code: number | null): string {
+  if (code === 127) return " (the shell found no such command)";
+  return code === 126 ? " (the command may not be executed)" : "";
+}
+
+function info(text: string): Line {
+  return { severity: "info", text };
+}
+
+function warn(text: string): Line {
+  return { severity: "warn", text };
+}
+
+function error(text: string): Line {
+  return { severity: "error", text };
+}

@@ -1,0 +1,29 @@
+/** `pidFile`: holds the pid while the process runs, and is gone after. */
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Instance } from "../supervisor/instance.ts";
+
+/** @returns what went wrong, for the log: a pid file that can't be written stops no process. */
+export function keepPidFile(path: string, from: Instance, to: Instance): string | undefined {
+  const [before, now] = [pidOf(from), pidOf(to)];
+  if (before === now) return undefined;
+  try {
+    if (now === undefined) rmSync(path, { force: true });
+    else write(path, now);
+    return undefined;
+  } catch (error) {
+    return `Cannot write its pid file: ${(error as Error).message}`;
+  }
+}
+
+/** Readers never see half of it. */
+function write(path: string, pid: number): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.tmp`, `${pid}\n`);
+  renameSync(`${path}.tmp`, path);
+}
+
+function pidOf(state: Instance): number | undefined {
+  if (state.status === "stopping" && "ending" in state) return undefined;
+  return "pid" in state ? state.pid : undefined;
+}

@@ -1,0 +1,119 @@
+/** The composition root of the service: configuration in, supervised processes out. */
+import type { Config, ProcessSpec } from "../config/spec.ts";
+import { PROTOCOL, type FromKeeper } from "../contract/keeper-protocol.ts";
+import type { FromLogger } from "../contract/logger-protocol.ts";
+import { systemClock } from "../runtime/clock.ts";
+import { markerOf } from "../runtime/environment.ts";
+import type { Link } from "../runtime/link.ts";
+import { KeeperSpawner } from "../runtime/spawner.ts";
+import { Sweeper } from "../runtime/sweeper.ts";
+import type { Memory, Plan } from "../supervisor/process.ts";
+import type { Transition } from "../supervisor/slot.ts";
+import { Supervisor } from "../supervisor/supervisor.ts";
+import { captureOf, launchOf, whyUnstartable } from "./launch.ts";
+import { narrate, narrateNotice, type Line } from "./narrator.ts";
+import { keepPidFile } from "./pid-file.ts";
+
+export class Service {
+  readonly #config: Config;
+  readonly #link: Link;
+  readonly #specs: ReadonlyMap<string, ProcessSpec>;
+  readonly #spawner: KeeperSpawner;
+  readonly supervisor: Supervisor;
+  #terminating = false;
+
+  constructor(config: Config, link: Link) {
+    this.#config = config;
+    this.#link = link;
+    this.#specs = new Map(config.processes.map((spec) => [spec.id, spec]));
+    const marker = (slot: string, run: number): string => markerOf(slot, run, config.stateDir);
+    this.#spawner = new KeeperSpawner({
+      link,
+      sweeper: new Sweeper(),
+      marker,
+      request: (slot, run) => launchOf(this.#spec(slot), { stateDir: config.stateDir, marker: marker(slot, run) }),
+      whyUnstartable: (failed) => whyUnstartable(this.#spec(failed.slot), failed),
+    });
+    this.supervisor = new Supervisor({
+      clock: systemClock,
+      spawner: this.#spawner,
+      publish: (transition) => this.#onTransition(transition),
+      notice: (id, notice) => this.#say(id, narrateNotice(notice)),
+    });
+  }
+
+  get isTerminating(): boolean {
+    return this.#terminating;
+  }
+
+  /** Asks the keeper for the state folder; everything else follows its snapshot. */
+  open(): void {
+    const captures = this.#config.processes.filter((spec) => spec.autostart && captureOf(spec) !== undefined).length;
+    this.#link.send({ t: "open", protocol: PROTOCOL, stateDir: this.#config.stateDir, captures });
+    this.#link.send({ t: "logger", message: { t: "style", style: this.#config.console } });
+    this.#link.flush();
+  }
+
+  receive(message: Exclude<FromKeeper, { readonly t: "refused" }>): void {
+    switch (message.t) {
+      case "snapshot": return this.#begin(message);
+      case "spawned": case "exited": case "failed": return this.#spawner.receive(message);
+      case "logger": return this.#onLogger(message.message);
+      case "stop": return void this.terminate(message.signal);
+      case "signalled": return this.#say(undefined, { severity: "info", text: `${message.signal} does nothing yet` });
+      default: return message satisfies never;
+    }
+  }
+
+  /** Stops everything in reverse order of start; the keeper ends when that is done. */
+  async terminate(why: string): Promise<void> {
+    this.#link.send({ t: "stopping" });
+    if (this.#terminating) return;
+    this.#terminating = true;
+    this.#say(undefined, { severity: "info", text: `stopping everything (${why})` });
+    await this.supervisor.stopAll();
+    this.#say(undefined, { severity: "info", text: "everything is stopped" });
+    this.#link.send({ t: "end", code: 0 });
+    this.#link.flush();
+  }
+
+  #begin(snapshot: FromKeeper & { readonly t: "snapshot" }): void {
+    this.#spawner.load(snapshot);
+    const memories = new Map(Object.entries(snapshot.notes).map(([id, note]) => [id, JSON.parse(note) as Memory]));
+    this.supervisor.apply(this.#config.processes.map(planOf), memories);
+    this.#link.flush();
+  }
+
+  #spec(slot: string): ProcessSpec {
+    const spec = this.#specs.get(processOf(slot));
+    if (spec === undefined) throw new Error(`no specification for slot ${slot}`);
+    return spec;
+  }
+
+  #onTransition(transition: Transition): void {
+    const { slot, from, to } = transition;
+    const spec = this.#spec(slot);
+    const problem = spec.pidFile === undefined ? undefined : keepPidFile(spec.pidFile, from, to);
+    if (problem !== undefined) this.#say(slot, { severity: "warn", text: problem });
+    const line = narrate(transition, { policy: spec.policy, blocked: this.supervisor.find(spec.id).isBlocked });
+    if (line !== undefined) this.#say(slot, line);
+  }
+
+  #onLogger(message: Extract<FromLogger, { readonly t: "problem" | "recovered" }> | FromLogger): void {
+    if (message.t === "problem") this.#say(undefined, { severity: "error", text: `Cannot write ${message.file}: ${message.message} (${message.code}); processes run on` });
+    if (message.t === "recovered") this.#say(undefined, { severity: "warn", text: `${message.file} can be written again; ${message.lostLines === 0 ? "no line was lost" : `${message.lostLines} lines (${message.lostBytes} bytes) were lost`}` });
+  }
+
+  #say(id: string | undefined, { severity, text }: Line): void {
+    this.#link.send({ t: "logger", message: { t: "say", at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) } });
+  }
+}
+
+/** `web:2` is a further slot of `web`, for runs that overlap. */
+function processOf(slot: string): string {
+  return slot.split(":", 1)[0] as string;
+}
+
+function planOf({ id, policy, autostart, overrun, cron, terminate, watch }: ProcessSpec): Plan {
+  return { id, policy, overrun, autostart: autostart || watch.length > 0, ...(cron === undefined ? {} : { cron }), ...(terminate === undefined ? {} : { terminate }) };
+}

@@ -1,0 +1,36 @@
+/** When an ended process comes back, and how long that takes. */
+
+/** The policy of one process, in milliseconds. */
+export type Policy = {
+  readonly restart: "never" | "error" | "always";
+  /** A fixed delay before each restart; absent: the first at once, then 100 ms doubling to 30 s, with jitter. */
+  readonly restartDelayMs?: number;
+  /** Restarts allowed since the last clear; Infinity: no limit. */
+  readonly restartLimit: number;
+  /** A run that lived this long clears the count and the delay. */
+  readonly restartResetMs: number;
+  readonly graceMs: number;
+  readonly terminateMs: number;
+  /** 0: no limit of run time. */
+  readonly timeoutMs: number;
+  /** Whether dependencies must be ready before the child starts. */
+  readonly waits: boolean;
+};
+
+const FIRST_DELAY_MS = 100;
+const LONGEST_DELAY_MS = 30_000;
+
+export function wantsRestart(policy: Policy, failed: boolean): boolean {
+  return policy.restart === "always" || (policy.restart === "error" && failed);
+}
+
+/**
+ * Milliseconds until the next restart. `chance` in [0, 1) spreads the growing delays by a quarter to
+ * either side, so that processes that failed together don't come back together.
+ */
+export function restartDelay(policy: Policy, restarts: number, chance: number): number {
+  if (policy.restartDelayMs !== undefined) return policy.restartDelayMs;
+  if (restarts === 0) return 0;
+  const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (restarts - 1));
+  return Math.min(LONGEST_DELAY_MS, Math.round(delay * (0.75 + chance / 2)));
+}

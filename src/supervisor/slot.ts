@@ -1,0 +1,104 @@
+/** Drives one instance machine: the only place where its state changes and its effects happen. */
+import { initial, step, timers, type Command, type Input, type Instance, type Policy, type Report, type TimerName } from "./instance.ts";
+import type { Clock, RunReports, Spawner } from "./ports.ts";
+
+export type Transition = { readonly slot: string; readonly from: Instance; readonly to: Instance; readonly input: Input };
+
+export type SlotPorts = {
+  readonly clock: Clock;
+  readonly spawner: Spawner;
+  /** Asked at each step: a blocked process has another policy. */
+  readonly policy: () => Policy;
+  readonly publish: (transition: Transition) => void;
+};
+
+export class Slot {
+  readonly id: string;
+  readonly #ports: SlotPorts;
+  #state: Instance;
+  #busy = false;
+  readonly #queue: Input[] = [];
+  readonly #armed = new Map<TimerName, { readonly due: number; readonly drop: () => void }>();
+
+  constructor(id: string, ports: SlotPorts, state: Instance = initial) {
+    this.id = id;
+    this.#ports = ports;
+    this.#state = state;
+    if (state !== initial) this.#resume();
+  }
+
+  get state(): Instance {
+    return this.#state;
+  }
+
+  get isFree(): boolean {
+    return this.#state.status === "idle";
+  }
+
+  /** Inputs are handled in order, never inside one another. */
+  post(input: Command | Report): void {
+    const { clock } = this.#ports;
+    this.#queue.push({ ...input, at: clock.now(), chance: clock.chance() });
+    if (this.#busy) return;
+    this.#busy = true;
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#handle(next);
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  #handle(input: Input): void {
+    const from = this.#state;
+    const { state: to, effects } = step(from, input, this.#ports.policy());
+    if (to === from) return;
+    this.#state = to;
+    for (const effect of effects) {
+      const { spawner } = this.#ports;
+      if (effect.type === "spawn") spawner.spawn(this.id, effect.run, this.#reports(effect.run));
+      else if (effect.type === "signal") spawner.signal(this.id, effect.run, effect.signal);
+      else spawner.sweep(this.id, effect.run, effect.pid, effect.signal);
+    }
+    this.#arm();
+    this.#ports.publish({ slot: this.id, from, to, input });
+  }
+
+  #reports(run: number): RunReports {
+    return {
+      spawned: (pid) => this.post({ type: "spawned", run, pid }),
+      ended: (ending, survivors) => this.post({ type: "ended", run, ending, survivors }),
+      swept: () => this.post({ type: "swept", run }),
+    };
+  }
+
+  /** A state that an earlier service left: its deadlines are armed again, an unfinished sweep is asked for again. */
+  #resume(): void {
+    const state = this.#state;
+    if (state.status === "idle" || state.status === "waiting" || state.status === "backoff") return this.#arm();
+    const { spawner } = this.#ports;
+    const swept = state.status === "stopping" && "ending" in state;
+    spawner.adopt(this.id, state.run, swept ? "ended" : "pid" in state ? "alive" : "asked", this.#reports(state.run));
+    if (swept) spawner.sweep(this.id, state.run, state.pid, state.phase === "sweep" ? "SIGTERM" : "SIGKILL");
+    this.#arm();
+  }
+
+  /** Arms the deadlines the state has and drops the ones it no longer has. */
+  #arm(): void {
+    const { run } = this.#state;
+    const wanted = new Map(timers(this.#state, this.#ports.policy()).map(({ name, due }) => [name, due]));
+    for (const [name, { due, drop }] of this.#armed) {
+      if (wanted.get(name) === due) wanted.delete(name);
+      else {
+        drop();
+        this.#armed.delete(name);
+      }
+    }
+    for (const [name, due] of wanted) {
+      const drop = this.#ports.clock.at(due, () => {
+        this.#armed.delete(name);
+        this.post({ type: "timer", run, name });
+      });
+      this.#armed.set(name, { due, drop });
+    }
+  }
+}

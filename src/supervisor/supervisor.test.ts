@@ -1,0 +1,311 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
+import type { Policy } from "./instance.ts";
+import type { Memory, Notice, Plan } from "./process.ts";
+import { Supervisor } from "./supervisor.ts";
+
+const policy: Policy = { restart: "error", restartLimit: Number.POSITIVE_INFINITY, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0, waits: false };
+
+function setup(plan: Partial<Plan> & { readonly rules?: Partial<Policy> } = {}, memory?: Memory) {
+  const { rules, ...rest } = plan;
+  const clock = new FakeClock();
+  const spawner = new FakeSpawner();
+  const notices: Notice[] = [];
+  const moves: string[] = [];
+  const supervisor = new Supervisor({ clock, spawner, publish: ({ from, to }) => moves.push(`${from.status} ${to.status}`), notice: (_id, notice) => notices.push(notice) });
+  supervisor.apply([{ id: "web", policy: { ...policy, ...rules }, autostart: true, overrun: false, ...rest }], memory === undefined ? new Map() : new Map([["web", memory]]));
+  const process = supervisor.find("web");
+  return { clock, spawner, notices, moves, supervisor, process, state: () => process.states[0] };
+}
+
+test("2.2 autostart: the process is started with the service", () => {
+  const { spawner, moves } = setup();
+  spawner.up("web");
+  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+  assert.deepEqual(moves, ["idle starting", "starting running"]);
+});
+
+test("2.2 without a start policy the process never starts", () => {
+  const { spawner } = setup({ autostart: false });
+  assert.deepEqual(spawner.asked(), []);
+});
+
+test("2.2 restart: the first restart comes at once, the next ones after 100 ms doubling to 30 s", () => {
+  const { spawner, clock } = setup();
+  spawner.up("web");
+  spawner.exit("web", 1);
+  assert.deepEqual(spawner.asked(), ["spawn web 1", "spawn web 2"]);
+  for (const delay of [100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]) {
+    spawner.up("web");
+    spawner.exit("web", 1);
+    clock.advance(delay - 1);
+    assert.deepEqual(spawner.asked(), [], `before ${delay} ms`);
+    clock.advance(1);
+    assert.equal(spawner.asked().length, 1, `after ${delay} ms`);
+  }
+});
+
+test("2.2 restart: a run of restartResetMs clears count and delay", () => {
+  const { spawner, clock, state } = setup();
+  for (let run = 0; run < 3; run++) {
+    spawner.up("web");
+    spawner.exit("web", 1);
+    clock.advance(10_000);
+  }
+  spawner.up("web");
+  clock.advance(60_000);
+  spawner.asked();
+  spawner.exit("web", 1);
+  assert.deepEqual(spawner.asked(), ["spawn web 5"]);
+  assert.equal(state()?.restarts, 1);
+});
+
+test("2.2 restartDelayMs: a delay that is given is a fixed one", () => {
+  const { spawner, clock } = setup({ rules: { restartDelayMs: 700 } });
+  for (let run = 2; run < 6; run++) {
+    spawner.up("web");
+    spawner.asked();
+    spawner.exit("web", 1);
+    clock.advance(699);
+    assert.deepEqual(spawner.asked(), []);
+    clock.advance(1);
+    assert.deepEqual(spawner.asked(), [`spawn web ${run}`]);
+  }
+});
+
+test("2.2 restartLimit: past it the process is exhausted, and a manual start clears the count", () => {
+  const { spawner, state, process } = setup({ rules: { restartLimit: 2, restartDelayMs: 0 } });
+  for (let run = 0; run < 3; run++) {
+    spawner.up("web");
+    spawner.exit("web", 3);
+  }
+  const exhausted = state();
+  assert.ok(exhausted?.status === "idle" && exhausted.outcome.kind === "exhausted");
+  assert.deepEqual(exhausted.outcome.ending, { kind: "exited", code: 3, signal: null });
+  process.start();
+  assert.equal(state()?.restarts, 0);
+  assert.deepEqual(spawner.asked().at(-1), "spawn web 4");
+});
+
+test("2.2 restart error: code 0 is no error; a signal is one", () => {
+  const clean = setup();
+  clean.spawner.up("web");
+  clean.spawner.exit("web", 0);
+  assert.equal(clean.state()?.status, "idle");
+  const killed = setup();
+  killed.spawner.up("web");
+  killed.spawner.end("web", { kind: "exited", code: null, signal: "SIGKILL" });
+  assert.equal(killed.state()?.status, "starting");
+});
+
+test("2.2 restart always: code 0 comes back, an operator's stop does not", () => {
+  const { spawner, process, state } = setup({ rules: { restart: "always", restartDelayMs: 0 } });
+  spawner.up("web");
+  spawner.exit("web", 0);
+  spawner.up("web");
+  process.stop();
+  spawner.end("web", { kind: "exited", code: 143, signal: null });
+  spawner.swept("web");
+  assert.deepEqual(spawner.asked(), ["spawn web 1", "spawn web 2", "SIGTERM web 2", "sweep SIGTERM web 2"]);
+  assert.ok(state()?.status === "idle");
+});
+
+test("2.2 terminateTimeout is counted from the SIGTERM, after the grace period", () => {
+  const { spawner, process, clock } = setup({ rules: { graceMs: 5_000, terminateMs: 2_000 } });
+  spawner.up("web");
+  spawner.asked();
+  process.stop();
+  clock.advance(4_999);
+  assert.deepEqual(spawner.asked(), []);
+  clock.advance(1);
+  assert.deepEqual(spawner.asked(), ["SIGTERM web 1"]);
+  clock.advance(1_999);
+  assert.deepEqual(spawner.asked(), []);
+  clock.advance(1);
+  assert.deepEqual(spawner.asked(), ["SIGKILL web 1"]);
+});
+
+test("2.2 stop: whoever the leader leaves behind is asked to end and killed when the time is over", () => {
+  const { spawner, process, clock, state } = setup({ rules: { terminateMs: 2_000 } });
+  spawner.up("web");
+  process.stop();
+  clock.advance(500);
+  spawner.exit("web", 0);
+  assert.deepEqual(spawner.asked().slice(1), ["SIGTERM web 1", "sweep SIGTERM web 1"]);
+  clock.advance(1_500);
+  assert.deepEqual(spawner.asked(), ["sweep SIGKILL web 1"]);
+  assert.equal(state()?.status, "stopping");
+  spawner.swept("web");
+  assert.equal(state()?.status, "idle");
+});
+
+test("2.2 a crash that leaves children behind restarts only when they are gone", () => {
+  const { spawner } = setup();
+  spawner.up("web");
+  spawner.asked();
+  spawner.end("web", { kind: "exited", code: null, signal: "SIGSEGV" }, true);
+  assert.deepEqual(spawner.asked(), ["sweep SIGTERM web 1"]);
+  spawner.swept("web");
+  assert.deepEqual(spawner.asked(), ["spawn web 2"]);
+});
+
+test("2.2 timeout: the end of a run that took too long is an error", () => {
+  const { spawner, clock, state } = setup({ rules: { timeoutMs: 1_000, restart: "error", restartDelayMs: 50 } });
+  spawner.up("web");
+  clock.advance(1_000);
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  assert.equal(state()?.status, "backoff");
+});
+
+test("2.2 terminate: with restart error it stays stopped, with always it comes back", () => {
+  const every = { terminate: "0 * * * *" };
+  const error = setup({ ...every, rules: { restart: "error" } });
+  error.spawner.up("web");
+  error.clock.advance(3_600_000);
+  error.spawner.end("web", { kind: "exited", code: null, signal: "SIGTERM" });
+  error.spawner.swept("web");
+  const idle = error.state();
+  assert.ok(idle?.status === "idle" && idle.outcome.kind === "stopped");
+  const always = setup({ ...every, rules: { restart: "always" } });
+  always.spawner.up("web");
+  always.clock.advance(3_600_000);
+  always.spawner.exit("web", 0);
+  always.spawner.swept("web");
+  assert.equal(always.state()?.status, "starting");
+});
+
+test("2.2 a program that can't be started is errored and not tried again; the lack of room for a process is", () => {
+  const missing = setup({ rules: { restart: "always" } });
+  missing.spawner.end("web", { kind: "unstartable", message: "there is no program", permanent: true });
+  const state = missing.state();
+  assert.ok(state?.status === "idle" && state.outcome.kind === "failed");
+  const scarce = setup({ rules: { restart: "error", restartDelayMs: 100 } });
+  scarce.spawner.end("web", { kind: "unstartable", message: "EAGAIN", permanent: false });
+  assert.equal(scarce.state()?.status, "backoff");
+});
+
+test("2.2 cron: starts at its times, is skipped while the previous run is under way, and tells the next time", () => {
+  const { spawner, clock, notices, process } = setup({ autostart: false, cron: "*/5 * * * *", rules: { restart: "never" } });
+  assert.equal(process.nextRun, clock.wall() + 300_000);
+  clock.advance(300_000);
+  spawner.up("web");
+  clock.advance(300_000);
+  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+  assert.deepEqual(notices.map(({ type }) => type), ["scheduled", "skipped"]);
+  spawner.exit("web", 0);
+  clock.advance(300_000);
+  assert.deepEqual(spawner.asked(), ["spawn web 2"]);
+});
+
+test("2.2 overrun: a second run starts while the first still runs, and stop reaches both", () => {
+  const { spawner, clock, process } = setup({ autostart: false, overrun: true, cron: "* * * * *", rules: { restart: "never" } });
+  clock.advance(60_000);
+  spawner.up("web");
+  clock.advance(60_000);
+  spawner.up("web:2");
+  process.stop();
+  assert.deepEqual(spawner.asked(), ["spawn web 1", "spawn web:2 1", "SIGTERM web 1", "SIGTERM web:2 1"]);
+  for (const slot of ["web", "web:2"]) {
+    spawner.exit(slot, 0);
+    spawner.swept(slot);
+  }
+  assert.ok(process.isIdle);
+  clock.advance(60_000);
+  assert.deepEqual(spawner.asked().at(-1), "spawn web 2", "a free slot is used again");
+});
+
+test("2.2 cron: a clock that is set ahead by hours makes one run, one that is set back doesn't stall", () => {
+  const { spawner, clock } = setup({ autostart: false, cron: "* * * * *", rules: { restart: "never" } });
+  clock.jump(5 * 3_600_000);
+  clock.advance(30_000);
+  spawner.up("web");
+  spawner.exit("web", 0);
+  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+  clock.jump(-5 * 3_600_000);
+  clock.advance(120_000);
+  assert.deepEqual(spawner.asked(), ["spawn web 2"]);
+});
+
+test("3.4 block: no restart by policy, no cron; what runs goes on; a manual start is refused; unblock lets it start", () => {
+  const { spawner, process, clock, state, notices } = setup({ cron: "* * * * *" });
+  spawner.up("web");
+  process.block();
+  assert.equal(state()?.status, "running");
+  spawner.exit("web", 1);
+  clock.advance(60_000);
+  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+  assert.equal(notices.at(-1)?.type, "skipped");
+  assert.throws(() => process.start(), { code: "process-blocked" });
+  process.unblock();
+  process.start();
+  assert.deepEqual(spawner.asked(), ["spawn web 2"]);
+});
+
+test("3.4 block drops a restart that is planned", () => {
+  const { spawner, process, clock, state } = setup({ rules: { restartDelayMs: 100 } });
+  spawner.up("web");
+  spawner.exit("web", 1);
+  process.block();
+  assert.equal(state()?.status, "idle");
+  clock.advance(1_000);
+  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+});
+
+test("3 start of a running process is refused; during its stop it starts after it; no second copy", () => {
+  const { spawner, process } = setup();
+  spawner.up("web");
+  assert.throws(() => process.start(), { code: "process-running" });
+  process.stop();
+  process.start();
+  assert.deepEqual(spawner.asked(), ["spawn web 1", "SIGTERM web 1"]);
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  assert.deepEqual(spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
+});
+
+test("3.3 restart of an idle process starts it; a stop inside a restart wins", () => {
+  const { spawner, process, state } = setup({ autostart: false });
+  process.restart();
+  spawner.up("web");
+  process.restart();
+  process.stop();
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  assert.equal(state()?.status, "idle");
+});
+
+test("a service that is started again goes on where the last one was: restarts, deadlines, block", () => {
+  const running = setup({ rules: { timeoutMs: 10_000 } }, { blocked: true, slots: { web: { status: "running", run: 7, restarts: 2, pid: 55, since: 500, ready: false } } });
+  assert.deepEqual(running.spawner.asked(), ["adopt alive web 7"]);
+  assert.ok(running.process.isBlocked);
+  running.clock.advance(9_499);
+  assert.deepEqual(running.spawner.asked(), []);
+  running.clock.advance(1);
+  assert.deepEqual(running.spawner.asked(), ["SIGTERM web 7"]);
+  const backoff = setup({}, { blocked: false, slots: { web: { status: "backoff", run: 3, restarts: 1, until: 1_500, ending: { kind: "unknown" } } } });
+  backoff.clock.advance(500);
+  assert.deepEqual(backoff.spawner.asked(), ["spawn web 4"]);
+});
+
+test("no timer outlives what it is for", () => {
+  const { spawner, process, clock } = setup({ rules: { timeoutMs: 1_000 } });
+  spawner.up("web");
+  process.stop();
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  assert.equal(clock.armed, 0);
+});
+
+test("stopAll resolves when nothing is left, and no schedule starts anything after", async () => {
+  const { spawner, supervisor, clock } = setup({ cron: "* * * * *" });
+  spawner.up("web");
+  const stopped = supervisor.stopAll();
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  await stopped;
+  spawner.asked();
+  clock.advance(120_000);
+  assert.deepEqual(spawner.asked(), []);
+});

@@ -1,0 +1,101 @@
+/** A clock that only moves when told, and a spawner whose children do as they are told. */
+import type { Ending, SignalName } from "../src/supervisor/instance.ts";
+import type { Clock, RunReports, Spawner } from "../src/supervisor/ports.ts";
+
+export class FakeClock implements Clock {
+  #now = 1_000;
+  #offset = Date.UTC(2026, 0, 1) - 1_000;
+  #timers: { readonly due: number; readonly call: () => void }[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  wall(): number {
+    return this.#now + this.#offset;
+  }
+
+  chance(): number {
+    return 0.5;
+  }
+
+  at(due: number, call: () => void): () => void {
+    const timer = { due, call };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  get armed(): number {
+    return this.#timers.length;
+  }
+
+  /** Sets the wall clock by so much, as an administrator or NTP would. */
+  jump(ms: number): void {
+    this.#offset += ms;
+  }
+
+  advance(ms: number): void {
+    const end = this.#now + ms;
+    for (;;) {
+      const next = this.#timers.filter(({ due }) => due <= end).sort((a, b) => a.due - b.due)[0];
+      if (next === undefined) break;
+      this.#now = Math.max(this.#now, next.due);
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      next.call();
+    }
+    this.#now = end;
+  }
+}
+
+export class FakeSpawner implements Spawner {
+  /** What was asked for, in order: `spawn web 1`, `SIGTERM web 1`, `sweep SIGKILL web 1`. */
+  readonly log: string[] = [];
+  readonly memories = new Map<string, unknown>();
+  readonly #reports = new Map<string, RunReports>();
+  #pid = 100;
+
+  spawn(slot: string, run: number, on: RunReports): void {
+    this.log.push(`spawn ${slot} ${run}`);
+    this.#reports.set(slot, on);
+  }
+
+  signal(slot: string, run: number, signal: SignalName): void {
+    this.log.push(`${signal} ${slot} ${run}`);
+  }
+
+  sweep(slot: string, run: number, _pid: number, signal: SignalName): void {
+    this.log.push(`sweep ${signal} ${slot} ${run}`);
+  }
+
+  adopt(slot: string, run: number, seen: string, on: RunReports): void {
+    this.log.push(`adopt ${seen} ${slot} ${run}`);
+    this.#reports.set(slot, on);
+  }
+
+  remember(id: string, memory: unknown): void {
+    this.memories.set(id, memory);
+  }
+
+  up(slot: string): void {
+    this.#reports.get(slot)?.spawned(++this.#pid);
+  }
+
+  end(slot: string, ending: Ending, survivors = false): void {
+    this.#reports.get(slot)?.ended(ending, survivors);
+  }
+
+  exit(slot: string, code: number): void {
+    this.end(slot, { kind: "exited", code, signal: null });
+  }
+
+  swept(slot: string): void {
+    this.#reports.get(slot)?.swept();
+  }
+
+  /** What was asked for since the last call. */
+  asked(): readonly string[] {
+    return this.log.splice(0);
+  }
+}

@@ -1,0 +1,138 @@
+/** Exhaustive check of the instance machine against a small model of the operating system. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { initial, step, timers, type Ending, type Input, type Instance, type Policy } from "../../src/supervisor/instance.ts";
+
+/** What the OS holds for the slot: a leader, whom it would leave behind or has left behind, and which signals they had. */
+type Os = {
+  readonly leader: "none" | "spawning" | "alive";
+  readonly others: boolean;
+  /** A sweep was asked for and not yet answered. */
+  readonly sweeping: boolean;
+  readonly sigkill: boolean;
+};
+type World = { readonly state: Instance; readonly os: Os };
+type Move = { readonly name: string; readonly input: Input; readonly os: Os };
+
+const PID = 7;
+const now = { at: 0, chance: 0.5 };
+const nobody: Os = { leader: "none", others: false, sweeping: false, sigkill: false };
+const exit = (code: number | null, signal: string | null = null): Ending => ({ kind: "exited", code, signal });
+
+/** Whatever may happen next; without `free`, only what happens by itself when nobody does or gives in to anything. */
+function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
+  const { run } = state;
+  const found: Move[] = [];
+  const add = (name: string, input: Omit<Input, "at" | "chance">, next: Os = os): void => void found.push({ name, input: { ...input, ...now } as Input, os: next });
+  if (free) {
+    add("start", { type: "start" });
+    for (const next of ["idle", "start", "policy"] as const) for (const cause of ["operator", "terminate"] as const) add(`stop(${next})`, { type: "stop", next, cause } as Input);
+    add("cancel-restart", { type: "cancel-restart" });
+    for (const input of [{ type: "spawned", pid: 99 }, { type: "ready" }, { type: "ended", ending: exit(1), survivors: true }, { type: "swept" }, { type: "timer", name: "escalate" }, { type: "timer", name: "restart" }]) add(`stale ${input.type}`, { ...input, run: run - 1 } as unknown as Input);
+  }
+  if (state.status === "waiting") add("dependencies-ready", { type: "dependencies-ready" });
+  if (os.leader === "spawning") {
+    add("spawned", { type: "spawned", run, pid: PID } as Input, { ...os, leader: "alive" });
+    for (const permanent of [false, true]) add("unstartable", { type: "ended", run, ending: { kind: "unstartable", message: "", permanent }, survivors: false } as Input, nobody);
+  }
+  if (os.leader === "alive") {
+    const ended = (name: string, ending: Ending, others: boolean): void => add(name, { type: "ended", run, ending, survivors: others } as Input, { ...os, leader: "none", others });
+    if (free || os.sigkill) ended("killed", exit(null, "SIGKILL"), false);
+    if (free) {
+      for (const others of [false, true]) for (const ending of [exit(0), exit(1), { kind: "unknown" } as const]) ended("ended", ending, others);
+      add("ready", { type: "ready", run } as Input);
+    }
+  }
+  // Those left behind go when they please, but at the latest by SIGKILL.
+  if (os.sweeping && (free || os.sigkill || !os.others)) add("swept", { type: "swept", run } as Input, nobody);
+  for (const { name } of timers(state, policy)) add(`timer ${name}`, { type: "timer", run, name } as Input);
+  return found;
+}
+
+function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input">, policy: Policy, after: Os = os): World {
+  const next = step(state, input, policy);
+  let result = after;
+  for (const effect of next.effects) {
+    if (effect.type === "spawn") {
+      assert.equal(result.leader, "none", `two children: ${show({ state, os })} on ${name}`);
+      assert.ok(!result.others, `a start beside those left behind: ${show({ state, os })} on ${name}`);
+      result = { ...nobody, leader: "spawning" };
+    } else if (effect.type === "signal") {
+      assert.equal(result.leader, "alive", `signal to no child: ${show({ state, os })} on ${name}`);
+      assert.equal(effect.pid, PID);
+      result = { ...result, sigkill: result.sigkill || effect.signal === "SIGKILL" };
+    } else {
+      assert.equal(result.leader, "none", `sweep beside a live leader: ${show({ state, os })} on ${name}`);
+      result = { ...result, sweeping: true, sigkill: effect.signal === "SIGKILL" };
+    }
+  }
+  return { state: next.state, os: result };
+}
+
+function show(world: World): string {
+  return JSON.stringify(world);
+}
+
+/** Run numbers are relative, so the reachable set is finite. */
+function rebase(world: World): World {
+  return { ...world, state: { ...world.state, run: 1, restarts: Math.min(world.state.restarts, 3) } };
+}
+
+function check(policy: Policy): { readonly states: number; readonly steps: number } {
+  const first = rebase({ state: initial, os: nobody });
+  const seen = new Set([show(first)]);
+  const queue = [first];
+  let steps = 0;
+  for (let world = queue.pop(); world !== undefined; world = queue.pop()) {
+    agrees(world);
+    assert.ok(world.state.status === "idle" || world.os.leader === "alive" || moves(world, policy, false).length > 0, `stuck: ${show(world)}`);
+    for (const move of moves(world, policy, true)) {
+      const next = apply(world, move, policy, move.os);
+      if (move.name.startsWith("stale")) assert.equal(next.state, world.state, `${move.name} moved ${show(world)}`);
+      steps++;
+      const based = rebase(next);
+      if (!seen.has(show(based))) {
+        seen.add(show(based));
+        queue.push(based);
+      }
+    }
+    stops(world, policy);
+  }
+  return { states: seen.size, steps };
+}
+
+/** A slot that says idle, waiting or backoff has nobody; every other status has somebody. */
+function agrees(world: World): void {
+  const somebody = world.os.leader !== "none" || world.os.sweeping;
+  const expected = !["idle", "waiting", "backoff"].includes(world.state.status);
+  assert.equal(somebody, expected, `state and OS disagree: ${show(world)}`);
+}
+
+/** From anywhere, `stop` leads to an idle slot with nobody left, even if everybody ignores SIGTERM. */
+function stops(world: World, policy: Policy): void {
+  let now_ = apply(world, { name: "stop", input: { type: "stop", next: "idle", cause: "operator", ...now } }, policy);
+  for (let turn = 0; now_.state.status !== "idle"; turn++) {
+    const move = moves(now_, policy, false)[0];
+    assert.ok(move !== undefined && turn < 12, `stop does not end: ${show(world)} -> ${show(now_)}`);
+    now_ = apply(now_, move, policy, move.os);
+  }
+  assert.ok(now_.os.leader === "none" && !now_.os.others, `stopped with somebody alive: ${show(world)}`);
+}
+
+test("3 the instance machine: no state is reached that has two children, signals nobody, hangs or can't be stopped", () => {
+  const total = { policies: 0, states: 0, steps: 0 };
+  for (const restart of ["never", "error", "always"] as const)
+    for (const restartLimit of [0, 2, Number.POSITIVE_INFINITY])
+      for (const graceMs of [0, 50])
+        for (const timeoutMs of [0, 50])
+          for (const waits of [false, true])
+            for (const restartResetMs of [0, 1000])
+              for (const delay of [{}, { restartDelayMs: 0 }, { restartDelayMs: 10 }]) {
+                const { states, steps } = check({ restart, restartLimit, graceMs, timeoutMs, waits, restartResetMs, terminateMs: 10, ...delay });
+                total.policies += 1;
+                total.states += states;
+                total.steps += steps;
+              }
+  // Fewer would mean that the check has lost sight of part of the machine.
+  assert.ok(total.policies === 432 && total.states > 20_000, JSON.stringify(total));
+});

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, describe, test } from "node:test";
+import { checkLayers } from "../../scripts/layers.ts";
+
+type Tree = Readonly<Record<string, string>>;
+
+const root = mkdtempSync(join(tmpdir(), "procman-layers-"));
+after(() => rmSync(root, { recursive: true }));
+
+function plant(tree: Tree): string {
+  const folder = mkdtempSync(join(root, "tree-"));
+  for (const [file, source] of Object.entries(tree)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), source);
+  }
+  return folder;
+}
+
+function problemsIn(tree: Tree): readonly string[] {
+  return checkLayers(plant(tree)).problems;
+}
+
+/** Each violation: what it is, a tree that has it and nothing else wrong, and how the one problem reads. */
+const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp])[] = [
+  [
+    "an import that points up",
+    { "base/a.ts": `import { b } from "../contract/b.ts";`, "contract/b.ts": "export const b = 1;" },
+    /"base" may not import "contract"/,
+  ],
+  [
+    "an import that points sideways",
+    { "config/a.ts": `import { b } from "../runtime/b.ts";`, "runtime/b.ts": "export const b = 1;" },
+    /"config" may not import "runtime"/,
+  ],
+  [
+    "a type-only import that points up",
+    { "keeper/a.ts": `import type { B } from "../service/b.ts";`, "service/b.ts": "export type B = 1;" },
+    /"keeper" may not import "service"/,
+  ],
+  [
+    "a dynamic import of the service by the CLI",
+    { "cli/a.ts": `export const load = () => import("../service/b.ts");`, "service/b.ts": "export const b = 1;" },
+    /"cli" may not import "service"/,
+  ],
+  [
+    "a re-export across the layers",
+    { "logs/a.ts": `export { b } from "../config/b.ts";`, "config/b.ts": "export const b = 1;" },
+    /"logs" may not import "config"/,
+  ],
+  [
+    "an import of the library's entry",
+    { "service/a.ts": `import { b } from "../index.ts";`, "index.ts": "export const b = 1;" },
+    /"service" may not import "index.ts"/,
+  ],
+  ["a folder nobody knows", { "things/a.ts": `import "node:fs";` }, /"things" has no line in LAYERS/],
+  ["a file at the top that is no entry", { "other.ts": `import "node:fs";` }, /"other.ts" has no line in LAYERS/],
+  ["a node: import in the pure core", { "supervisor/a.ts": `import { x } from "node:fs";` }, /"supervisor" is node-free/],
+  ["a package out of its home", { "service/a.ts": `import * as z from "zod";` }, /imports "zod", which has no home here/],
+  ["a part of a package out of its home", { "cli/a.ts": `import * as z from "zod/mini";` }, /imports "zod\/mini", which has no home here/],
+  ["a package outside its home folder", { "service/a.ts": `import { p } from "jsonc-parser";` }, /imports "jsonc-parser"/],
+  ["a package nobody chose", { "config/a.ts": `import l from "@some/lodash/x";` }, /imports "@some\/lodash\/x"/],
+  ["a Node module without its prefix", { "logs/a.ts": `import fs from "fs";` }, /imports "fs"/],
+  ["an import of a missing file", { "logs/a.ts": `import "./gone.ts";` }, /logs\/gone.ts, which is no source file/],
+  [
+    "a circle of files",
+    { "base/a.ts": `import "./b.ts";`, "base/b.ts": `import "./c.ts";`, "base/c.ts": `import "./a.ts";` },
+    /^circle: base\/a.ts -> base\/b.ts -> base\/c.ts -> base\/a.ts$/,
+  ],
+  ["a file of 251 lines", { "base/long.ts": "// line\n".repeat(251) }, /base\/long.ts: 251 lines, more than 250/],
+  ["a file called utils", { "base/utils.ts": "" }, /base\/utils.ts: the name says nothing/],
+  ["a file called something-helper", { "base/time-helper.ts": "" }, /the name says nothing/],
+  ["a folder called common", { "base/common/time.ts": "" }, /the name says nothing/],
+  ["a test called manager", { "base/manager.test.ts": "" }, /the name says nothing/],
+];
+
+describe("the layer check", () => {
+  for (const [name, tree, problem] of VIOLATIONS) {
+    test(`reports ${name}, and only that`, () => {
+      const problems = problemsIn(tree);
+      assert.equal(problems.length, 1, problems.join("\n"));
+      assert.match(problems[0] as string, problem);
+    });
+  }
+
+  test("accepts what the layers allow", () => {
+    const tree: Tree = {
+      "base/errors.ts": "// line\n".repeat(250),
+      "contract/records.ts": `import * as z from "zod/mini"; import "../base/errors.ts";`,
+      "supervisor/schedule.ts": `import { Cron } from "croner"; import "../base/errors.ts";`,
+      "config/schema.ts": `import * as z from "zod"; import "../supervisor/schedule.ts"; import "../contract/records.ts";`,
+      "config/read/text.ts": `import { parseTree } from "jsonc-parser"; import "node:fs";`,
+      "keeper/main.ts": `import "../contract/records.ts"; import "node:child_process";`,
+      "logs/main.ts": `import "../contract/records.ts";`,
+      "service/main.ts": `import "../config/schema.ts"; import "../logs/main.ts";`,
+      "cli/main.ts": `import { Command } from "commander"; export const go = () => import("./commands/go.ts");`,
+      "cli/commands/go.ts": `import "../../config/schema.ts";`,
+      "index.ts": `import "./service/main.ts";`,
+      "bin.ts": `void import("./keeper/main.ts"); void import("./cli/main.ts");`,
+    };
+    assert.deepEqual(problemsIn(tree), []);
+  });
+
+  test("leaves tests beside the source free in what they import and how long they are", () => {
+    const source = `import "node:fs";\nimport fc from "fast-check";\nimport "../service/b.ts";\n${"// line\n".repeat(300)}`;
+    assert.deepEqual(problemsIn({ "base/a.ts": "", "service/b.ts": "", "base/a.test.ts": source }), []);
+  });
+
+  test("ends with 1 on a problem, and on an empty folder", () => {
+    const run = (tree: Tree) =>
+      spawnSync(process.execPath, ["--import", "tsx", "scripts/check-layers.ts", plant(tree)], { encoding: "utf8" });
+    const bad = run({ "base/utils.ts": "" });
+    assert.equal(bad.status, 1);
+    assert.match(bad.stderr, /the name says nothing/);
+    assert.equal(run({}).status, 1);
+  });
+});
