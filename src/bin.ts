@@ -3,5 +3,6 @@ import { createRequire } from "node:module";
 
 const [command, ...args] = process.argv.slice(2);
 const load = createRequire(__filename);
-if (command === "run" && !args.includes("--help") && !args.includes("-h")) (load("./keeper.cjs") as typeof import("./keeper/main.ts")).main(__dirname, args);
+if (command === "run" && !args.includes("--help") && !args.includes("-h"))
+  (load("./keeper.cjs") as typeof import("./keeper/main.ts")).main(__dirname, args);
 else load("./cli.cjs");

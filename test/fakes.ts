@@ -1,5 +1,5 @@
 /** A clock that only moves when told, and a spawner whose children do as they are told. */
-import type { Ending, SignalName } from "../src/supervisor/instance.ts";
+import type { Ending, SignalName } from "../src/supervisor/states.ts";
 import type { Clock, RunReports, Spawner } from "../src/supervisor/ports.ts";
 
 export class FakeClock implements Clock {

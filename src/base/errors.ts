@@ -8,7 +8,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 type Row = { readonly status: number; readonly exit: ExitCode };
 
 export const ERRORS = {
-  "usage": { status: 400, exit: EXIT.usage },
+  usage: { status: 400, exit: EXIT.usage },
   "configuration-invalid": { status: 400, exit: EXIT.configuration },
   "configuration-missing": { status: 400, exit: EXIT.configuration },
   "file-exists": { status: 409, exit: EXIT.refused },

@@ -1,7 +1,7 @@
 /** Entry of the command line, except `procman run`, which the bin hands to the keeper. */
 import { EXIT, ProcmanError } from "../base/errors.ts";
-import { didYouMean } from "../config/suggest.ts";
 import { VERSION } from "../base/version.ts";
+import { didYouMean } from "../config/suggest.ts";
 import { BUILT_IN, COMMANDS } from "./commands.ts";
 
 void main(process.argv.slice(2)).then(
@@ -26,7 +26,11 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function runCommand(name: string, args: readonly string[]): Promise<number> {
   const row = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (row === undefined) throw new ProcmanError("usage", `Cannot run "${name}": there is no such command;${didYouMean(name, [...Object.keys(COMMANDS), ...Object.keys(BUILT_IN)])} See "procman help"`);
+  if (row === undefined)
+    throw new ProcmanError(
+      "usage",
+      `Cannot run "${name}": there is no such command;${didYouMean(name, [...Object.keys(COMMANDS), ...Object.keys(BUILT_IN)])} See "procman help"`,
+    );
   const [{ Command, CommanderError }, { define }] = await Promise.all([import("commander"), row.load()]);
   const program = new Command("procman").exitOverride().configureHelp({ showGlobalOptions: false });
   define(program);
@@ -43,7 +47,16 @@ async function runCommand(name: string, args: readonly string[]): Promise<number
 function overview(): string {
   const rows = [...Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary] as const), ...Object.entries(BUILT_IN)];
   const width = Math.max(...rows.map(([name]) => name.length));
-  return ["Usage: procman COMMAND [options]", "", "Starts, supervises, restarts, stops and logs the processes of one JSON file.", "", "Commands:", ...rows.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`), "", 'See "procman help COMMAND". Start with "procman init", then "procman run".'].join("\n");
+  return [
+    "Usage: procman COMMAND [options]",
+    "",
+    "Starts, supervises, restarts, stops and logs the processes of one JSON file.",
+    "",
+    "Commands:",
+    ...rows.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`),
+    "",
+    'See "procman help COMMAND". Start with "procman init", then "procman run".',
+  ].join("\n");
 }
 
 function print(text: string): number {

@@ -51,11 +51,21 @@ export type Exited = RunKey & {
 };
 
 /** `errno` as Node names it (ENOENT, EAGAIN …), and which step failed. */
-export type Failed = RunKey & { readonly errno: string; readonly step: "cwd" | "program" | "fork" | "run-folder"; readonly message: string; readonly at: number };
+export type Failed = RunKey & {
+  readonly errno: string;
+  readonly step: "cwd" | "program" | "fork" | "run-folder";
+  readonly message: string;
+  readonly at: number;
+};
 
 export type FromKeeper =
   /** Answer to `open`: what runs, what ended and was not acknowledged, all notes. */
-  | { readonly t: "snapshot"; readonly running: readonly Running[]; readonly ended: readonly EndReport[]; readonly notes: Readonly<Record<string, string>> }
+  | {
+      readonly t: "snapshot";
+      readonly running: readonly Running[];
+      readonly ended: readonly EndReport[];
+      readonly notes: Readonly<Record<string, string>>;
+    }
   /** The state folder can't be used; the service says why and ends. */
   | { readonly t: "refused"; readonly reason: string }
   | (Running & { readonly t: "spawned" })

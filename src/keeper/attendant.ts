@@ -1,5 +1,5 @@
 /** A process of procman's own that the keeper starts, and starts again when it ends. */
-import { spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 
 /** Delays of the starts after an end, in milliseconds; the last one goes on. A life of `STABLE_MS` begins anew. */
 const DELAYS_MS = [0, 50, 100, 200, 400, 800, 1_600, 3_200, 5_000];
@@ -30,6 +30,10 @@ export class Attendant<ToIt, FromIt> {
     this.#options = options;
   }
 
+  get wasStarted(): boolean {
+    return this.#starts > 0;
+  }
+
   get isUp(): boolean {
     return this.#process?.connected ?? false;
   }
@@ -38,7 +42,7 @@ export class Attendant<ToIt, FromIt> {
     const [program, ...args] = this.#options.argv;
     // An `--inspect` meant for an app must not reach procman; certificates for TLS would cost 30 ms of each start.
     const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, ...env } = process.env;
-    if (this.#starts > 0) env["PROCMAN_RESTARTED"] = String(this.#starts);
+    if (this.#starts > 0) env.PROCMAN_RESTARTED = String(this.#starts);
     const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true, env });
     this.#process = child;
     this.#startedAt = performance.now();
@@ -47,13 +51,14 @@ export class Attendant<ToIt, FromIt> {
     child.once("error", (error) => this.#ended(child, { code: null, signal: (error as NodeJS.ErrnoException).code ?? "error" }));
     child.once("exit", (code, signal) => this.#ended(child, { code, signal }));
     this.#options.onStart(this.#starts);
+    this.flush();
   }
 
-  /** All messages of one turn travel as one array. While it is down they are dropped: its next start gets a fresh account. */
+  /** All messages of one turn travel as one array. They wait for its first start; while it is down later they are dropped, as its next start gets a fresh account. */
   send(message: ToIt): void {
-    if (!this.isUp) return;
+    if (!this.isUp && this.#starts > 0) return;
     this.#outbox.push(message);
-    if (this.#flushing) return;
+    if (this.#flushing || this.#starts === 0) return;
     this.#flushing = true;
     setImmediate(() => this.flush());
   }

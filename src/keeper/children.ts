@@ -1,5 +1,5 @@
 /** Spawns, signals and awaits the processes of runs. Holds no opinion on any of them. */
-import { spawn, type ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, openSync, statSync } from "node:fs";
 import type { Exited, Failed, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { monotonicMs } from "../os/monotonic.ts";
@@ -18,6 +18,8 @@ export type Reports = {
   readonly exited: (exited: Exited) => void;
   /** All of a turn's reports are made. */
   readonly turnEnds: () => void;
+  /** All that was asked for has been started. */
+  readonly queueEnds: () => void;
 };
 
 type Child = Running & { readonly adopted: boolean };
@@ -45,7 +47,9 @@ export class Children {
     const key = keyOf(request);
     if (this.#children.has(key) || this.#queue.some((queued) => keyOf(queued) === key)) return;
     this.#queue.push(request);
-    if (!this.#draining) this.#drain();
+    if (this.#draining) return;
+    this.#draining = true;
+    setImmediate(() => this.#drain());
   }
 
   /** Takes up a run of an earlier keeper. One that has ended meanwhile is reported at once, its exit unknown. */
@@ -56,7 +60,8 @@ export class Children {
 
   checkAdopted(): void {
     const adopted = [...this.#children].filter(([, child]) => child.adopted);
-    for (const [key, child] of adopted) if (!isAlive(child.pid, child.startTime)) this.#ended(key, child, { code: null, signal: null, unknown: true });
+    for (const [key, child] of adopted)
+      if (!isAlive(child.pid, child.startTime)) this.#ended(key, child, { code: null, signal: null, unknown: true });
     if (adopted.length === 0) {
       clearInterval(this.#poll);
       this.#poll = undefined;
@@ -77,7 +82,6 @@ export class Children {
   }
 
   #drain(): void {
-    this.#draining = true;
     const until = performance.now() + TURN_MS;
     while (this.#queue.length > 0 && performance.now() < until) {
       const request = this.#queue[0] as SpawnRequest;
@@ -87,8 +91,9 @@ export class Children {
       this.#start(request, pair);
     }
     this.#reports.turnEnds();
-    if (this.#queue.length > 0) setImmediate(() => this.#drain());
-    else this.#draining = false;
+    if (this.#queue.length > 0) return void setImmediate(() => this.#drain());
+    this.#draining = false;
+    this.#reports.queueEnds();
   }
 
   #waitForFifos(): void {
@@ -121,10 +126,25 @@ export class Children {
 
   #launch({ argv, cwd, env }: SpawnRequest, [out, err]: readonly number[]): ChildProcess {
     const [program, ...args] = argv;
-    return spawn(program ?? "", args, { cwd, env: { ...this.#environment, ...env }, detached: true, stdio: ["ignore", out ?? "ignore", err ?? "ignore"] });
+    return spawn(program ?? "", args, {
+      cwd,
+      env: { ...this.#environment, ...env },
+      detached: true,
+      stdio: ["ignore", out ?? "ignore", err ?? "ignore"],
+    });
   }
 
-  #started({ request, pair, child, pid }: { readonly request: SpawnRequest; readonly pair: Pair | undefined; readonly child: ChildProcess; readonly pid: number }): void {
+  #started({
+    request,
+    pair,
+    child,
+    pid,
+  }: {
+    readonly request: SpawnRequest;
+    readonly pair: Pair | undefined;
+    readonly child: ChildProcess;
+    readonly pid: number;
+  }): void {
     const { slot, run } = request;
     const running: Running = { slot, run, pid, startTime: processStat(pid)?.startTime ?? "", since: monotonicMs() };
     const key = keyOf(request);

@@ -5,9 +5,7 @@ import type { EndReport, Running } from "../contract/keeper-protocol.ts";
 import type { Capture } from "../contract/logger-protocol.ts";
 import { bootId } from "../os/process-stat.ts";
 
-
 export type Entry =
-  | { readonly t: "boot"; readonly id: string }
   | { readonly t: "run"; readonly record: Running }
   | ({ readonly t: "capture"; readonly key: string } & CaptureRecord)
   | { readonly t: "end"; readonly record: EndReport }
@@ -20,7 +18,12 @@ export type Entry =
 export type CaptureRecord = { readonly fifos: number; readonly capture: Capture };
 
 /** All that the entries add up to. */
-export type Books = { readonly running: Map<string, Running>; readonly ended: Map<string, EndReport>; readonly captures: Map<string, CaptureRecord>; readonly notes: Map<string, string> };
+export type Books = {
+  readonly running: Map<string, Running>;
+  readonly ended: Map<string, EndReport>;
+  readonly captures: Map<string, CaptureRecord>;
+  readonly notes: Map<string, string>;
+};
 
 /** The file is written anew once it is this large and most of it is out of date. Bytes. */
 const COMPACT_BYTES = 1 << 20;
@@ -89,41 +92,42 @@ export class Journal {
   }
 
   #healthy(problem: string | undefined): void {
-    if (problem !== this.#problem && problem !== undefined) this.#report(`Cannot write ${this.#path}: ${problem}; procman goes on, but can't be killed safely until it can be written again`);
+    if (problem !== this.#problem && problem !== undefined)
+      this.#report(`Cannot write ${this.#path}: ${problem}; procman goes on, but can't be killed safely until it can be written again`);
     this.#problem = problem;
   }
 
   #apply(entry: Entry): void {
     const { running, ended, captures, notes } = this.books;
     switch (entry.t) {
-      case "boot": {
-        // Nothing of another boot lives on; what the service remembered of it has lost its times.
-        if (entry.id !== bootId()) for (const map of [running, ended, captures, notes]) map.clear();
-        return;
-      }
-      case "run": return void running.set(keyOf(entry.record), entry.record);
+      case "run":
+        return void running.set(keyOf(entry.record), entry.record);
       case "end": {
         running.delete(keyOf(entry.record));
         return void ended.set(keyOf(entry.record), entry.record);
       }
-      case "ack": return void ended.delete(keyOf(entry));
-      case "capture": return void captures.set(entry.key, { fifos: entry.fifos, capture: entry.capture });
-      case "drained": return void captures.delete(entry.key);
-      case "note": return void notes.set(entry.id, entry.note);
-      default: return entry satisfies never;
+      case "ack":
+        return void ended.delete(keyOf(entry));
+      case "capture":
+        return void captures.set(entry.key, { fifos: entry.fifos, capture: entry.capture });
+      case "drained":
+        return void captures.delete(entry.key);
+      case "note":
+        return void notes.set(entry.id, entry.note);
+      default:
+        return entry satisfies never;
     }
   }
 
   #rewrite(): number {
     const { running, ended, captures, notes } = this.books;
-    const entries: Entry[] = [
+    const entries: readonly Entry[] = [
       ...[...captures].map(([key, capture]) => ({ t: "capture", key, ...capture }) as const),
       ...[...running.values()].map((record) => ({ t: "run", record }) as const),
       ...[...ended.values()].map((record) => ({ t: "end", record }) as const),
       ...[...notes].map(([id, note]) => ({ t: "note", id, note }) as const),
-      { t: "boot", id: bootId() },
     ];
-    const text = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+    const text = [bootLine(), ...entries.map((entry) => JSON.stringify(entry)), ""].join("\n");
     const whole = `${this.#path}.tmp`;
     writeFileSync(whole, text, { mode: 0o600 });
     renameSync(whole, this.#path);
@@ -133,12 +137,20 @@ export class Journal {
   }
 }
 
-function entriesOf(text: string): Entry[] {
-  return text.split("\n").flatMap((line) => {
-    try {
-      return [JSON.parse(line) as Entry];
-    } catch {
-      return [];
-    }
-  });
+/** First line of a journal: nothing of another boot lives on, and its times mean nothing now. */
+function bootLine(): string {
+  return JSON.stringify({ boot: bootId() });
+}
+
+function entriesOf(text: string): readonly Entry[] {
+  const [boot, ...lines] = text.split("\n");
+  return boot === bootLine() ? lines.flatMap(entryOf) : [];
+}
+
+function entryOf(line: string): Entry[] {
+  try {
+    return [JSON.parse(line) as Entry];
+  } catch {
+    return [];
+  }
 }

@@ -2,13 +2,15 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT } from "../base/errors.ts";
-import { PROTOCOL, type FromKeeper, type ToKeeper } from "../contract/keeper-protocol.ts";
+import { type FromKeeper, PROTOCOL, type ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import { Attendant } from "./attendant.ts";
 import { Ending } from "./ending.ts";
 import { takeLock } from "./lock.ts";
 import { State } from "./state.ts";
 
+/** The first processes come first, as three starts of Node would be in one another's way; what they print waits in their FIFOs. Milliseconds. */
+const LOGGER_DELAY_MS = 300;
 /** The service is started again this often in a row before it stays down; the processes live on without it. */
 const SERVICE_LIMIT = 10;
 
@@ -19,16 +21,29 @@ export class Keeper {
   readonly #logger: Attendant<ToLogger, FromLogger>;
   readonly #ending: Ending;
   #state: State | undefined;
+  #style: ToLogger | undefined;
 
   constructor(programs: Programs) {
-    this.#service = new Attendant({ argv: programs.service, limit: SERVICE_LIMIT, onStart: () => undefined, onMessages: (messages) => this.#onService(messages), onExit: (how) => this.#onServiceExit(how) });
-    this.#logger = new Attendant({ argv: programs.logger, limit: Number.POSITIVE_INFINITY, onStart: (starts) => starts > 1 && this.#state?.retellLogger(), onMessages: (messages) => this.#onLogger(messages), onExit: () => undefined });
+    this.#service = new Attendant({
+      argv: programs.service,
+      limit: SERVICE_LIMIT,
+      onStart: () => undefined,
+      onMessages: (messages) => this.#onService(messages),
+      onExit: (how) => this.#onServiceExit(how),
+    });
+    this.#logger = new Attendant({
+      argv: programs.logger,
+      limit: Number.POSITIVE_INFINITY,
+      onStart: (starts) => starts > 1 && this.#retellLogger(),
+      onMessages: (messages) => this.#onLogger(messages),
+      onExit: () => undefined,
+    });
     this.#ending = new Ending({ service: this.#service, logger: this.#logger, state: () => this.#state });
   }
 
   start(): void {
     this.#service.start();
-    this.#logger.start();
+    setTimeout(() => this.#startLogger(), LOGGER_DELAY_MS);
     process.on("SIGTERM", () => this.#ending.ask("SIGTERM"));
     process.on("SIGINT", () => this.#ending.ask("SIGINT"));
     for (const signal of ["SIGHUP", "SIGUSR1"] as const) process.on(signal, () => this.#service.send({ t: "signalled", signal }));
@@ -42,17 +57,25 @@ export class Keeper {
 
   #onServiceMessage(message: ToKeeper): void {
     switch (message.t) {
-      case "open": return this.#open(message);
-      case "logger": return this.#logger.send(message.message);
-      case "stopping": return this.#ending.answered();
-      case "end": return void this.#ending.finish(message.code);
-      default: return this.#state?.command(message);
+      case "open":
+        return this.#open(message);
+      case "logger": {
+        if (message.message.t === "style") this.#style = message.message;
+        return this.#logger.send(message.message);
+      }
+      case "stopping":
+        return this.#ending.answered();
+      case "end":
+        return void this.#ending.finish(message.code);
+      default:
+        return this.#state?.command(message);
     }
   }
 
   /** The service has read the configuration: now it is known which folder holds the state. */
   #open({ stateDir, captures, protocol }: ToKeeper & { readonly t: "open" }): void {
-    if (protocol !== PROTOCOL) return this.#refuse(`the running keeper speaks protocol ${PROTOCOL}, the service ${protocol}; stop procman and start it again`);
+    if (protocol !== PROTOCOL)
+      return this.#refuse(`the running keeper speaks protocol ${PROTOCOL}, the service ${protocol}; stop procman and start it again`);
     if (this.#state === undefined && !this.#take(stateDir, captures)) return;
     this.#service.send({ t: "snapshot", ...(this.#state as State).snapshot() });
     this.#service.flush();
@@ -63,15 +86,35 @@ export class Keeper {
       mkdirSync(stateDir, { recursive: true, mode: 0o700 });
       const lock = takeLock(stateDir);
       if (!("release" in lock)) {
-        this.#refuse(`procman is already running with this state folder (pid ${lock.pid}, ${stateDir}); stop it with "kill ${lock.pid}" first`);
+        this.#refuse(
+          `procman is already running with this state folder (pid ${lock.pid}, ${stateDir}); stop it with "kill ${lock.pid}" first`,
+        );
         return false;
       }
-      this.#state = new State({ folder: join(stateDir, "run"), lock, captures, service: this.#service, logger: this.#logger });
+      this.#state = new State({
+        folder: join(stateDir, "run"),
+        lock,
+        captures,
+        service: this.#service,
+        logger: this.#logger,
+        onQuiet: () => this.#startLogger(),
+      });
       return true;
     } catch (error) {
-      this.#refuse(`the state folder ${stateDir} can't be used: ${(error as Error).message}${existsSync(stateDir) ? "" : " (PROCMAN_STATE_DIR names another place for it)"}`);
+      this.#refuse(
+        `the state folder ${stateDir} can't be used: ${(error as Error).message}${existsSync(stateDir) ? "" : " (PROCMAN_STATE_DIR names another place for it)"}`,
+      );
       return false;
     }
+  }
+
+  #startLogger(): void {
+    if (!this.#logger.wasStarted) this.#logger.start();
+  }
+
+  #retellLogger(): void {
+    if (this.#style !== undefined) this.#logger.send(this.#style);
+    this.#state?.retellLogger();
   }
 
   #refuse(reason: string): void {
@@ -92,7 +135,11 @@ export class Keeper {
     if (this.#ending.serviceExited()) return;
     if (this.#state === undefined && code !== null) return void this.#ending.finish(code);
     const how = signal === null ? `exit code ${code}` : signal;
-    process.stderr.write(final ? `procman: the service ended (${how}) and stays down; the processes run on. Stop all with "kill ${process.pid}"\n` : `procman: the service ended (${how}); it is started again, the processes run on\n`);
+    process.stderr.write(
+      final
+        ? `procman: the service ended (${how}) and stays down; the processes run on. Stop all with "kill ${process.pid}"\n`
+        : `procman: the service ended (${how}); it is started again, the processes run on\n`,
+    );
     if (final && this.#state === undefined) void this.#ending.finish(EXIT.bug);
   }
 }

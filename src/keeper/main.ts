@@ -10,7 +10,10 @@ export function main(folder: string, args: readonly string[]): void {
   try {
     const options = runOptions(args);
     const service = [...(options.config === undefined ? [] : ["--config", options.config]), ...(options.console ? ["--console"] : [])];
-    new Keeper({ service: [process.execPath, join(folder, "service.cjs"), ...service], logger: [process.execPath, join(folder, "logger.cjs")] }).start();
+    new Keeper({
+      service: [process.execPath, join(folder, "service.cjs"), ...service],
+      logger: [process.execPath, join(folder, "logger.cjs")],
+    }).start();
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     process.stderr.write(`procman: ${error.message}\n`);

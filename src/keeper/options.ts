@@ -7,10 +7,13 @@ export type RunOptions = { readonly config?: string; readonly console: boolean }
 /** @throws ProcmanError `usage` */
 export function runOptions(args: readonly string[]): RunOptions {
   try {
-    const { values } = parseArgs({ args: [...args], options: { config: { type: "string", short: "c" }, console: { type: "boolean", default: false } }, allowPositionals: false });
+    const { values } = parseArgs({
+      args: [...args],
+      options: { config: { type: "string", short: "c" }, console: { type: "boolean", default: false } },
+      allowPositionals: false,
+    });
     return { console: values.console ?? false, ...(values.config === undefined ? {} : { config: values.config }) };
   } catch (error) {
     throw new ProcmanError("usage", `Cannot run: ${(error as Error).message.split(". ")[0]}; see "procman run --help"`, { cause: error });
   }
 }
-

@@ -15,6 +15,8 @@ export type StateOptions = {
   readonly captures: number;
   readonly service: Attendant<FromKeeper, ToKeeper>;
   readonly logger: Attendant<ToLogger, FromLogger>;
+  /** All that was asked for has been started. */
+  readonly onQuiet: () => void;
 };
 
 type Open = { readonly pair: Pair; readonly capture: Capture };
@@ -48,6 +50,7 @@ export class State {
         if (this.#open.has(keyOf(exited))) options.logger.send({ t: "ended", key: keyOf(exited) });
       },
       turnEnds: () => this.flush(),
+      queueEnds: options.onQuiet,
     });
     this.#adopt();
     if (options.captures > this.#open.size) this.#fifos.fill(options.captures - this.#open.size).catch(reportLater);
@@ -60,16 +63,25 @@ export class State {
 
   snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t"> {
     const { ended, notes } = this.#journal.books;
-    return { running: this.#children.running.map(({ slot, run, pid, startTime, since }) => ({ slot, run, pid, startTime, since })), ended: [...ended.values()], notes: Object.fromEntries(notes) };
+    return {
+      running: this.#children.running.map(({ slot, run, pid, startTime, since }) => ({ slot, run, pid, startTime, since })),
+      ended: [...ended.values()],
+      notes: Object.fromEntries(notes),
+    };
   }
 
   command(message: Exclude<ToKeeper, { readonly t: "open" | "logger" | "stopping" | "end" }>): void {
     switch (message.t) {
-      case "spawn": return this.#journal.books.ended.has(keyOf(message)) ? undefined : this.#children.spawn(message);
-      case "signal": return this.#children.signal(message, message.signal);
-      case "note": return this.#journal.add({ t: "note", id: message.id, note: message.note });
-      case "ack": return this.#journal.add({ t: "ack", slot: message.slot, run: message.run });
-      default: return message satisfies never;
+      case "spawn":
+        return this.#journal.books.ended.has(keyOf(message)) ? undefined : this.#children.spawn(message);
+      case "signal":
+        return this.#children.signal(message, message.signal);
+      case "note":
+        return this.#journal.add({ t: "note", id: message.id, note: message.note });
+      case "ack":
+        return this.#journal.add({ t: "ack", slot: message.slot, run: message.run });
+      default:
+        return message satisfies never;
     }
   }
 

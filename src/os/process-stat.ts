@@ -35,7 +35,9 @@ export function allProcesses(): readonly ProcessStat[] {
 /** Its environment as `NAME=value` parted by NUL bytes (on macOS by spaces, behind its command line); undefined when it may not be read. */
 export function processEnvironment(pid: number): string | undefined {
   try {
-    return isLinux ? readFileSync(`/proc/${pid}/environ`, "latin1") : execFileSync("ps", ["-E", "-ww", "-o", "command=", "-p", String(pid)], { encoding: "utf8" });
+    return isLinux
+      ? readFileSync(`/proc/${pid}/environ`, "latin1")
+      : execFileSync("ps", ["-E", "-ww", "-o", "command=", "-p", String(pid)], { encoding: "utf8" });
   } catch {
     return undefined;
   }
@@ -43,7 +45,9 @@ export function processEnvironment(pid: number): string | undefined {
 
 /** Differs after each boot of the machine: start times and monotonic times of another boot mean nothing. */
 export function bootId(): string {
-  return isLinux ? readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim() : execFileSync("sysctl", ["-n", "kern.boottime"], { encoding: "utf8" }).trim();
+  return isLinux
+    ? readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()
+    : execFileSync("sysctl", ["-n", "kern.boottime"], { encoding: "utf8" }).trim();
 }
 
 function fromProc(pid: number): ProcessStat | undefined {
@@ -55,7 +59,14 @@ function fromProc(pid: number): ProcessStat | undefined {
   }
   // The name in parentheses may itself hold spaces and parentheses: proc(5).
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return { pid, state: fields[0] ?? "", parent: Number(fields[1]), group: Number(fields[2]), session: Number(fields[3]), startTime: fields[19] ?? "" };
+  return {
+    pid,
+    state: fields[0] ?? "",
+    parent: Number(fields[1]),
+    group: Number(fields[2]),
+    session: Number(fields[3]),
+    startTime: fields[19] ?? "",
+  };
 }
 
 function fromPs(which: readonly string[]): ProcessStat[] {
@@ -68,6 +79,15 @@ function fromPs(which: readonly string[]): ProcessStat[] {
   return text.split("\n").flatMap((line) => {
     const [pid, parent, group, state, ...start] = line.trim().split(/\s+/);
     if (pid === undefined || parent === undefined || group === undefined || state === undefined) return [];
-    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), session: Number(group), state: state.slice(0, 1), startTime: start.join(" ") }];
+    return [
+      {
+        pid: Number(pid),
+        parent: Number(parent),
+        group: Number(group),
+        session: Number(group),
+        state: state.slice(0, 1),
+        startTime: start.join(" "),
+      },
+    ];
   });
 }

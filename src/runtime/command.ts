@@ -5,7 +5,9 @@ const PLAIN_WORDS = /^[ \t]*[\w./@%+,:-][\w./@%+,:=-]*(?:[ \t]+[\w./@%+,:=-]+)*[
 
 /** What a shell does itself, or reads as grammar (POSIX 2.4, 2.14, and dash's own). */
 const BUILTINS = new Set(
-  ": . [ alias bg break cd chdir command continue echo eval exec exit export false fc fg getopts hash jobs kill local newgrp printf pwd read readonly return set shift source test times trap true type ulimit umask unalias unset wait case do done elif else esac fi for function if in select then time until while { } !".split(" "),
+  ": . [ alias bg break cd chdir command continue echo eval exec exit export false fc fg getopts hash jobs kill local newgrp printf pwd read readonly return set shift source test times trap true type ulimit umask unalias unset wait case do done elif else esac fi for function if in select then time until while { } !".split(
+    " ",
+  ),
 );
 
 const SHELL = "/bin/sh";
@@ -34,26 +36,12 @@ function isProgramName(word: string): boolean {
   return /^[\w./+-]+$/.test(word);
 }
 
-/** One command without operators, as far as that is certain; quotes are followed, anything doubtful says no. */
-function isSingleCommand(line: string): boolean {
-  let quote = "";
-  for (let index = 0; index < line.length; index++) {
-    const char = line[index] as string;
-    if (quote === "'") quote = char === "'" ? "" : quote;
-    else if (char === "\\") index++;
-    // A substitution may hold a quote of its own.
-    else if (char === "`" || (char === "$" && line[index + 1] === "(")) return false;
-    else if (quote === '"') quote = char === '"' ? "" : quote;
-    else if (char === "'" || char === '"') quote = char;
-    else if (isOperator(line, index)) return false;
-  }
-  return quote === "" && !line.endsWith("\\");
-}
+/** Quoted text without substitutions, and escaped characters. */
+const QUOTED = /\\[^]|'[^']*'|"(?:[^"\\$`]|\\[^]|\$(?!\())*"/g;
 
-function isOperator(line: string, index: number): boolean {
-  const char = line[index] as string;
-  if (";|()\n#".includes(char)) return char !== "#" || /\s/.test(line[index - 1] ?? " ");
-  if (char === "<") return line[index + 1] === "<";
-  // `2>&1` and `>&2` duplicate a file descriptor; any other & is a background job or an AND.
-  return char === "&" && !/[<>]/.test(line[index - 1] ?? "");
+/** Operators, substitutions, here-documents, comments, quotes that don't close. `2>&1` duplicates a descriptor; any other & is a background job or an AND. */
+const MORE_THAN_ONE_COMMAND = /['"`\\]|\$\(|[;|()\n]|<<|(?<![<>])&|(?:^|\s)#/;
+
+function isSingleCommand(line: string): boolean {
+  return !MORE_THAN_ONE_COMMAND.test(line.replace(QUOTED, "_"));
 }

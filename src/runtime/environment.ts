@@ -14,7 +14,7 @@ export type EnvironmentOptions = {
 export function environmentOf({ env, path, id, marker, stateDir, cluster }: EnvironmentOptions): Record<string, string> {
   return {
     ...env,
-    ...(path.length === 0 ? {} : { PATH: [...(process.env["PATH"] === undefined ? [] : [process.env["PATH"]]), ...path].join(delimiter) }),
+    ...(path.length === 0 ? {} : { PATH: [...(process.env.PATH === undefined ? [] : [process.env.PATH]), ...path].join(delimiter) }),
     PROCMAN_PROCESS_ID: id,
     PROCMAN_RUN_ID: marker,
     PROCMAN_DATA_DIR: stateDir,

@@ -1,6 +1,6 @@
 /** The supervisor's port to the operating system, over the keeper. */
 import type { EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
-import type { Ending, SignalName } from "../supervisor/instance.ts";
+import type { Ending, SignalName } from "../supervisor/states.ts";
 import type { RunReports, Spawner } from "../supervisor/ports.ts";
 import type { Link } from "./link.ts";
 import type { Sweeper } from "./sweeper.ts";
@@ -65,7 +65,7 @@ export class KeeperSpawner implements Spawner {
     this.#options.link.remember(id, memory);
   }
 
-  receive(message: Running & { readonly t: "spawned" } | EndReport): void {
+  receive(message: (Running & { readonly t: "spawned" }) | EndReport): void {
     if (message.t === "spawned") this.#on(message.slot, message.run)?.spawned(message.pid);
     else this.#end(message);
   }
@@ -83,7 +83,11 @@ export class KeeperSpawner implements Spawner {
 
   #endingOf(report: EndReport): Ending {
     if (report.t === "exited") return report.unknown ? { kind: "unknown" } : { kind: "exited", code: report.code, signal: report.signal };
-    return { kind: "unstartable", permanent: report.step === "cwd" || report.step === "program", message: this.#options.whyUnstartable(report) };
+    return {
+      kind: "unstartable",
+      permanent: report.step === "cwd" || report.step === "program",
+      message: this.#options.whyUnstartable(report),
+    };
   }
 }
 

@@ -1,6 +1,6 @@
 /** Ends whoever a run left behind: members of its process group and whoever carries its marker. */
-import { allProcesses, processEnvironment, type ProcessStat } from "../os/process-stat.ts";
-import type { SignalName } from "../supervisor/instance.ts";
+import { allProcesses, type ProcessStat, processEnvironment } from "../os/process-stat.ts";
+import type { SignalName } from "../supervisor/states.ts";
 
 type Sweep = {
   readonly marker: string;

@@ -31,7 +31,9 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   if (step === "run-folder") return `its output can't be captured: ${message}`;
   if (errno === "EACCES") return `${program} may not be executed (${errno}); is it executable, and may procman's user reach it?`;
   if (errno !== "ENOENT") return `${program}: ${message}`;
-  return program.includes("/") ? `there is no file ${program}; correct "cmd"` : `there is no program "${program}" in its PATH; correct "cmd" or add a folder by "path"`;
+  return program.includes("/")
+    ? `there is no file ${program}; correct "cmd"`
+    : `there is no program "${program}" in its PATH; correct "cmd" or add a folder by "path"`;
 }
 
 function argvOf({ command }: ProcessSpec): readonly string[] {

@@ -2,7 +2,6 @@
 import { parseArgs } from "node:util";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { load } from "../config/load.ts";
-import { ConfigurationError, renderProblems } from "../config/problems.ts";
 import type { Config } from "../config/spec.ts";
 import { Link } from "../runtime/link.ts";
 import { Service } from "./service.ts";
@@ -27,11 +26,11 @@ function main(): void {
 function configured(path: string | undefined): Config | undefined {
   try {
     const config = load(path, process.cwd());
-    for (const warning of config.warnings) process.stderr.write(`procman: ${warning.message}\n`);
+    for (const { file, line, column, message } of config.warnings) process.stderr.write(`procman: ${file}:${line}:${column}: ${message}\n`);
     return config;
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
-    process.stderr.write(error instanceof ConfigurationError ? renderProblems(error.problems, "", {colors: false}) : `procman: ${error.message}\n`);
+    process.stderr.write(`procman: ${error.message}\n`);
     process.exitCode = error.exitCode;
     return undefined;
   }

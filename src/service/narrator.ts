@@ -1,5 +1,7 @@
 /** Says in one sentence what a transition was and why: the lifecycle lines of the console. */
-import { isSuccess, type Ending, type Instance, type Policy } from "../supervisor/instance.ts";
+import type { Ending, Instance } from "../supervisor/states.ts";
+import type { Policy } from "../supervisor/restart-policy.ts";
+import { isSuccess } from "../supervisor/instance.ts";
 import type { Notice } from "../supervisor/process.ts";
 import type { Transition } from "../supervisor/slot.ts";
 
@@ -10,35 +12,55 @@ export type Subject = { readonly policy: Policy; readonly blocked: boolean };
 /** undefined: nothing a reader needs to know. */
 export function narrate({ from, to, input }: Transition, subject: Subject): Line | undefined {
   switch (to.status) {
-    case "running": return from.status === "starting" ? info(`started (pid ${to.pid})`) : undefined;
-    case "starting": return input.type === "ended" || input.type === "swept" ? onReturn(from, to, input) : undefined;
-    case "waiting": return info("waits for what it depends on");
-    case "backoff": return warn(`${describeEnd(from, to.ending, input.at)}; restart ${to.restarts + 1}${ofLimit(subject.policy)} in ${duration(to.until - input.at)}`);
-    case "stopping": return onStopping(from, to, subject.policy);
-    case "idle": return onIdle(from, to, { ...subject, at: input.at });
-    default: return to satisfies never;
+    case "running":
+      return from.status === "starting" ? info(`started (pid ${to.pid})`) : undefined;
+    case "starting":
+      return input.type === "ended" || input.type === "swept" ? onReturn(from, to, input) : undefined;
+    case "waiting":
+      return info("waits for what it depends on");
+    case "backoff":
+      return warn(
+        `${describeEnd(from, to.ending, input.at)}; restart ${to.restarts + 1}${ofLimit(subject.policy)} in ${duration(to.until - input.at)}`,
+      );
+    case "stopping":
+      return onStopping(from, to, subject.policy);
+    case "idle":
+      return onIdle(from, to, { ...subject, at: input.at });
+    default:
+      return to satisfies never;
   }
 }
 
 export function narrateNotice(notice: Notice): Line {
   const at = "planned" in notice ? new Date(notice.planned).toTimeString().slice(0, 8) : "";
   switch (notice.type) {
-    case "blocked": return info("blocked: no restart, no scheduled start until it is unblocked");
-    case "unblocked": return info("unblocked");
-    case "removed": return info("removed");
-    case "scheduled": return info(`starts by its schedule (${at})`);
-    case "terminated": return info(`is terminated by its schedule (${at})`);
-    case "skipped": return warn(`not started by its schedule (${at}): ${notice.reason}`);
-    default: return notice satisfies never;
+    case "blocked":
+      return info("blocked: no restart, no scheduled start until it is unblocked");
+    case "unblocked":
+      return info("unblocked");
+    case "removed":
+      return info("removed");
+    case "scheduled":
+      return info(`starts by its schedule (${at})`);
+    case "terminated":
+      return info(`is terminated by its schedule (${at})`);
+    case "skipped":
+      return warn(`not started by its schedule (${at}): ${notice.reason}`);
+    default:
+      return notice satisfies never;
   }
 }
 
 export function describe(ending: Ending): string {
   switch (ending.kind) {
-    case "exited": return ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`;
-    case "unstartable": return `could not be started: ${ending.message}`;
-    case "unknown": return "ended while procman was away; its exit code is not known";
-    default: return ending satisfies never;
+    case "exited":
+      return ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`;
+    case "unstartable":
+      return `could not be started: ${ending.message}`;
+    case "unknown":
+      return "ended while procman was away; its exit code is not known";
+    default:
+      return ending satisfies never;
   }
 }
 
@@ -57,24 +79,38 @@ function onReturn(from: Instance, to: Instance & { readonly status: "starting" }
 }
 
 function onStopping(from: Instance, to: Instance & { readonly status: "stopping" }, policy: Policy): Line | undefined {
-  if (to.phase === "sweep") return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
+  if (to.phase === "sweep")
+    return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
   if (to.phase === "sweep-kill") return warn("left processes behind that don't end; killing them");
   if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of SIGTERM; killing it`);
   if (from.status !== "running") return undefined;
-  const how = policy.graceMs > 0 ? `SIGTERM in ${duration(policy.graceMs)}` : `SIGKILL in ${duration(policy.terminateMs)} if it doesn't end`;
+  const how =
+    policy.graceMs > 0 ? `SIGTERM in ${duration(policy.graceMs)}` : `SIGKILL in ${duration(policy.terminateMs)} if it doesn't end`;
   if (to.cause === "timeout") return warn(`has run for its timeout of ${duration(policy.timeoutMs)}; stopping (${how})`);
   return info(`stopping (${how})`);
 }
 
-function onIdle(from: Instance, to: Instance & { readonly status: "idle" }, { policy, blocked, at }: Subject & { readonly at: number }): Line {
+function onIdle(
+  from: Instance,
+  to: Instance & { readonly status: "idle" },
+  { policy, blocked, at }: Subject & { readonly at: number },
+): Line {
   const { outcome } = to;
   switch (outcome.kind) {
-    case "never-started": return info("is ready to be started");
-    case "stopped": return info("stopped");
-    case "finished": return info(`finished${after(from, at)}`);
-    case "failed": return error(`${describeEnd(from, outcome.ending, at)}; ${whyNot(outcome.ending, policy, blocked)}`);
-    case "exhausted": return error(`${describeEnd(from, outcome.ending, at)}; its ${policy.restartLimit} restarts are used up, start it again when the cause is mended`);
-    default: return outcome satisfies never;
+    case "never-started":
+      return info("is ready to be started");
+    case "stopped":
+      return info("stopped");
+    case "finished":
+      return info(`finished${after(from, at)}`);
+    case "failed":
+      return error(`${describeEnd(from, outcome.ending, at)}; ${whyNot(outcome.ending, policy, blocked)}`);
+    case "exhausted":
+      return error(
+        `${describeEnd(from, outcome.ending, at)}; its ${policy.restartLimit} restarts are used up, start it again when the cause is mended`,
+      );
+    default:
+      return outcome satisfies never;
   }
 }
 

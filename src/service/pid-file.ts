@@ -1,7 +1,7 @@
 /** `pidFile`: holds the pid while the process runs, and is gone after. */
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Instance } from "../supervisor/instance.ts";
+import type { Instance } from "../supervisor/states.ts";
 
 /** @returns what went wrong, for the log: a pid file that can't be written stops no process. */
 export function keepPidFile(path: string, from: Instance, to: Instance): string | undefined {

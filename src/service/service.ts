@@ -1,6 +1,6 @@
 /** The composition root of the service: configuration in, supervised processes out. */
 import type { Config, ProcessSpec } from "../config/spec.ts";
-import { PROTOCOL, type FromKeeper } from "../contract/keeper-protocol.ts";
+import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
 import type { FromLogger } from "../contract/logger-protocol.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { markerOf } from "../runtime/environment.ts";
@@ -11,7 +11,7 @@ import type { Memory, Plan } from "../supervisor/process.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import { captureOf, launchOf, whyUnstartable } from "./launch.ts";
-import { narrate, narrateNotice, type Line } from "./narrator.ts";
+import { type Line, narrate, narrateNotice } from "./narrator.ts";
 import { keepPidFile } from "./pid-file.ts";
 
 export class Service {
@@ -56,12 +56,20 @@ export class Service {
 
   receive(message: Exclude<FromKeeper, { readonly t: "refused" }>): void {
     switch (message.t) {
-      case "snapshot": return this.#begin(message);
-      case "spawned": case "exited": case "failed": return this.#spawner.receive(message);
-      case "logger": return this.#onLogger(message.message);
-      case "stop": return void this.terminate(message.signal);
-      case "signalled": return this.#say(undefined, { severity: "info", text: `${message.signal} does nothing yet` });
-      default: return message satisfies never;
+      case "snapshot":
+        return this.#begin(message);
+      case "spawned":
+      case "exited":
+      case "failed":
+        return this.#spawner.receive(message);
+      case "logger":
+        return this.#onLogger(message.message);
+      case "stop":
+        return void this.terminate(message.signal);
+      case "signalled":
+        return this.#say(undefined, { severity: "info", text: `${message.signal} does nothing yet` });
+      default:
+        return message satisfies never;
     }
   }
 
@@ -100,8 +108,16 @@ export class Service {
   }
 
   #onLogger(message: Extract<FromLogger, { readonly t: "problem" | "recovered" }> | FromLogger): void {
-    if (message.t === "problem") this.#say(undefined, { severity: "error", text: `Cannot write ${message.file}: ${message.message} (${message.code}); processes run on` });
-    if (message.t === "recovered") this.#say(undefined, { severity: "warn", text: `${message.file} can be written again; ${message.lostLines === 0 ? "no line was lost" : `${message.lostLines} lines (${message.lostBytes} bytes) were lost`}` });
+    if (message.t === "problem")
+      this.#say(undefined, {
+        severity: "error",
+        text: `Cannot write ${message.file}: ${message.message} (${message.code}); processes run on`,
+      });
+    if (message.t === "recovered")
+      this.#say(undefined, {
+        severity: "warn",
+        text: `${message.file} can be written again; ${message.lostLines === 0 ? "no line was lost" : `${message.lostLines} lines (${message.lostBytes} bytes) were lost`}`,
+      });
   }
 
   #say(id: string | undefined, { severity, text }: Line): void {
@@ -115,5 +131,12 @@ function processOf(slot: string): string {
 }
 
 function planOf({ id, policy, autostart, overrun, cron, terminate, watch }: ProcessSpec): Plan {
-  return { id, policy, overrun, autostart: autostart || watch.length > 0, ...(cron === undefined ? {} : { cron }), ...(terminate === undefined ? {} : { terminate }) };
+  return {
+    id,
+    policy,
+    overrun,
+    autostart: autostart || watch.length > 0,
+    ...(cron === undefined ? {} : { cron }),
+    ...(terminate === undefined ? {} : { terminate }),
+  };
 }

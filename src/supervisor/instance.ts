@@ -4,154 +4,123 @@
  * `step` says what happens next, `timers` says which deadlines a state has. Nothing here reads a
  * clock, starts a process or logs: time comes in on inputs, work goes out as effects.
  */
-import { restartDelay, wantsRestart, type Policy } from "./restart-policy.ts";
-
-export type { Policy } from "./restart-policy.ts";
-
-/** How a run ended. */
-export type Ending =
-  | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
-  /** No child came up. `permanent`: trying again without a change would fail in the same way. */
-  | { readonly kind: "unstartable"; readonly message: string; readonly permanent: boolean }
-  /** It ended while nobody was its parent. */
-  | { readonly kind: "unknown" };
-
-/** Who began the end of a run. `itself`: its leader ended, the rest of its group is being cleared away. */
-export type StopCause = "operator" | "terminate" | "timeout" | "itself";
-
-/** Why a slot is idle. */
-export type Outcome =
-  | { readonly kind: "never-started" }
-  | { readonly kind: "stopped"; readonly ending?: Ending }
-  | { readonly kind: "finished"; readonly ending: Ending }
-  | { readonly kind: "failed"; readonly ending: Ending }
-  | { readonly kind: "exhausted"; readonly ending: Ending };
-
-/** What follows once a stopping slot is empty. */
-export type Next = "idle" | "start" | "policy";
-
-/** How far the stop of a known child has got. */
-export type Phase = "grace" | "terminate" | "kill";
-
-type Base = { readonly run: number; readonly restarts: number };
-
-type Plan = { readonly next: Next; readonly cause: StopCause };
-
-/** The leader is gone; whoever it left behind is asked (`sweep`), then made (`sweep-kill`), to go. */
-type Sweeping = Base & Plan & { readonly status: "stopping"; readonly phase: "sweep" | "sweep-kill"; readonly pid: number; readonly started: number; readonly since: number; readonly ending: Ending };
-
-export type Instance =
-  | (Base & { readonly status: "idle"; readonly outcome: Outcome })
-  | (Base & { readonly status: "waiting" })
-  | (Base & { readonly status: "starting" })
-  | (Base & { readonly status: "running"; readonly pid: number; readonly since: number; readonly ready: boolean })
-  /** The stop came before the pid did. */
-  | (Base & Plan & { readonly status: "stopping"; readonly phase: "spawning" })
-  | (Base & Plan & { readonly status: "stopping"; readonly phase: Phase; readonly pid: number; readonly started: number; readonly since: number })
-  | Sweeping
-  | (Base & { readonly status: "backoff"; readonly until: number; readonly ending: Ending });
-
-export type Command =
-  | { readonly type: "start" }
-  | { readonly type: "stop"; readonly next: Next; readonly cause: StopCause }
-  | { readonly type: "cancel-restart" };
-
-export type Report =
-  | { readonly type: "dependencies-ready" }
-  | { readonly type: "spawned"; readonly run: number; readonly pid: number }
-  | { readonly type: "ready"; readonly run: number }
-  | { readonly type: "ended"; readonly run: number; readonly ending: Ending; readonly survivors: boolean }
-  | { readonly type: "swept"; readonly run: number }
-  | { readonly type: "timer"; readonly run: number; readonly name: TimerName };
-
-/** `at`: monotonic milliseconds. `chance`: a number in [0, 1) for whatever shall not happen in step with others. */
-export type Input = (Command | Report) & { readonly at: number; readonly chance: number };
-
-export type TimerName = "timeout" | "escalate" | "restart";
-export type Timer = { readonly name: TimerName; readonly due: number };
-
-export type SignalName = "SIGTERM" | "SIGKILL";
-
-export type Effect =
-  | { readonly type: "spawn"; readonly run: number }
-  /** To the whole process group of the child. */
-  | { readonly type: "signal"; readonly run: number; readonly pid: number; readonly signal: SignalName }
-  /** To everybody who still belongs to the run; answered by `swept` once nobody is left. */
-  | { readonly type: "sweep"; readonly run: number; readonly pid: number; readonly signal: SignalName };
-
-export type Step = { readonly state: Instance; readonly effects: readonly Effect[] };
-
-export const initial: Instance = { status: "idle", run: 0, restarts: 0, outcome: { kind: "never-started" } };
+import { type Policy, restartDelay, wantsRestart } from "./restart-policy.ts";
+import type { Base, Ending, Input, Instance, Next, Outcome, Plan, SignalName, Step, StopCause, Sweeping, Timer } from "./states.ts";
 
 export function step(state: Instance, input: Input, policy: Policy): Step {
   if ("run" in input && input.run !== state.run) return stay(state);
   switch (input.type) {
-    case "start": return onStart(state, policy);
-    case "stop": return onStop(state, input, policy);
-    case "cancel-restart": return state.status === "backoff" ? stay(idle(state, outcomeOf(state.ending))) : stay(state);
-    case "dependencies-ready": return state.status === "waiting" ? launch(state) : stay(state);
-    case "spawned": return onSpawned(state, input.pid, input.at, policy);
-    case "ready": return state.status === "running" && !state.ready ? stay({ ...state, ready: true }) : stay(state);
-    case "ended": return onEnded(state, input, policy);
-    case "swept": return state.status === "stopping" && "ending" in state ? conclude(state, input, policy) : stay(state);
-    case "timer": return onTimer(state, input, policy);
-    default: return input satisfies never;
+    case "start":
+      return onStart(state, policy);
+    case "stop":
+      return onStop(state, input, policy);
+    case "cancel-restart":
+      return state.status === "backoff" ? stay(idle(state, outcomeOf(state.ending))) : stay(state);
+    case "dependencies-ready":
+      return state.status === "waiting" ? launch(state) : stay(state);
+    case "spawned":
+      return onSpawned(state, input.pid, input.at, policy);
+    case "ready":
+      return state.status === "running" && !state.ready ? stay({ ...state, ready: true }) : stay(state);
+    case "ended":
+      return onEnded(state, input, policy);
+    case "swept":
+      return state.status === "stopping" && "ending" in state ? conclude(state, input, policy) : stay(state);
+    case "timer":
+      return onTimer(state, input, policy);
+    default:
+      return input satisfies never;
   }
 }
 
 /** The deadlines a state has. The driver arms these and drops all others, so none can leak. */
 export function timers(state: Instance, policy: Policy): readonly Timer[] {
   switch (state.status) {
-    case "running": return policy.timeoutMs > 0 ? [{ name: "timeout", due: state.since + policy.timeoutMs }] : [];
-    case "backoff": return [{ name: "restart", due: state.until }];
+    case "running":
+      return policy.timeoutMs > 0 ? [{ name: "timeout", due: state.since + policy.timeoutMs }] : [];
+    case "backoff":
+      return [{ name: "restart", due: state.until }];
     case "stopping": {
       if (state.phase === "grace") return [{ name: "escalate", due: state.since + policy.graceMs }];
       if (state.phase === "terminate" || state.phase === "sweep") return [{ name: "escalate", due: state.since + policy.terminateMs }];
       return [];
     }
-    case "idle": case "waiting": case "starting": return [];
-    default: return state satisfies never;
+    case "idle":
+    case "waiting":
+    case "starting":
+      return [];
+    default:
+      return state satisfies never;
   }
 }
 
 function onStart(state: Instance, policy: Policy): Step {
   switch (state.status) {
-    case "idle": case "backoff": return policy.waits ? stay({ run: state.run, restarts: 0, status: "waiting" }) : launch({ ...state, restarts: 0 });
-    case "stopping": return stay({ ...state, next: "start" });
-    case "waiting": case "starting": case "running": return stay(state);
-    default: return state satisfies never;
+    case "idle":
+    case "backoff":
+      return policy.waits ? stay({ run: state.run, restarts: 0, status: "waiting" }) : launch({ ...state, restarts: 0 });
+    case "stopping":
+      return stay({ ...state, next: "start" });
+    case "waiting":
+    case "starting":
+    case "running":
+      return stay(state);
+    default:
+      return state satisfies never;
   }
 }
 
-function onStop(state: Instance, { next, cause, at }: { readonly next: Next; readonly cause: StopCause; readonly at: number }, policy: Policy): Step {
+function onStop(
+  state: Instance,
+  { next, cause, at }: { readonly next: Next; readonly cause: StopCause; readonly at: number },
+  policy: Policy,
+): Step {
   switch (state.status) {
-    case "idle": return next === "start" ? onStart(state, policy) : stay(state);
-    case "waiting": return next === "idle" ? stay(idle(state, { kind: "stopped" })) : stay(state);
+    case "idle":
+      return next === "start" ? onStart(state, policy) : stay(state);
+    case "waiting":
+      return next === "idle" ? stay(idle(state, { kind: "stopped" })) : stay(state);
     case "backoff": {
       if (next === "start") return onStart(state, policy);
       return next === "idle" ? stay(idle(state, { kind: "stopped", ending: state.ending })) : stay(state);
     }
-    case "starting": return stay({ ...base(state), status: "stopping", phase: "spawning", next, cause });
-    case "running": return beginStop(state, { pid: state.pid, started: state.since, next, cause }, { at, policy });
+    case "starting":
+      return stay({ ...base(state), status: "stopping", phase: "spawning", next, cause });
+    case "running":
+      return beginStop(state, { pid: state.pid, started: state.since, next, cause }, { at, policy });
     // The latest wish counts; a mere "let the policy decide" doesn't overrule an operator's.
-    case "stopping": return next === "policy" ? stay(state) : stay({ ...state, next, cause });
-    default: return state satisfies never;
+    case "stopping":
+      return next === "policy" ? stay(state) : stay({ ...state, next, cause });
+    default:
+      return state satisfies never;
   }
 }
 
 function onSpawned(state: Instance, pid: number, at: number, policy: Policy): Step {
   if (state.status === "starting") return stay({ ...base(state), status: "running", pid, since: at, ready: false });
-  if (state.status === "stopping" && state.phase === "spawning") return beginStop(state, { pid, started: at, next: state.next, cause: state.cause }, { at, policy });
+  if (state.status === "stopping" && state.phase === "spawning")
+    return beginStop(state, { pid, started: at, next: state.next, cause: state.cause }, { at, policy });
   return stay(state);
 }
 
 function onEnded(state: Instance, input: Input & { readonly type: "ended" }, policy: Policy): Step {
   const { ending, at, survivors } = input;
   switch (state.status) {
-    case "starting": return decide(state, { ending, cause: "itself", started: at }, { input, policy });
+    case "starting":
+      return decide(state, { ending, cause: "itself", started: at }, { input, policy });
     case "running": {
       if (!survivors) return decide(state, { ending, cause: "itself", started: state.since }, { input, policy });
-      return sweep({ ...base(state), status: "stopping", phase: "sweep", next: "policy", cause: "itself", pid: state.pid, started: state.since, since: at, ending });
+      return sweep({
+        ...base(state),
+        status: "stopping",
+        phase: "sweep",
+        next: "policy",
+        cause: "itself",
+        pid: state.pid,
+        started: state.since,
+        since: at,
+        ending,
+      });
     }
     case "stopping": {
       if (state.phase === "spawning") return conclude({ ...state, started: at, ending }, input, policy);
@@ -160,15 +129,20 @@ function onEnded(state: Instance, input: Input & { readonly type: "ended" }, pol
       // The time that the stop may take is counted from its SIGTERM, whoever of the run outlives whom.
       return sweep({ ...state, phase, since: state.phase === "grace" ? at : state.since, ending });
     }
-    case "idle": case "waiting": case "backoff": return stay(state);
-    default: return state satisfies never;
+    case "idle":
+    case "waiting":
+    case "backoff":
+      return stay(state);
+    default:
+      return state satisfies never;
   }
 }
 
 function onTimer(state: Instance, input: Input & { readonly type: "timer" }, policy: Policy): Step {
   const { name, at } = input;
   if (name === "restart" && state.status === "backoff") return launch({ ...state, restarts: state.restarts + 1 });
-  if (name === "timeout" && state.status === "running") return beginStop(state, { pid: state.pid, started: state.since, next: "policy", cause: "timeout" }, { at, policy });
+  if (name === "timeout" && state.status === "running")
+    return beginStop(state, { pid: state.pid, started: state.since, next: "policy", cause: "timeout" }, { at, policy });
   if (name === "escalate" && state.status === "stopping") {
     if (state.phase === "grace") return signal({ ...state, phase: "terminate", since: at }, state.pid, "SIGTERM");
     if (state.phase === "terminate") return signal({ ...state, phase: "kill", since: at }, state.pid, "SIGKILL");
@@ -185,7 +159,11 @@ function conclude(state: Base & Plan & { readonly ending: Ending; readonly start
 }
 
 /** The only place that decides whether an ended child comes back. */
-function decide(state: Base, end: { readonly ending: Ending; readonly cause: StopCause; readonly started: number }, { input, policy }: { readonly input: Input; readonly policy: Policy }): Step {
+function decide(
+  state: Base,
+  end: { readonly ending: Ending; readonly cause: StopCause; readonly started: number },
+  { input, policy }: { readonly input: Input; readonly policy: Policy },
+): Step {
   const failed = end.cause === "timeout" || (end.cause === "itself" && !isSuccess(end.ending));
   const permanent = end.ending.kind === "unstartable" && end.ending.permanent;
   if (permanent || !wantsRestart(policy, failed)) return stay(idle(state, failed ? { kind: "failed", ending: end.ending } : ended(end)));
@@ -209,7 +187,11 @@ export function isSuccess(ending: Ending): boolean {
   return ending.kind === "exited" && ending.code === 0;
 }
 
-function beginStop(state: Base, child: Plan & { readonly pid: number; readonly started: number }, { at, policy }: { readonly at: number; readonly policy: Policy }): Step {
+function beginStop(
+  state: Base,
+  child: Plan & { readonly pid: number; readonly started: number },
+  { at, policy }: { readonly at: number; readonly policy: Policy },
+): Step {
   const stopping = { ...base(state), ...child, status: "stopping", since: at } as const;
   if (policy.graceMs > 0) return stay({ ...stopping, phase: "grace" });
   return signal({ ...stopping, phase: "terminate" }, child.pid, "SIGTERM");

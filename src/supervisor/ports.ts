@@ -1,5 +1,5 @@
 /** What the supervisor needs from the world. `runtime/` implements these; tests fake them. */
-import type { Ending, SignalName } from "./instance.ts";
+import type { Ending, SignalName } from "./states.ts";
 
 export interface Clock {
   /** Monotonic milliseconds of the machine: the same scale in every process until it is booted again. */

@@ -1,6 +1,7 @@
 /** One process of the configuration: its slots, its block, its schedules. */
 import { ProcmanError } from "../base/errors.ts";
-import type { Instance, Policy, StopCause } from "./instance.ts";
+import type { Instance, StopCause } from "./states.ts";
+import type { Policy } from "./restart-policy.ts";
 import type { Clock, Spawner } from "./ports.ts";
 import { Schedule } from "./schedule.ts";
 import { Slot, type Transition } from "./slot.ts";
@@ -18,7 +19,9 @@ export type Plan = {
 };
 
 /** What the supervisor says of a process beside the transitions of its slots. */
-export type Notice = { readonly type: "blocked" | "unblocked" | "removed" } | { readonly type: "scheduled" | "skipped" | "terminated"; readonly planned: number; readonly reason?: string };
+export type Notice =
+  | { readonly type: "blocked" | "unblocked" | "removed" }
+  | { readonly type: "scheduled" | "skipped" | "terminated"; readonly planned: number; readonly reason?: string };
 
 export type ProcessPorts = {
   readonly clock: Clock;
@@ -45,7 +48,9 @@ export class Process {
     if (this.#slots.length === 0) this.#addSlot(plan.id);
     this.#schedules = {
       ...(plan.cron === undefined ? {} : { start: new Schedule(plan.cron, ports.clock, ({ planned }) => this.#onCron(planned)) }),
-      ...(plan.terminate === undefined ? {} : { terminate: new Schedule(plan.terminate, ports.clock, ({ planned }) => this.#onTerminate(planned)) }),
+      ...(plan.terminate === undefined
+        ? {}
+        : { terminate: new Schedule(plan.terminate, ports.clock, ({ planned }) => this.#onTerminate(planned)) }),
     };
   }
 
@@ -135,7 +140,11 @@ export class Process {
   }
 
   #onCron(planned: number): void {
-    const reason = this.#blocked ? "it is blocked" : this.#slotForStart() === undefined ? "its previous run is still under way and overrun is off" : undefined;
+    const reason = this.#blocked
+      ? "it is blocked"
+      : this.#slotForStart() === undefined
+        ? "its previous run is still under way and overrun is off"
+        : undefined;
     if (reason !== undefined) return this.#ports.notice(this.id, { type: "skipped", planned, reason });
     this.#ports.notice(this.id, { type: "scheduled", planned });
     this.#begin();
@@ -152,7 +161,16 @@ export class Process {
   }
 
   #addSlot(id: string, state?: Instance): Slot {
-    const slot = new Slot(id, { clock: this.#ports.clock, spawner: this.#ports.spawner, policy: () => this.#policy(), publish: (transition) => this.#publish(transition) }, state);
+    const slot = new Slot(
+      id,
+      {
+        clock: this.#ports.clock,
+        spawner: this.#ports.spawner,
+        policy: () => this.#policy(),
+        publish: (transition) => this.#publish(transition),
+      },
+      state,
+    );
     this.#slots.push(slot);
     return slot;
   }

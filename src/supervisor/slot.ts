@@ -1,5 +1,7 @@
 /** Drives one instance machine: the only place where its state changes and its effects happen. */
-import { initial, step, timers, type Command, type Input, type Instance, type Policy, type Report, type TimerName } from "./instance.ts";
+import { type Command, type Input, type Instance, initial, type Report, type TimerName } from "./states.ts";
+import type { Policy } from "./restart-policy.ts";
+import { step, timers } from "./instance.ts";
 import type { Clock, RunReports, Spawner } from "./ports.ts";
 
 export type Transition = { readonly slot: string; readonly from: Instance; readonly to: Instance; readonly input: Input };

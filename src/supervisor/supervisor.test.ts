@@ -1,11 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
-import type { Policy } from "./instance.ts";
+import type { Policy } from "./restart-policy.ts";
 import type { Memory, Notice, Plan } from "./process.ts";
 import { Supervisor } from "./supervisor.ts";
 
-const policy: Policy = { restart: "error", restartLimit: Number.POSITIVE_INFINITY, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0, waits: false };
+const policy: Policy = {
+  restart: "error",
+  restartLimit: Number.POSITIVE_INFINITY,
+  restartResetMs: 60_000,
+  graceMs: 0,
+  terminateMs: 30_000,
+  timeoutMs: 0,
+  waits: false,
+};
 
 function setup(plan: Partial<Plan> & { readonly rules?: Partial<Policy> } = {}, memory?: Memory) {
   const { rules, ...rest } = plan;
@@ -13,8 +21,16 @@ function setup(plan: Partial<Plan> & { readonly rules?: Partial<Policy> } = {}, 
   const spawner = new FakeSpawner();
   const notices: Notice[] = [];
   const moves: string[] = [];
-  const supervisor = new Supervisor({ clock, spawner, publish: ({ from, to }) => moves.push(`${from.status} ${to.status}`), notice: (_id, notice) => notices.push(notice) });
-  supervisor.apply([{ id: "web", policy: { ...policy, ...rules }, autostart: true, overrun: false, ...rest }], memory === undefined ? new Map() : new Map([["web", memory]]));
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: ({ from, to }) => moves.push(`${from.status} ${to.status}`),
+    notice: (_id, notice) => notices.push(notice),
+  });
+  supervisor.apply(
+    [{ id: "web", policy: { ...policy, ...rules }, autostart: true, overrun: false, ...rest }],
+    memory === undefined ? new Map() : new Map([["web", memory]]),
+  );
   const process = supervisor.find("web");
   return { clock, spawner, notices, moves, supervisor, process, state: () => process.states[0] };
 }
@@ -193,7 +209,10 @@ test("2.2 cron: starts at its times, is skipped while the previous run is under 
   spawner.up("web");
   clock.advance(300_000);
   assert.deepEqual(spawner.asked(), ["spawn web 1"]);
-  assert.deepEqual(notices.map(({ type }) => type), ["scheduled", "skipped"]);
+  assert.deepEqual(
+    notices.map(({ type }) => type),
+    ["scheduled", "skipped"],
+  );
   spawner.exit("web", 0);
   clock.advance(300_000);
   assert.deepEqual(spawner.asked(), ["spawn web 2"]);
@@ -277,14 +296,20 @@ test("3.3 restart of an idle process starts it; a stop inside a restart wins", (
 });
 
 test("a service that is started again goes on where the last one was: restarts, deadlines, block", () => {
-  const running = setup({ rules: { timeoutMs: 10_000 } }, { blocked: true, slots: { web: { status: "running", run: 7, restarts: 2, pid: 55, since: 500, ready: false } } });
+  const running = setup(
+    { rules: { timeoutMs: 10_000 } },
+    { blocked: true, slots: { web: { status: "running", run: 7, restarts: 2, pid: 55, since: 500, ready: false } } },
+  );
   assert.deepEqual(running.spawner.asked(), ["adopt alive web 7"]);
   assert.ok(running.process.isBlocked);
   running.clock.advance(9_499);
   assert.deepEqual(running.spawner.asked(), []);
   running.clock.advance(1);
   assert.deepEqual(running.spawner.asked(), ["SIGTERM web 7"]);
-  const backoff = setup({}, { blocked: false, slots: { web: { status: "backoff", run: 3, restarts: 1, until: 1_500, ending: { kind: "unknown" } } } });
+  const backoff = setup(
+    {},
+    { blocked: false, slots: { web: { status: "backoff", run: 3, restarts: 1, until: 1_500, ending: { kind: "unknown" } } } },
+  );
   backoff.clock.advance(500);
   assert.deepEqual(backoff.spawner.asked(), ["spawn web 4"]);
 });

@@ -1,6 +1,6 @@
 /** The registry of all processes: takes commands by id, starts in order, stops in reverse. */
 import { ProcmanError } from "../base/errors.ts";
-import { Process, type Memory, type Plan, type ProcessPorts } from "./process.ts";
+import { type Memory, type Plan, Process, type ProcessPorts } from "./process.ts";
 
 export class Supervisor {
   readonly #ports: ProcessPorts;

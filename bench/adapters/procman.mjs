@@ -1,0 +1,25 @@
+// procman itself. Env: PROCMAN_BIN (default ../dist/procman.cjs; a .js/.mjs/.cjs file is run with NODE), PROCMAN_STATUS (status command line), PROCMAN_LOGHOURS
+import fs from 'node:fs'; import path from 'node:path';
+import { ROOT, NODE, nowNs, start as sp, stopPid, freePorts, childrenOf } from '../lib/common.mjs';
+const b = process.env.PROCMAN_BIN ?? path.resolve(ROOT, '../dist/procman.cjs');
+const dist = path.dirname(fs.existsSync(b) ? fs.realpathSync(b) : b);
+const cmd = /\.[cm]?js$/.test(b) ? [NODE, b] : [b];
+const own = ['service.cjs', 'logger.cjs', 'balancer.cjs'].map((f) => path.join(dist, f));
+export const features = { logs: true, timestamps: true, status: true };
+export const available = () => fs.existsSync(b) || 'npm run build, or set PROCMAN_BIN';
+// process.title overwrites the command line, so both its own processes' bundles and their titles count
+const isOwn = (pid) => { try { const argv = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'); return argv[0].startsWith('procman: ') || own.some((f) => argv.includes(f)); } catch { return false; } };
+export async function start(spec) {
+  const [port] = await freePorts(1);
+  const f = path.join(spec.dir, 'procman.json');
+  const processes = spec.raw ?? spec.procs.map((p) => ({ id: p.id, cmd: p.argv.join(' '), cwd: spec.dir, autostart: true, ...(spec.restart ? { restart: 'always', restartDelayMs: 0 } : {}), logger: { console: false, ...(p.log ? { stdout: p.log.file, decorateFiles: p.log.ts } : {}) } }));
+  fs.writeFileSync(f, JSON.stringify({ name: 'bench', api: { hostname: '127.0.0.1', port }, logger: { console: false, internalLogHours: Number(process.env.PROCMAN_LOGHOURS ?? 0) }, processes }));
+  const t0Ns = nowNs();
+  const c = sp(cmd[0], [...cmd.slice(1), 'run', '--config', f], { cwd: spec.dir });
+  return {
+    t0Ns, api: { port },
+    managerPids: () => [c.pid, ...childrenOf(c.pid).filter(isOwn)], // the keeper is the child itself
+    status: () => ({ argv: process.env.PROCMAN_STATUS ? ['sh', '-c', process.env.PROCMAN_STATUS] : [...cmd, 'status', '--config', f] }),
+    stop: () => stopPid(c.pid, 'SIGTERM', 15000),
+  };
+}

@@ -1,0 +1,50 @@
+/** The gate: everything that can be said about the source without building it. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { runTests, UNIT } from "./node-tests.mjs";
+import { ROOT, runCommand } from "./run-command.mjs";
+
+const STEP_TIMEOUT_MS = 120_000;
+const LANES = 2;
+
+const tool = (script, ...args) => [process.execPath, `node_modules/${script}`, ...args];
+const script = (file, ...args) => [process.execPath, "--import", "tsx", file, ...args];
+
+/** The long ones first, so that the lanes end together. */
+const STEPS = [
+  { name: "unit tests", tests: UNIT },
+  { name: "promises", argv: tool("eslint/bin/eslint.js", "src", "scripts", "test") },
+  { name: "types", argv: tool("typescript/bin/tsc", "-p", ".") },
+  { name: "unused", argv: tool("knip/bin/knip.js", "--no-progress", "--no-config-hints") },
+  { name: "layers", argv: script("scripts/check-layers.ts", "src") },
+  { name: "schema", argv: script("scripts/schema.ts", "--check"), onlyWith: "scripts/schema.ts" },
+  { name: "format and lint", argv: tool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "--max-diagnostics=30", ".") },
+];
+
+/** Runs every step, also after one has failed: one look shows all there is to do. */
+export async function runGate() {
+  const waiting = STEPS.filter(({ onlyWith }) => onlyWith === undefined || existsSync(join(ROOT, onlyWith)));
+  const results = [];
+  const lane = async () => {
+    for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) results.push(await run(step));
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  return {
+    passed: results.reduce((sum, { passed }) => sum + passed, 0),
+    failed: results.reduce((sum, { failed }) => sum + failed, 0),
+  };
+}
+
+async function run({ name, tests, argv }) {
+  const timeoutMs = STEP_TIMEOUT_MS;
+  const result = tests ? await runTests(tests, { timeoutMs }) : await runCommand(argv, { timeoutMs, env: { NO_COLOR: "1" } });
+  const { ok, ms, why, output, passed = Number(ok), failed = Number(!ok) } = result;
+  const counts = tests ? `  ${passed} passed, ${failed} failed` : "";
+  console.log(`${ok ? "ok  " : "FAIL"} ${name.padEnd(16)} ${(ms / 1000).toFixed(1).padStart(5)} s${counts}${ok ? "" : `  (${why})`}`);
+  if (!ok) console.log(indent(output));
+  return { passed, failed };
+}
+
+function indent(text) {
+  return text.trimEnd().replace(/^/gm, "     | ");
+}

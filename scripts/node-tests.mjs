@@ -1,0 +1,48 @@
+/** Finds test files itself (Node 20 takes no glob, and a test run without files ends with 0) and reads node:test's totals. */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT, runCommand } from "./run-command.mjs";
+
+/** Tests that need no build and no other program. */
+export const UNIT = ["src", "test/model", "test/scripts"];
+
+/** The files named, and all *.test.ts below the folders named. */
+function findTests(places) {
+  return places
+    .filter((place) => existsSync(join(ROOT, place)))
+    .flatMap((place) => (statSync(join(ROOT, place)).isFile() ? [place] : testsBelow(place)))
+    .sort();
+}
+
+function testsBelow(folder) {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".test.ts"))
+    .map((file) => join(folder, file));
+}
+
+/**
+ * @param {readonly string[]} places
+ * @param {{ timeoutMs: number, concurrency?: number, env?: Record<string, string>, show?: boolean }} options
+ * @returns {Promise<{ ok: boolean, output: string, ms: number, why: string, passed: number, failed: number }>}
+ */
+export async function runTests(places, { concurrency = 2, ...options }) {
+  const files = findTests(places);
+  if (files.length === 0) return { ok: false, output: "", ms: 0, why: `no test file in ${places.join(", ")}`, passed: 0, failed: 1 };
+  const flags = ["--import", "tsx", "--test", "--test-reporter=spec", `--test-concurrency=${concurrency}`];
+  const result = await runCommand([process.execPath, ...flags, ...files], options);
+  return withTotals(result);
+}
+
+/** A run that ended badly has failed at least once, whatever its summary says (a deadline, a crash of the runner). */
+function withTotals(result) {
+  const passed = total(result.output, "pass");
+  const failed = total(result.output, "fail") + total(result.output, "cancelled");
+  const ok = result.ok && failed === 0 && passed > 0;
+  return { ...result, ok, passed, failed: ok ? 0 : Math.max(failed, 1) };
+}
+
+/** Only the last one counts: a test may print another runner's summary. */
+function total(output, name) {
+  const found = [...output.matchAll(new RegExp(`^(?:\\x1b\\[\\d+m)?(?:ℹ|#) ${name} (\\d+)`, "gm"))].at(-1);
+  return Number(found?.[1] ?? 0);
+}

@@ -1,0 +1,69 @@
+/** `npm test`: from a fresh clone to one last line, `N passed, N failed`. Every phase has a deadline, so it always ends. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { build, ensurePackages, ensurePrograms } from "./bootstrap.mjs";
+import { endWithNpm } from "./end-with-npm.mjs";
+import { runGate } from "./gate.mjs";
+import { runTests } from "./node-tests.mjs";
+import { ROOT, runCommand } from "./run-command.mjs";
+
+const MINUTE = 60_000;
+
+/** One file at a time where time matters to a test: two neighbours on two cores make each other late. */
+const PHASES = [
+  { folder: "test/integration", timeoutMs: 5 * MINUTE, concurrency: 2 },
+  { folder: "test/e2e", timeoutMs: 8 * MINUTE, concurrency: 2 },
+  { folder: "test/faults", timeoutMs: 10 * MINUTE, concurrency: 1, optional: true },
+];
+
+const totals = { passed: 0, failed: 0 };
+
+function count({ passed, failed }) {
+  totals.passed += passed;
+  totals.failed += failed;
+}
+
+function heading(text) {
+  console.log(`\n=== ${text}`);
+}
+
+async function prepare() {
+  heading("prepare");
+  await ensurePackages();
+  await build();
+  const missing = await ensurePrograms();
+  if (missing.length === 0) return missing;
+  console.log(`\n!!! NOT INSTALLED: ${missing.join(", ")}. The tests that need them are skipped.\n`);
+  if (process.env.CI === "true") count({ passed: 0, failed: missing.length });
+  return missing;
+}
+
+async function checkPackage() {
+  const { ok, output } = await runCommand([process.execPath, "node_modules/publint/src/cli.js", "--strict"], { timeoutMs: MINUTE });
+  console.log(ok ? "ok   package" : `FAIL package\n${output}`);
+  count({ passed: Number(ok), failed: Number(!ok) });
+}
+
+async function runPhase({ folder, optional = false, ...options }, missing) {
+  if (optional && !existsSync(join(ROOT, folder))) return;
+  heading(folder);
+  const result = await runTests([folder], { ...options, show: true, env: { PROCMAN_TEST_MISSING: missing.join(" ") } });
+  if (!result.ok) console.log(`FAIL ${folder}: ${result.why}`);
+  count(result);
+}
+
+async function main() {
+  const missing = await prepare();
+  heading("gate");
+  count(await runGate());
+  await checkPackage();
+  for (const phase of PHASES) await runPhase(phase, missing);
+}
+
+endWithNpm();
+await main().catch((error) => {
+  console.error(error);
+  count({ passed: 0, failed: 1 });
+});
+console.log(`\n${totals.passed} passed, ${totals.failed} failed`);
+process.exitCode = totals.failed === 0 ? 0 : 1;

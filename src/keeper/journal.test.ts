@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test, type TestContext } from "node:test";
+import { Journal } from "./journal.ts";
+
+const quiet = (problem: string): void => assert.fail(problem);
+const running = { slot: "web", run: 4, pid: 12, startTime: "99", since: 5 };
+const ended = { t: "exited", slot: "web", run: 3, pid: 11, code: 7, signal: null, unknown: false, survivors: false, at: 1 } as const;
+
+function file(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "procman-journal-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  return join(folder, "run", "journal");
+}
+
+function filled(path: string): Journal {
+  const journal = new Journal(path, quiet);
+  journal.add({ t: "run", record: { ...running, run: 3 } });
+  journal.add({ t: "end", record: ended });
+  journal.add({ t: "run", record: running });
+  journal.add({ t: "note", id: "web", note: "old" });
+  journal.add({ t: "note", id: "web", note: "new" });
+  journal.flush();
+  return journal;
+}
+
+test("a later keeper reads what runs, what ended and was not acknowledged, and the latest notes", (context) => {
+  const path = file(context);
+  filled(path);
+  const { books } = new Journal(path, quiet);
+  assert.deepEqual([...books.running.values()], [running]);
+  assert.deepEqual([...books.ended.values()], [ended]);
+  assert.deepEqual([...books.notes], [["web", "new"]]);
+});
+
+test("what is acknowledged or drained is forgotten", (context) => {
+  const path = file(context);
+  const journal = filled(path);
+  journal.add({ t: "capture", key: "web#4", fifos: 2, capture: { id: "web", console: true, decorateFiles: false } });
+  journal.add({ t: "ack", slot: "web", run: 3 });
+  journal.add({ t: "drained", key: "web#4" });
+  journal.flush();
+  const { books } = new Journal(path, quiet);
+  assert.deepEqual([books.ended.size, books.captures.size], [0, 0]);
+});
+
+test("a torn last line is left out, and so is anything that is no entry", (context) => {
+  const path = file(context);
+  filled(path);
+  appendFileSync(path, '{"t":"run","record":{"slot":"torn');
+  assert.deepEqual([...new Journal(path, quiet).books.running.values()], [running]);
+});
+
+test("after another boot nothing of it counts", (context) => {
+  const path = file(context);
+  filled(path);
+  writeFileSync(path, readFileSync(path, "utf8").replace(/"boot":"[^"]*"/, '"boot":"another"'));
+  const { books } = new Journal(path, quiet);
+  assert.deepEqual([books.running.size, books.ended.size, books.notes.size], [0, 0, 0]);
+});
+
+test("the file doesn't grow with the number of restarts", (context) => {
+  const path = file(context);
+  const journal = new Journal(path, quiet);
+  for (let run = 1; run <= 40_000; run++) {
+    journal.add({ t: "run", record: { ...running, run } });
+    journal.add({ t: "end", record: { ...ended, run } });
+    journal.add({ t: "ack", slot: "web", run });
+    if (run % 50 === 0) journal.flush();
+  }
+  assert.ok(statSync(path).size < 1_200_000, String(statSync(path).size));
+});

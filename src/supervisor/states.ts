@@ -1,0 +1,85 @@
+/** What a slot can be, what can happen to it, and what it then wants done: the words of the machine in `instance.ts`. */
+/** How a run ended. */
+export type Ending =
+  | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
+  /** No child came up. `permanent`: trying again without a change would fail in the same way. */
+  | { readonly kind: "unstartable"; readonly message: string; readonly permanent: boolean }
+  /** It ended while nobody was its parent. */
+  | { readonly kind: "unknown" };
+
+/** Who began the end of a run. `itself`: its leader ended, the rest of its group is being cleared away. */
+export type StopCause = "operator" | "terminate" | "timeout" | "itself";
+
+/** Why a slot is idle. */
+export type Outcome =
+  | { readonly kind: "never-started" }
+  | { readonly kind: "stopped"; readonly ending?: Ending }
+  | { readonly kind: "finished"; readonly ending: Ending }
+  | { readonly kind: "failed"; readonly ending: Ending }
+  | { readonly kind: "exhausted"; readonly ending: Ending };
+
+/** What follows once a stopping slot is empty. */
+export type Next = "idle" | "start" | "policy";
+
+/** How far the stop of a known child has got. */
+export type Phase = "grace" | "terminate" | "kill";
+
+export type Base = { readonly run: number; readonly restarts: number };
+
+export type Plan = { readonly next: Next; readonly cause: StopCause };
+
+/** The leader is gone; whoever it left behind is asked (`sweep`), then made (`sweep-kill`), to go. */
+export type Sweeping = Base &
+  Plan & {
+    readonly status: "stopping";
+    readonly phase: "sweep" | "sweep-kill";
+    readonly pid: number;
+    readonly started: number;
+    readonly since: number;
+    readonly ending: Ending;
+  };
+
+export type Instance =
+  | (Base & { readonly status: "idle"; readonly outcome: Outcome })
+  | (Base & { readonly status: "waiting" })
+  | (Base & { readonly status: "starting" })
+  | (Base & { readonly status: "running"; readonly pid: number; readonly since: number; readonly ready: boolean })
+  /** The stop came before the pid did. */
+  | (Base & Plan & { readonly status: "stopping"; readonly phase: "spawning" })
+  | (Base &
+      Plan & { readonly status: "stopping"; readonly phase: Phase; readonly pid: number; readonly started: number; readonly since: number })
+  | Sweeping
+  | (Base & { readonly status: "backoff"; readonly until: number; readonly ending: Ending });
+
+export type Command =
+  | { readonly type: "start" }
+  | { readonly type: "stop"; readonly next: Next; readonly cause: StopCause }
+  | { readonly type: "cancel-restart" };
+
+export type Report =
+  | { readonly type: "dependencies-ready" }
+  | { readonly type: "spawned"; readonly run: number; readonly pid: number }
+  | { readonly type: "ready"; readonly run: number }
+  | { readonly type: "ended"; readonly run: number; readonly ending: Ending; readonly survivors: boolean }
+  | { readonly type: "swept"; readonly run: number }
+  | { readonly type: "timer"; readonly run: number; readonly name: TimerName };
+
+/** `at`: monotonic milliseconds. `chance`: a number in [0, 1) for whatever shall not happen in step with others. */
+export type Input = (Command | Report) & { readonly at: number; readonly chance: number };
+
+export type TimerName = "timeout" | "escalate" | "restart";
+export type Timer = { readonly name: TimerName; readonly due: number };
+
+export type SignalName = "SIGTERM" | "SIGKILL";
+
+export type Effect =
+  | { readonly type: "spawn"; readonly run: number }
+  /** To the whole process group of the child. */
+  | { readonly type: "signal"; readonly run: number; readonly pid: number; readonly signal: SignalName }
+  /** To everybody who still belongs to the run; answered by `swept` once nobody is left. */
+  | { readonly type: "sweep"; readonly run: number; readonly pid: number; readonly signal: SignalName };
+
+export type Step = { readonly state: Instance; readonly effects: readonly Effect[] };
+
+export const initial: Instance = { status: "idle", run: 0, restarts: 0, outcome: { kind: "never-started" } };
+

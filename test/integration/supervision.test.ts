@@ -1,0 +1,261 @@
+/** Real children under the built procman: start, restart, stop. Spec 2.2 and 3. */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { folderWith, found, gone, isAlive, Procman, running } from "../procman.ts";
+
+const loud = { autostart: true, logger: { console: true } };
+const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
+
+test("2.2 autostart and restart: a process that fails comes back with its exit code told, one without a start policy never starts", async (context) => {
+  const procman = await running(context, [
+    { id: "fails", cmd: "exit 3", autostart: true, restartDelayMs: 20, restartLimit: 2 },
+    { id: "never", cmd: "sleep 1000" },
+  ]);
+  await procman.line(/fails .*exited with code 3 .*restart 1 of 2 in 20 ms/);
+  await procman.line(/fails .*exited with code 3 .*2 restarts are used up/);
+  assert.equal(procman.lines.filter((line) => /fails .* started/.test(line)).length, 3);
+  assert.ok(!procman.lines.some((line) => /never .*started/.test(line)));
+});
+
+test("2.2 the signal that ended a process is told", async (context) => {
+  const procman = await running(context, [{ id: "victim", cmd: "sleep 1000", autostart: true, restart: "error", restartDelayMs: 5 }]);
+  process.kill(pidIn(await procman.line(/victim .*started/)), "SIGSEGV");
+  await procman.line(/victim .*ended by SIGSEGV/);
+  await procman.count(/victim .*started/, 2);
+});
+
+test("2.2 cmd: the pid of a plain command is the program's own", async (context) => {
+  const procman = await running(context, [
+    { id: "plain", cmd: "sleep 1000", autostart: true },
+    { id: "quoted", cmd: "sleep '1000' > /dev/null", autostart: true },
+  ]);
+  for (const id of ["plain", "quoted"]) {
+    const pid = pidIn(await procman.line(new RegExp(`${id} .*started`)));
+    assert.equal(await found(() => (readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "sleep" ? "sleep" : undefined)), "sleep");
+  }
+});
+
+test("2.2 cmd: everything a POSIX shell can", async (context) => {
+  const script = (id: string, cmd: string) => ({ id, cmd, env: { GREETING: "good day" }, ...loud });
+  const procman = await running(context, [
+    script("variable", 'echo "say: $GREETING"'),
+    script("pipe", "printf 'b\\na\\n' | sort | tr '\\n' ,; echo"),
+    script("and", "true && echo and-done || echo never"),
+    script("loop", "for i in 1 2 3; do echo n$i; done"),
+    script("here", "cat <<END\nhere $GREETING\nEND"),
+    script("condition", 'if [ -n "$GREETING" ]; then echo yes; else echo no; fi'),
+    script("background", "sleep 0.1 & wait $!; echo waited"),
+    script("glob", "cd /etc && echo host*s | grep -o hosts | head -1"),
+    script("exit", "sh -c 'exit 42'"),
+  ]);
+  for (const expected of [
+    /say: good day/,
+    /a,b,/,
+    /and-done/,
+    /n1/,
+    /n3/,
+    /here good day/,
+    /condition.*yes/,
+    /waited/,
+    /glob.*hosts/,
+    /exit .*code 42/,
+  ])
+    await procman.line(expected);
+  assert.ok(!procman.lines.some((line) => /never/.test(line)));
+});
+
+test("2.2 env, path: variables override, PATH is appended to, and the run knows who it is", async (context) => {
+  const procman = await running(
+    context,
+    [
+      {
+        id: "env",
+        cmd: 'echo "$HOME|$PROCMAN_PROCESS_ID|$PROCMAN_RUN_ID|$PATH|"',
+        env: { HOME: "/over", PATH: "/from-env" },
+        path: ["/from-path"],
+        ...loud,
+      },
+    ],
+    { env: { HOME: "/home/before" } },
+  );
+  const line = await procman.line(/\|env\|/);
+  assert.match(line, /\/over\|env\|env\.1@\w+\|/);
+  assert.ok(line.includes(`${process.env.PATH}:`) && line.includes("/from-env") && line.includes("/from-path"), line);
+});
+
+test("2.2 a program or a folder that is not there: that process is errored with the reason and the remedy, the others go on", async (context) => {
+  const procman = await running(context, [
+    { id: "program", cmd: "no-such-program --flag", autostart: true },
+    { id: "folder", cmd: "sleep 1", cwd: "no/such/folder", autostart: true },
+    { id: "shell", cmd: "no-such-program 2>&1 | cat; exit 127", autostart: true, restart: "error", restartLimit: 0 },
+    { id: "fine", cmd: "echo fine; sleep 1000", ...loud },
+  ]);
+  await procman.line(/program .*there is no program "no-such-program" in its PATH.*not tried again/);
+  await procman.line(/folder .*working directory .*no\/such\/folder is not there/);
+  await procman.line(/shell .*code 127 \(the shell found no such command\)/);
+  await procman.line(/fine .*fine/);
+});
+
+test("2.2 stop: who ignores SIGTERM is killed terminateTimeout after it; children in the background and in a session of their own go too", async (context) => {
+  const folder = folderWith(context, {
+    processes: [
+      { id: "stubborn", cmd: "trap '' TERM; echo ready; while :; do sleep 1; done", terminateTimeout: 0.3, ...loud },
+      { id: "family", cmd: 'sleep 1001 & setsid sleep 1002 & echo "kids $!"; wait', ...loud },
+    ],
+  });
+  const procman = new Procman(folder);
+  await procman.line(/stubborn .*ready/);
+  const session = Number(/kids (\d+)/.exec(await procman.line(/kids \d+/))?.[1]);
+  const started = Date.now();
+  assert.equal(await procman.stop(), 0);
+  assert.ok(Date.now() - started >= 300);
+  await procman.line(/stubborn .*did not end within 300 ms of SIGTERM; killing it/);
+  await gone(session);
+  const left = readdirSync("/proc").filter(
+    (pid) =>
+      /^\d+$/.test(pid) && existsSync(`/proc/${pid}/cmdline`) && /^sleep\x00100[12]\x00/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1")),
+  );
+  assert.deepEqual(left, []);
+  assert.deepEqual(readdirSync(join(folder, ".procman", "procman", "run")), [], "no file is left of the runs");
+});
+
+test("2.2 terminateGracePeriod: a process that finishes by itself gets no SIGTERM", async (context) => {
+  const procman = await running(context, [
+    { id: "polite", cmd: "trap 'echo got-term; exit 1' TERM; echo up; sleep 0.5; echo done", terminateGracePeriod: 20, ...loud },
+  ]);
+  await procman.line(/polite .*up/);
+  assert.equal(await procman.stop(), 0);
+  await procman.line(/polite .*done/);
+  assert.ok(!procman.lines.some((line) => line.includes("got-term")));
+});
+
+test("2.2 a crash that leaves children behind: they are ended before the process comes back", async (context) => {
+  const procman = await running(context, [{ id: "leader", cmd: 'sleep 1003 & echo "kid $!"; exit 1', restartLimit: 1, ...loud }]);
+  const [first] = await procman.count(/kid \d+/, 2);
+  await gone(Number(/kid (\d+)/.exec(first ?? "")?.[1]));
+  await procman.line(/leader .*left processes behind/);
+});
+
+test("2.2 timeout: a run that takes too long is stopped, and that is an error", async (context) => {
+  const procman = await running(context, [
+    { id: "slow", cmd: "sleep 1000", autostart: true, timeout: 0.2, restart: "error", restartLimit: 1 },
+  ]);
+  await procman.line(/slow .*timeout of 200 ms; stopping/);
+  await procman.count(/slow .*started/, 2);
+});
+
+test("2.2 cron with seconds: starts at its times; overrun: a second run starts while the first still runs", async (context) => {
+  const procman = await running(context, [
+    { id: "job", cmd: "echo job-done", cron: "* * * * * *", logger: { console: true } },
+    { id: "single", cmd: "sleep 1000", cron: "* * * * * *" },
+    { id: "many", cmd: "sleep 1000", cron: "* * * * * *", overrun: true },
+  ]);
+  await procman.count(/job .*job-done/, 2);
+  await procman.line(/single .*not started by its schedule.*previous run is still under way/);
+  await procman.count(/many.* started \(pid/, 2);
+  assert.equal(procman.lines.filter((line) => /single .*started \(pid/.test(line)).length, 1);
+});
+
+test("2.2 terminate: with restart always, a restart on a schedule", async (context) => {
+  const procman = await running(context, [
+    { id: "nightly", cmd: "sleep 1000", autostart: true, restart: "always", restartDelayMs: 0, terminate: "* * * * * *" },
+  ]);
+  await procman.line(/nightly .*terminated by its schedule/);
+  await procman.count(/nightly .*started \(pid/, 2);
+});
+
+test("2.2 pidFile: holds the pid while the process runs and is gone after", async (context) => {
+  const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true, pidFile: "run/web.pid", restartLimit: 0 }]);
+  const pid = pidIn(await procman.line(/web .*started/));
+  const file = join(procman.folder, "run/web.pid");
+  assert.equal(await found(() => (existsSync(file) ? readFileSync(file, "utf8") : undefined)), `${pid}\n`);
+  process.kill(pid, "SIGKILL");
+  await procman.line(/web .*SIGKILL/);
+  await found(() => (existsSync(file) ? undefined : true));
+});
+
+test("2.2 cluster: each instance knows its number and its port", async (context) => {
+  const procman = await running(context, [
+    {
+      id: "web",
+      cmd: 'echo "I am $PROCMAN_CLUSTER_INSTANCE at $PROCMAN_CLUSTER_PORT"; sleep 1000',
+      cluster: { instances: 2, startPort: 7300 },
+      ...loud,
+    },
+  ]);
+  await procman.line(/web-1 .*I am 0 at 7300/);
+  await procman.line(/web-2 .*I am 1 at 7301/);
+});
+
+test("the service is killed: no process notices, and it goes on where it was", async (context) => {
+  const procman = await running(context, [
+    { id: "steady", cmd: "sleep 1000", autostart: true },
+    { id: "counts", cmd: "sleep 1000", autostart: true, restartDelayMs: 10 },
+  ]);
+  const steady = pidIn(await procman.line(/steady .*started/));
+  process.kill(pidIn(await procman.line(/counts .*started/)), "SIGKILL");
+  await procman.count(/counts .*started/, 2);
+  const before = procman.lines.length;
+  process.kill(procman.helper("service"), "SIGKILL");
+  await procman.line(/service ended \(SIGKILL\); it is started again/);
+  process.kill(pidIn((await procman.count(/counts .*started/, 2))[1] ?? ""), "SIGKILL");
+  await procman.line(/counts .*restart 2 in 10 ms/, before);
+  assert.ok(isAlive(steady));
+  assert.equal(procman.lines.slice(before).filter((line) => /steady/.test(line)).length, 0);
+});
+
+test("SIGTERM with a service that can't answer: the keeper stops all groups itself", async (context) => {
+  const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  const pid = pidIn(await procman.line(/web .*started/));
+  const service = procman.helper("service");
+  process.kill(service, "SIGSTOP");
+  assert.equal(await procman.stop(), 0);
+  await gone(pid);
+  await gone(service);
+});
+
+test("a second signal kills at once", async (context) => {
+  const procman = await running(context, [{ id: "stubborn", cmd: "trap '' TERM; echo up; while :; do sleep 1; done", ...loud }]);
+  const pid = pidIn(await procman.line(/stubborn .*started/));
+  await procman.line(/stubborn .*up/);
+  procman.child.kill("SIGINT");
+  await procman.line(/stubborn .*stopping/);
+  procman.child.kill("SIGINT");
+  assert.equal((await procman.exit()).code, 0);
+  await gone(pid);
+});
+
+test("a second run on the same state folder refuses and names the first", async (context) => {
+  const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  await procman.line(/web .*started/);
+  const second = new Procman(procman.folder);
+  assert.equal((await second.exit()).code, 1);
+  await second.line(new RegExp(`already running.*pid ${procman.pid}`));
+  assert.equal(procman.lines.filter((line) => /started/.test(line)).length, 1);
+});
+
+test("the keeper is killed: its processes live on, and the next run adopts them without a second copy", async (context) => {
+  const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  const pid = pidIn(await procman.line(/web .*started/));
+  procman.child.kill("SIGKILL");
+  await procman.exit();
+  assert.ok(isAlive(pid));
+  const next = new Procman(procman.folder);
+  context.after(() => void next.child.kill("SIGTERM"));
+  process.kill(pid, "SIGTERM");
+  await next.line(/web .*ended while procman was away.*restart 1/);
+  const again = pidIn(await next.line(/web .*started/));
+  assert.equal(await next.stop(), 0);
+  await gone(again);
+});
+
+test("7 an invalid configuration: every problem at once with its place, exit code 78", async (context) => {
+  const folder = folderWith(context, { processes: [{ id: "web", cmdd: "x", restart: "sometimes" }] });
+  const procman = new Procman(folder);
+  assert.equal((await procman.exit()).code, 78);
+  await procman.line(/procman\.json:1:\d+/);
+  await procman.line(/Did you mean "cmd"/);
+  await procman.line(/"always"/);
+});

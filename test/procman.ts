@@ -1,0 +1,167 @@
+/** Runs the built procman in a folder of its own and waits for what it says. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const BIN = fileURLToPath(new URL("../dist/procman.cjs", import.meta.url));
+export const PROGRAMS = fileURLToPath(new URL("programs/", import.meta.url));
+
+/** Everything waits for an event; this only ends a wait that is lost. Milliseconds. */
+const LOST_MS = 30_000;
+
+export type Process = { readonly id: string; readonly [field: string]: unknown };
+
+/** The environment of tests: nothing of the user's that would change how procman starts. */
+export function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, NODE_TEST_CONTEXT: _context, ...env } = process.env;
+  return { ...env, ...extra };
+}
+
+export class Procman {
+  readonly folder: string;
+  readonly lines: string[] = [];
+  readonly child: ChildProcess;
+  #rest = "";
+  #exit: { readonly code: number | null; readonly signal: string | null } | undefined;
+  readonly #waiting = new Set<() => void>();
+
+  /** Starts `procman run` with these processes; with `launcher`, by way of that command line. */
+  constructor(
+    folder: string,
+    options: { readonly env?: NodeJS.ProcessEnv; readonly launcher?: readonly string[]; readonly args?: readonly string[] } = {},
+  ) {
+    this.folder = folder;
+    const [program, ...args] = [...(options.launcher ?? []), process.execPath, BIN, "run", ...(options.args ?? [])];
+    this.child = spawn(program ?? "", args, { cwd: folder, env: cleanEnvironment(options.env), stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [this.child.stdout, this.child.stderr])
+      stream?.setEncoding("utf8").on("data", (text: string) => this.#onText(text));
+    this.child.once("exit", (code, signal) => {
+      this.#exit = { code, signal };
+      this.#wake();
+    });
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  /** The first line (from number `from` on) that matches. */
+  async line(pattern: RegExp, from = 0): Promise<string> {
+    return this.#until(() => this.lines.slice(from).find((line) => pattern.test(line)), `a line like ${pattern}`);
+  }
+
+  /** Waits until so many lines match. */
+  async count(pattern: RegExp, count: number): Promise<readonly string[]> {
+    return this.#until(() => {
+      const found = this.lines.filter((line) => pattern.test(line));
+      return found.length >= count ? found : undefined;
+    }, `${count} lines like ${pattern}`);
+  }
+
+  async exit(): Promise<{ readonly code: number | null; readonly signal: string | null }> {
+    return this.#until(() => this.#exit, "the exit");
+  }
+
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+    this.child.kill(signal);
+    return (await this.exit()).code;
+  }
+
+  /** Pid of procman's own process of this name: `service`, `logger`. */
+  helper(name: "service" | "logger"): number {
+    const found = childrenOf(this.pid).find((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").startsWith(`procman: ${name}`.slice(0, 15)));
+    if (found === undefined) throw new Error(`no ${name} below ${this.pid}`);
+    return found;
+  }
+
+  #onText(text: string): void {
+    const parts = (this.#rest + text).split("\n");
+    this.#rest = parts.pop() ?? "";
+    this.lines.push(...parts);
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const call of this.#waiting) call();
+  }
+
+  #until<T>(look: () => T | undefined, what: string): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const check = (): void => {
+        const found = look();
+        if (found === undefined) return;
+        clearTimeout(lost);
+        this.#waiting.delete(check);
+        resolve(found);
+      };
+      const lost = setTimeout(() => {
+        this.#waiting.delete(check);
+        reject(new Error(`waited in vain for ${what}; procman said:\n${this.lines.slice(-60).join("\n")}`));
+      }, LOST_MS);
+      this.#waiting.add(check);
+      check();
+    });
+  }
+}
+
+/** A folder with this configuration; removed, with all that still runs of it, after the test. */
+export function folderWith(
+  context: { readonly after: (call: () => void | Promise<void>) => void },
+  config: { readonly processes: readonly Process[]; readonly [field: string]: unknown },
+): string {
+  const folder = mkdtempSync(join(tmpdir(), "procman-"));
+  writeFileSync(join(folder, "procman.json"), JSON.stringify(config));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Runs procman with these processes until the test ends. */
+export async function running(
+  context: { readonly after: (call: () => void | Promise<void>) => void },
+  processes: readonly Process[],
+  options: { readonly config?: object; readonly env?: NodeJS.ProcessEnv; readonly launcher?: readonly string[] } = {},
+): Promise<Procman> {
+  const folder = folderWith(context, { processes, ...options.config });
+  const procman = new Procman(folder, options);
+  context.after(async () => {
+    if (procman.child.exitCode !== null || procman.child.signalCode !== null) return;
+    procman.child.kill("SIGTERM");
+    const second = setTimeout(() => procman.child.kill("SIGTERM"), 3_000);
+    await once(procman.child, "exit");
+    clearTimeout(second);
+  });
+  return procman;
+}
+
+export function isAlive(pid: number): boolean {
+  return existsSync(`/proc/${pid}/stat`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+}
+
+/** Resolves when the process is gone: looks, as nobody but its parent is told. */
+export async function gone(pid: number): Promise<void> {
+  for (const end = Date.now() + LOST_MS; isAlive(pid); await new Promise((resolve) => setTimeout(resolve, 10)))
+    if (Date.now() > end) throw new Error(`process ${pid} does not end`);
+}
+
+/** Resolves with what `look` finds; for what tells nobody when it changes, as files. */
+export async function found<T>(look: () => T | undefined): Promise<T> {
+  for (const end = Date.now() + LOST_MS; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
+    const result = look();
+    if (result !== undefined) return result;
+  }
+  throw new Error(`waited in vain for ${look}`);
+}
+
+export function childrenOf(pid: number): readonly number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
+  );
+}
+
+export function makeFolder(path: string): string {
+  mkdirSync(path, { recursive: true });
+  return path;
+}
