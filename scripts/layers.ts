@@ -27,7 +27,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   install: ["base", "contract"],
   web: ["base", "contract", "client"],
   service: ["base", "contract", "os", "supervisor", ...LEVEL_2],
-  cli: ["base", "contract", "config", "client", "tui", "install"],
+  cli: ["base", "contract", "os", "config", "client", "tui", "install"],
   "index.ts": ["base", "contract", "config", "client", "plugins", "service"],
   "bin.ts": ["base", "contract", "keeper", "cli"],
 };
@@ -38,6 +38,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   "jsonc-parser": ["config/*"],
   croner: ["supervisor/schedule.ts", "config/checks.ts"],
   commander: ["cli/*"],
+  jose: ["contract/token.ts"],
 };
 
 /** Folders that run in a browser or must stay pure: no `node:` import. */

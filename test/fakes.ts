@@ -1,6 +1,7 @@
 /** A clock that only moves when told, and a spawner whose children do as they are told. */
-import type { Ending, SignalName } from "../src/supervisor/states.ts";
+
 import type { Clock, RunReports, Spawner } from "../src/supervisor/ports.ts";
+import type { Ending, SignalName } from "../src/supervisor/states.ts";
 
 export class FakeClock implements Clock {
   #now = 1_000;

@@ -1,13 +1,12 @@
 /** Runs the built procman in a folder of its own and waits for what it says. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const BIN = fileURLToPath(new URL("../dist/procman.cjs", import.meta.url));
-export const PROGRAMS = fileURLToPath(new URL("programs/", import.meta.url));
+const BIN = fileURLToPath(new URL("../dist/procman.cjs", import.meta.url));
 
 /** Everything waits for an event; this only ends a wait that is lost. Milliseconds. */
 const LOST_MS = 30_000;
@@ -15,7 +14,7 @@ const LOST_MS = 30_000;
 export type Process = { readonly id: string; readonly [field: string]: unknown };
 
 /** The environment of tests: nothing of the user's that would change how procman starts. */
-export function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, NODE_TEST_CONTEXT: _context, ...env } = process.env;
   return { ...env, ...extra };
 }
@@ -155,13 +154,8 @@ export async function found<T>(look: () => T | undefined): Promise<T> {
   throw new Error(`waited in vain for ${look}`);
 }
 
-export function childrenOf(pid: number): readonly number[] {
+function childrenOf(pid: number): readonly number[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
   );
-}
-
-export function makeFolder(path: string): string {
-  mkdirSync(path, { recursive: true });
-  return path;
 }

@@ -1,9 +1,11 @@
 /** A configuration after checking: every default filled in, every unit converted, every path absolute, frozen. */
 import type { ConsoleStyle, Rotation } from "../contract/logger-protocol.ts";
-import type { Policy } from "../supervisor/instance.ts";
+import type { Policy } from "../supervisor/restart-policy.ts";
 
 /** What to run: a shell command line, or a JavaScript/TypeScript module in a Node process of its own. */
-export type Command = { readonly kind: "shell"; readonly line: string } | { readonly kind: "worker"; readonly script: string; readonly args: readonly string[] };
+export type Command =
+  | { readonly kind: "shell"; readonly line: string }
+  | { readonly kind: "worker"; readonly script: string; readonly args: readonly string[] };
 
 /** One process as it is supervised: a process of the file, or one instance of a cluster. */
 export type ProcessSpec = {
@@ -36,8 +38,17 @@ export type LogSpec = {
   readonly rotation?: Rotation;
 };
 
+/** Where the REST API listens. */
+export type ApiSpec = {
+  readonly hostname: string;
+  /** Absent: any free port. */
+  readonly port?: number;
+  /** Consumers whose tokens are refused. */
+  readonly revoked: readonly string[];
+};
+
 export type Config = {
-  /** Absolute path of the file it was read from. */
+  /** Absolute path of the file it was read from; empty for data that came from no file. */
   readonly file: string;
   /** `name` of the file, or "procman". */
   readonly name: string;
@@ -46,11 +57,13 @@ export type Config = {
   readonly processes: readonly ProcessSpec[];
   readonly console: ConsoleStyle;
   readonly internalLogHours: number;
+  readonly api: ApiSpec;
   readonly warnings: readonly Problem[];
 };
 
-/** One thing that is wrong (or doubtful) in a file, with its place. Lines and columns count from 1. */
+/** One thing that is wrong (or doubtful) in a file, with its place. Lines and columns count from 1; 0 where there is no file. */
 export type Problem = {
+  /** As shown to people: relative to the current folder where it lies below; empty where there is no file. */
   readonly file: string;
   readonly line: number;
   readonly column: number;

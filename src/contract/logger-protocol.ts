@@ -19,7 +19,7 @@ export type Capture = {
   readonly stdout?: string;
   /** Absent: standard error goes where `stdout` goes. */
   readonly stderr?: string;
-  /** Time stamp and id in front of each line in files. */
+  /** In files, each line begins with a time stamp, then the id where several processes share the file. */
   readonly decorateFiles: boolean;
   readonly rotation?: Rotation;
 };

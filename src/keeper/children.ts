@@ -18,8 +18,6 @@ export type Reports = {
   readonly exited: (exited: Exited) => void;
   /** All of a turn's reports are made. */
   readonly turnEnds: () => void;
-  /** All that was asked for has been started. */
-  readonly queueEnds: () => void;
 };
 
 type Child = Running & { readonly adopted: boolean };
@@ -91,9 +89,8 @@ export class Children {
       this.#start(request, pair);
     }
     this.#reports.turnEnds();
-    if (this.#queue.length > 0) return void setImmediate(() => this.#drain());
-    this.#draining = false;
-    this.#reports.queueEnds();
+    if (this.#queue.length > 0) setImmediate(() => this.#drain());
+    else this.#draining = false;
   }
 
   #waitForFifos(): void {

@@ -9,7 +9,7 @@ import { Ending } from "./ending.ts";
 import { takeLock } from "./lock.ts";
 import { State } from "./state.ts";
 
-/** The first processes come first, as three starts of Node would be in one another's way; what they print waits in their FIFOs. Milliseconds. */
+/** Without output to capture the first processes come first: another start of Node would be in their way. Milliseconds. */
 const LOGGER_DELAY_MS = 300;
 /** The service is started again this often in a row before it stays down; the processes live on without it. */
 const SERVICE_LIMIT = 10;
@@ -43,7 +43,6 @@ export class Keeper {
 
   start(): void {
     this.#service.start();
-    setTimeout(() => this.#startLogger(), LOGGER_DELAY_MS);
     process.on("SIGTERM", () => this.#ending.ask("SIGTERM"));
     process.on("SIGINT", () => this.#ending.ask("SIGINT"));
     for (const signal of ["SIGHUP", "SIGUSR1"] as const) process.on(signal, () => this.#service.send({ t: "signalled", signal }));
@@ -97,8 +96,8 @@ export class Keeper {
         captures,
         service: this.#service,
         logger: this.#logger,
-        onQuiet: () => this.#startLogger(),
       });
+      setTimeout(() => this.#logger.start(), captures > 0 ? 0 : LOGGER_DELAY_MS);
       return true;
     } catch (error) {
       this.#refuse(
@@ -106,10 +105,6 @@ export class Keeper {
       );
       return false;
     }
-  }
-
-  #startLogger(): void {
-    if (!this.#logger.wasStarted) this.#logger.start();
   }
 
   #retellLogger(): void {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test, type TestContext } from "node:test";
+import { type TestContext, test } from "node:test";
 import { bootId, processStat } from "../os/process-stat.ts";
 import { takeLock } from "./lock.ts";
 
@@ -31,7 +31,12 @@ test("a lock is held by a living process only, and is named by its pid", (contex
 test("a holder that is dead, a zombie, of another boot, or whose pid is somebody else's now, holds nothing", async (context) => {
   const child = spawn("true");
   await once(child, "exit");
-  const stale = [holder(child.pid ?? 0, { startTime: "1" }), holder(process.pid, { startTime: "1" }), holder(process.pid, { bootId: "another" }), "{torn"];
+  const stale = [
+    holder(child.pid ?? 0, { startTime: "1" }),
+    holder(process.pid, { startTime: "1" }),
+    holder(process.pid, { bootId: "another" }),
+    "{torn",
+  ];
   for (const text of stale) {
     const path = folder(context);
     writeFileSync(join(path, "lock.7"), text);
@@ -44,7 +49,9 @@ test("of many that find the same dead holder exactly one gets the lock", async (
   const path = folder(context);
   writeFileSync(join(path, "lock.3"), "{}");
   const script = `import { takeLock } from ${JSON.stringify(new URL("./lock.ts", import.meta.url).href)}; console.log("release" in takeLock(${JSON.stringify(path)}) ? "mine" : "other"); process.stdin.resume();`;
-  const contenders = Array.from({ length: 4 }, () => spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script], { stdio: ["pipe", "pipe", "inherit"] }));
+  const contenders = Array.from({ length: 4 }, () =>
+    spawn(process.execPath, ["--import", "tsx", "--input-type=module", "-e", script], { stdio: ["pipe", "pipe", "inherit"] }),
+  );
   const answers = await Promise.all(contenders.map(async ({ stdout }) => String((await once(stdout, "data"))[0]).trim()));
   for (const contender of contenders) contender.stdin.end();
   assert.deepEqual(answers.sort(), ["mine", "other", "other", "other"]);

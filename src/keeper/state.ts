@@ -15,8 +15,6 @@ export type StateOptions = {
   readonly captures: number;
   readonly service: Attendant<FromKeeper, ToKeeper>;
   readonly logger: Attendant<ToLogger, FromLogger>;
-  /** All that was asked for has been started. */
-  readonly onQuiet: () => void;
 };
 
 type Open = { readonly pair: Pair; readonly capture: Capture };
@@ -50,7 +48,6 @@ export class State {
         if (this.#open.has(keyOf(exited))) options.logger.send({ t: "ended", key: keyOf(exited) });
       },
       turnEnds: () => this.flush(),
-      queueEnds: options.onQuiet,
     });
     this.#adopt();
     if (options.captures > this.#open.size) this.#fifos.fill(options.captures - this.#open.size).catch(reportLater);

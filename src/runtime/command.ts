@@ -37,7 +37,7 @@ function isProgramName(word: string): boolean {
 }
 
 /** Quoted text without substitutions, and escaped characters. */
-const QUOTED = /\\[^]|'[^']*'|"(?:[^"\\$`]|\\[^]|\$(?!\())*"/g;
+const QUOTED = /\\.|'[^']*'|"(?:[^"\\$`]|\\.|\$(?!\())*"/gs;
 
 /** Operators, substitutions, here-documents, comments, quotes that don't close. `2>&1` duplicates a descriptor; any other & is a background job or an AND. */
 const MORE_THAN_ONE_COMMAND = /['"`\\]|\$\(|[;|()\n]|<<|(?<![<>])&|(?:^|\s)#/;

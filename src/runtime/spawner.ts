@@ -1,7 +1,7 @@
 /** The supervisor's port to the operating system, over the keeper. */
 import type { EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
-import type { Ending, SignalName } from "../supervisor/states.ts";
 import type { RunReports, Spawner } from "../supervisor/ports.ts";
+import type { Ending, SignalName } from "../supervisor/states.ts";
 import type { Link } from "./link.ts";
 import type { Sweeper } from "./sweeper.ts";
 

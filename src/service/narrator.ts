@@ -1,9 +1,10 @@
 /** Says in one sentence what a transition was and why: the lifecycle lines of the console. */
-import type { Ending, Instance } from "../supervisor/states.ts";
-import type { Policy } from "../supervisor/restart-policy.ts";
+
 import { isSuccess } from "../supervisor/instance.ts";
 import type { Notice } from "../supervisor/process.ts";
+import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Transition } from "../supervisor/slot.ts";
+import type { Ending, Instance } from "../supervisor/states.ts";
 
 export type Line = { readonly severity: "info" | "warn" | "error"; readonly text: string };
 
@@ -114,7 +115,7 @@ function onIdle(
   }
 }
 
-function whyNot(ending: Ending, policy: Policy, blocked: boolean): string {
+export function whyNot(ending: Ending, policy: Policy, blocked: boolean): string {
   if (blocked) return "not restarted, as it is blocked";
   if (ending.kind === "unstartable" && ending.permanent) return "not tried again";
   return policy.restart === "never" ? "not restarted (it has no restart policy)" : "not restarted";
@@ -134,7 +135,7 @@ function after(from: Instance, at: number): string {
   return started === undefined ? "" : ` after ${duration(at - started)}`;
 }
 
-function ofLimit({ restartLimit }: Policy): string {
+export function ofLimit({ restartLimit }: Policy): string {
   return restartLimit === Number.POSITIVE_INFINITY ? "" : ` of ${restartLimit}`;
 }
 

@@ -1,7 +1,9 @@
 /** The composition root of the service: configuration in, supervised processes out. */
+import { VERSION } from "../base/version.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
 import type { FromLogger } from "../contract/logger-protocol.ts";
+import { processStat } from "../os/process-stat.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { markerOf } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
@@ -10,12 +12,21 @@ import { Sweeper } from "../runtime/sweeper.ts";
 import type { Memory, Plan } from "../supervisor/process.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
+import { ServiceControl } from "./control.ts";
 import { captureOf, launchOf, whyUnstartable } from "./launch.ts";
 import { type Line, narrate, narrateNotice } from "./narrator.ts";
 import { keepPidFile } from "./pid-file.ts";
+import { announce, secretIn, withdraw } from "./presence.ts";
+
+/** The API's parts are loaded this long after the first processes were asked for. Milliseconds. */
+const API_DELAY_MS = 100;
 
 export class Service {
-  readonly #config: Config;
+  readonly config: Config;
+  /** Milliseconds since 1970. */
+  readonly startedAt = Date.now();
+  /** Pid of the keeper. */
+  readonly keeper = process.ppid;
   readonly #link: Link;
   readonly #specs: ReadonlyMap<string, ProcessSpec>;
   readonly #spawner: KeeperSpawner;
@@ -23,7 +34,7 @@ export class Service {
   #terminating = false;
 
   constructor(config: Config, link: Link) {
-    this.#config = config;
+    this.config = config;
     this.#link = link;
     this.#specs = new Map(config.processes.map((spec) => [spec.id, spec]));
     const marker = (slot: string, run: number): string => markerOf(slot, run, config.stateDir);
@@ -31,8 +42,8 @@ export class Service {
       link,
       sweeper: new Sweeper(),
       marker,
-      request: (slot, run) => launchOf(this.#spec(slot), { stateDir: config.stateDir, marker: marker(slot, run) }),
-      whyUnstartable: (failed) => whyUnstartable(this.#spec(failed.slot), failed),
+      request: (slot, run) => launchOf(this.spec(slot), { stateDir: config.stateDir, marker: marker(slot, run) }),
+      whyUnstartable: (failed) => whyUnstartable(this.spec(failed.slot), failed),
     });
     this.supervisor = new Supervisor({
       clock: systemClock,
@@ -48,9 +59,9 @@ export class Service {
 
   /** Asks the keeper for the state folder; everything else follows its snapshot. */
   open(): void {
-    const captures = this.#config.processes.filter((spec) => spec.autostart && captureOf(spec) !== undefined).length;
-    this.#link.send({ t: "open", protocol: PROTOCOL, stateDir: this.#config.stateDir, captures });
-    this.#link.send({ t: "logger", message: { t: "style", style: this.#config.console } });
+    const captures = this.config.processes.filter((spec) => spec.autostart && captureOf(spec) !== undefined).length;
+    this.#link.send({ t: "open", protocol: PROTOCOL, stateDir: this.config.stateDir, captures });
+    this.#link.send({ t: "logger", message: { t: "style", style: this.config.console } });
     this.#link.flush();
   }
 
@@ -80,6 +91,7 @@ export class Service {
     this.#terminating = true;
     this.#say(undefined, { severity: "info", text: `stopping everything (${why})` });
     await this.supervisor.stopAll();
+    withdraw(this.config.stateDir);
     this.#say(undefined, { severity: "info", text: "everything is stopped" });
     this.#link.send({ t: "end", code: 0 });
     this.#link.flush();
@@ -88,11 +100,42 @@ export class Service {
   #begin(snapshot: FromKeeper & { readonly t: "snapshot" }): void {
     this.#spawner.load(snapshot);
     const memories = new Map(Object.entries(snapshot.notes).map(([id, note]) => [id, JSON.parse(note) as Memory]));
-    this.supervisor.apply(this.#config.processes.map(planOf), memories);
+    this.supervisor.apply(this.config.processes.map(planOf), memories);
     this.#link.flush();
+    // After the first processes: nobody asks before they run.
+    setTimeout(() => void this.#serve(), API_DELAY_MS);
   }
 
-  #spec(slot: string): ProcessSpec {
+  /** Supervision goes on without an API. */
+  async #serve(): Promise<void> {
+    const { stateDir, name, api } = this.config;
+    try {
+      const { serveApi } = await import("../api/server.ts");
+      const { port } = await serveApi({
+        control: new ServiceControl(this),
+        hostname: api.hostname,
+        port: api.port ?? 0,
+        secret: secretIn(stateDir),
+        audience: name,
+      });
+      announce(stateDir, {
+        hostname: api.hostname,
+        port,
+        pid: process.pid,
+        startTime: processStat(process.pid)?.startTime ?? "",
+        keeper: this.keeper,
+        version: VERSION,
+      });
+    } catch (error) {
+      this.#say(undefined, {
+        severity: "error",
+        text: `Cannot serve the API at ${api.hostname}:${api.port ?? "a free port"}: ${(error as Error).message}; processes run on`,
+      });
+    }
+  }
+
+  /** Of a process or one of its slots. */
+  spec(slot: string): ProcessSpec {
     const spec = this.#specs.get(processOf(slot));
     if (spec === undefined) throw new Error(`no specification for slot ${slot}`);
     return spec;
@@ -100,7 +143,7 @@ export class Service {
 
   #onTransition(transition: Transition): void {
     const { slot, from, to } = transition;
-    const spec = this.#spec(slot);
+    const spec = this.spec(slot);
     const problem = spec.pidFile === undefined ? undefined : keepPidFile(spec.pidFile, from, to);
     if (problem !== undefined) this.#say(slot, { severity: "warn", text: problem });
     const line = narrate(transition, { policy: spec.policy, blocked: this.supervisor.find(spec.id).isBlocked });

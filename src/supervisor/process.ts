@@ -1,10 +1,10 @@
 /** One process of the configuration: its slots, its block, its schedules. */
 import { ProcmanError } from "../base/errors.ts";
-import type { Instance, StopCause } from "./states.ts";
-import type { Policy } from "./restart-policy.ts";
 import type { Clock, Spawner } from "./ports.ts";
+import type { Policy } from "./restart-policy.ts";
 import { Schedule } from "./schedule.ts";
 import { Slot, type Transition } from "./slot.ts";
+import type { Instance, StopCause } from "./states.ts";
 
 /** What the supervisor has to know of a process. */
 export type Plan = {

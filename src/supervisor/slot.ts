@@ -1,8 +1,9 @@
 /** Drives one instance machine: the only place where its state changes and its effects happen. */
-import { type Command, type Input, type Instance, initial, type Report, type TimerName } from "./states.ts";
-import type { Policy } from "./restart-policy.ts";
+
 import { step, timers } from "./instance.ts";
 import type { Clock, RunReports, Spawner } from "./ports.ts";
+import type { Policy } from "./restart-policy.ts";
+import { type Command, type Input, type Instance, initial, type Report, type TimerName } from "./states.ts";
 
 export type Transition = { readonly slot: string; readonly from: Instance; readonly to: Instance; readonly input: Input };
 

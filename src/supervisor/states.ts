@@ -82,4 +82,3 @@ export type Effect =
 export type Step = { readonly state: Instance; readonly effects: readonly Effect[] };
 
 export const initial: Instance = { status: "idle", run: 0, restarts: 0, outcome: { kind: "never-started" } };
-

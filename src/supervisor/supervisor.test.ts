@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
-import type { Policy } from "./restart-policy.ts";
 import type { Memory, Notice, Plan } from "./process.ts";
+import type { Policy } from "./restart-policy.ts";
 import { Supervisor } from "./supervisor.ts";
 
 const policy: Policy = {

@@ -115,7 +115,9 @@ test("2.2 stop: who ignores SIGTERM is killed terminateTimeout after it; childre
   await gone(session);
   const left = readdirSync("/proc").filter(
     (pid) =>
-      /^\d+$/.test(pid) && existsSync(`/proc/${pid}/cmdline`) && /^sleep\x00100[12]\x00/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1")),
+      /^\d+$/.test(pid) &&
+      existsSync(`/proc/${pid}/cmdline`) &&
+      /^sleep\x00100[12]\x00/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1")),
   );
   assert.deepEqual(left, []);
   assert.deepEqual(readdirSync(join(folder, ".procman", "procman", "run")), [], "no file is left of the runs");

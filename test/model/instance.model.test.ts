@@ -1,9 +1,9 @@
 /** Exhaustive check of the instance machine against a small model of the operating system. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Ending, type Input, type Instance, initial } from "../../src/supervisor/states.ts";
-import type { Policy } from "../../src/supervisor/restart-policy.ts";
 import { step, timers } from "../../src/supervisor/instance.ts";
+import type { Policy } from "../../src/supervisor/restart-policy.ts";
+import { type Ending, type Input, type Instance, initial } from "../../src/supervisor/states.ts";
 
 /** What the OS holds for the slot: a leader, whom it would leave behind or has left behind, and which signals they had. */
 type Os = {

@@ -1,0 +1,12 @@
+// A small web server. PORT comes from the configuration.
+const { createServer } = require("node:http");
+
+const port = Number(process.env.PORT ?? 8080);
+const server = createServer((request, response) => {
+  console.log(`${request.method} ${request.url}`);
+  response.end(`Hello from process ${process.pid}\n`);
+});
+server.listen(port, "127.0.0.1", () => console.log(`listening on http://127.0.0.1:${port}`));
+
+// procman asks with SIGTERM: finish what is under way, then end.
+process.on("SIGTERM", () => server.close(() => process.exit(0)));

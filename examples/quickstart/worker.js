@@ -1,0 +1,10 @@
+// A worker that does its work for a while and then crashes, as workers do.
+let jobs = 0;
+setInterval(() => {
+  jobs += 1;
+  console.log(`job ${jobs} done`);
+  if (jobs === 4) {
+    console.error("out of luck");
+    process.exit(3);
+  }
+}, 700);

@@ -1,0 +1,35 @@
+/** `procman append`: one process more in the configuration file. */
+import type { Command } from "commander";
+import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
+
+export function define(parent: Command): void {
+  const command = parent
+    .command("append")
+    .summary("add a process to the configuration file")
+    .description(
+      "Adds a process at the end of the list. Comments and layout stay; nothing is written when the outcome would not be valid.",
+    );
+  withProcessOptions(command)
+    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .action(append);
+}
+
+type Options = ProcessOptions & { readonly config?: string };
+
+async function append(options: Options): Promise<void> {
+  const added = processOf(options, "append a process");
+  const [{ read, check }, { appendProcess }, { replaceFile }, { printWarnings }] = await Promise.all([
+    import("../../config/load.ts"),
+    import("../../config/edit.ts"),
+    import("../write-file.ts"),
+    import("../warnings.ts"),
+  ]);
+  const source = read(options.config, process.cwd());
+  // What is wrong already is shown with the places of the file as it is.
+  check(source);
+  const text = appendProcess(source.text, added);
+  const config = check({ ...source, text });
+  await replaceFile(source.file, text);
+  process.stdout.write(`${source.shownAs}: added ${JSON.stringify(added.id)}\n`);
+  printWarnings(config, text);
+}

@@ -1,0 +1,15 @@
+/** `procman schema`: the JSON schema of the configuration file, for editors. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { packageRoot } from "../package-root.ts";
+
+export function define(parent: Command): void {
+  parent
+    .command("schema")
+    .summary("print the JSON schema of the configuration file")
+    .description('Prints the JSON schema. Save it, and name it in "$schema" of the configuration file: editors then complete and check.')
+    .action(() => {
+      process.stdout.write(readFileSync(join(packageRoot(), "schema.json"), "utf8"));
+    });
+}

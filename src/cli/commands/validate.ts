@@ -1,0 +1,68 @@
+/** `procman validate`: is the configuration file valid, and when do schedules run next? */
+import type { Command } from "commander";
+import type { Config, ProcessSpec } from "../../config/spec.ts";
+
+export function define(parent: Command): void {
+  parent
+    .command("validate")
+    .summary("check the configuration file")
+    .description("Checks the configuration file and shows every problem at once, with line and column. Exit code 78 when it is not valid.")
+    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("--json", "print the outcome as JSON")
+    .action(validate);
+}
+
+type Options = { readonly config?: string; readonly json?: boolean };
+
+async function validate({ config: path, json = false }: Options): Promise<void> {
+  const [{ read, check }, { ConfigurationError }, { printWarnings }, { nextRun }] = await Promise.all([
+    import("../../config/load.ts"),
+    import("../../config/problems.ts"),
+    import("../warnings.ts"),
+    import("../../config/cron.ts"),
+  ]);
+  const source = read(path, process.cwd());
+  try {
+    const config = check(source);
+    const next = schedules(config).map((schedule) => ({ ...schedule, next: nextRun(schedule.pattern, new Date()) }));
+    const processes = eachOnce(config).length;
+    if (json) return printJson({ file: source.file, valid: true, processes, next, problems: [], warnings: config.warnings });
+    const lines = next.map(
+      ({ process: id, action, pattern, next: time }) =>
+        `  ${id}: next ${action} ${time === undefined ? "never" : local(time)} (${pattern})\n`,
+    );
+    process.stdout.write(`${source.shownAs}: valid, ${processes === 1 ? "1 process" : `${processes} processes`}\n${lines.join("")}`);
+    printWarnings(config, source.text);
+  } catch (error) {
+    if (json && error instanceof ConfigurationError) printJson({ file: source.file, valid: false, problems: error.problems, warnings: [] });
+    throw error;
+  }
+}
+
+type Schedule = { readonly process: string; readonly action: "run" | "terminate"; readonly pattern: string };
+
+function schedules(config: Config): readonly Schedule[] {
+  return eachOnce(config).flatMap(({ id, cluster, cron, terminate }) => {
+    const process = cluster?.id ?? id;
+    return [
+      ...(cron === undefined ? [] : [{ process, action: "run" as const, pattern: cron }]),
+      ...(terminate === undefined ? [] : [{ process, action: "terminate" as const, pattern: terminate }]),
+    ];
+  });
+}
+
+/** The processes of the file: of a cluster its first instance alone. */
+function eachOnce({ processes }: Config): readonly ProcessSpec[] {
+  return processes.filter(({ cluster }) => (cluster?.index ?? 0) === 0);
+}
+
+function printJson(outcome: unknown): void {
+  process.stdout.write(`${JSON.stringify(outcome, null, 2)}\n`);
+}
+
+/** `2026-11-22 03:00:00` in the time zone of the host, as the pattern is meant. */
+function local(time: Date): string {
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+  return `${day} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+}

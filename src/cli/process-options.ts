@@ -1,0 +1,88 @@
+/** Flags that describe one process, for `init` and `append`. */
+import type { Command } from "commander";
+import { ProcmanError } from "../base/errors.ts";
+
+export type ProcessOptions = {
+  readonly id?: string;
+  readonly cmd?: string;
+  readonly worker?: string;
+  readonly cwd?: string;
+  readonly env?: readonly string[];
+  readonly autostart?: boolean;
+  readonly cron?: string;
+  readonly watch?: readonly string[];
+  readonly restart?: string;
+  readonly instances?: string;
+  readonly startPort?: string;
+  readonly stdout?: string;
+};
+
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+
+/** Adds the flags to a command. */
+export function withProcessOptions(command: Command): Command {
+  return command
+    .option("--id <id>", "name of the process, for other commands")
+    .option("--cmd <line>", "command line, run by /bin/sh")
+    .option("--worker <script>", "JavaScript or TypeScript module, run by Node")
+    .option("--cwd <folder>", "working directory (default: the folder of the file)")
+    .option("--env <name=value>", "environment variable (repeatable)", collect)
+    .option("--autostart", "start with procman (default without --cron and --watch)")
+    .option("--no-autostart", "start only by hand, or by --cron or --watch")
+    .option("--cron <pattern>", 'start by a schedule, as "0 3 * * *"')
+    .option("--watch <path>", "start, and start again when this path changes (repeatable)", collect)
+    .option("--restart <when>", "restart always, or after an error (default: error)")
+    .option("--instances <count>", 'run a cluster: a number, or "max" for one instance a processor')
+    .option("--start-port <port>", "PROCMAN_CLUSTER_PORT of the first instance")
+    .option("--stdout <file>", "log file, as logs/{id}.log");
+}
+
+/**
+ * The process that the flags describe, as it is written into the file. Values are checked later, with the whole file.
+ *
+ * @throws {ProcmanError} `usage`: which flag is missing.
+ */
+export function processOf(options: ProcessOptions, action: string): Readonly<Record<string, unknown>> {
+  const missing = [
+    ...(options.id === undefined ? ["--id"] : []),
+    ...(options.cmd === undefined && options.worker === undefined ? ["--cmd or --worker"] : []),
+  ];
+  if (missing.length > 0) throw new ProcmanError("usage", `Cannot ${action}: ${missing.join(" and ")} must be given`);
+  const { id, cmd, worker, cwd, cron, watch, restart, instances, startPort, stdout } = options;
+  const startsOtherwise = cron !== undefined || watch !== undefined;
+  const cluster =
+    instances === undefined && startPort === undefined ? undefined : { instances: number(instances), startPort: number(startPort) };
+  return present({
+    id,
+    cmd,
+    worker,
+    cwd,
+    env: environment(options.env, action),
+    autostart: options.autostart ?? (startsOtherwise ? undefined : true),
+    cron,
+    watch,
+    restart,
+    cluster: cluster && present(cluster),
+    logger: stdout === undefined ? undefined : { stdout },
+  });
+}
+
+function present(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+/** What is no number stays text, so that the check of the file can say what is allowed. */
+function number(text: string | undefined): number | string | undefined {
+  return text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}
+
+function environment(pairs: readonly string[] | undefined, action: string): Readonly<Record<string, string>> | undefined {
+  if (pairs === undefined) return undefined;
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const at = pair.indexOf("=");
+      if (at < 1) throw new ProcmanError("usage", `Cannot ${action}: --env ${JSON.stringify(pair)} is not NAME=VALUE`);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+}

@@ -1,0 +1,96 @@
+/** What the fields mean together: everything that the shape alone can't tell. */
+
+import { idCollisions, pidFileCollisions, portCollisions } from "./collisions.ts";
+import { cronProblem } from "./cron.ts";
+import type { Path } from "./document.ts";
+import { type Finding, show } from "./finding.ts";
+import type { LooseConfig, LooseProcess } from "./loose.ts";
+import { unknownPlaceholder } from "./placeholders.ts";
+
+export type Surroundings = {
+  /** Relative paths resolve from here. Absolute. */
+  readonly folder: string;
+  /** What "max" instances are. */
+  readonly parallelism: number;
+  readonly now: Date;
+  /** `$PROCMAN_STATE_DIR`. */
+  readonly stateRoot?: string;
+};
+
+export type Verdict = { readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
+
+/** Looks at all processes, each alone and all together. */
+export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict {
+  const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
+  const errors = [
+    ...processes.flatMap(({ process, path }) => processErrors(process, path, around.now)),
+    ...filePatterns(config.logger, ["logger"]),
+    ...idCollisions(config, around.parallelism),
+    ...portCollisions(config, around.parallelism),
+    ...pidFileCollisions(config, around),
+  ];
+  const warnings = processes.flatMap(({ process, path }) => processWarnings(process, path));
+  if (config.processes?.length === 0)
+    warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
+  if (config.plugins?.length) warnings.push({ path: ["plugins"], at: "key", message: "Plugins are not served yet: nothing is loaded." });
+  return { errors, warnings };
+}
+
+function processErrors(process: LooseProcess, path: Path, now: Date): readonly Finding[] {
+  return [
+    ...commandErrors(process, path),
+    ...(["cron", "terminate"] as const).flatMap((key) => cronErrors(process[key], [...path, key], now)),
+    ...filePatterns(process.logger, [...path, "logger"]),
+    ...patternError(process.pidFile, [...path, "pidFile"]),
+  ];
+}
+
+function commandErrors(process: LooseProcess, path: Path): readonly Finding[] {
+  if ("cmd" in process && "worker" in process)
+    return [{ path: [...path, "worker"], at: "key", message: 'Found both "cmd" and "worker"; allowed: one of them.' }];
+  // A process that is no object at all has been spoken about already.
+  if ("cmd" in process || "worker" in process || Object.keys(process).length === 0) return [];
+  return [{ path, message: 'Missing key "cmd" or "worker": a command line, or a script for a Node process of its own.' }];
+}
+
+function cronErrors(pattern: string | undefined, path: Path, now: Date): readonly Finding[] {
+  const reason = pattern === undefined ? undefined : cronProblem(pattern, now);
+  return reason === undefined ? [] : [{ path, message: `Found ${show(pattern)}; allowed: a cron pattern. ${reason}` }];
+}
+
+function filePatterns(logger: LooseProcess["logger"], path: Path): readonly Finding[] {
+  return (["stdout", "stderr"] as const).flatMap((key) => patternError(logger?.[key], [...path, key]));
+}
+
+function patternError(pattern: string | undefined, path: Path): readonly Finding[] {
+  const message = pattern === undefined ? undefined : unknownPlaceholder(pattern);
+  return message === undefined ? [] : [{ path, message }];
+}
+
+function processWarnings(process: LooseProcess, path: Path): Finding[] {
+  const warnings: Finding[] = [];
+  const starts = process.autostart === true || "cron" in process || (process.watch?.length ?? 0) > 0;
+  if (!starts && "id" in process)
+    warnings.push({ path, message: `No start policy: ${show(process.id)} starts only by hand. Set "autostart", "cron" or "watch".` });
+  if (process.watch?.length)
+    warnings.push({
+      path: [...path, "watch"],
+      at: "key",
+      message: "Watching is not served yet: the process starts at once, and changes don't restart it.",
+    });
+  if (process.cluster?.commonPort !== undefined)
+    warnings.push({
+      path: [...path, "cluster", "commonPort"],
+      at: "key",
+      message: "The balancer is not served yet: nothing listens on this port.",
+    });
+  for (const key of Object.keys(process.env ?? {})) {
+    if (key.startsWith("PROCMAN_"))
+      warnings.push({
+        path: [...path, "env", key],
+        at: "key",
+        message: `Found ${show(key)}: names that begin with PROCMAN_ are procman's own, which may replace the value.`,
+      });
+  }
+  return warnings;
+}

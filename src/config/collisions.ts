@@ -1,0 +1,136 @@
+/** Ids, ports and pid files that two of the processes want for themselves. */
+import { resolve } from "node:path";
+import { type Path, showPath } from "./document.ts";
+import { type Finding, show } from "./finding.ts";
+import { count, instances } from "./instances.ts";
+import type { LooseConfig, LooseProcess } from "./loose.ts";
+import { fill, tellsInstancesApart, unknownPlaceholder } from "./placeholders.ts";
+
+type Entry = { readonly process: LooseProcess; readonly path: Path };
+type Named = Entry & { readonly process: { readonly id: string } };
+
+/** An id, and whose it is. */
+type Claim = { readonly id: string; readonly what: string };
+
+const LAST_PORT = 65_535;
+
+/** Two processes with one id, and ids that an instance of a cluster has too. */
+export function idCollisions(config: LooseConfig, parallelism: number): readonly Finding[] {
+  const owners = new Map<string, Claim & { readonly path: Path }>();
+  const findings: Finding[] = [];
+  for (const { process, path } of named(config)) {
+    const { id } = process;
+    const at = [...path, "id"];
+    if (id === "all") findings.push({ path: at, message: 'Found "all", which stands for all processes in commands; allowed: another id.' });
+    const own = [{ id, what: `the process ${show(id)}` }, ...clusterIds(process, parallelism)];
+    const taken = own.flatMap((claim) => owners.get(claim.id) ?? [])[0];
+    if (taken !== undefined) findings.push({ path: at, message: collision(id, taken) });
+    for (const claim of own) if (!owners.has(claim.id)) owners.set(claim.id, { ...claim, path: at });
+  }
+  return findings;
+}
+
+function clusterIds(process: LooseProcess, parallelism: number): readonly Claim[] {
+  if (process.cluster === undefined) return [];
+  return instances(process, "", parallelism).map(({ id, instance }) => ({
+    id,
+    what: `instance ${instance} of the cluster ${show(process.id)}`,
+  }));
+}
+
+function collision(id: string, { id: taken, path, what }: Claim & { readonly path: Path }): string {
+  const found = id === taken ? `Found ${show(id)}` : `Found ${show(id)}, which has an instance ${show(taken)}`;
+  return `${found}; ${showPath(path)} has the same id already, for ${what}. Allowed: ids that all differ.`;
+}
+
+type Ports = { readonly from: number; readonly to: number; readonly path: Path };
+
+/** Ports that overlap, ranges that end too high, and a common port without ports behind it. */
+export function portCollisions(config: LooseConfig, parallelism: number): readonly Finding[] {
+  const clusters = entries(config).flatMap(({ process, path }) => clusterPorts(process, path, parallelism));
+  const api = config.api?.port === undefined ? [] : [single(config.api.port, ["api", "port"])];
+  const all = [...clusters, ...api];
+  const overlaps = all.flatMap((ports, index) => {
+    const earlier = all.slice(0, index).find((other) => other.from <= ports.to && ports.from <= other.to);
+    return earlier === undefined ? [] : [{ path: ports.path, message: overlap(ports, earlier) }];
+  });
+  return [...entries(config).flatMap(({ process, path }) => clusterErrors(process, path, parallelism)), ...overlaps];
+}
+
+function clusterPorts({ cluster, ...process }: LooseProcess, path: Path, parallelism: number): readonly Ports[] {
+  const { startPort, commonPort } = cluster ?? {};
+  const range =
+    startPort === undefined
+      ? []
+      : [{ from: startPort, to: startPort + count({ ...process, cluster }, parallelism) - 1, path: [...path, "cluster", "startPort"] }];
+  return commonPort === undefined ? range : [...range, single(commonPort, [...path, "cluster", "commonPort"])];
+}
+
+function clusterErrors(process: LooseProcess, path: Path, parallelism: number): readonly Finding[] {
+  const cluster = process.cluster ?? {};
+  const last = (cluster.startPort ?? 0) + count(process, parallelism) - 1;
+  const findings: Finding[] = [];
+  if (last > LAST_PORT)
+    findings.push({
+      path: [...path, "cluster", "startPort"],
+      message: `Found ${cluster.startPort}, which gives the last of ${count(process, parallelism)} instances the port ${last}; allowed: up to ${LAST_PORT}.`,
+    });
+  if ("commonPort" in cluster && !("startPort" in cluster))
+    findings.push({
+      path: [...path, "cluster", "commonPort"],
+      at: "key",
+      message: 'Found "commonPort" without "startPort"; the instances need ports of their own behind it.',
+    });
+  return findings;
+}
+
+function single(port: number, path: Path): Ports {
+  return { from: port, to: port, path };
+}
+
+function overlap(ports: Ports, earlier: Ports): string {
+  const range = ({ from, to }: Ports): string => (from === to ? `${from}` : `${from}-${to}`);
+  const first = Math.max(ports.from, earlier.from);
+  return `Found ${range(ports)}; port ${first} belongs to ${showPath(earlier.path)} (${range(earlier)}) already. Allowed: a port of its own for each.`;
+}
+
+/** One pid file for two processes would tell lies about both. */
+export function pidFileCollisions(
+  config: LooseConfig,
+  around: { readonly folder: string; readonly parallelism: number },
+): readonly Finding[] {
+  const owners = new Map<string, string>();
+  const findings: Finding[] = [];
+  for (const { process, path } of named(config)) {
+    const pattern = process.pidFile;
+    if (pattern === undefined || unknownPlaceholder(pattern) !== undefined) continue;
+    const at = [...path, "pidFile"];
+    if (count(process, around.parallelism) > 1 && !tellsInstancesApart(pattern)) {
+      findings.push({
+        path: at,
+        message: `Found ${show(pattern)} for a cluster; allowed: a path with {id} or {instance}, so that each instance has a file of its own.`,
+      });
+      continue;
+    }
+    const files = instances(process, config.name ?? "procman", around.parallelism).map((names) =>
+      resolve(around.folder, fill(pattern, names)),
+    );
+    const taken = files.find((file) => owners.has(file));
+    if (taken !== undefined)
+      findings.push({
+        path: at,
+        message: `Found ${show(pattern)}, which ${owners.get(taken)} has already; allowed: a pid file of its own for each process.`,
+      });
+    for (const file of files) owners.set(file, owners.get(file) ?? showPath(at));
+  }
+  return findings;
+}
+
+function entries(config: LooseConfig): readonly Entry[] {
+  return (config.processes ?? []).flatMap((process, index) => (process === undefined ? [] : [{ process, path: ["processes", index] }]));
+}
+
+/** Those whose id is usable. */
+function named(config: LooseConfig): readonly Named[] {
+  return entries(config).filter((entry): entry is Named => entry.process.id !== undefined);
+}

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cronProblem, nextRun } from "./cron.ts";
+
+const NOW = new Date(2026, 0, 15, 12, 0, 0);
+
+for (const pattern of ["* * * * *", "*/5 9-17 * * MON-FRI", "30 0 3 * * *", "0 0 L * *", "0 0 29 2 *", "@daily", "0 0 * * 7"]) {
+  test(`2.2 cron: "${pattern}" is accepted`, () => assert.equal(cronProblem(pattern, NOW), undefined));
+}
+
+const REFUSED: Readonly<Record<string, RegExp>> = {
+  "99 * * * *": /^The minute 99 is out of range \(0-59\)\.$/,
+  "99 * * * * *": /^The second 99/,
+  "0 24 * * *": /^The hour 24 is out of range \(0-23\)\.$/,
+  "0 0 32 * *": /^The day of the month 32 is out of range \(1-31\)\.$/,
+  "0 0 0 * *": /^The day of the month 0 /,
+  "0 0 * 13 *": /^The month 13 is out of range \(1-12\)\.$/,
+  "* * * * 9": /^The day of the week 9 /,
+  "* *": /^It needs five fields .* or six with seconds in front\.$/,
+  "abc * * * *": /^Field 1 has characters that it can't have: "abc"\.$/,
+  "*/0 * * * *": /illegal stepping: 0\.$/,
+  "@reboot": /"autostart"/,
+  "0 0 30 2 *": /no time in the future/,
+  "0 0 0 1 1 * 2020": /no time in the future/,
+  "2030-01-01T00:00:00": /a date/,
+};
+
+for (const [pattern, reason] of Object.entries(REFUSED)) {
+  test(`2.2 cron: "${pattern}" is refused with the reason in words`, () => assert.match(cronProblem(pattern, NOW) ?? "", reason));
+}
+
+test("the next run is in the time zone of the host", () => {
+  assert.deepEqual(nextRun("0 3 * * *", NOW), new Date(2026, 0, 16, 3, 0, 0));
+});

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { parseDocument, showPath } from "./document.ts";
+
+const syntax = (source: string) => parseDocument(source).syntax.map(({ line, column, message }) => `${line}:${column} ${message}`);
+
+test("comments, trailing commas, tabs and CRLF are read", () => {
+  const { data, syntax } = parseDocument('{\r\n\t// c\r\n\t"a": [1, /* d */ 2,],\r\n}\r\n');
+  assert.deepEqual({ data, syntax }, { data: { a: [1, 2] }, syntax: [] });
+});
+
+test("places count from 1, in UTF-16 units as editors do, whatever the line ends are", () => {
+  const document = parseDocument('{\r\n\t"é中": 1,\r  "b": {\n"c": 2 } }');
+  assert.deepEqual(document.place(["é中"]), { line: 2, column: 8 });
+  assert.deepEqual(document.place(["é中"], "key"), { line: 2, column: 2 });
+  assert.deepEqual(document.place(["b", "c"]), { line: 4, column: 6 });
+});
+
+test("the place of what is missing is that of the thing around it", () => {
+  const document = parseDocument('{ "a": [{ "b": 1 }] }');
+  assert.deepEqual(document.place(["a", 0, "id"]), { line: 1, column: 9 });
+  assert.deepEqual(document.place(["a", 7]), { line: 1, column: 8 });
+});
+
+test("a key that stands twice is found, at its second place", () => {
+  const { duplicates, place } = parseDocument('{ "a": 1,\n  "a": 2 }');
+  assert.deepEqual(
+    duplicates.map(({ line, column, path }) => ({ line, column, path })),
+    [{ line: 2, column: 3, path: "a" }],
+  );
+  assert.deepEqual(place(["a"]), { line: 2, column: 8 });
+});
+
+test("__proto__ is a key like any other", () => {
+  const { data } = parseDocument('{ "__proto__": { "x": 1 } }');
+  assert.equal(Object.getPrototypeOf(data), Object.prototype);
+  assert.deepEqual(Object.keys(data as object), ["__proto__"]);
+});
+
+test("mistakes of syntax are told in words, several at once", () => {
+  assert.deepEqual(syntax('{\n  "a": 1\n  "b": tru,\n  c: 2\n}'), [
+    '3:3 Found `"b"`; expected a "," between two entries.',
+    '4:3 Found `c`; expected a key in double quotes, as "name".',
+  ]);
+  assert.deepEqual(syntax("{ 'a': 1 }"), ["1:3 Found `'a'`; expected double quotes: JSON has no single ones."]);
+  assert.deepEqual(syntax('{ "a": flase }'), [
+    '1:8 Found `flase`; expected a value: a string in double quotes, a number, true, false, null, an object or an array. Did you mean "false"?',
+  ]);
+  assert.deepEqual(syntax('{ "a": [1 }'), ['1:11 Found `}`; expected a "]" that closes the array.']);
+  assert.deepEqual(syntax('{ "a": 1'), ['1:9 Found the end of the file; expected a "}" that closes the object.']);
+  assert.deepEqual(syntax('{ "a": "x\n}'), [
+    '1:8 Found `"x`; expected a string that ends with a double quote on the same line.',
+    '2:2 Found the end of the file; expected a "}" that closes the object.',
+  ]);
+  assert.match(syntax("/* x").join(), /expected a comment that ends with \*\//);
+});
+
+test("an empty file is told as such", () => {
+  assert.match(syntax(" \n\t").join(), /^1:1 Found nothing: the file is empty/);
+});
+
+test("brackets nested without end are refused, not a crash", () => {
+  assert.match(syntax("[".repeat(200_000)).join(), /nested too deeply/);
+});
+
+test("property: any text is read without a throw, and every fault lies within it", () => {
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc
+      .array(fc.constantFrom("{", "}", "[", "]", ",", ":", '"a"', "1", "//", "/*", "\n", "\r\n", "tru", "'", "\\", " "))
+      .map((parts) => parts.join("")),
+  );
+  fc.assert(
+    fc.property(text, (source) => {
+      const lines = source.split(/\r\n|\r|\n/);
+      for (const { line, column } of parseDocument(source).syntax) {
+        assert.ok(line >= 1 && line <= lines.length);
+        assert.ok(column >= 1 && column <= (lines[line - 1]?.length ?? 0) + 1);
+      }
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("paths read as in JavaScript", () => {
+  assert.equal(showPath(["processes", 0, "env", "A-B"]), 'processes[0].env["A-B"]');
+  assert.equal(showPath([]), "");
+});

@@ -1,0 +1,161 @@
+/** A JSONC text as data, with the place of every value in it. */
+import { type Node, type ParseError, parseTree } from "jsonc-parser";
+import { didYouMean } from "./suggest.ts";
+
+export type Path = readonly (string | number)[];
+
+/** Lines and columns count from 1, columns in UTF-16 units; both are 0 where there is no text. */
+export type Place = { readonly line: number; readonly column: number };
+
+export type Fault = Place & { readonly path: string; readonly message: string };
+
+export type Document = {
+  readonly data: unknown;
+  /** Not JSON at all: nothing else can be said before these are repaired. */
+  readonly syntax: readonly Fault[];
+  /** Keys that stand twice in one object. */
+  readonly duplicates: readonly Fault[];
+  /** Place of a value, or of its key; for what is missing the place of the nearest thing around it. */
+  readonly place: (path: Path, of?: "value" | "key") => Place;
+};
+
+/** Data without a text: all places are 0. */
+export function dataDocument(data: unknown): Document {
+  return { data, syntax: [], duplicates: [], place: () => ({ line: 0, column: 0 }) };
+}
+
+/** Reads JSON with comments and trailing commas. Never throws: what is wrong is in `syntax` and `duplicates`. */
+export function parseDocument(source: string): Document {
+  const locate = locator(source);
+  const { root, faults } = tree(source);
+  // What is missing at the end is shown at the end of the last line with text.
+  const end = source.trimEnd().length;
+  const syntax = faults.map((fault) => ({ ...locate(Math.min(fault.offset, end)), path: "", message: fault.message }));
+  const duplicates: Fault[] = [];
+  const data =
+    root === undefined
+      ? undefined
+      : dataOf(root, (key, path) => {
+          const name = showPath(path);
+          duplicates.push({
+            ...locate(key.offset),
+            path: name,
+            message: `Found ${JSON.stringify(key.value)} a second time in the same object; allowed: once. Remove one of the two.`,
+          });
+        });
+  const place: Document["place"] = (path, of = "value") => locate(offsetOf(root, path, of));
+  return { data, syntax, duplicates, place };
+}
+
+/** A byte order mark is no part of line 1. */
+export function withoutBom(text: string): string {
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
+}
+
+/** `processes[0].restart`; keys that are no plain words in brackets. */
+export function showPath(path: Path): string {
+  const parts = path.map((part) => {
+    if (typeof part === "number") return `[${part}]`;
+    return /^[$A-Za-z_][\w$]*$/.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`;
+  });
+  return parts.join("").replace(/^\./, "");
+}
+
+type Broken = { readonly offset: number; readonly message: string };
+
+function tree(source: string): { readonly root?: Node; readonly faults: readonly Broken[] } {
+  if (!/\S/.test(source))
+    return { faults: [{ offset: 0, message: "Found nothing: the file is empty. `procman init --force` writes one to start from." }] };
+  try {
+    const errors: ParseError[] = [];
+    const root = parseTree(source, errors, { allowTrailingComma: true });
+    const faults = firstPerLine(source, errors).map((error) => ({ offset: error.offset, message: inWords(error, source) }));
+    return root === undefined ? { faults } : { root, faults };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { faults: [{ offset: 0, message: "Found brackets nested too deeply to be read." }] };
+  }
+}
+
+/** The parser stumbles on for a while after a mistake: what it says later in the same line, or about the next closing bracket, is noise. */
+function firstPerLine(source: string, errors: readonly ParseError[]): readonly ParseError[] {
+  const kept: ParseError[] = [];
+  for (const error of errors.toSorted((a, b) => a.offset - b.offset)) {
+    const last = kept.at(-1);
+    const echo = error.error === VALUE_EXPECTED && /[\]}]/.test(source.charAt(error.offset));
+    if (last === undefined || (!echo && /[\r\n]/.test(source.slice(last.offset, error.offset)))) kept.push(error);
+  }
+  return kept;
+}
+
+const VALUE_EXPECTED = 4;
+
+/** By number, since `ParseErrorCode` is a const enum that is gone at run time. */
+const EXPECTED: Readonly<Record<number, string>> = {
+  2: "a number such as 10 or 0.5",
+  3: 'a key in double quotes, as "name"',
+  4: "a value: a string in double quotes, a number, true, false, null, an object or an array",
+  5: 'a ":" between key and value',
+  6: 'a "," between two entries',
+  7: 'a "}" that closes the object',
+  8: 'a "]" that closes the array',
+  9: "the end of the file",
+  11: "a comment that ends with */",
+  12: "a string that ends with a double quote on the same line",
+  13: "a number that goes on after its point or exponent",
+  14: "four hexadecimal digits after \\u",
+  15: 'one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\u after a backslash',
+  16: "no control characters in a string; write a tab as \\t",
+};
+
+function inWords({ error, offset, length }: ParseError, source: string): string {
+  const found = source.slice(offset, offset + Math.max(1, length));
+  const short = (found.length > 40 ? `${found.slice(0, 39)}…` : found).replace(/[\u0000-\u001f\u007f-\u009f]/g, "\u00b7");
+  const what = offset >= source.length ? "the end of the file" : `\`${short}\``;
+  if (found.startsWith("'")) return `Found ${what}; expected double quotes: JSON has no single ones.`;
+  const near = error === 1 ? didYouMean(found, ["true", "false", "null"]) : "";
+  return `Found ${what}; expected ${EXPECTED[meant(error, found, source.slice(offset + length))] ?? EXPECTED[VALUE_EXPECTED]}.${near}`;
+}
+
+/** The parser's code, or a better one: a wrong closing bracket is no missing comma, a bare word before a colon is a key. */
+function meant(error: number, found: string, after: string): number {
+  if (error === 6 && found === "}") return 8;
+  if (error === 6 && found === "]") return 7;
+  return error === 1 && /^\s*:/.test(after) ? 3 : error;
+}
+
+function dataOf(node: Node, twice: (key: Node, path: Path) => void, path: Path = []): unknown {
+  const children = node.children ?? [];
+  if (node.type === "array") return children.map((child, index) => dataOf(child, twice, [...path, index]));
+  if (node.type !== "object") return node.value;
+  const object: Record<string, unknown> = {};
+  for (const { children: [key, value] = [] } of children) {
+    if (key === undefined || value === undefined) continue;
+    const here = [...path, String(key.value)];
+    if (Object.hasOwn(object, key.value)) twice(key, here);
+    // Not by assignment: "__proto__" would set the prototype.
+    Object.defineProperty(object, key.value, { value: dataOf(value, twice, here), enumerable: true, configurable: true, writable: true });
+  }
+  return object;
+}
+
+function offsetOf(root: Node | undefined, path: Path, of: "value" | "key"): number {
+  let node = root;
+  let key = root;
+  for (const step of path) {
+    const property = typeof step === "string" ? node?.children?.findLast((child) => child.children?.[0]?.value === step) : undefined;
+    const child = typeof step === "number" ? node?.children?.[step] : property?.children?.[1];
+    if (child === undefined) break;
+    [node, key] = [child, property?.children?.[0] ?? child];
+  }
+  return (of === "key" ? key : node)?.offset ?? 0;
+}
+
+function locator(source: string): (offset: number) => Place {
+  const starts = [0];
+  for (const { index, 0: text } of source.matchAll(/\r\n|\r|\n/g)) starts.push(index + text.length);
+  return (offset) => {
+    const line = starts.findLastIndex((start) => start <= offset);
+    return { line: line + 1, column: offset - (starts[line] ?? 0) + 1 };
+  };
+}

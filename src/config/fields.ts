@@ -1,0 +1,125 @@
+/**
+ * What each field means, for `schema.json` and the documentation. Keyed by path, `[]` for the entries of a list.
+ * Only `scripts/schema.ts` and tests load it: the service needs no descriptions.
+ */
+
+export type Field = {
+  readonly description: string;
+  readonly default?: unknown;
+};
+
+const processLogger = {
+  "": { description: "Where the output goes." },
+  ".console": { description: "Print the output on procman's own output.", default: false },
+  ".stdout": {
+    description:
+      "File for standard output; a relative path resolves from the folder of the configuration file. {name}, {id}, {process} and {instance} stand for the name of the configuration, the id of the process or instance, the id of the process alone, and the number of the instance from 1.",
+  },
+  ".stderr": { description: "File for standard error, as for stdout. When omitted, standard error goes to the stdout file." },
+  ".decorateFiles": { description: "Write time and id in front of each line in files.", default: false },
+  ".rotate": { description: "When a log file is closed, renamed and compressed; false: never." },
+  ".rotate.size": {
+    description:
+      "A file that would grow beyond this is rotated first: bytes, or a text such as 500MB (powers of 1000) or 500MiB (powers of 1024).",
+    default: "500MB",
+  },
+  ".rotate.hours": { description: "A file that has been written to for this many hours is rotated; 0: never by age.", default: 0 },
+  ".rotate.total": {
+    description: "Rotated files together may take this much; the oldest are removed first. Written as size.",
+    default: "2GB",
+  },
+  ".rotate.gzip": { description: "Compress rotated files.", default: true },
+} as const satisfies Record<string, Field>;
+
+const globalLogger = {
+  ...processLogger,
+  "": { description: "Global logger settings, and the defaults for each process." },
+  ".decorate": { description: "Write time and id in front of each line on the console.", default: false },
+  ".colors": { description: "Colours on the console.", default: false },
+  ".internalLogHours": {
+    description: "Hours for which procman keeps its own logs and metrics, for `procman logs`; 0 keeps none.",
+    default: 24,
+  },
+} as const satisfies Record<string, Field>;
+
+const grace = "Seconds to wait for a process to finish by itself, before it is asked to terminate.";
+const terminate = "Seconds to wait after SIGTERM, before a process is killed.";
+
+const process = {
+  "": { description: "A process: what to run, when it starts, and what happens when it ends." },
+  ".id": { description: "Unique name of the process: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen." },
+  ".cmd": { description: "Full command line, run by /bin/sh. Exactly one of cmd and worker must be given." },
+  ".worker": {
+    description: "JavaScript or TypeScript module that runs in a Node process of its own, or a list of the module and its arguments.",
+  },
+  ".cwd": { description: "Working directory; the folder of the configuration file when omitted." },
+  ".env": { description: "Extra environment variables. They override those of procman, except PATH, which is appended." },
+  ".path": { description: "Folder or folders to append to PATH." },
+  ".pidFile": {
+    description:
+      "File that holds the process id while the process runs. Placeholders as in logger.stdout; a cluster needs {id} or {instance}.",
+  },
+  ".timeout": { description: "Seconds that a run may last before it is terminated; 0: no limit.", default: 0 },
+  ".overrun": { description: "A start by schedule may begin another run while one is going on.", default: false },
+  ".autostart": { description: "Start when procman starts.", default: false },
+  ".cron": {
+    description:
+      "Schedule of starts: minute, hour, day of the month, month, day of the week; with seconds in front if there are six fields.",
+  },
+  ".watch": {
+    description: "Paths that are watched: a change starts the process or starts it again. Not served yet: the process starts with procman.",
+  },
+  ".restart": {
+    description:
+      "When an ended process starts again: after every end, or after an error. Omitted: error with autostart or watch, else never.",
+  },
+  ".restartDelayMs": { description: "Milliseconds before each restart. Omitted: the first at once, then 100 doubling to 30000." },
+  ".restartLimit": { description: "How many restarts are allowed in a row; no limit when omitted." },
+  ".restartResetMs": {
+    description: "A run that lasted this many milliseconds clears the count of restarts and the delay.",
+    default: 60_000,
+  },
+  ".terminate": { description: "Schedule of stops, as cron. With restart set to always, the process restarts at these times." },
+  ".terminateGracePeriod": { description: `${grace} Default: the top level's.` },
+  ".terminateTimeout": { description: `${terminate} Default: the top level's.` },
+  ".cluster": { description: "Several instances of the process, with the ids ID-1, ID-2 and so on." },
+  ".cluster.instances": { description: "How many instances; max: one for each processor." },
+  ".cluster.startPort": {
+    description: "Port of the first instance, one more for each further one; each gets its own in PROCMAN_CLUSTER_PORT.",
+  },
+  ".cluster.commonPort": { description: "Port of the built-in load balancer. Not served yet." },
+  ".cluster.strategy": { description: "How the load balancer distributes connections.", default: "round-robin" },
+} as const satisfies Record<string, Field>;
+
+function below(path: string, fields: Readonly<Record<string, Field>>): Readonly<Record<string, Field>> {
+  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [path + key, field]));
+}
+
+export const fields: Readonly<Record<string, Field>> = {
+  "": { description: "Configuration of procman." },
+  $schema: { description: "Address of this schema, for editors." },
+  name: {
+    description: "Name of the whole: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen. Names the folder .procman/NAME.",
+    default: "procman",
+  },
+  processes: { description: "The processes." },
+  ...below("processes[]", process),
+  ...below("processes[].logger", processLogger),
+  ...below("logger", globalLogger),
+  watcher: { description: "Settings of the file watcher, for all processes. Not served yet." },
+  "watcher.interval": { description: "Milliseconds between two looks at the watched paths.", default: 1000 },
+  "watcher.exts": { description: "File extensions that count.", default: ["ts", "tsx", "js", "jsx", "json"] },
+  "watcher.match": { description: "Patterns that a file must match.", default: ["**/*.*"] },
+  "watcher.skip": { description: "Patterns of files that don't count.", default: ["**/.git/**"] },
+  plugins: { description: "Plugins to load. Not served yet." },
+  "plugins[]": { description: "A plugin." },
+  "plugins[].url": { description: "Address of a remote module with its version, name of a package, or relative path of a module." },
+  "plugins[].integrity": { description: "Digest that a remote module must have: sha256- and base64." },
+  "plugins[].options": { description: "Settings of the plugin itself." },
+  api: { description: "The REST API." },
+  "api.hostname": { description: "Address that the API listens on; 0.0.0.0: all interfaces.", default: "127.0.0.1" },
+  "api.port": { description: "Port of the API; any free one when omitted." },
+  "api.revoked": { description: "Consumers whose tokens are refused.", default: [] },
+  terminateGracePeriod: { description: `${grace} For all processes that don't say otherwise.`, default: 0 },
+  terminateTimeout: { description: `${terminate} For all processes that don't say otherwise.`, default: 30 },
+};

@@ -1,0 +1,25 @@
+/** The runs-to-be of one process of the file: itself, or the instances of its cluster. */
+import type { Names } from "./placeholders.ts";
+
+export type Instance = Names & { readonly index?: number };
+
+type Clustered = { readonly id?: string | undefined; readonly cluster?: { readonly instances?: number | "max" | undefined } | undefined };
+
+/** Names of all instances; one without `index` for a process without cluster. */
+export function instances(process: Clustered, name: string, parallelism: number): readonly Instance[] {
+  const id = process.id ?? "";
+  if (process.cluster === undefined) return [{ name, id, process: id, instance: "" }];
+  return Array.from({ length: count(process, parallelism) }, (_, index) => ({
+    name,
+    id: `${id}-${index + 1}`,
+    process: id,
+    instance: String(index + 1),
+    index,
+  }));
+}
+
+/** How many instances: 1 without a cluster, all processors for "max". */
+export function count(process: Clustered, parallelism: number): number {
+  const wanted = process.cluster?.instances ?? 1;
+  return wanted === "max" ? parallelism : wanted;
+}

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ProcessSpec } from "./spec.ts";
+import { validateConfiguration } from "./validate.ts";
+
+const load = (input: object) => validateConfiguration(input, { file: "/shop/procman.json", parallelism: 3 });
+
+function specs(fields: object, more: object = {}): readonly ProcessSpec[] {
+  return load({ ...more, processes: [{ id: "web", ...("worker" in fields ? {} : { cmd: "node ." }), ...fields }] }).processes;
+}
+
+function spec(fields: object, more: object = {}): ProcessSpec {
+  const [first] = specs(fields, more);
+  assert.ok(first !== undefined);
+  return first;
+}
+
+const ROTATION = { sizeBytes: 500_000_000, ageMs: 0, totalBytes: 2_000_000_000, gzip: true };
+
+test("2.2 all defaults of a process", () => {
+  assert.deepEqual(spec({}), {
+    id: "web",
+    command: { kind: "shell", line: "node ." },
+    cwd: "/shop",
+    env: {},
+    path: [],
+    overrun: false,
+    autostart: false,
+    watch: [],
+    policy: {
+      restart: "never",
+      restartLimit: Infinity,
+      restartResetMs: 60_000,
+      graceMs: 0,
+      terminateMs: 30_000,
+      timeoutMs: 0,
+      waits: false,
+    },
+    log: { console: false, decorateFiles: false, rotation: ROTATION },
+  });
+});
+
+test("2.1, 2.3, 2.6 all defaults of the whole", () => {
+  const { processes, ...config } = load({ processes: [] });
+  assert.deepEqual(processes, []);
+  assert.deepEqual(
+    { ...config, warnings: [] },
+    {
+      file: "/shop/procman.json",
+      name: "procman",
+      stateDir: "/shop/.procman/procman",
+      console: { decorate: false, colors: false },
+      internalLogHours: 24,
+      api: { hostname: "127.0.0.1", revoked: [] },
+      warnings: [],
+    },
+  );
+});
+
+test("the state folder carries the name, beside the file or below $PROCMAN_STATE_DIR", (t) => {
+  assert.equal(load({ name: "x", processes: [] }).stateDir, "/shop/.procman/x");
+  process.env.PROCMAN_STATE_DIR = "/var/lib/procman";
+  t.after(() => delete process.env.PROCMAN_STATE_DIR);
+  assert.equal(load({ name: "x", processes: [] }).stateDir, "/var/lib/procman/x");
+});
+
+test("restart when omitted: error with autostart or watch, else never", () => {
+  assert.equal(spec({ autostart: true }).policy.restart, "error");
+  assert.equal(spec({ watch: ["src"] }).policy.restart, "error");
+  assert.equal(spec({ cron: "* * * * *" }).policy.restart, "never");
+  assert.equal(spec({ cron: "* * * * *", restart: "always" }).policy.restart, "always");
+});
+
+test("units: seconds become milliseconds, an omitted delay stays absent", () => {
+  const { policy } = spec({
+    timeout: 1.5,
+    terminateGracePeriod: 2,
+    terminateTimeout: 0.25,
+    restartDelayMs: 0,
+    restartLimit: 5,
+    restartResetMs: 10,
+  });
+  assert.deepEqual(policy, {
+    restart: "never",
+    restartDelayMs: 0,
+    restartLimit: 5,
+    restartResetMs: 10,
+    graceMs: 2000,
+    terminateMs: 250,
+    timeoutMs: 1500,
+    waits: false,
+  });
+});
+
+test("terminateGracePeriod and terminateTimeout of the top level are defaults for all", () => {
+  const top = { terminateGracePeriod: 1, terminateTimeout: 2 };
+  assert.deepEqual([spec({}, top).policy.graceMs, spec({}, top).policy.terminateMs], [1000, 2000]);
+  assert.equal(spec({ terminateGracePeriod: 0 }, top).policy.graceMs, 0);
+});
+
+test("relative paths resolve from the folder of the file", () => {
+  const { cwd, pidFile, log, watch } = spec({
+    cwd: "app",
+    pidFile: "run/web.pid",
+    watch: ["src", "/etc"],
+    logger: { stdout: "a.log", stderr: "../b.log" },
+  });
+  assert.deepEqual(
+    { cwd, pidFile, watch, stdout: log.stdout, stderr: log.stderr },
+    { cwd: "/shop/app", pidFile: "/shop/run/web.pid", watch: ["/shop/src", "/etc"], stdout: "/shop/a.log", stderr: "/b.log" },
+  );
+  assert.deepEqual(spec({ worker: "job.ts", cwd: "app" }).command, { kind: "worker", script: "/shop/job.ts", args: [] });
+  assert.deepEqual(spec({ worker: ["job.ts", "./x"] }).command, { kind: "worker", script: "/shop/job.ts", args: ["./x"] });
+});
+
+test("env.PATH and path are appended to PATH, not set", () => {
+  const { env, path } = spec({ env: { A: "1", PATH: "bin:/opt/x/bin:" }, path: ["tools", "/a:/b"] });
+  assert.deepEqual(env, { A: "1" });
+  assert.deepEqual(path, ["/shop/tools", "/a", "/b", "/shop/bin", "/opt/x/bin"]);
+  assert.deepEqual(spec({ path: "bin" }).path, ["/shop/bin"]);
+});
+
+test("2.2 a cluster becomes its instances, from 1, with ports from startPort", () => {
+  const instances = specs({ cluster: { instances: 2, startPort: 3000 } });
+  assert.deepEqual(
+    instances.map(({ id, cluster }) => ({ id, cluster })),
+    [
+      { id: "web-1", cluster: { id: "web", index: 0, port: 3000 } },
+      { id: "web-2", cluster: { id: "web", index: 1, port: 3001 } },
+    ],
+  );
+  assert.deepEqual(
+    specs({ cluster: { instances: 1 } }).map(({ id, cluster }) => ({ id, cluster })),
+    [{ id: "web-1", cluster: { id: "web", index: 0 } }],
+  );
+  assert.equal(specs({ cluster: { instances: "max" } }).length, 3);
+});
+
+test("placeholders in log and pid files", () => {
+  const cluster = { instances: 2 };
+  const pattern = "log/{name}/{process}/{id}.{instance}.log";
+  assert.deepEqual(
+    specs({ cluster }, { name: "shop", logger: { stdout: pattern } }).map(({ log }) => log.stdout),
+    ["/shop/log/shop/web/web-1.1.log", "/shop/log/shop/web/web-2.2.log"],
+  );
+  assert.equal(spec({ logger: { stdout: pattern } }).log.stdout, "/shop/log/procman/web/web..log");
+  assert.deepEqual(
+    specs({ cluster, pidFile: "{id}.pid" }).map(({ pidFile }) => pidFile),
+    ["/shop/web-1.pid", "/shop/web-2.pid"],
+  );
+  assert.deepEqual(
+    specs({ cluster, logger: { stdout: "one.log" } }).map(({ log }) => log.stdout),
+    ["/shop/one.log", "/shop/one.log"],
+  );
+});
+
+test("2.3 global logger settings are defaults, a process overrides them key by key", () => {
+  const logger = { console: true, stdout: "all.log", stderr: "err.log", decorateFiles: true, rotate: { size: "1MiB", hours: 2 } };
+  const rotation = { sizeBytes: 1_048_576, ageMs: 7_200_000, totalBytes: 2_000_000_000, gzip: true };
+  const all = { console: true, decorateFiles: true, stdout: "/shop/all.log", stderr: "/shop/err.log", rotation };
+  assert.deepEqual(spec({}, { logger }).log, all);
+  assert.deepEqual(spec({ logger: { console: false, rotate: { hours: 0, gzip: false } } }, { logger }).log, {
+    ...all,
+    console: false,
+    rotation: { ...rotation, ageMs: 0, gzip: false },
+  });
+  assert.deepEqual(spec({ logger: { stderr: "x.log" } }, { logger }).log, { ...all, stderr: "/shop/x.log" });
+});
+
+test("2.3 a stdout file of its own takes stderr along, even from a global stderr file", () => {
+  const { stdout, stderr } = spec({ logger: { stdout: "own.log" } }, { logger: { stdout: "all.log", stderr: "err.log" } }).log;
+  assert.deepEqual({ stdout, stderr }, { stdout: "/shop/own.log", stderr: undefined });
+});
+
+test("rotate: on by default, off with false, on again for one process", () => {
+  assert.deepEqual(spec({}).log.rotation, ROTATION);
+  assert.equal(spec({ logger: { rotate: false } }).log.rotation, undefined);
+  assert.equal(spec({}, { logger: { rotate: false } }).log.rotation, undefined);
+  assert.deepEqual(spec({ logger: { rotate: {} } }, { logger: { rotate: false } }).log.rotation, ROTATION);
+});
+
+test("the outcome is frozen to its depth, the input is not", () => {
+  const input = { processes: [{ id: "a", cmd: "x", env: { A: "1" }, autostart: true }], api: { revoked: ["ci"] } };
+  const config = load(input);
+  assert.ok(
+    [
+      config,
+      config.processes,
+      config.processes[0],
+      config.processes[0]?.env,
+      config.processes[0]?.policy,
+      config.processes[0]?.log.rotation,
+      config.api.revoked,
+    ].every(Object.isFrozen),
+  );
+  assert.ok(!Object.isFrozen(input.processes[0]?.env) && !Object.isFrozen(input.api.revoked));
+});

@@ -1,0 +1,101 @@
+/** From a checked file to what is supervised: defaults filled in, units converted, paths absolute, frozen. */
+import { delimiter, join, resolve } from "node:path";
+import type { Policy } from "../supervisor/restart-policy.ts";
+import type { Surroundings } from "./checks.ts";
+import { type Instance, instances } from "./instances.ts";
+import { logSpec } from "./log-spec.ts";
+import { fill } from "./placeholders.ts";
+import type { RawConfig, RawProcess } from "./schema.ts";
+import type { Command, Config, ProcessSpec } from "./spec.ts";
+
+const DEFAULT_NAME = "procman";
+const GRACE_SECONDS = 0;
+const TERMINATE_SECONDS = 30;
+const RESTART_RESET_MS = 60_000;
+const INTERNAL_LOG_HOURS = 24;
+const API_HOSTNAME = "127.0.0.1";
+
+/** The configuration as the service uses it, but for `file` and `warnings`, which only the reader knows. */
+export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "file" | "warnings"> {
+  const { name = DEFAULT_NAME, logger, api } = raw;
+  return {
+    name,
+    stateDir: around.stateRoot === undefined ? join(around.folder, ".procman", name) : resolve(around.stateRoot, name),
+    processes: raw.processes.flatMap((process) =>
+      instances(process, name, around.parallelism).map((instance) => specOf(process, instance, { raw, folder: around.folder })),
+    ),
+    console: { decorate: logger?.decorate ?? false, colors: logger?.colors ?? false },
+    internalLogHours: logger?.internalLogHours ?? INTERNAL_LOG_HOURS,
+    api: { hostname: api?.hostname ?? API_HOSTNAME, ...(api?.port !== undefined && { port: api.port }), revoked: api?.revoked ?? [] },
+  };
+}
+
+/** Makes data unchangeable to its depth. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.values(value).forEach(deepFreeze);
+  return Object.freeze(value);
+}
+
+type Origin = { readonly raw: RawConfig; readonly folder: string };
+
+function specOf(process: RawProcess, instance: Instance, { raw, folder }: Origin): ProcessSpec {
+  const { PATH, ...env } = process.env ?? {};
+  const { cron, terminate, pidFile } = process;
+  const cluster = clusterOf(process, instance);
+  return {
+    id: instance.id,
+    command: commandOf(process, folder),
+    cwd: resolve(folder, process.cwd ?? "."),
+    env,
+    path: [...folders(process.path), ...folders(PATH)].map((entry) => resolve(folder, entry)),
+    overrun: process.overrun ?? false,
+    autostart: process.autostart ?? false,
+    watch: (process.watch ?? []).map((path) => resolve(folder, path)),
+    policy: policyOf(process, raw),
+    log: logSpec(process.logger, raw.logger, { names: instance, folder }),
+    ...(pidFile !== undefined && { pidFile: resolve(folder, fill(pidFile, instance)) }),
+    ...(cron !== undefined && { cron }),
+    ...(terminate !== undefined && { terminate }),
+    ...(cluster !== undefined && { cluster }),
+  };
+}
+
+function commandOf({ cmd, worker }: RawProcess, folder: string): Command {
+  if (worker === undefined) return { kind: "shell", line: cmd ?? "" };
+  const [script = "", ...args] = [worker].flat();
+  return { kind: "worker", script: resolve(folder, script), args };
+}
+
+/** Each entry may itself be a list, as the value of PATH is. */
+function folders(path: string | readonly string[] | undefined): readonly string[] {
+  return [path ?? []]
+    .flat()
+    .flatMap((entry) => entry.split(delimiter))
+    .filter((entry) => entry !== "");
+}
+
+function policyOf(process: RawProcess, raw: RawConfig): Policy {
+  const startsByItself = process.autostart === true || (process.watch?.length ?? 0) > 0;
+  const { restartDelayMs } = process;
+  return {
+    restart: process.restart ?? (startsByItself ? "error" : "never"),
+    restartLimit: process.restartLimit ?? Infinity,
+    restartResetMs: process.restartResetMs ?? RESTART_RESET_MS,
+    graceMs: milliseconds(process.terminateGracePeriod ?? raw.terminateGracePeriod ?? GRACE_SECONDS),
+    terminateMs: milliseconds(process.terminateTimeout ?? raw.terminateTimeout ?? TERMINATE_SECONDS),
+    timeoutMs: milliseconds(process.timeout ?? 0),
+    waits: false,
+    ...(restartDelayMs !== undefined && { restartDelayMs }),
+  };
+}
+
+function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1000);
+}
+
+function clusterOf({ id, cluster }: RawProcess, { index }: Instance): ProcessSpec["cluster"] {
+  if (cluster === undefined || index === undefined) return undefined;
+  const { startPort } = cluster;
+  return { id, index, ...(startPort !== undefined && { port: startPort + index }) };
+}

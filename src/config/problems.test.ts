@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ConfigurationError, renderProblems } from "./problems.ts";
+
+const PROBLEM = { file: "procman.jsonc", line: 2, column: 9, path: "name", message: "Found 5; allowed: a name." };
+const SOURCE = '{\n  "name": 5\n}';
+
+test("each problem: place, path, line with carets, message", () => {
+  assert.equal(
+    renderProblems([{ ...PROBLEM, column: 11 }], SOURCE),
+    'procman.jsonc:2:11 name\n  2 |   "name": 5\n    |           ^\n  Found 5; allowed: a name.',
+  );
+});
+
+test("colours only when asked for", () => {
+  assert.doesNotMatch(renderProblems([PROBLEM], SOURCE), /\u001b/);
+  assert.match(renderProblems([PROBLEM], SOURCE, { colors: true }), /\u001b\[31m/);
+});
+
+test("a problem without a place shows its path alone", () => {
+  assert.equal(renderProblems([{ ...PROBLEM, file: "", line: 0, column: 0 }], ""), "name\n  Found 5; allowed: a name.");
+});
+
+test("the error is a ProcmanError with exit code 78 and status 400", () => {
+  const { code, exitCode, status, message } = new ConfigurationError([PROBLEM, PROBLEM], SOURCE);
+  assert.deepEqual({ code, exitCode, status }, { code: "configuration-invalid", exitCode: 78, status: 400 });
+  assert.match(message, /^Cannot use procman\.jsonc: 2 problems\n\n/);
+});

@@ -1,0 +1,54 @@
+/** What is wrong with a configuration: the error that carries it, and how it is shown. */
+import { ProcmanError } from "../base/errors.ts";
+import { codeFrame } from "./code-frame.ts";
+import type { Problem } from "./spec.ts";
+
+export type RenderOptions = { readonly colors?: boolean };
+
+/**
+ * A configuration that can't be used. `problems` has everything that is wrong, `message` shows all of it.
+ *
+ * @example
+ * try {
+ *   validateConfiguration(text);
+ * } catch (error) {
+ *   if (error instanceof ConfigurationError) for (const { path, message } of error.problems) console.error(path, message);
+ * }
+ */
+export class ConfigurationError extends ProcmanError {
+  readonly problems: readonly Problem[];
+  /** Text of the file, to render the problems anew (in colours, say). Empty when there was no text. */
+  readonly source: string;
+
+  constructor(problems: readonly Problem[], source = "") {
+    const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+    const file = problems[0]?.file || "the configuration";
+    super("configuration-invalid", `Cannot use ${file}: ${count}\n\n${renderProblems(problems, source)}`);
+    this.name = "ConfigurationError";
+    this.problems = problems;
+    this.source = source;
+  }
+}
+
+/**
+ * Each problem with its place, the line of the source with carets, and what to do; a blank line between two.
+ *
+ * @example
+ * console.error(renderProblems(error.problems, error.source, { colors: process.stderr.isTTY }));
+ */
+export function renderProblems(problems: readonly Problem[], source: string, options: RenderOptions = {}): string {
+  const paint: Paint = options.colors ? (code, text) => `\u001b[${code}m${text}\u001b[0m` : (_, text) => text;
+  return problems.map((problem) => render(problem, source, paint)).join("\n\n");
+}
+
+type Paint = (code: number, text: string) => string;
+
+function render(problem: Problem, source: string, paint: Paint): string {
+  if (problem.line === 0) return `${paint(1, problem.path || "(top level)")}\n  ${problem.message}`;
+  const place = `${problem.file}:${problem.line}:${problem.column}`;
+  const head = problem.path === "" ? paint(36, place) : `${paint(36, place)} ${paint(1, problem.path)}`;
+  const frame = codeFrame(source, problem.line, problem.column);
+  const margin = `${problem.line} | `;
+  const below = `${" ".repeat(margin.length - 2)}| `;
+  return `${head}\n  ${paint(2, margin)}${frame.text}\n  ${paint(2, below)}${paint(31, frame.carets)}\n  ${problem.message}`;
+}

@@ -1,0 +1,42 @@
+/** "Did you mean": the known word nearest to what was written. */
+
+/** Longer words are no slips of the finger, and comparing them costs their product. */
+const LONGEST = 64;
+
+/** The nearest of the candidates, or undefined when none is near enough to be meant. */
+export function suggest(written: string, candidates: Iterable<string>): string | undefined {
+  const word = written.slice(0, LONGEST).toLowerCase();
+  let best: string | undefined;
+  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const edits = distance(word, candidate.slice(0, LONGEST).toLowerCase());
+    if (edits < least) [best, least] = [candidate, edits];
+  }
+  return best;
+}
+
+/** The same as the end of a sentence: ` Did you mean "restart"?`, or nothing. */
+export function didYouMean(written: string, candidates: Iterable<string>): string {
+  const near = suggest(written, candidates);
+  return near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
+}
+
+/** Optimal string alignment: insert, delete, replace, and swap of two neighbours count one each. */
+function distance(a: string, b: string): number {
+  let before: readonly number[] = [];
+  let above: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const line = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const replaced = at(above, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      line.push(Math.min(at(line, column - 1) + 1, at(above, column) + 1, replaced, swapped ? at(before, column - 2) + 1 : Infinity));
+    }
+    [before, above] = [above, line];
+  }
+  return at(above, b.length);
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Infinity;
+}

@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ConfigurationError } from "./problems.ts";
+import { validateConfiguration } from "./validate.ts";
+
+const OPTIONS = { file: "/shop/procman.jsonc", shownAs: "procman.jsonc", parallelism: 4 };
+
+/** Problems as `line:column path message`; none when it is valid. */
+function problemsOf(input: unknown): readonly string[] {
+  try {
+    validateConfiguration(input, OPTIONS);
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError);
+    return error.problems.map(({ line, column, path, message }) => `${line}:${column} ${path} ${message}`);
+  }
+}
+
+/** One process with the fields given: what is said about it. */
+function about(fields: object, more: object = {}): string {
+  return problemsOf({ processes: [{ id: "web", cmd: "x", ...fields }], ...more }).join("\n");
+}
+
+const warningsOf = (fields: object, more: object = {}) =>
+  validateConfiguration({ processes: [{ id: "web", cmd: "x", autostart: true, ...fields }], ...more }, OPTIONS).warnings.map(
+    ({ path, message }) => `${path} ${message}`,
+  );
+
+test("1.8 all problems are reported at once, in the order of the file, each with its place", () => {
+  const source = `{
+  "name": "Shop",
+  "procesess": 1,
+  "processes": [
+    { "id": "web", "cmd": "x", "restart": "allways" },
+    { "cmd": "x", "autostart": "true" },
+    { "id": "web", "cron": "99 * * * *" }
+  ]
+}`;
+  assert.deepEqual(problemsOf(source), [
+    '2:11 name Found "Shop"; allowed: 1 to 64 characters from a-z, 0-9, ".", "_" and "-". Write it in lower case: "shop".',
+    '3:3 procesess Found the unknown key "procesess". Did you mean "processes"?',
+    '5:43 processes[0].restart Found "allways"; allowed: "always", "error". Did you mean "always"?',
+    '6:5 processes[1].id Missing key "id": 1 to 64 characters from a-z, 0-9, ".", "_" and "-".',
+    '6:32 processes[1].autostart Found "true"; allowed: true or false. Write it without quotes: true.',
+    '7:5 processes[2] Missing key "cmd" or "worker": a command line, or a script for a Node process of its own.',
+    '7:13 processes[2].id Found "web"; processes[0].id has the same id already, for the process "web". Allowed: ids that all differ.',
+    '7:28 processes[2].cron Found "99 * * * *"; allowed: a cron pattern. The minute 99 is out of range (0-59).',
+  ]);
+});
+
+test("7 the error shows the place, the line with carets, what was found and what is allowed", () => {
+  const source = '{\n  "processes": [\n    { "id": "web", "cmd": "x", "restart": "allways" }\n  ]\n}\n';
+  assert.throws(() => validateConfiguration(source, OPTIONS), {
+    code: "configuration-invalid",
+    exitCode: 78,
+    message: `Cannot use procman.jsonc: 1 problem
+
+procman.jsonc:3:43 processes[0].restart
+  3 |     { "id": "web", "cmd": "x", "restart": "allways" }
+    |                                           ^^^^^^^^^
+  Found "allways"; allowed: "always", "error". Did you mean "always"?`,
+  });
+});
+
+test("data instead of text is checked too: problems have a path and no place", () => {
+  assert.deepEqual(problemsOf({ processes: [{ id: "web", cmd: 5 }] }), [
+    '0:0 processes[0].cmd Found 5; allowed: a command line, not empty. Write it in double quotes: "5".',
+  ]);
+  for (const input of [undefined, null, 5, [], () => 1]) assert.equal(problemsOf(input).length, 1);
+});
+
+test("duplicate keys in one object are an error", () => {
+  assert.match(problemsOf('{ "processes": [], "processes": [] }').join(), /^1:20 processes Found "processes" a second time/);
+});
+
+test("mistakes of syntax are reported alone", () => {
+  assert.deepEqual(problemsOf('{ "processes": [ }'), [
+    "1:18  Found `}`; expected a value: a string in double quotes, a number, true, false, null, an object or an array.",
+  ]);
+});
+
+test("2.1 processes is needed, and a list", () => {
+  assert.deepEqual(problemsOf("{}"), ['1:1 processes Missing key "processes": a list of processes.']);
+  assert.deepEqual(problemsOf('{ "processes": {} }'), ["1:16 processes Found an object; allowed: a list of processes."]);
+});
+
+test("unknown keys are errors everywhere, with the key that was meant or belongs elsewhere", () => {
+  assert.match(about({ restrat: "always" }), /unknown key "restrat"\. Did you mean "restart"\?/);
+  assert.match(about({ instances: 4 }), /unknown key "instances"\. It belongs in "cluster"\./);
+  assert.match(about({ logger: { colors: true } }), /logger\.colors Found the unknown key/);
+  assert.match(about({ logger: { rotate: { hour: 1 } } }), /logger\.rotate\.hour .*Did you mean "hours"/);
+  assert.match(about({ cluster: { instances: 1, mode: "shared" } }), /cluster\.mode Found the unknown key/);
+  assert.match(about({}, { api: { prot: 1 } }), /api\.prot .*Did you mean "port"/);
+  assert.match(about({}, { watcher: { every: 1 } }), /Known here: interval, exts, match, skip/);
+  assert.match(about({}, { plugins: [{ url: "./x.js", option: {} }] }), /plugins\[0\]\.option .*Did you mean "options"/);
+  assert.equal(problemsOf('{ "processes": [], "__proto__": {} }').length, 1);
+});
+
+test("8 name and id: 1 to 64 characters from a-z, 0-9, dot, underscore, hyphen", () => {
+  for (const id of ["a", "a".repeat(64), "a.b_c-9", "..."]) assert.equal(about({ id }), "");
+  for (const id of ["", "a".repeat(65), "a b", "ä", ".", "..", "a/b", 5, "a\n"]) assert.match(about({ id }), /allowed: 1 to 64 characters/);
+  assert.match(about({ id: "Web" }), /Write it in lower case: "web"\./);
+  assert.match(about({ id: "all" }), /stands for all processes/);
+});
+
+test("2.2 exactly one of cmd and worker", () => {
+  assert.match(problemsOf({ processes: [{ id: "a" }] }).join(), /Missing key "cmd" or "worker"/);
+  assert.match(about({ worker: "a.js" }), /worker Found both "cmd" and "worker"/);
+  assert.deepEqual(problemsOf({ processes: [{ id: "a", worker: ["a.js", "--x"] }] }), []);
+  assert.match(problemsOf({ processes: [{ id: "a", worker: [] }] }).join(), /worker Found an empty list; allowed: at least one entry/);
+  assert.match(problemsOf({ processes: [{ id: "a", worker: ["a.js", 5] }] }).join(), /worker\[1\] Found 5/);
+});
+
+test("a value whose shape is wrong is not reported as missing too", () => {
+  assert.equal(problemsOf({ processes: [{ id: "a", cmd: 5 }, 7] }).length, 2);
+});
+
+test("strings without text, and with a NUL that no program could be given, are refused", () => {
+  assert.match(about({ cmd: " \n" }), /not empty/);
+  assert.match(about({ cwd: "a\0b" }), /cwd Found/);
+  assert.match(about({ env: { A: "\0" } }), /env\.A Found/);
+});
+
+test("env: values are strings, names have no =", () => {
+  assert.match(about({ env: { PORT: 80 } }), /env\.PORT Found 80; allowed: a string\. Write it in double quotes: "80"\./);
+  assert.match(about({ env: { "A=B": "x" } }), /env\["A=B"\] Found "A=B"; allowed: a name/);
+});
+
+test("bounds: delays are not negative, counts are whole, ports are 1-65535", () => {
+  for (const [key, bad] of [
+    ["timeout", -1],
+    ["restartDelayMs", -1],
+    ["restartLimit", 1.5],
+    ["restartLimit", -1],
+    ["restartResetMs", "1"],
+    ["terminateTimeout", -1],
+    ["terminateGracePeriod", 1e9],
+  ] as const) {
+    assert.match(about({ [key]: bad }), new RegExp(`${key} Found`), `${key} ${bad}`);
+  }
+  for (const port of [0, 65_536, 80.5, "80"]) assert.match(about({}, { api: { port } }), /a whole number from 1 to 65535/);
+  for (const instances of [0, -1, 1.5, "min", 5000]) assert.match(about({ cluster: { instances } }), /or "max"/);
+  assert.match(about({ cluster: {} }), /Missing key "instances"/);
+  for (const internalLogHours of [-1, 367]) assert.match(about({}, { logger: { internalLogHours } }), /from 0 to 366/);
+  assert.equal(about({ timeout: 0.5, restartDelayMs: 0, restartLimit: 0 }, { logger: { internalLogHours: 366 } }), "");
+});
+
+test('restart "never" is no value of the specification, the remedy is named', () => {
+  assert.match(about({ restart: "never" }), /For no restarts at all set "restartLimit" to 0/);
+});
+
+test("rotate: false, or an object with sizes in words", () => {
+  for (const rotate of [false, {}, { size: 1000 }, { size: "1.5 GiB", total: "2TB", hours: 24, gzip: false }])
+    assert.equal(about({ logger: { rotate } }), "");
+  assert.match(about({ logger: { rotate: { size: "5 potatoes" } } }), /rotate\.size Found "5 potatoes"; allowed: a size such as "500MB"/);
+  assert.match(about({ logger: { rotate: true } }), /rotate Found true; allowed: false, or an object/);
+});
+
+test("2.2 cron, terminate: what croner refuses is refused with place and reason", () => {
+  assert.match(
+    problemsOf('{ "processes": [{ "id": "a", "cmd": "x",\n "terminate": "99 * * * *" }] }').join(),
+    /^2:15 processes\[0\]\.terminate Found "99 \* \* \* \*"; .*The minute 99/,
+  );
+  assert.match(about({ cron: "@reboot" }), /"autostart"/);
+  assert.match(about({ cron: "0 0 30 2 *" }), /no time in the future/);
+  assert.equal(about({ cron: "0 0 3 * * *" }), "");
+});
+
+const pair = (first: object, second: object) =>
+  problemsOf({
+    processes: [
+      { cmd: "x", ...first },
+      { cmd: "x", ...second },
+    ],
+  }).join("\n");
+
+test("ids that collide with those of instances are errors, in either order", () => {
+  const cluster = { id: "web", cluster: { instances: 2 } };
+  assert.match(
+    pair(cluster, { id: "web-1" }),
+    /processes\[1\]\.id Found "web-1"; processes\[0\]\.id has the same id already, for instance 1 of the cluster "web"/,
+  );
+  assert.match(pair({ id: "web-2" }, cluster), /processes\[1\]\.id Found "web", which has an instance "web-2"; processes\[0\]\.id/);
+  assert.equal(pair(cluster, { id: "web-3" }), "");
+  assert.match(pair({ id: "web", cluster: { instances: "max" } }, { id: "web-4" }), /instance 4/);
+});
+
+test("ports that collide are errors: ranges, common ports, the API's", () => {
+  const range = (startPort: number, more = {}) => ({ cluster: { instances: 4, startPort, ...more } });
+  assert.match(
+    pair({ id: "a", ...range(3000) }, { id: "b", ...range(3003) }),
+    /processes\[1\]\.cluster\.startPort Found 3003-3006; port 3003 belongs to processes\[0\]\.cluster\.startPort \(3000-3003\) already/,
+  );
+  assert.equal(pair({ id: "a", ...range(3000) }, { id: "b", ...range(3004) }), "");
+  assert.match(about(range(3000, { commonPort: 3002 })), /commonPort Found 3002; port 3002 belongs to/);
+  assert.match(about(range(3000), { api: { port: 3001 } }), /api\.port Found 3001/);
+  assert.match(about(range(65_533)), /gives the last of 4 instances the port 65536; allowed: up to 65535/);
+  assert.match(about({ cluster: { instances: 2, commonPort: 80 } }), /"commonPort" without "startPort"/);
+});
+
+test("two processes can't share a pid file, log files they can", () => {
+  assert.match(
+    pair({ id: "a", pidFile: "run/x.pid" }, { id: "b", pidFile: "./run/x.pid" }),
+    /processes\[1\]\.pidFile .* which processes\[0\]\.pidFile has already/,
+  );
+  assert.equal(pair({ id: "a", pidFile: "{id}.pid" }, { id: "b", pidFile: "{id}.pid" }), "");
+  assert.equal(pair({ id: "a", logger: { stdout: "x.log" } }, { id: "b", logger: { stdout: "x.log" } }), "");
+  assert.match(about({ pidFile: "x.pid", cluster: { instances: 2 } }), /a path with \{id\} or \{instance\}/);
+  assert.equal(about({ pidFile: "{process}-{instance}.pid", cluster: { instances: 2 } }), "");
+  assert.equal(about({ pidFile: "x.pid", cluster: { instances: 1 } }), "");
+});
+
+test("placeholders that don't exist are errors that list those that do", () => {
+  assert.match(
+    about({ logger: { stdout: "{pid}.log" } }),
+    /logger\.stdout Found the unknown placeholder \{pid\}; allowed: \{name\}, \{id\}, \{process\}, \{instance\}\. Did you mean \{id\}\?/,
+  );
+  assert.match(about({}, { logger: { stderr: "{}.log" } }), /^0:0 logger\.stderr/);
+  assert.match(about({ pidFile: "{x-y-z}" }), /pidFile Found/);
+});
+
+test("doubtful things are warnings, not errors", () => {
+  assert.match(warningsOf({ autostart: false })[0] ?? "", /^processes\[0\] No start policy: "web" starts only by hand/);
+  assert.deepEqual(warningsOf({}), []);
+  assert.deepEqual(warningsOf({ autostart: false, cron: "* * * * *" }), []);
+  assert.match(warningsOf({ watch: ["src"] })[0] ?? "", /^processes\[0\]\.watch Watching is not served yet: the process starts at once/);
+  assert.match(
+    warningsOf({ cluster: { instances: 2, startPort: 3000, commonPort: 80 } })[0] ?? "",
+    /commonPort The balancer is not served yet/,
+  );
+  assert.match(warningsOf({}, { plugins: [{ url: "./x.js" }] })[0] ?? "", /^plugins Plugins are not served yet/);
+  assert.match(warningsOf({ env: { PROCMAN_RUN_ID: "x" } })[0] ?? "", /env\.PROCMAN_RUN_ID .*procman's own/);
+  assert.match(validateConfiguration({ processes: [] }, OPTIONS).warnings[0]?.message ?? "", /no process yet/);
+});
+
+test("a missing working directory is found at start, not here", () => {
+  assert.equal(about({ cwd: "/does/not/exist" }), "");
+});
+
+test("a byte order mark in front of the text is no part of line 1", () => {
+  assert.deepEqual(problemsOf('\uFEFF{ "processes": 5 }'), ["1:16 processes Found 5; allowed: a list of processes."]);
+});

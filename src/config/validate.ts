@@ -1,0 +1,74 @@
+/** A configuration from its text or its data: checked completely, then normalised. */
+import { availableParallelism } from "node:os";
+import { dirname, resolve } from "node:path";
+import { checkMeaning, type Surroundings } from "./checks.ts";
+import { type Document, dataDocument, parseDocument, withoutBom } from "./document.ts";
+import { explain } from "./explain.ts";
+import { placed } from "./finding.ts";
+import { loosen } from "./loose.ts";
+import { deepFreeze, normalise } from "./normalise.ts";
+import { ConfigurationError } from "./problems.ts";
+import { checkShape } from "./schema.ts";
+import type { Config } from "./spec.ts";
+
+export type ValidateOptions = {
+  /** The file that the configuration stands for. Relative paths resolve from its folder. */
+  readonly file?: string;
+  /** How the file is called in messages; the same as `file` when omitted. */
+  readonly shownAs?: string;
+  /** Folder that relative paths resolve from when there is no `file`. Default: the current folder. */
+  readonly cwd?: string;
+  /** How many instances "max" is. Default: as many as the machine has processors. */
+  readonly parallelism?: number;
+};
+
+/**
+ * Checks a configuration against the schema and all its rules, fills in the defaults and converts every unit.
+ * Takes data, or text in JSON with comments. The outcome is frozen; doubtful things are in its `warnings`.
+ *
+ * @throws {ConfigurationError} with everything that is wrong in `problems`; for text with line and column,
+ * for data both are 0.
+ *
+ * @example
+ * const config = validateConfiguration({ processes: [{ id: "web", cmd: "node server.js", autostart: true }] });
+ * config.processes[0].policy.terminateMs; // 30000
+ *
+ * @example
+ * try {
+ *   validateConfiguration('{ "processes": [{ "id": "web", "cmd": "node", "restart": "allways" }] }');
+ * } catch (error) {
+ *   error.problems[0].path;    // "processes[0].restart"
+ *   error.problems[0].message; // Found "allways"; allowed: "always", "error". Did you mean "always"?
+ * }
+ */
+export function validateConfiguration(input: unknown, options: ValidateOptions = {}): Config {
+  const { file = "", cwd = process.cwd() } = options;
+  const shownAs = options.shownAs ?? file;
+  const around = surroundings(file === "" ? cwd : dirname(resolve(cwd, file)), options);
+  const source = typeof input === "string" ? withoutBom(input) : undefined;
+  const document = source === undefined ? dataDocument(input) : parseDocument(source);
+  const { outcome, warnings } = examine(document, { around, shownAs, source });
+  return deepFreeze({ file: file === "" ? "" : resolve(cwd, file), ...outcome, warnings });
+}
+
+function surroundings(folder: string, { parallelism = availableParallelism() }: ValidateOptions): Surroundings {
+  const stateRoot = process.env.PROCMAN_STATE_DIR;
+  return { folder, parallelism, now: new Date(), ...(stateRoot && { stateRoot }) };
+}
+
+type Context = { readonly around: Surroundings; readonly shownAs: string; readonly source: string | undefined };
+
+function examine(document: Document, { around, shownAs, source }: Context) {
+  const refuse = (problems: Config["warnings"]): never => {
+    throw new ConfigurationError(problems, source);
+  };
+  if (document.syntax.length > 0) refuse(document.syntax.map((fault) => ({ file: shownAs, ...fault })));
+  const { config, issues } = checkShape(document.data);
+  const shape = explain(issues, document.data);
+  const meaning = checkMeaning(loosen(document.data, shape) ?? {}, around);
+  const errors = placed([...shape, ...meaning.errors], document, shownAs);
+  const twice = document.duplicates.map((fault) => ({ file: shownAs, ...fault }));
+  if (config === undefined || errors.length + twice.length > 0)
+    return refuse([...errors, ...twice].sort((a, b) => a.line - b.line || a.column - b.column));
+  return { outcome: normalise(config, around), warnings: placed(meaning.warnings, document, shownAs) };
+}

@@ -1,0 +1,72 @@
+/** What a file could not take: lines that wait, and the count of those that were dropped. */
+
+const NEWLINE = 0x0a;
+
+function countLines(lines: Buffer): number {
+  let count = 0;
+  for (let at = lines.indexOf(NEWLINE); at !== -1; at = lines.indexOf(NEWLINE, at + 1)) count += 1;
+  return count;
+}
+
+export class Backlog {
+  /** Starts at the beginning of a line. */
+  #bytes: Buffer;
+  /** So much of it is in the file already. */
+  #done: number;
+  #lostLines = 0;
+  #lostBytes = 0;
+  /** How much of that a mark in the file tells already. */
+  #markedLines = 0;
+  #markedBytes = 0;
+
+  constructor(lines: Buffer, done: number) {
+    this.#bytes = Buffer.from(lines);
+    this.#done = done;
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes;
+  }
+
+  get done(): number {
+    return this.#done;
+  }
+
+  get lostLines(): number {
+    return this.#lostLines;
+  }
+
+  get lostBytes(): number {
+    return this.#lostBytes;
+  }
+
+  wrote(done: number): void {
+    this.#done = done;
+  }
+
+  hold(lines: Buffer): void {
+    this.#bytes = Buffer.concat([this.#bytes, lines]);
+  }
+
+  drop(lines: Buffer): void {
+    this.#lostLines += countLines(lines);
+    this.#lostBytes += lines.length;
+  }
+
+  /** Adds a line that tells what was dropped since the last one. False: nothing was. */
+  addMark(reason: string): boolean {
+    const lines = this.#lostLines - this.#markedLines;
+    if (lines === 0) return false;
+    const bytes = this.#lostBytes - this.#markedBytes;
+    this.#markedLines = this.#lostLines;
+    this.#markedBytes = this.#lostBytes;
+    this.hold(Buffer.from(`[procman: ${lines} lines (${bytes} bytes) lost, ${reason}]\n`));
+    return true;
+  }
+
+  /** At the end of all: what waits is lost too. */
+  giveUp(): void {
+    this.drop(this.#bytes.subarray(this.#done));
+    this.#done = this.#bytes.length;
+  }
+}

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { numbers, Rig, read, sizeOf, until } from "./test-rig.ts";
+
+const STAMP = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z";
+
+let rig: Rig;
+
+describe("console of the logger", () => {
+  beforeEach(() => {
+    rig = new Rig();
+  });
+  afterEach(() => rig.end());
+
+  it("shows lines on the console with the id in front, errors on standard error, procman's own between them", async () => {
+    const { stdout, stderr } = rig.start({}, "pipe");
+    const run = rig.run("web");
+    rig.send(
+      { t: "style", style: { decorate: true, colors: false } },
+      { t: "say", at: 0, severity: "info", text: "hello" },
+      { t: "say", at: 0, severity: "warn", id: "web", text: "web waits" },
+      rig.open(run, { console: true }),
+    );
+    await once(rig.child(run, "echo out; echo err >&2"), "exit");
+    await rig.drained(run);
+    rig.send({ t: "style", style: { decorate: false, colors: true } }, { t: "say", at: 0, severity: "error", text: "bad" });
+    const [out, err] = await Promise.all([stdout?.toArray(), stderr?.toArray(), rig.close()]);
+    const epoch = "1970-01-01T00:00:00.000Z";
+    assert.match(
+      (out ?? []).join(""),
+      new RegExp(
+        `^${epoch} procman \\| hello\n${epoch} web     \\| web waits\n${STAMP} web     \\| out\n\u001b\\[31mprocman \\| \u001b\\[0m\u001b\\[31mbad\u001b\\[0m\n$`,
+      ),
+    );
+    assert.match((err ?? []).join(""), new RegExp(`^${STAMP} web     \\| err\n$`));
+  });
+
+  it("is not stopped by a console that nobody reads: only what shows there waits", async () => {
+    const { stdout } = rig.start({}, "pipe");
+    const [shown, silent] = [rig.run("shown"), rig.run("silent")];
+    const file = join(rig.dir, "o.log");
+    rig.send(rig.open(shown, { console: true }), rig.open(silent, { stdout: file }));
+    const child = rig.child(shown, "seq -w 1 1000000");
+    const exited = once(child, "exit");
+    await once(rig.child(silent, "seq -w 1 1000000"), "exit");
+    await rig.drained(silent);
+    assert.equal(child.exitCode, null);
+    let text = "";
+    stdout?.on("data", (data: Buffer) => {
+      text += data.toString("latin1");
+    });
+    await exited;
+    await rig.drained(shown);
+    await rig.close();
+    assert.ok(text.replaceAll("shown   | ", "") === numbers(1, 1_000_000));
+  });
+
+  it("closes within two seconds although the terminal stands still", async () => {
+    rig.start({}, "pipe");
+    const run = rig.run("shown");
+    rig.send(rig.open(run, { console: true, stdout: join(rig.dir, "o.log") }));
+    rig.child(run, "seq -w 1 1000000");
+    await until(() => sizeOf(join(rig.dir, "o.log")) > 450_000);
+    const begin = Date.now();
+    await rig.close();
+    assert.ok(Date.now() - begin < 2000);
+  });
+
+  it("goes on without a console that is gone", async () => {
+    const { stdout } = rig.start({}, "pipe");
+    const run = rig.run("shown");
+    const file = join(rig.dir, "o.log");
+    stdout?.destroy();
+    rig.send(rig.open(run, { console: true, stdout: file }));
+    await once(rig.child(run, "seq -w 1 1000000"), "exit");
+    await rig.drained(run);
+    assert.ok(read(file) === numbers(1, 1_000_000));
+    assert.equal(await rig.close(), 0);
+  });
+});

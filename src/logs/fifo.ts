@@ -1,0 +1,146 @@
+/** Reads one FIFO that a child writes to. The bytes are handed over in one buffer shared by all FIFOs. */
+import { closeSync, constants, openSync, readSync } from "node:fs";
+import type { OnReadOpts, SocketConstructorOpts } from "node:net";
+import { Socket } from "node:net";
+import { errnoOf } from "./errno.ts";
+import { HEAD_ROOM } from "./lines.ts";
+
+const CHUNK_BYTES = 64 * 1024;
+const OPEN_AGAIN_MS = 1000;
+/** So many reads at a time when the end is looked for by hand; then the event loop has its turn. */
+const READS_PER_TURN = 16;
+/** More than a pipe can hold: `drain` stops here even if somebody goes on writing. */
+const READS_PER_DRAIN = 64;
+
+/** [room for a carried partial line | what was read] */
+const area = Buffer.allocUnsafeSlow(HEAD_ROOM + CHUNK_BYTES);
+
+export type FifoEvents = {
+  /** `bytes` bytes lie at `HEAD_ROOM` of `area`, only until this returns. */
+  readonly chunk: (area: Buffer, bytes: number) => void;
+  /** Nobody writes any more and all was handed over. Said once. */
+  readonly end: () => void;
+  readonly failed: (error: unknown) => void;
+};
+
+/** Bytes read, 0 at the end, -1 when there is nothing at the moment. */
+function readNow(fd: number): number {
+  try {
+    return readSync(fd, area, HEAD_ROOM, CHUNK_BYTES, null);
+  } catch (error) {
+    if (errnoOf(error) === "EAGAIN") return -1;
+    throw error;
+  }
+}
+
+export class Fifo {
+  readonly #path: string;
+  readonly #events: FifoEvents;
+  #fd = -1;
+  #socket: Socket | undefined;
+  #openAgain: NodeJS.Timeout | undefined;
+  #paused = false;
+  #checking = false;
+  #done = false;
+
+  constructor(path: string, events: FifoEvents) {
+    this.#path = path;
+    this.#events = events;
+  }
+
+  open(): void {
+    try {
+      this.#fd = openSync(this.#path, constants.O_RDONLY | constants.O_NONBLOCK);
+      this.#socket = this.#listen(this.#fd);
+    } catch (error) {
+      if (!this.#openAgain) this.#events.failed(error);
+      if (errnoOf(error) === "ENOENT") this.#finish();
+      else this.#openAgain = setTimeout(() => this.open(), OPEN_AGAIN_MS);
+      return;
+    }
+    if (this.#paused) this.#socket.pause();
+    else if (this.#checking) this.#readOn();
+  }
+
+  pause(): void {
+    if (this.#paused) return;
+    this.#paused = true;
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#socket?.resume();
+    // Not at once: whoever resumes may stand in the middle of a chunk, which lies in the same buffer.
+    if (this.#checking) setImmediate(() => this.#readOn());
+  }
+
+  /**
+   * The run is over: from now on the end is looked for by reading too. Linux never reports the hang-up of a FIFO
+   * that was opened after its last writer had gone (as a restarted logger does), but a read gives 0.
+   * When a grandchild still writes, the end comes by event.
+   */
+  check(): void {
+    this.#checking = true;
+    this.#readOn();
+  }
+
+  /** Takes what can be read now, paused or not, and closes. */
+  drain(): void {
+    for (let reads = 0; !this.#done && this.#socket && reads < READS_PER_DRAIN; reads += 1) {
+      if (this.#read() <= 0) break;
+    }
+    this.#finish();
+  }
+
+  #listen(fd: number): Socket {
+    const callback = (bytes: number): boolean => {
+      this.#events.chunk(area, bytes);
+      return true;
+    };
+    const onread = { buffer: area.subarray(HEAD_ROOM), callback };
+    const options: SocketConstructorOpts & { readonly onread: OnReadOpts } = { fd, readable: true, writable: false, onread };
+    // From here on the socket owns the descriptor and closes it once; only if it can't be made, we do.
+    try {
+      const socket = new Socket(options);
+      socket.on("error", (error) => {
+        this.#events.failed(error);
+        this.#finish();
+      });
+      socket.on("end", () => this.#finish());
+      return socket;
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+  }
+
+  #readOn(): void {
+    for (let reads = 0; reads < READS_PER_TURN; reads += 1) {
+      if (this.#done || this.#paused || !this.#socket || this.#read() < 0) return;
+    }
+    setImmediate(() => this.#readOn());
+  }
+
+  #read(): number {
+    try {
+      const bytes = readNow(this.#fd);
+      if (bytes > 0) this.#events.chunk(area, bytes);
+      else if (bytes === 0) this.#finish();
+      return bytes;
+    } catch (error) {
+      this.#events.failed(error);
+      this.#finish();
+      return 0;
+    }
+  }
+
+  #finish(): void {
+    if (this.#done) return;
+    this.#done = true;
+    clearTimeout(this.#openAgain);
+    this.#socket?.destroy();
+    this.#events.end();
+  }
+}

@@ -1,0 +1,61 @@
+/** The logger process: started by the keeper, told what to read by IPC. It holds bytes, never decisions. */
+import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { Logger } from "./logger.ts";
+
+process.title = "procman: logger";
+
+/** Messages of one turn of the event loop travel together. */
+let outbox: FromLogger[] = [];
+let closing = false;
+/** Captures opened by the first batch of a logger that was started again have lost what their last reader held. */
+let isRestart = process.env.PROCMAN_RESTARTED !== undefined;
+
+const logger = new Logger({ tell, idle: leaveIfAlone });
+
+function tell(message: FromLogger): void {
+  if (outbox.length === 0) setImmediate(() => void post());
+  outbox.push(message);
+}
+
+function post(): Promise<void> {
+  const batch = outbox;
+  outbox = [];
+  if (batch.length === 0 || !process.connected) return Promise.resolve();
+  // An error here means that the keeper is gone, which `disconnect` tells too.
+  return new Promise((resolve) => process.send?.(batch, undefined, undefined, () => resolve()));
+}
+
+/** With the keeper gone, its children still write: the logger stays until the last of them has ended. */
+function leaveIfAlone(): void {
+  if (!process.connected && logger.isIdle) void close();
+}
+
+async function close(): Promise<void> {
+  if (closing) return;
+  closing = true;
+  await logger.close();
+  tell({ t: "closed" });
+  await post();
+  if (process.connected) process.disconnect();
+  // An exit waits for the thread pool, and a thread that writes to a stopped terminal never comes back.
+  if (logger.isStuck) process.kill(process.pid, "SIGKILL");
+  process.exit(0);
+}
+
+function receive(batch: readonly ToLogger[]): void {
+  for (const message of batch) {
+    if (closing) return;
+    if (message.t === "close") void close();
+    else logger.receive(message, isRestart);
+  }
+  isRestart = false;
+}
+
+process.on("message", receive);
+process.on("disconnect", () => {
+  logger.checkAll();
+  leaveIfAlone();
+});
+// Sent to a whole group or session, these are meant for others: the logger ends when all output is written.
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
+process.on("SIGUSR2", () => logger.reopen());

@@ -1,0 +1,95 @@
+/** One output stream of one run: from its FIFO, in whole lines, to where it is wanted. */
+import type { Console } from "./console.ts";
+import { decorate, fileId } from "./decorate.ts";
+import { Fifo } from "./fifo.ts";
+import type { Share } from "./files.ts";
+import type { Gate } from "./gate.ts";
+import { HEAD_ROOM, LineSplitter } from "./lines.ts";
+import { stamp } from "./stamp.ts";
+
+/** A place for lines. */
+export type Sink = { readonly gate: Gate; readonly write: (lines: Buffer) => void; readonly release: () => void };
+
+export type StreamEvents = {
+  /** The end was reached and every line is where it belongs. Said once. */
+  readonly settled: () => void;
+  readonly failed: (error: unknown) => void;
+};
+
+export function plainFile({ file, release }: Share): Sink {
+  return { gate: file.gate, write: (lines) => file.write(lines), release };
+}
+
+/** `2026-11-21T10:00:00.000Z web ! text`: the id where several processes share the file, `!` for errors among other output. */
+export function decoratedFile(share: Share, id: string, mark: string): Sink {
+  const { file, release } = share;
+  const own = fileId(id);
+  const before = (): string => `${stamp(Date.now())} ${share.isMixed ? own : ""}${mark}`;
+  return { gate: file.gate, write: (lines) => file.write(decorate(lines, { before: before(), after: "" })), release };
+}
+
+export function onConsole(console: Console, id: string, fd: number): Sink {
+  console.know(id);
+  return { gate: console.gate, write: (lines) => console.lines(id, fd, lines), release: () => undefined };
+}
+
+export class Stream {
+  readonly #fifo: Fifo;
+  readonly #splitter: LineSplitter;
+  readonly #sinks: readonly Sink[];
+  readonly #events: StreamEvents;
+  readonly #unwatch: readonly (() => void)[];
+  #atEnd = false;
+  #settled = false;
+
+  constructor(path: string, sinks: readonly Sink[], events: StreamEvents) {
+    this.#sinks = sinks;
+    this.#events = events;
+    this.#splitter = new LineSplitter((lines) => {
+      for (const sink of sinks) sink.write(lines);
+    });
+    this.#fifo = new Fifo(path, {
+      chunk: (area, bytes) => this.#splitter.push(area, HEAD_ROOM, HEAD_ROOM + bytes),
+      end: () => this.#end(),
+      failed: events.failed,
+    });
+    this.#unwatch = sinks.map(({ gate }) => gate.watch(() => this.#update()));
+  }
+
+  open(): void {
+    this.#update();
+    this.#fifo.open();
+  }
+
+  /** The run is over: see `Fifo.check`. */
+  check(): void {
+    this.#fifo.check();
+  }
+
+  /** Takes what is there, whatever the sinks say, and ends. */
+  drain(): void {
+    this.#fifo.drain();
+  }
+
+  #end(): void {
+    this.#atEnd = true;
+    this.#splitter.flush();
+    this.#update();
+  }
+
+  /** A closed gate pauses the reading: the pipe fills up and its writer waits. */
+  #update(): void {
+    const isHeld = this.#sinks.some(({ gate }) => gate.closed);
+    if (isHeld) this.#fifo.pause();
+    else if (this.#atEnd) this.#settle();
+    else this.#fifo.resume();
+  }
+
+  #settle(): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    for (const end of this.#unwatch) end();
+    for (const { release } of this.#sinks) release();
+    this.#events.settled();
+  }
+}

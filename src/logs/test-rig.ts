@@ -1,0 +1,124 @@
+/** For the tests: plays the keeper of one logger process, with real FIFOs and real children. */
+import assert from "node:assert/strict";
+import type { ChildProcess } from "node:child_process";
+import { execFileSync, fork, spawn } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Capture, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+
+const LIMIT_MS = 20_000;
+
+export type Run = { readonly key: string; readonly out: string; readonly err: string; readonly held: readonly number[] };
+
+export class Rig {
+  readonly dir = mkdtempSync(join(tmpdir(), "procman-logger-"));
+  readonly heard: FromLogger[] = [];
+  #logger: ChildProcess | undefined;
+  readonly #news = new EventEmitter();
+  readonly #children: ChildProcess[] = [];
+  readonly #held: number[] = [];
+
+  get logger(): ChildProcess {
+    assert.ok(this.#logger);
+    return this.#logger;
+  }
+
+  /** Starts a logger (again). `console`: where its standard output goes. */
+  start(env: Readonly<Record<string, string>> = {}, console: "ignore" | "pipe" = "ignore"): ChildProcess {
+    const stdio = ["ignore", console, console === "pipe" ? "pipe" : "inherit", "ipc"] as const;
+    this.#logger = fork(join(import.meta.dirname, "main.ts"), {
+      execArgv: ["--import", "tsx"],
+      env: { ...process.env, ...env },
+      stdio: [...stdio],
+    });
+    this.#logger.on("message", (batch) => {
+      assert.ok(Array.isArray(batch));
+      this.heard.push(...batch);
+      this.#news.emit("news");
+    });
+    return this.#logger;
+  }
+
+  send(...batch: readonly ToLogger[]): void {
+    this.logger.send(batch);
+  }
+
+  /** As the keeper does: two FIFOs, and a reading end of its own that keeps what nobody has read. */
+  run(key: string): Run {
+    const [out, err] = [join(this.dir, `${key}.out`), join(this.dir, `${key}.err`)] as const;
+    execFileSync("mkfifo", [out, err]);
+    const held = [out, err].map((path) => openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
+    this.#held.push(...held);
+    return { key, out, err, held };
+  }
+
+  open({ key, out, err }: Run, capture: Partial<Capture>): ToLogger {
+    return { t: "open", key, out, err, capture: { id: key, console: false, decorateFiles: false, ...capture } };
+  }
+
+  /** A shell script whose output goes to the FIFOs of the run. */
+  child(run: Run, script: string): ChildProcess {
+    const child = spawn("/bin/sh", ["-c", `exec 1<>"${run.out}" 2<>"${run.err}"; ${script}`], { stdio: ["pipe", "inherit", "inherit"] });
+    this.#children.push(child);
+    return child;
+  }
+
+  /** Waits until the logger has said it. */
+  async hear<T extends FromLogger["t"]>(t: T, key?: string): Promise<Extract<FromLogger, { t: T }>> {
+    const isIt = (message: FromLogger): message is Extract<FromLogger, { t: T }> =>
+      message.t === t && (key === undefined || ("key" in message && message.key === key));
+    for (;;) {
+      const found = this.heard.find(isIt);
+      if (found) return found;
+      await once(this.#news, "news", { signal: AbortSignal.timeout(LIMIT_MS) });
+    }
+  }
+
+  /** Ends the run as the keeper does. */
+  async drained(run: Run): Promise<void> {
+    this.send({ t: "ended", key: run.key });
+    await this.hear("drained", run.key);
+  }
+
+  async close(): Promise<number | null> {
+    const exited = once(this.logger, "exit", { signal: AbortSignal.timeout(LIMIT_MS) });
+    this.send({ t: "close" });
+    await this.hear("closed");
+    const [code] = await exited;
+    return code;
+  }
+
+  async kill(): Promise<void> {
+    const exited = once(this.logger, "exit");
+    this.logger.kill("SIGKILL");
+    await exited;
+  }
+
+  end(): void {
+    for (const child of this.#children) child.kill("SIGKILL");
+    for (const fd of this.#held) closeSync(fd);
+    if (this.#logger?.exitCode === null) this.#logger.kill("SIGKILL");
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** Waits for something that nobody announces. */
+export async function until(isSo: () => boolean): Promise<void> {
+  for (const limit = Date.now() + LIMIT_MS; !isSo(); await new Promise((resolve) => setTimeout(resolve, 2))) {
+    assert.ok(Date.now() < limit, "waited in vain");
+  }
+}
+
+export function read(file: string): string {
+  return readFileSync(file, "utf8");
+}
+
+export function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+export function numbers(from: number, to: number): string {
+  return Array.from({ length: to - from + 1 }, (_, index) => `${String(from + index).padStart(7, "0")}\n`).join("");
+}

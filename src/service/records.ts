@@ -1,0 +1,84 @@
+/** The state of supervised processes as records for people and programs. */
+import type { ProcessSpec } from "../config/spec.ts";
+import type { ProcessRecord, Status } from "../contract/records.ts";
+import { systemClock } from "../runtime/clock.ts";
+import type { Process } from "../supervisor/process.ts";
+import type { Ending, Instance } from "../supervisor/states.ts";
+import { reasonOf } from "./reason.ts";
+
+export function recordOf(process: Process, spec: ProcessSpec): ProcessRecord {
+  const state = shown(process.states);
+  const { nextRun, nextTerminate } = process;
+  const ending = endingOf(state);
+  return {
+    id: process.id,
+    type: spec.command.kind === "worker" ? "worker" : "process",
+    status: statusOf(state),
+    blocked: process.isBlocked,
+    ...("pid" in state && !("ending" in state) ? { pid: state.pid } : {}),
+    ...(state.run === 0 ? {} : { run: state.run }),
+    restarts: state.restarts,
+    ...(ending?.kind === "exited" && ending.code !== null ? { code: ending.code } : {}),
+    ...(ending?.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
+    ...timesOf(state),
+    ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
+    ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
+    reason: reasonOf(state, { policy: spec.policy, blocked: process.isBlocked }, systemClock.now()),
+    ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
+  };
+}
+
+/** The instances of a cluster are shown below it. */
+export function withClusters(records: readonly ProcessRecord[]): readonly ProcessRecord[] {
+  const clusters = groupsOf(records);
+  return [...clusters].map(([id, members]) => (members[0]?.cluster === undefined ? (members[0] as ProcessRecord) : clusterOf(id, members)));
+}
+
+export function clusterOf(id: string, instances: readonly ProcessRecord[]): ProcessRecord {
+  const [first, ...others] = instances.map(({ status }) => status);
+  const status = first !== undefined && others.every((other) => other === first) ? first : "mixed";
+  const running = instances.filter((instance) => instance.status === "running").length;
+  return {
+    id,
+    type: "cluster",
+    status,
+    blocked: instances.every(({ blocked }) => blocked),
+    restarts: instances.reduce((sum, { restarts }) => sum + restarts, 0),
+    reason: `${running} of ${instances.length} instances are running`,
+    instances,
+  };
+}
+
+function statusOf(state: Instance): Status {
+  if (state.status !== "idle") return state.status;
+  return ({ "never-started": "created", stopped: "stopped", finished: "finished", failed: "errored", exhausted: "exhausted" } as const)[
+    state.outcome.kind
+  ];
+}
+
+/** Of overlapping runs the first that is not over speaks for the process. */
+function shown(states: readonly Instance[]): Instance {
+  return states.find(({ status }) => status !== "idle") ?? (states[0] as Instance);
+}
+
+function endingOf(state: Instance): Ending | undefined {
+  if ("ending" in state) return state.ending;
+  return state.status === "idle" && "ending" in state.outcome ? state.outcome.ending : undefined;
+}
+
+function timesOf(state: Instance): Pick<ProcessRecord, "started" | "nextRestart"> {
+  if (state.status === "running") return { started: wall(state.since) };
+  if (state.status === "stopping" && "started" in state) return { started: wall(state.started) };
+  return state.status === "backoff" ? { nextRestart: wall(state.until) } : {};
+}
+
+/** Monotonic milliseconds as a time of day. */
+function wall(at: number): string {
+  return new Date(systemClock.wall() + at - systemClock.now()).toISOString();
+}
+
+function groupsOf(records: readonly ProcessRecord[]): Map<string, ProcessRecord[]> {
+  const groups = new Map<string, ProcessRecord[]>();
+  for (const record of records) groups.set(record.cluster ?? record.id, [...(groups.get(record.cluster ?? record.id) ?? []), record]);
+  return groups;
+}
