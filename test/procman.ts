@@ -14,7 +14,7 @@ const LOST_MS = 30_000;
 export type Process = { readonly id: string; readonly [field: string]: unknown };
 
 /** The environment of tests: nothing of the user's that would change how procman starts. */
-function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+export function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, NODE_TEST_CONTEXT: _context, ...env } = process.env;
   return { ...env, ...extra };
 }

@@ -13,8 +13,6 @@ export type Surroundings = {
   /** What "max" instances are. */
   readonly parallelism: number;
   readonly now: Date;
-  /** `$PROCMAN_STATE_DIR`. */
-  readonly stateRoot?: string;
 };
 
 export type Verdict = { readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };

@@ -49,7 +49,7 @@ test("property: any place in any text gives carets within the line, and never th
       (source, line, column) => {
         const { text, carets } = codeFrame(source, line, column);
         assert.match(carets, /^[\t ]*\^+$/);
-        assert.ok(carets.replaceAll("\t", "").length <= Math.max(1, width(text.replaceAll("\t", ""))), JSON.stringify({ text, carets }));
+        assert.ok(carets.length <= Math.max(1, width(text)), JSON.stringify({ text, carets }));
       },
     ),
     { numRuns: 2000 },

@@ -23,7 +23,7 @@ export type Frame = { readonly text: string; readonly carets: string };
  * A place outside the source gives the nearest one inside.
  */
 export function codeFrame(source: string, line: number, column: number): Frame {
-  const lines = source.split(LINE_BREAK);
+  const lines = source.replace(/^\uFEFF/, "").split(LINE_BREAK);
   const whole = lines[clamp(line - 1, 0, lines.length - 1)] ?? "";
   const at = wholeCharacter(whole, clamp(column - 1, 0, Math.max(0, whole.length - 1)));
   const token = TOKEN.exec(whole.slice(at))?.[0] ?? whole.slice(at, at + 1);
@@ -61,9 +61,12 @@ function plain(text: string): string {
   return text.replace(CONTROL, "\u00b7");
 }
 
-/** Not between the two halves of a surrogate pair. */
+/** Not between the two halves of a surrogate pair, nor at a sign that is drawn over the one before. */
 function wholeCharacter(text: string, at: number): number {
-  return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
+  let start = at;
+  while (start > 0 && ((text.codePointAt(start - 1) ?? 0) > 0xffff || NO_WIDTH.test(String.fromCodePoint(text.codePointAt(start) ?? 0))))
+    start -= 1;
+  return start;
 }
 
 function clamp(value: number, least: number, most: number): number {

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { type Path, showPath } from "./document.ts";
 import { type Finding, show } from "./finding.ts";
 import { count, instances } from "./instances.ts";
+import { DEFAULT_NAME } from "./locate.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
 import { fill, tellsInstancesApart, unknownPlaceholder } from "./placeholders.ts";
 
@@ -112,7 +113,7 @@ export function pidFileCollisions(
       });
       continue;
     }
-    const files = instances(process, config.name ?? "procman", around.parallelism).map((names) =>
+    const files = instances(process, config.name ?? DEFAULT_NAME, around.parallelism).map((names) =>
       resolve(around.folder, fill(pattern, names)),
     );
     const taken = files.find((file) => owners.has(file));

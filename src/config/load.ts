@@ -1,24 +1,9 @@
-/** Finds, reads and checks the configuration file. */
-import { readFileSync } from "node:fs";
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
-import { ProcmanError } from "../base/errors.ts";
+/** Reads and checks the configuration file. */
 import { parseDocument, withoutBom } from "./document.ts";
 import { ConfigurationError } from "./problems.ts";
+import { read, type Source } from "./source.ts";
 import type { Config } from "./spec.ts";
 import { validateConfiguration } from "./validate.ts";
-
-/** Looked up in this order. */
-export const FILE_NAMES = ["procman.jsonc", "procman.json"] as const;
-
-/** A configuration file that was read. */
-export type Source = {
-  /** Absolute. */
-  readonly file: string;
-  /** As messages show it. */
-  readonly shownAs: string;
-  /** As it stands in the file, byte order mark included. */
-  readonly text: string;
-};
 
 /**
  * The configuration of a file; without a path that of `procman.jsonc` or `procman.json` in `cwd`.
@@ -48,55 +33,4 @@ export function checkSyntax({ shownAs, text }: Source): void {
   const source = withoutBom(text);
   const faults = parseDocument(source).syntax.map((fault) => ({ file: shownAs, ...fault }));
   if (faults.length > 0) throw new ConfigurationError(faults, source);
-}
-
-/** Reads without checking; errors as for `load`. */
-export function read(path: string | undefined, cwd: string): Source {
-  const candidates = path === undefined ? FILE_NAMES.map((name) => join(cwd, name)) : [resolve(cwd, path)];
-  for (const file of candidates) {
-    const bytes = bytesOf(file, shown(file, cwd));
-    if (bytes !== undefined) return { file, shownAs: shown(file, cwd), text: textOf(bytes, shown(file, cwd)) };
-  }
-  throw new ProcmanError(
-    "configuration-missing",
-    path === undefined ? nothingIn(cwd) : `Cannot read ${path}: no such file. \`procman init --config ${path}\` makes one.`,
-  );
-}
-
-/** Relative to the current folder where the file lies below it. */
-export function shown(file: string, cwd: string): string {
-  const way = relative(cwd, file);
-  return way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way) ? file : way;
-}
-
-function nothingIn(cwd: string): string {
-  return `Cannot find a configuration: neither ${FILE_NAMES.join(" nor ")} in ${cwd}. \`procman init\` makes one, --config PATH names another.`;
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  EISDIR: "it is a folder; name the file in it",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  ELOOP: "its symbolic links go round in a circle",
-  ENOTDIR: "a part of the path is no folder",
-};
-
-function bytesOf(file: string, name: string): Buffer | undefined {
-  try {
-    return readFileSync(file);
-  } catch (cause) {
-    const { code = "", message } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT") return undefined;
-    throw new ProcmanError("configuration-missing", `Cannot read ${name}: ${REASONS[code] ?? message}`, { cause });
-  }
-}
-
-function textOf(bytes: Buffer, name: string): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new ConfigurationError([
-      { file: name, line: 1, column: 1, path: "", message: "Found bytes that are no UTF-8; save the file as UTF-8." },
-    ]);
-  }
 }

@@ -1,17 +1,18 @@
 /** Which procman a configuration file belongs to, without checking the file: what clients need to find it. */
 import { dirname, join, resolve } from "node:path";
 import { parse } from "jsonc-parser";
-import { read } from "./load.ts";
+import { withoutBom } from "./document.ts";
+import { read } from "./source.ts";
 
 export type Location = { readonly name: string; readonly stateDir: string };
 
 /** Of the name `procman` when the file doesn't say. */
-const DEFAULT_NAME = "procman";
+export const DEFAULT_NAME = "procman";
 
 /** @throws {ProcmanError} `configuration-missing` */
 export function locate(path: string | undefined, cwd: string): Location {
   const { file, text } = read(path, cwd);
-  const data: unknown = parse(text);
+  const data: unknown = parse(withoutBom(text));
   const given = typeof data === "object" && data !== null && "name" in data ? data.name : undefined;
   const name = typeof given === "string" ? given : DEFAULT_NAME;
   return { name, stateDir: stateDirOf(dirname(file), name) };

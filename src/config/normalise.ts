@@ -1,14 +1,14 @@
 /** From a checked file to what is supervised: defaults filled in, units converted, paths absolute, frozen. */
-import { delimiter, join, resolve } from "node:path";
+import { delimiter, resolve } from "node:path";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Surroundings } from "./checks.ts";
 import { type Instance, instances } from "./instances.ts";
+import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
 import { logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
 import type { Command, Config, ProcessSpec } from "./spec.ts";
 
-const DEFAULT_NAME = "procman";
 const GRACE_SECONDS = 0;
 const TERMINATE_SECONDS = 30;
 const RESTART_RESET_MS = 60_000;
@@ -20,7 +20,7 @@ export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "f
   const { name = DEFAULT_NAME, logger, api } = raw;
   return {
     name,
-    stateDir: around.stateRoot === undefined ? join(around.folder, ".procman", name) : resolve(around.stateRoot, name),
+    stateDir: stateDirOf(around.folder, name),
     processes: raw.processes.flatMap((process) =>
       instances(process, name, around.parallelism).map((instance) => specOf(process, instance, { raw, folder: around.folder })),
     ),

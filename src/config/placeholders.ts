@@ -12,7 +12,7 @@ export type Names = {
   readonly instance: string;
 };
 
-export const PLACEHOLDERS = ["name", "id", "process", "instance"] as const satisfies readonly (keyof Names)[];
+const PLACEHOLDERS = ["name", "id", "process", "instance"] as const satisfies readonly (keyof Names)[];
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 

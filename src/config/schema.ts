@@ -5,9 +5,6 @@
 import * as z from "zod/mini";
 import { MOST_MS, MOST_SECONDS, SIZE_PATTERN } from "./units.ts";
 
-// Compiled validators pay off after thousands of calls; a file is checked once.
-z.config({ jitless: true });
-
 const optional = z.optional;
 const object = <T extends z.core.$ZodLooseShape>(shape: T) => z.strictObject(shape, "an object");
 const list = <T extends z.core.SomeType>(item: T, allowed: string) => z.array(item, allowed);
@@ -136,6 +133,7 @@ export type Issue = z.core.$ZodIssue;
 
 /** Checks the shape alone; what the fields mean together is in `checks.ts`. */
 export function checkShape(data: unknown): { readonly config?: RawConfig; readonly issues: readonly Issue[] } {
-  const result = z.safeParse(configuration, data);
+  // Compiled validators pay off after thousands of calls; a file is checked once. Not by z.config: that is global to the program.
+  const result = z.safeParse(configuration, data, { jitless: true });
   return result.success ? { config: result.data, issues: [] } : { issues: result.error.issues };
 }

@@ -52,8 +52,7 @@ export function validateConfiguration(input: unknown, options: ValidateOptions =
 }
 
 function surroundings(folder: string, { parallelism = availableParallelism() }: ValidateOptions): Surroundings {
-  const stateRoot = process.env.PROCMAN_STATE_DIR;
-  return { folder, parallelism, now: new Date(), ...(stateRoot && { stateRoot }) };
+  return { folder, parallelism, now: new Date() };
 }
 
 type Context = { readonly around: Surroundings; readonly shownAs: string; readonly source: string | undefined };

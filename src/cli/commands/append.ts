@@ -18,7 +18,8 @@ type Options = ProcessOptions & { readonly config?: string };
 
 async function append(options: Options): Promise<void> {
   const added = processOf(options, "append a process");
-  const [{ read, check }, { appendProcess }, { replaceFile }, { printWarnings }] = await Promise.all([
+  const [{ read }, { check }, { appendProcess }, { replaceFile }, { printWarnings }] = await Promise.all([
+    import("../../config/source.ts"),
     import("../../config/load.ts"),
     import("../../config/edit.ts"),
     import("../write-file.ts"),

@@ -22,7 +22,8 @@ export function define(parent: Command): void {
 type Options = ProcessOptions & { readonly name?: string; readonly config?: string; readonly force?: boolean };
 
 async function init(given: Options): Promise<void> {
-  const [{ FILE_NAMES, check, shown }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] = await Promise.all([
+  const [{ FILE_NAMES, shown }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] = await Promise.all([
+    import("../../config/source.ts"),
     import("../../config/load.ts"),
     import("../../config/edit.ts"),
     import("../write-file.ts"),

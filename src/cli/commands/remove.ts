@@ -20,7 +20,8 @@ async function remove(argument: string | undefined, options: Options): Promise<v
   if (id === undefined) throw new ProcmanError("usage", "Cannot remove a process: its id must be given");
   if (options.id !== undefined && options.id !== id)
     throw new ProcmanError("usage", `Cannot remove a process: both ${JSON.stringify(id)} and ${JSON.stringify(options.id)} are given`);
-  const [{ read, checkSyntax }, { removeProcess }, { replaceFile }] = await Promise.all([
+  const [{ read }, { checkSyntax }, { removeProcess }, { replaceFile }] = await Promise.all([
+    import("../../config/source.ts"),
     import("../../config/load.ts"),
     import("../../config/edit.ts"),
     import("../write-file.ts"),

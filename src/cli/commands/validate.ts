@@ -15,7 +15,8 @@ export function define(parent: Command): void {
 type Options = { readonly config?: string; readonly json?: boolean };
 
 async function validate({ config: path, json = false }: Options): Promise<void> {
-  const [{ read, check }, { ConfigurationError }, { printWarnings }, { nextRun }] = await Promise.all([
+  const [{ read }, { check }, { ConfigurationError }, { printWarnings }, { nextRun }] = await Promise.all([
+    import("../../config/source.ts"),
     import("../../config/load.ts"),
     import("../../config/problems.ts"),
     import("../warnings.ts"),

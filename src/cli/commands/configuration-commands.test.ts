@@ -1,0 +1,309 @@
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { type TestContext, test } from "node:test";
+import { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+import { load } from "../../config/load.ts";
+import { ask } from "../questions.ts";
+import { define as append } from "./append.ts";
+import { define as init } from "./init.ts";
+import { define as remove } from "./remove.ts";
+import { define as schema } from "./schema.ts";
+import { define as validate } from "./validate.ts";
+
+const FILE = `{
+  // The shop.
+  "processes": [
+    { "id": "web", "cmd": "node web.js", "autostart": true }, // behind nginx
+    // Once a night.
+    { "id": "report", "cmd": "node report.js", "cron": "0 3 * * *" }
+  ]
+}
+`;
+
+type Outcome = { readonly stdout: string; readonly stderr: string; readonly error: unknown };
+
+/** A folder of its own, in which commands run as from the command line. */
+function desk(t: TestContext, files: Readonly<Record<string, string>> = {}) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "procman-cli-")));
+  const before = process.cwd();
+  process.chdir(folder);
+  t.after(() => {
+    process.chdir(before);
+    rmSync(folder, { recursive: true });
+  });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return {
+    folder,
+    text: (name = "procman.jsonc") => readFileSync(join(folder, name), "utf8"),
+    run: (...args: readonly string[]) => run(t, args),
+  };
+}
+
+async function run(t: TestContext, args: readonly string[]): Promise<Outcome> {
+  const program = new Command("procman").exitOverride().configureOutput({ writeErr: () => undefined });
+  for (const define of [init, append, remove, validate, schema]) define(program);
+  for (const command of program.commands) command.exitOverride().configureOutput({ writeErr: () => undefined });
+  const [stdout, stderr] = [captured(t, process.stdout), captured(t, process.stderr)];
+  let error: unknown;
+  try {
+    await program.parseAsync(args, { from: "user" });
+  } catch (thrown) {
+    error = thrown;
+  }
+  return { stdout: stdout(), stderr: stderr(), error };
+}
+
+/** Strings written by the command; what the test runner writes goes on. */
+function captured(t: TestContext, stream: NodeJS.WriteStream): () => string {
+  const parts: string[] = [];
+  const original = stream.write.bind(stream);
+  const mock = t.mock.method(stream, "write", (chunk: string | Uint8Array, ...rest: never[]) =>
+    typeof chunk === "string" ? parts.push(chunk) > 0 : original(chunk, ...rest),
+  );
+  return () => {
+    mock.mock.restore();
+    return parts.join("");
+  };
+}
+
+function refused({ error }: Outcome, code: string, message: RegExp): void {
+  assert.ok(error instanceof ProcmanError, String(error));
+  assert.equal(error.code, code);
+  assert.match(error.message, message);
+}
+
+test("1.9 init makes a file with comments that validates itself", async (t) => {
+  const { run, folder, text } = desk(t);
+  const { stdout, stderr, error } = await run("init", "--name", "shop", "--id", "web", "--cmd", "node server.js");
+  assert.deepEqual({ stdout, stderr, error }, { stdout: "procman.jsonc: made; `procman run` starts it\n", stderr: "", error: undefined });
+  assert.match(text(), /\/\/ What procman runs here/);
+  const { name, processes, warnings } = load(undefined, folder);
+  assert.deepEqual(
+    { name, ids: processes.map(({ id, autostart }) => ({ id, autostart })), warnings },
+    { name: "shop", ids: [{ id: "web", autostart: true }], warnings: [] },
+  );
+});
+
+test("1.9 init --config makes that file; --worker and all other flags are taken over", async (t) => {
+  const { run, folder } = desk(t);
+  mkdirSync("conf");
+  const flags = [
+    "--id",
+    "job",
+    "--worker",
+    "job.js",
+    "--cwd",
+    "..",
+    "--cron",
+    "0 3 * * *",
+    "--env",
+    "A=b=c",
+    "--env",
+    "D=",
+    "--restart",
+    "always",
+    "--instances",
+    "2",
+    "--start-port",
+    "4000",
+    "--stdout",
+    "{id}.log",
+  ];
+  const { error } = await run("init", "--config", "conf/other.json", ...flags);
+  assert.equal(error, undefined);
+  assert.ok(!existsSync("procman.jsonc"));
+  const [first] = load("conf/other.json", folder).processes;
+  assert.ok(first !== undefined);
+  const { id, command, cwd, cron, env, autostart, policy, cluster, log } = first;
+  assert.deepEqual(
+    { id, command, cwd, cron, env, autostart, restart: policy.restart, cluster, stdout: log.stdout },
+    {
+      id: "job-1",
+      command: { kind: "worker", script: join(folder, "conf/job.js"), args: [] },
+      cwd: folder,
+      cron: "0 3 * * *",
+      env: { A: "b=c", D: "" },
+      autostart: false,
+      restart: "always",
+      cluster: { id: "job", index: 0, port: 4000 },
+      stdout: join(folder, "conf/job-1.log"),
+    },
+  );
+});
+
+test("init overwrites nothing without --force, also not by a file that would come first", async (t) => {
+  const { run, text } = desk(t, { "procman.json": FILE });
+  refused(await run("init", "--id", "a", "--cmd", "x"), "file-exists", /^Cannot make procman\.json: it exists already/);
+  assert.equal(text("procman.json"), FILE);
+  assert.ok(!existsSync("procman.jsonc"));
+  assert.equal((await run("init", "--id", "a", "--cmd", "x", "--force")).error, undefined);
+  assert.match(text("procman.json"), /"id": "a"/);
+});
+
+test("init without a terminal names the missing flags", async (t) => {
+  const { run, folder } = desk(t);
+  refused(await run("init"), "usage", /--id and --cmd or --worker must be given/);
+  refused(await run("init", "--id", "a"), "usage", /^Cannot make a configuration: --cmd or --worker must be given/);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("init writes nothing that would not be valid, and says why a file can't be made", async (t) => {
+  const { run, folder } = desk(t);
+  refused(await run("init", "--id", "Web", "--cmd", "x"), "configuration-invalid", /Write it in lower case: "web"/);
+  refused(await run("init", "--id", "a", "--cmd", "x", "--config", "none/x.json"), "configuration-missing", /its folder does not exist/);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("1.9 append keeps every byte of the file and adds a process at the end", async (t) => {
+  const { run, text } = desk(t, { "procman.jsonc": FILE });
+  const { stdout, error } = await run("append", "--id", "mail", "--cmd", "node mail.js");
+  assert.deepEqual({ stdout, error }, { stdout: 'procman.jsonc: added "mail"\n', error: undefined });
+  assert.equal(text(), FILE.replace('"0 3 * * *" }\n', '"0 3 * * *" },\n    { "id": "mail", "cmd": "node mail.js", "autostart": true }\n'));
+});
+
+test("append: autostart unless another start policy is given, or it is declined", async (t) => {
+  const { run, folder } = desk(t, { "procman.jsonc": FILE });
+  await run("append", "--id", "a", "--cmd", "x");
+  await run("append", "--id", "b", "--cmd", "x", "--cron", "* * * * *");
+  await run("append", "--id", "c", "--cmd", "x", "--cron", "* * * * *", "--autostart");
+  const { stderr } = await run("append", "--id", "d", "--cmd", "x", "--no-autostart");
+  assert.match(stderr, /1 warning[\s\S]*No start policy: "d"/);
+  assert.deepEqual(
+    load(undefined, folder)
+      .processes.slice(2)
+      .map(({ autostart }) => autostart),
+    [true, false, true, false],
+  );
+});
+
+test("append: an outcome that is not valid changes nothing", async (t) => {
+  const { run, text } = desk(t, { "procman.jsonc": FILE });
+  refused(await run("append", "--id", "web", "--cmd", "x"), "configuration-invalid", /"web"; processes\[0\]\.id has the same id/);
+  refused(await run("append", "--id", "a", "--cmd", "x", "--cron", "99 * * * *"), "configuration-invalid", /minute 99/);
+  refused(await run("append", "--id", "a", "--cmd", "x", "--instances", "many"), "configuration-invalid", /or "max"/);
+  refused(await run("append", "--id", "a", "--cmd", "x", "--worker", "y"), "configuration-invalid", /both "cmd" and "worker"/);
+  refused(await run("append", "--id", "a", "--cmd", "x", "--env", "A"), "usage", /not NAME=VALUE/);
+  refused(await run("append", "--cmd", "x"), "usage", /--id must be given/);
+  assert.equal(text(), FILE);
+});
+
+test("append without a file tells how to make one", async (t) => {
+  refused(await desk(t).run("append", "--id", "a", "--cmd", "x"), "configuration-missing", /procman init/);
+});
+
+test("edits replace the file at one stroke: mode kept, links followed, nothing left behind", async (t) => {
+  const { run, folder } = desk(t, { "real.jsonc": FILE });
+  chmodSync("real.jsonc", 0o640);
+  symlinkSync("real.jsonc", "procman.jsonc");
+  const { ino } = statSync("real.jsonc");
+  assert.equal((await run("append", "--id", "a", "--cmd", "x")).error, undefined);
+  assert.ok(lstatSync("procman.jsonc").isSymbolicLink());
+  assert.equal(statSync("real.jsonc").mode & 0o777, 0o640);
+  assert.notEqual(statSync("real.jsonc").ino, ino);
+  assert.deepEqual(readdirSync(folder).sort(), ["procman.jsonc", "real.jsonc"]);
+});
+
+test("edits keep a byte order mark", async (t) => {
+  const { run, text } = desk(t, { "procman.jsonc": `\uFEFF${FILE}` });
+  await run("append", "--id", "a", "--cmd", "x");
+  assert.ok(text().startsWith("\uFEFF{"));
+  await run("remove", "a");
+  assert.equal(text(), `\uFEFF${FILE}`);
+});
+
+test("1.9 remove takes a process with its comments, by argument or flag", async (t) => {
+  const { run, text } = desk(t, { "procman.jsonc": FILE });
+  const { stdout, error } = await run("remove", "report");
+  assert.deepEqual({ stdout, error }, { stdout: 'procman.jsonc: removed "report"\n', error: undefined });
+  assert.equal(text(), FILE.replace(/, \/\/ behind nginx[\s\S]*3 \* \* \*" }/, " // behind nginx"));
+  await run("remove", "--id", "web");
+  assert.match(text(), /"processes": \[\]/);
+});
+
+test("remove: an unknown id, none, and a file that is no JSON are refused", async (t) => {
+  const { run, text } = desk(t, { "procman.jsonc": FILE, "bad.json": "{ processes: [] }" });
+  refused(await run("remove", "rep0rt"), "process-unknown", /Did you mean "report"\?/);
+  refused(await run("remove"), "usage", /id must be given/);
+  refused(await run("remove", "a", "--id", "b"), "usage", /both "a" and "b"/);
+  refused(await run("remove", "a", "--config", "bad.json"), "configuration-invalid", /bad\.json:1:3/);
+  assert.equal(text(), FILE);
+});
+
+test("remove can repair a file that is not valid otherwise", async (t) => {
+  const { run, folder } = desk(t, { "procman.jsonc": FILE.replace("0 3 * * *", "99 * * * *") });
+  assert.equal((await run("remove", "report")).error, undefined);
+  assert.equal(load(undefined, folder).processes.length, 1);
+});
+
+test("1.8 validate: the count, the next cron runs on stdout, warnings on stderr", async (t) => {
+  const { run } = desk(t, { "procman.jsonc": FILE.replace('"autostart": true', '"cluster": { "instances": 3 }') });
+  const { stdout, stderr, error } = await run("validate");
+  assert.equal(error, undefined);
+  assert.match(stdout, /^procman\.jsonc: valid, 2 processes\n {2}report: next run \d{4}-\d\d-\d\d 03:00:00 \(0 3 \* \* \*\)\n$/);
+  assert.match(stderr, /^procman\.jsonc: 1 warning\n\nprocman\.jsonc:4:5 processes\[0\]/);
+});
+
+test("1.8 validate: all problems, exit code 78", async (t) => {
+  const { run } = desk(t, { "bad.json": '{ "processes": [{ "id": "A" }] }' });
+  const outcome = await run("validate", "--config", "bad.json");
+  refused(outcome, "configuration-invalid", /2 problems/);
+  assert.equal((outcome.error as ProcmanError).exitCode, 78);
+  assert.equal(outcome.stdout, "");
+});
+
+test("validate --json: one document, valid or not", async (t) => {
+  const { run, folder } = desk(t, { "procman.jsonc": FILE, "bad.json": "{}" });
+  const good = JSON.parse((await run("validate", "--json")).stdout);
+  assert.deepEqual(
+    { ...good, next: good.next.length },
+    { file: join(folder, "procman.jsonc"), valid: true, processes: 2, next: 1, problems: [], warnings: [] },
+  );
+  const bad = await run("validate", "--json", "--config", "bad.json");
+  refused(bad, "configuration-invalid", /./);
+  assert.deepEqual(JSON.parse(bad.stdout).problems, [
+    { file: "bad.json", line: 1, column: 1, path: "processes", message: 'Missing key "processes": a list of processes.' },
+  ]);
+});
+
+test("schema prints schema.json of the package", async (t) => {
+  const { stdout } = await desk(t).run("schema");
+  assert.equal(JSON.parse(stdout).title, "procman configuration");
+});
+
+test("questions: defaults, refused answers asked again, the end of the input", async () => {
+  const questions = [
+    { text: "Name", default: "shop" },
+    { text: "Id", refuse: (answer: string) => (answer === "Bad" ? "No capitals" : undefined) },
+  ];
+  const terminal = (typed: string) => {
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const lines = typed.split("|");
+    // A line is typed once its question has been asked.
+    output.on("data", (chunk: Buffer) => {
+      if (!/: $/.test(String(chunk))) return;
+      const line = lines.shift();
+      if (line === undefined) input.end();
+      else input.write(`${line}\n`);
+    });
+    return { input, output };
+  };
+  assert.deepEqual(await ask(questions, terminal("|Bad| |web")), ["shop", "web"]);
+  assert.equal(await ask(questions, terminal("x")), undefined);
+});

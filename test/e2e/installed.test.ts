@@ -1,0 +1,173 @@
+/** The packed tarball in an empty folder, used as the README tells. */
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { cleanEnvironment, found, gone } from "../procman.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+let home = "";
+let folder = "";
+
+type Outcome = { readonly code: number; readonly out: string; readonly err: string };
+
+function run(program: string, args: readonly string[], cwd = folder): Promise<Outcome> {
+  return new Promise((resolve) => {
+    execFile(program, args, { cwd, env: cleanEnvironment() }, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
+  });
+}
+
+function procman(...args: readonly string[]): Promise<Outcome> {
+  return run(join(home, "node_modules/.bin/procman"), args);
+}
+
+/** procman's API answers: its address is written down. */
+function isAnnounced(): boolean {
+  const state = join(folder, ".procman");
+  return existsSync(state) && readdirSync(state).some((name) => existsSync(join(state, name, "endpoint.json")));
+}
+
+before(async () => {
+  home = mkdtempSync(join(tmpdir(), "procman-home-"));
+  const packed = await run("npm", ["pack", "--ignore-scripts", "--pack-destination", home], ROOT);
+  assert.equal(packed.code, 0, packed.err);
+  writeFileSync(join(home, "package.json"), "{}");
+  const tarball = readdirSync(home).find((name) => name.endsWith(".tgz")) ?? "";
+  const installed = await run("npm", ["install", "--no-audit", "--no-fund", "--offline", join(home, tarball)], home);
+  assert.equal(installed.code, 0, installed.err);
+});
+
+after(() => rmSync(home, { recursive: true, force: true }));
+
+test.beforeEach(() => {
+  folder = mkdtempSync(join(home, "work-"));
+});
+
+test("the package brings no dependency", () => {
+  assert.deepEqual(
+    readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith(".")),
+    ["procman"],
+  );
+});
+
+test("init, append, validate, run, Ctrl-C", async () => {
+  assert.equal((await procman("init", "--id", "web", "--cmd", "sleep 1000")).code, 0);
+  assert.equal((await procman("append", "--id", "tick", "--cmd", "echo tick-tock; sleep 1000", "--autostart")).code, 0);
+  assert.equal((await procman("append", "--id", "job", "--cmd", "true", "--cron", "0 3 * * *")).code, 0);
+  const valid = await procman("validate");
+  assert.equal(valid.code, 0, valid.err);
+  assert.match(valid.out, /procman\.jsonc: valid, 3 processes/);
+  assert.match(valid.out, /job: next run .*03:00/);
+  const daemon = spawn(join(home, "node_modules/.bin/procman"), ["run", "--console"], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [daemon.stdout, daemon.stderr])
+    stream.on("data", (data) => {
+      text += String(data);
+    });
+  await found(() => (/tick-tock/.test(text) ? true : undefined));
+  const status = await found(() => (isAnnounced() ? procman("status") : undefined));
+  assert.match(status.out, /web\s+running\s+\d+/);
+  assert.match(status.out, /job\s+created.*next run/);
+  const web = Number(/web\s+running\s+(\d+)/.exec(status.out)?.[1]);
+  daemon.kill("SIGINT");
+  assert.deepEqual(await once(daemon, "exit"), [0, null]);
+  await gone(web);
+  assert.match(text, /everything is stopped/);
+  assert.equal((await procman("status")).code, 69);
+});
+
+test("remove takes a process out and leaves every comment", async () => {
+  writeFileSync(
+    join(folder, "procman.jsonc"),
+    '// mine\n{\n  "processes": [\n    // first\n    { "id": "a", "cmd": "true", "autostart": true },\n    // second\n    { "id": "b", "cmd": "true", "autostart": true } // tail\n  ]\n}\n',
+  );
+  assert.equal((await procman("remove", "--id", "b")).code, 0);
+  assert.equal(
+    readFileSync(join(folder, "procman.jsonc"), "utf8"),
+    '// mine\n{\n  "processes": [\n    // first\n    { "id": "a", "cmd": "true", "autostart": true }\n  ]\n}\n',
+  );
+  assert.equal((await procman("remove", "--id", "c")).code, 1);
+});
+
+test("terminate ends all of it", async () => {
+  await procman("init", "--id", "web", "--cmd", "sleep 1000");
+  const daemon = spawn(join(home, "node_modules/.bin/procman"), ["run"], { cwd: folder, env: cleanEnvironment(), stdio: "ignore" });
+  await found(() => (isAnnounced() ? true : undefined));
+  const exit = once(daemon, "exit");
+  const ended = await procman("terminate");
+  assert.equal(ended.code, 0, ended.err);
+  assert.deepEqual(await exit, [0, null]);
+});
+
+test("7 mistakes are told with place and remedy: misspelled key, bad cron, both start commands; exit code 78", async () => {
+  writeFileSync(
+    join(folder, "procman.json"),
+    '{\n  "processes": [\n    { "id": "web", "cmdd": "x", "autostart": true },\n    { "id": "job", "cmd": "y", "cron": "99 * * * *" },\n    { "id": "two", "cmd": "y", "worker": "w.js", "autostart": true }\n  ]\n}\n',
+  );
+  for (const command of ["validate", "run"]) {
+    const { code, err } = await procman(command);
+    assert.equal(code, 78);
+    for (const expected of [/procman\.json:3:\d+/, /Did you mean "cmd"/, /procman\.json:4:\d+/, /99/, /procman\.json:5:\d+/, /\^/])
+      assert.match(err, expected);
+  }
+});
+
+test("usage errors: unknown command, unknown option, no configuration; each says what to do", async () => {
+  const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
+    [["stauts"], 64, /Did you mean "status"/],
+    [["validate", "--jsn"], 64, /--json/],
+    [["run", "--confg", "x"], 64, /--confg/],
+    [["validate"], 78, /procman init/],
+    [["run"], 78, /procman init/],
+    [["run", "--config", "other.json"], 78, /other\.json/],
+    [["status"], 78, /procman init/],
+    [["init"], 64, /--id/],
+  ];
+  for (const [args, expected, message] of cases) {
+    const { code, err } = await procman(...args);
+    assert.equal(code, expected, args.join(" "));
+    assert.match(err, message);
+    assert.ok(!/\n\s+at /.test(err), `a stack trace: ${err}`);
+  }
+});
+
+test("help, version and schema print to standard output", async () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { readonly version: string };
+  assert.equal((await procman("version")).out, `${version}\n`);
+  const { out } = await procman("--help");
+  for (const [, command] of out.matchAll(/^ {2}([a-z]+) {2}/gm)) {
+    if (command === undefined || command === "version" || command === "help") continue;
+    const help = await procman("help", command);
+    assert.equal(help.code, 0, command);
+    assert.match(help.out, new RegExp(`Usage: procman ${command}`));
+  }
+  assert.equal((JSON.parse((await procman("schema")).out) as { readonly type: string }).type, "object");
+});
+
+test("the library validates, and its types hold", async () => {
+  const script =
+    'import { ConfigurationError, validateConfiguration } from "procman"; const c = validateConfiguration({ processes: [{ id: "a", cmd: "b", autostart: true }] }); console.log(c.processes[0].policy.terminateMs); try { validateConfiguration("{"); } catch (error) { console.log(error instanceof ConfigurationError, error.problems[0].line); }';
+  writeFileSync(join(folder, "use.mjs"), script);
+  const used = await run(process.execPath, ["use.mjs"]);
+  assert.equal(used.out, "30000\ntrue 1\n", used.err);
+  writeFileSync(
+    join(folder, "use.mts"),
+    'import { validateConfiguration, type Config } from "procman";\nconst config: Config = validateConfiguration({});\nexport const first: string | undefined = config.processes[0]?.id;\n',
+  );
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    '{ "compilerOptions": { "noEmit": true, "strict": true, "module": "nodenext", "target": "es2023", "types": [] } }',
+  );
+  const checked = await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."]);
+  assert.equal(checked.code, 0, checked.out);
+});
