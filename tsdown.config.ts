@@ -35,7 +35,8 @@ function library(name: string, file: string): UserConfig[] {
 export default defineConfig([
   ...program("procman", "src/bin.ts", "#!/usr/bin/env node"),
   ...program("keeper", "src/keeper/main.ts"),
-  ...program("service", "src/service/main.ts"),
+  ...program("service", "src/service/boot.ts"),
+  ...program("service-main", "src/service/main.ts"),
   ...program("logger", "src/logs/main.ts"),
   ...program("cli", "src/cli/main.ts"),
   ...library("index", "src/index.ts"),

@@ -1,5 +1,5 @@
 // procman itself. Env: PROCMAN_BIN (default ../dist/procman.cjs; a .js/.mjs/.cjs file is run with NODE), PROCMAN_STATUS (status command line), PROCMAN_LOGHOURS
-import fs from 'node:fs'; import path from 'node:path';
+import { createHmac } from 'node:crypto'; import fs from 'node:fs'; import path from 'node:path';
 import { ROOT, NODE, nowNs, start as sp, stopPid, freePorts, childrenOf } from '../lib/common.mjs';
 const b = process.env.PROCMAN_BIN ?? path.resolve(ROOT, '../dist/procman.cjs');
 const dist = path.dirname(fs.existsSync(b) ? fs.realpathSync(b) : b);
@@ -8,6 +8,12 @@ const own = ['service.cjs', 'logger.cjs', 'balancer.cjs'].map((f) => path.join(d
 export const features = { logs: true, timestamps: true, status: true };
 export const available = () => fs.existsSync(b) || 'npm run build, or set PROCMAN_BIN';
 // process.title overwrites the command line, so both its own processes' bundles and their titles count
+// As `procman token` makes it: HS256 with the secret of the state folder.
+const b64 = (x) => Buffer.from(x).toString('base64url');
+function token(dir) {
+  const part = `${b64('{"alg":"HS256"}')}.${b64(JSON.stringify({ iss: 'procman', aud: 'bench', sub: 'bench', iat: Math.floor(Date.now() / 1000), scope: 'read' }))}`;
+  return `${part}.${createHmac('sha256', fs.readFileSync(path.join(dir, '.procman/bench/secret'))).update(part).digest('base64url')}`;
+}
 const isOwn = (pid) => { try { const argv = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'); return argv[0].startsWith('procman: ') || own.some((f) => argv.includes(f)); } catch { return false; } };
 export async function start(spec) {
   const [port] = await freePorts(1);
@@ -19,7 +25,9 @@ export async function start(spec) {
   return {
     t0Ns, api: { port },
     managerPids: () => [c.pid, ...childrenOf(c.pid).filter(isOwn)], // the keeper is the child itself
-    status: () => ({ argv: process.env.PROCMAN_STATUS ? ['sh', '-c', process.env.PROCMAN_STATUS] : [...cmd, 'status', '--config', f] }),
+    // A request to the API, as the other managers' commands ask their daemons: 07-status measures procman's own command.
+    status: () => (process.env.PROCMAN_STATUS ? { argv: ['sh', '-c', process.env.PROCMAN_STATUS] } : { argv: ['curl', '-sS', '-f', '-o', '/dev/null', '-H', `Authorization: Bearer ${token(spec.dir)}`, `http://127.0.0.1:${port}/processes`] }),
+    command: () => ({ argv: [...cmd, 'status', '--config', f] }),
     stop: () => stopPid(c.pid, 'SIGTERM', 15000),
   };
 }

@@ -10,7 +10,7 @@ import { takeLock } from "./lock.ts";
 import { State } from "./state.ts";
 
 /** Without output to capture the first processes come first: another start of Node would be in their way. Milliseconds. */
-const LOGGER_DELAY_MS = 300;
+const LOGGER_DELAY_MS = 400;
 /** The service is started again this often in a row before it stays down; the processes live on without it. */
 const SERVICE_LIMIT = 10;
 

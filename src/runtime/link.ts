@@ -1,12 +1,17 @@
 /** The service's end of the channel to the keeper: what one turn says travels as one array. */
 import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
 
+/** How long a message may wait for others. Milliseconds. */
+const LATER_MS = 20;
+
 export class Link {
   readonly #channel: NodeJS.Process;
   #outbox: ToKeeper[] = [];
   /** The latest memory of each process that changed in this turn. */
   readonly #notes = new Map<string, unknown>();
   #flushing = false;
+  readonly #later: ToKeeper[] = [];
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(channel: NodeJS.Process, on: { readonly message: (message: FromKeeper) => void; readonly closed: () => void }) {
     this.#channel = channel;
@@ -23,6 +28,12 @@ export class Link {
     this.#schedule();
   }
 
+  /** For what nobody waits for: in a storm, many go as one. */
+  sendLater(message: ToKeeper): void {
+    this.#later.push(message);
+    this.#timer ??= setTimeout(() => this.#sendLate(), LATER_MS);
+  }
+
   /** Remembered with the commands of the same turn: both arrive or neither. */
   remember(id: string, memory: unknown): void {
     this.#notes.set(id, memory);
@@ -36,6 +47,12 @@ export class Link {
     if (this.#outbox.length === 0 || !this.#channel.connected) return;
     this.#channel.send?.(this.#outbox);
     this.#outbox = [];
+  }
+
+  #sendLate(): void {
+    this.#timer = undefined;
+    this.#outbox.push(...this.#later.splice(0));
+    this.flush();
   }
 
   #schedule(): void {

@@ -19,7 +19,7 @@ import { keepPidFile } from "./pid-file.ts";
 import { announce, secretIn, withdraw } from "./presence.ts";
 
 /** The API's parts are loaded this long after the first processes were asked for. Milliseconds. */
-const API_DELAY_MS = 100;
+const API_DELAY_MS = 300;
 
 export class Service {
   readonly config: Config;
@@ -93,8 +93,7 @@ export class Service {
     await this.supervisor.stopAll();
     withdraw(this.config.stateDir);
     this.#say(undefined, { severity: "info", text: "everything is stopped" });
-    this.#link.send({ t: "end", code: 0 });
-    this.#link.flush();
+    this.#link.sendLater({ t: "end", code: 0 });
   }
 
   #begin(snapshot: FromKeeper & { readonly t: "snapshot" }): void {
@@ -110,7 +109,7 @@ export class Service {
   async #serve(): Promise<void> {
     const { stateDir, name, api } = this.config;
     try {
-      const { serveApi } = await import("../api/server.ts");
+      const [{ serveApi }] = await Promise.all([import("../api/server.ts"), import("../contract/token.ts")]);
       const { port } = await serveApi({
         control: new ServiceControl(this),
         hostname: api.hostname,
@@ -164,7 +163,7 @@ export class Service {
   }
 
   #say(id: string | undefined, { severity, text }: Line): void {
-    this.#link.send({ t: "logger", message: { t: "say", at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) } });
+    this.#link.sendLater({ t: "logger", message: { t: "say", at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) } });
   }
 }
 
