@@ -9,8 +9,6 @@ import { Ending } from "./ending.ts";
 import { takeLock } from "./lock.ts";
 import { State } from "./state.ts";
 
-/** Without output to capture the first processes come first: another start of Node would be in their way. Milliseconds. */
-const LOGGER_DELAY_MS = 400;
 /** The service is started again this often in a row before it stays down; the processes live on without it. */
 const SERVICE_LIMIT = 10;
 
@@ -43,6 +41,7 @@ export class Keeper {
 
   start(): void {
     this.#service.start();
+    this.#logger.start();
     process.on("SIGTERM", () => this.#ending.ask("SIGTERM"));
     process.on("SIGINT", () => this.#ending.ask("SIGINT"));
     for (const signal of ["SIGHUP", "SIGUSR1"] as const) process.on(signal, () => this.#service.send({ t: "signalled", signal }));
@@ -97,7 +96,6 @@ export class Keeper {
         service: this.#service,
         logger: this.#logger,
       });
-      setTimeout(() => this.#logger.start(), captures > 0 ? 0 : LOGGER_DELAY_MS);
       return true;
     } catch (error) {
       this.#refuse(
