@@ -65,6 +65,8 @@ export type FromKeeper =
       readonly running: readonly Running[];
       readonly ended: readonly EndReport[];
       readonly notes: Readonly<Record<string, string>>;
+      /** Folder with a cgroup for each slot, where the machine has them. */
+      readonly cgroups?: string;
     }
   /** The state folder can't be used; the service says why and ends. */
   | { readonly t: "refused"; readonly reason: string }

@@ -9,7 +9,7 @@ export type AttendantOptions<Message> = {
   readonly argv: readonly string[];
   /** How often in a row it is started again before it stays down. */
   readonly limit: number;
-  readonly onStart: (starts: number) => void;
+  readonly onStart: (starts: number, pid: number) => void;
   readonly onMessages: (messages: readonly Message[]) => void;
   /** `final`: it stays down. */
   readonly onExit: (how: { readonly code: number | null; readonly signal: string | null; readonly final: boolean }) => void;
@@ -30,6 +30,10 @@ export class Attendant<ToIt, FromIt> {
     this.#options = options;
   }
 
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
   get isUp(): boolean {
     return this.#process?.connected ?? false;
   }
@@ -46,7 +50,7 @@ export class Attendant<ToIt, FromIt> {
     child.on("message", (messages) => this.#options.onMessages(messages as FromIt[]));
     child.once("error", (error) => this.#ended(child, { code: null, signal: (error as NodeJS.ErrnoException).code ?? "error" }));
     child.once("exit", (code, signal) => this.#ended(child, { code, signal }));
-    this.#options.onStart(this.#starts);
+    if (child.pid !== undefined) this.#options.onStart(this.#starts, child.pid);
     this.flush();
   }
 

@@ -4,6 +4,7 @@ import { closeSync, constants, openSync, statSync } from "node:fs";
 import type { Exited, Failed, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
+import type { Cgroups } from "./cgroups.ts";
 import type { Fifos, Pair } from "./fifos.ts";
 import { keyOf } from "./journal.ts";
 
@@ -24,6 +25,7 @@ type Child = Running & { readonly adopted: boolean };
 
 export class Children {
   readonly #fifos: Fifos;
+  readonly #cgroups: Cgroups;
   readonly #reports: Reports;
   readonly #environment: NodeJS.ProcessEnv = { ...process.env };
   readonly #children = new Map<string, Child>();
@@ -31,8 +33,9 @@ export class Children {
   #draining = false;
   #poll: NodeJS.Timeout | undefined;
 
-  constructor(fifos: Fifos, reports: Reports) {
+  constructor({ fifos, cgroups }: { readonly fifos: Fifos; readonly cgroups: Cgroups }, reports: Reports) {
     this.#fifos = fifos;
+    this.#cgroups = cgroups;
     this.#reports = reports;
   }
 
@@ -111,7 +114,7 @@ export class Children {
     try {
       // The child's own open, blocking and for reading too: no SIGPIPE when the logger dies, and no EAGAIN.
       if (pair !== undefined) ends.push(openSync(pair.out, constants.O_RDWR), openSync(pair.err, constants.O_RDWR));
-      const child = this.#launch(request, ends);
+      const child = this.#cgroups.within(request.slot, () => this.#launch(request, ends));
       if (child.pid !== undefined) return this.#started({ request, pair, child, pid: child.pid });
       child.once("error", (error) => this.#unstartable(request, pair, error));
     } catch (error) {

@@ -29,10 +29,15 @@ export class Fifos {
     this.#free.push(pair);
   }
 
-  /** Takes up a pair that an earlier keeper gave to a run that still lives. */
-  adopt(number: number): Pair {
+  /** Takes up a pair that an earlier keeper gave to a run; undefined when somebody has removed it. */
+  adopt(number: number): Pair | undefined {
     this.#last = Math.max(this.#last, number);
-    return this.#open(number);
+    try {
+      return this.#open(number);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
   }
 
   /** Rejects when the folder takes no more FIFOs. */

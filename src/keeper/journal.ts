@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import type { EndReport, Running } from "../contract/keeper-protocol.ts";
 import type { Capture } from "../contract/logger-protocol.ts";
 import { bootId } from "../os/process-stat.ts";
+import type { LoggerProcess } from "./former-logger.ts";
 
 export type Entry =
   | { readonly t: "run"; readonly record: Running }
@@ -12,6 +13,7 @@ export type Entry =
   | { readonly t: "ack"; readonly slot: string; readonly run: number }
   /** All output of the run is written: its FIFOs are free. */
   | { readonly t: "drained"; readonly key: string }
+  | ({ readonly t: "logger" } & LoggerProcess)
   | { readonly t: "note"; readonly id: string; readonly note: string };
 
 /** Output of a run that may not all be written yet, whether the run lives or not. */
@@ -23,6 +25,8 @@ export type Books = {
   readonly ended: Map<string, EndReport>;
   readonly captures: Map<string, CaptureRecord>;
   readonly notes: Map<string, string>;
+  /** The latest one. */
+  logger?: LoggerProcess;
 };
 
 /** The file is written anew once it is this large and most of it is out of date. Bytes. */
@@ -112,6 +116,9 @@ export class Journal {
         return void captures.set(entry.key, { fifos: entry.fifos, capture: entry.capture });
       case "drained":
         return void captures.delete(entry.key);
+      case "logger":
+        this.books.logger = { pid: entry.pid, startTime: entry.startTime };
+        return;
       case "note":
         return void notes.set(entry.id, entry.note);
       default:
@@ -120,8 +127,9 @@ export class Journal {
   }
 
   #rewrite(): number {
-    const { running, ended, captures, notes } = this.books;
+    const { running, ended, captures, notes, logger } = this.books;
     const entries: readonly Entry[] = [
+      ...(logger === undefined ? [] : [{ t: "logger", ...logger } as const]),
       ...[...captures].map(([key, capture]) => ({ t: "capture", key, ...capture }) as const),
       ...[...running.values()].map((record) => ({ t: "run", record }) as const),
       ...[...ended.values()].map((record) => ({ t: "end", record }) as const),

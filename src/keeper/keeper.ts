@@ -32,7 +32,10 @@ export class Keeper {
     this.#logger = new Attendant({
       argv: programs.logger,
       limit: Number.POSITIVE_INFINITY,
-      onStart: (starts) => starts > 1 && this.#retellLogger(),
+      onStart: (starts, pid) => {
+        this.#state?.loggerStarted(pid);
+        if (starts > 1) this.#retellLogger();
+      },
       onMessages: (messages) => this.#onLogger(messages),
       onExit: () => undefined,
     });
@@ -96,6 +99,7 @@ export class Keeper {
         service: this.#service,
         logger: this.#logger,
       });
+      if (this.#logger.pid !== undefined) this.#state.loggerStarted(this.#logger.pid);
       return true;
     } catch (error) {
       this.#refuse(

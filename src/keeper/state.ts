@@ -1,10 +1,14 @@
 /** All that the keeper holds once the state folder is known: children, FIFOs, journal, lock. */
 import { join } from "node:path";
+import { fingerprint } from "../base/fingerprint.ts";
 import type { FromKeeper, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { Capture, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { isAlive, processStat } from "../os/process-stat.ts";
 import type { Attendant } from "./attendant.ts";
+import { Cgroups } from "./cgroups.ts";
 import { Children } from "./children.ts";
 import { Fifos, type Pair } from "./fifos.ts";
+import { FormerLogger } from "./former-logger.ts";
 import { Journal, keyOf } from "./journal.ts";
 import type { Lock } from "./lock.ts";
 
@@ -23,32 +27,39 @@ export class State {
   readonly #options: StateOptions;
   readonly #journal: Journal;
   readonly #fifos: Fifos;
+  readonly #cgroups: Cgroups;
   readonly #children: Children;
+  #former: FormerLogger | undefined;
   /** Output under way, by run; it may outlast the run. */
   readonly #open = new Map<string, Open>();
 
   constructor(options: StateOptions) {
     this.#options = options;
-    this.#journal = new Journal(join(options.folder, "journal"), (problem) => process.stderr.write(`procman: ${problem}\n`));
+    this.#journal = new Journal(join(options.folder, "journal"), warn);
     this.#fifos = new Fifos(join(options.folder, "fifos"));
-    this.#children = new Children(this.#fifos, {
-      spawned: (running, pair, { capture }) => {
-        const key = keyOf(running);
-        if (pair !== undefined && capture !== undefined) {
-          this.#open.set(key, { pair, capture });
-          this.#journal.add({ t: "capture", key, fifos: pair.number, capture });
-          options.logger.send({ t: "open", key, out: pair.out, err: pair.err, capture });
-        }
-        this.#journal.add({ t: "run", record: running });
-        options.service.send({ t: "spawned", ...running });
+    this.#cgroups = new Cgroups(`procman-${fingerprint(options.folder)}`, warn);
+    this.#children = new Children(
+      { fifos: this.#fifos, cgroups: this.#cgroups },
+      {
+        spawned: (running, pair, { capture }) => {
+          const key = keyOf(running);
+          if (pair !== undefined && capture !== undefined) {
+            this.#open.set(key, { pair, capture });
+            this.#journal.add({ t: "capture", key, fifos: pair.number, capture });
+            options.logger.send({ t: "open", key, out: pair.out, err: pair.err, capture });
+          }
+          this.#journal.add({ t: "run", record: running });
+          options.service.send({ t: "spawned", ...running });
+        },
+        failed: (failed) => this.#over({ t: "failed", ...failed }),
+        exited: (exited) => {
+          this.#over({ t: "exited", ...exited });
+          const key = keyOf(exited);
+          if (this.#open.has(key) && !this.#former?.reads(key)) options.logger.send({ t: "ended", key });
+        },
+        turnEnds: () => this.flush(),
       },
-      failed: (failed) => this.#over({ t: "failed", ...failed }),
-      exited: (exited) => {
-        this.#over({ t: "exited", ...exited });
-        if (this.#open.has(keyOf(exited))) options.logger.send({ t: "ended", key: keyOf(exited) });
-      },
-      turnEnds: () => this.flush(),
-    });
+    );
     this.#adopt();
     if (options.captures > this.#open.size) this.#fifos.fill(options.captures - this.#open.size).catch(reportLater);
     this.flush();
@@ -64,6 +75,7 @@ export class State {
       running: this.#children.running.map(({ slot, run, pid, startTime, since }) => ({ slot, run, pid, startTime, since })),
       ended: [...ended.values()],
       notes: Object.fromEntries(notes),
+      ...(this.#cgroups.folder === undefined ? {} : { cgroups: this.#cgroups.folder }),
     };
   }
 
@@ -96,11 +108,18 @@ export class State {
     if (this.#journal.books.running.has(key)) this.#children.checkAdopted();
   }
 
+  loggerStarted(pid: number): void {
+    this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
+  }
+
   /** A logger that was started again gets all that is under way. */
-  retellLogger(): void {
-    for (const [key, { pair, capture }] of this.#open) {
-      this.#options.logger.send({ t: "open", key, out: pair.out, err: pair.err, capture });
-      if (!this.#journal.books.running.has(key)) this.#options.logger.send({ t: "ended", key });
+  retellLogger(keys: Iterable<string> = this.#open.keys()): void {
+    const { logger } = this.#options;
+    for (const key of keys) {
+      const open = this.#open.get(key);
+      if (open === undefined || this.#former?.reads(key)) continue;
+      logger.send({ t: "open", key, out: open.pair.out, err: open.pair.err, capture: open.capture });
+      if (!this.#journal.books.running.has(key)) logger.send({ t: "ended", key });
     }
   }
 
@@ -110,16 +129,24 @@ export class State {
 
   /** Nothing runs any more and nobody shall go on from here. */
   remove(): void {
+    this.#former?.stop();
     for (const { pair } of this.#open.values()) this.#fifos.giveBack(pair);
     this.#fifos.remove();
+    this.#cgroups.remove();
     this.#journal.remove();
     this.#options.lock.release();
   }
 
   /** Goes on where an earlier keeper was killed. */
   #adopt(): void {
-    const { running, captures } = this.#journal.books;
-    for (const [key, { fifos, capture }] of captures) this.#open.set(key, { pair: this.#fifos.adopt(fifos), capture });
+    const { running, captures, logger } = this.#journal.books;
+    for (const [key, { fifos, capture }] of captures) {
+      const pair = this.#fifos.adopt(fifos);
+      if (pair === undefined) this.#journal.add({ t: "drained", key });
+      else this.#open.set(key, { pair, capture });
+    }
+    if (logger !== undefined && isAlive(logger.pid, logger.startTime))
+      this.#former = new FormerLogger(logger, this.#open.keys(), (keys) => this.retellLogger(keys));
     for (const record of running.values()) this.#children.adopt(record);
     if (running.size > 0) this.#children.checkAdopted();
     this.retellLogger();
@@ -129,6 +156,10 @@ export class State {
     this.#journal.add({ t: "end", record: report });
     this.#options.service.send(report);
   }
+}
+
+function warn(problem: string): void {
+  process.stderr.write(`procman: ${problem}\n`);
 }
 
 /** The same failure meets the first run that needs a FIFO, and is told with that run's name. */

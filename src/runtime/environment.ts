@@ -1,5 +1,6 @@
 /** The variables of a run: what differs from the environment that `procman run` was given. */
 import { delimiter } from "node:path";
+import { fingerprint } from "../base/fingerprint.ts";
 
 export type EnvironmentOptions = {
   readonly env: Readonly<Record<string, string>>;
@@ -30,11 +31,4 @@ export function environmentOf({ env, path, id, marker, stateDir, cluster }: Envi
  */
 export function markerOf(slot: string, run: number, stateDir: string): string {
   return `${slot}.${run}@${fingerprint(stateDir)}`;
-}
-
-/** FNV-1a, 32 bits: tells state folders of one machine apart. */
-function fingerprint(text: string): string {
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return hash.toString(36);
 }

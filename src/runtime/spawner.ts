@@ -1,4 +1,5 @@
 /** The supervisor's port to the operating system, over the keeper. */
+import { join } from "node:path";
 import type { EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
 import type { RunReports, Spawner } from "../supervisor/ports.ts";
 import type { Ending, SignalName } from "../supervisor/states.ts";
@@ -22,12 +23,15 @@ export class KeeperSpawner implements Spawner {
   readonly #running = new Map<string, Running>();
   readonly #ended = new Map<string, EndReport>();
 
+  #cgroups: string | undefined;
+
   constructor(options: KeeperSpawnerOptions) {
     this.#options = options;
   }
 
   /** Before the supervisor takes up its processes: what the keeper knows. */
-  load({ running, ended }: FromKeeper & { readonly t: "snapshot" }): void {
+  load({ running, ended, cgroups }: FromKeeper & { readonly t: "snapshot" }): void {
+    this.#cgroups = cgroups;
     for (const run of running) this.#running.set(keyOf(run.slot, run.run), run);
     for (const report of ended) this.#ended.set(keyOf(report.slot, report.run), report);
   }
@@ -42,7 +46,8 @@ export class KeeperSpawner implements Spawner {
   }
 
   sweep(slot: string, run: number, pid: number, signal: SignalName): void {
-    this.#options.sweeper.sweep(this.#options.marker(slot, run), pid, signal, () => {
+    const cgroup = this.#cgroups === undefined ? {} : { cgroup: join(this.#cgroups, slot) };
+    this.#options.sweeper.sweep({ marker: this.#options.marker(slot, run), pid, ...cgroup }, signal, () => {
       this.#on(slot, run)?.swept();
       this.#options.link.flush();
     });

@@ -1,15 +1,18 @@
-/** Ends whoever a run left behind: members of its process group and whoever carries its marker. */
+/** Ends whoever a run left behind: members of its process group or its cgroup, and whoever carries its marker. */
+import { cgroupMembers, killCgroup } from "../os/cgroup.ts";
 import { allProcesses, type ProcessStat, processEnvironment } from "../os/process-stat.ts";
 import type { SignalName } from "../supervisor/states.ts";
 
-type Sweep = {
+/** Whom a run may have left behind. */
+export type Leftovers = {
   readonly marker: string;
   /** Of the leader, which has ended: the number of its group and session. */
   readonly pid: number;
-  signal: SignalName;
-  readonly signalled: Set<string>;
-  readonly done: () => void;
+  /** Folder of its cgroup, where it has one. */
+  readonly cgroup?: string;
 };
+
+type Sweep = Leftovers & { signal: SignalName; readonly signalled: Set<string>; readonly done: () => void };
 
 /** First look, then ever later ones. Milliseconds. */
 const FIRST_LOOK_MS = 5;
@@ -23,11 +26,15 @@ export class Sweeper {
   #delay = FIRST_LOOK_MS;
 
   /** One look at the process table serves all sweeps that are under way. */
-  sweep(marker: string, pid: number, signal: SignalName, done: () => void): void {
+  sweep(who: Leftovers, signal: SignalName, done: () => void): void {
+    const { marker, cgroup } = who;
     const known = this.#sweeps.get(marker);
-    if (known === undefined) this.#sweeps.set(marker, { marker, pid, signal, signalled: new Set(), done });
+    if (known === undefined) this.#sweeps.set(marker, { ...who, signal, signalled: new Set(), done });
     else if (known.signal !== signal) Object.assign(known, { signal }).signalled.clear();
-    if (signal === "SIGKILL") setTimeout(() => this.#finish(marker), HOPELESS_MS).unref();
+    if (signal === "SIGKILL") {
+      if (cgroup !== undefined) killCgroup(cgroup);
+      setTimeout(() => this.#finish(marker), HOPELESS_MS).unref();
+    }
     this.#delay = FIRST_LOOK_MS;
     if (this.#timer === undefined) this.#timer = setImmediate(() => this.#look());
   }
@@ -52,14 +59,25 @@ export class Sweeper {
   }
 
   #members(): ReadonlyMap<string, readonly ProcessStat[]> {
-    const groups = new Map([...this.#sweeps.values()].map(({ pid, marker }) => [pid, marker]));
+    const all = allProcesses();
+    const groups = this.#groups(new Set(all.map(({ pid }) => pid)));
+    const caged = new Map(
+      [...this.#sweeps.values()].flatMap(({ cgroup, marker }) =>
+        cgroup === undefined ? [] : cgroupMembers(cgroup).map((pid) => [pid, marker] as const),
+      ),
+    );
     const found = new Map<string, ProcessStat[]>();
-    for (const stat of allProcesses()) {
+    for (const stat of all) {
       if (stat.state === "Z" || stat.pid === process.pid) continue;
-      const marker = this.#markerOf(stat.pid) ?? groups.get(stat.group) ?? groups.get(stat.session);
+      const marker = caged.get(stat.pid) ?? groups.get(stat.group) ?? groups.get(stat.session) ?? this.#markerOf(stat.pid);
       if (marker !== undefined) found.set(marker, [...(found.get(marker) ?? []), stat]);
     }
     return found;
+  }
+
+  /** A pid is free again only when its group has no member left: whoever has the leader's pid now has a group of its own. Groups 0 and 1 are the machine's. */
+  #groups(alive: ReadonlySet<number>): ReadonlyMap<number, string> {
+    return new Map([...this.#sweeps.values()].flatMap(({ pid, marker }) => (pid <= 1 || alive.has(pid) ? [] : [[pid, marker] as const])));
   }
 
   #markerOf(pid: number): string | undefined {

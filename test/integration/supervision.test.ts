@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ownCgroup } from "../../src/os/cgroup.ts";
 import { folderWith, found, gone, isAlive, Procman, running } from "../procman.ts";
 
 const loud = { autostart: true, logger: { console: true } };
@@ -157,6 +158,7 @@ test("2.2 cron with seconds: starts at its times; overrun: a second run starts w
   await procman.count(/job .*job-done/, 2);
   await procman.line(/single .*not started by its schedule.*previous run is still under way/);
   await procman.count(/many.* started \(pid/, 2);
+  await procman.line(/single .*started \(pid/);
   assert.equal(procman.lines.filter((line) => /single .*started \(pid/.test(line)).length, 1);
 });
 
@@ -236,6 +238,20 @@ test("a second run on the same state folder refuses and names the first", async 
   assert.equal((await second.exit()).code, 1);
   await second.line(new RegExp(`already running.*pid ${procman.pid}`));
   assert.equal(procman.lines.filter((line) => /started/.test(line)).length, 1);
+});
+
+test("2.2 stop: where procman is given a cgroup, not even who leaves the group and clears its environment escapes", async (context) => {
+  const procman = await running(context, [{ id: "houdini", cmd: 'setsid env -i /bin/sleep 1005 & echo "away $!"; wait', ...loud }], {
+    env: { PROCMAN_CGROUPS: "1" },
+  });
+  const away = Number(/away (\d+)/.exec(await procman.line(/away \d+/))?.[1]);
+  await found(() => (readFileSync(`/proc/${away}/cmdline`, "utf8").startsWith("/bin/sleep") ? true : undefined));
+  assert.equal(await procman.stop(), 0);
+  if (ownCgroup() === undefined) {
+    await procman.line(/PROCMAN_CGROUPS is set, but/);
+    process.kill(away);
+  }
+  await gone(away);
 });
 
 test("the keeper is killed: its processes live on, and the next run adopts them without a second copy", async (context) => {
