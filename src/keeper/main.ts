@@ -11,6 +11,8 @@ const LOGGER_FLAGS = ["--max-semi-space-size=2"];
 /** `folder` holds the bundles; `args` follow the word `run`. */
 export function main(folder: string, args: readonly string[]): void {
   process.title = "procman: keeper";
+  // The terminal may be closed; what is said there is lost with it, nothing else.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   // A fork copies the page tables of all memory in use: a young generation that doesn't grow makes each spawn a sixth quicker.
   for (const flag of ["--optimize-for-size", "--semi-space-growth-factor=1"]) setFlagsFromString(flag);
   try {

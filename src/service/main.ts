@@ -9,6 +9,8 @@ import { Service } from "./service.ts";
 process.title = "procman: service";
 // The terminal's Ctrl-C and a service manager's SIGTERM are for the keeper, which asks for an orderly stop.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
+// The terminal may be closed; what is said there is lost with it, nothing else.
+process.stderr.on("error", () => undefined);
 main();
 
 function main(): void {
