@@ -10,7 +10,7 @@ const PROGRAMS = { nginx: "nginx-light", "redis-server": "redis-server", python3
 const SYSTEM_PATHS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 const MINUTE = 60_000;
-const BUILD_INPUTS = ["src", "dashboard", "package.json", "package-lock.json", "tsconfig.json", "tsdown.config.ts", "scripts/compile.ts"];
+const BUILD_INPUTS = ["src", "package.json", "package-lock.json", "tsconfig.json", "tsdown.config.ts", "scripts/compile.ts"];
 
 /** `npm ci`, unless what it installed last is as new as the lock file. */
 export async function ensurePackages() {

@@ -44,7 +44,7 @@ async function api(
   context: TestContext,
 ): Promise<{ readonly control: FakeControl; readonly ask: (method: string, path: string, token?: string) => Promise<Answer> }> {
   const control = new FakeControl();
-  const { server, port } = await serveApi({ control, hostname: "127.0.0.1", port: 0, secret, audience: "test" });
+  const { server, port } = await serveApi({ control, hostname: "127.0.0.1", port: 0, secret, audience: "test", revoked: ["mallory"] });
   context.after(() => server.close());
   const ask = (method: string, path: string, token?: string): Promise<Answer> =>
     new Promise((resolve, reject) => {
@@ -79,7 +79,7 @@ test("4 GET /processes: all processes as JSON", async (context) => {
   assert.deepEqual([status, type, body], [200, "application/json", [web]]);
 });
 
-test("5 a missing, foreign, expired, unsigned or wrongly signed token gives 401", async (context) => {
+test("5 a missing, foreign, revoked, expired, unsigned or wrongly signed token gives 401", async (context) => {
   const { ask } = await api(context);
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const claims = { iss: "procman", aud: "test", sub: "x", iat: Math.floor(Date.now() / 1_000), scope: "admin" };
@@ -91,6 +91,7 @@ test("5 a missing, foreign, expired, unsigned or wrongly signed token gives 401"
     none,
     `${longer}.${createHmac("sha512", secret).update(longer).digest("base64url")}`,
     await signToken({ audience: "another", consumer: "ci", scopes: ["admin"] }, secret),
+    await signToken({ audience: "test", consumer: "mallory", scopes: ["admin"] }, secret),
     await signToken({ audience: "test", consumer: "ci", scopes: ["admin"] }, new Uint8Array(32).fill(8)),
     await signToken({ audience: "test", consumer: "ci", scopes: ["admin"] }, secret, -60),
   ];

@@ -13,6 +13,8 @@ export type ApiOptions = {
   readonly port: number;
   readonly secret: Uint8Array;
   readonly audience: string;
+  /** Consumers whose tokens count no longer. */
+  readonly revoked: readonly string[];
 };
 
 /** Resolves once it listens. Rejects when the port is taken. */
@@ -59,12 +61,13 @@ async function answer(response: ServerResponse, route: Route, call: () => Promis
 }
 
 /** undefined: no token, or none that counts. */
-async function claimsOf(request: IncomingMessage, { secret, audience }: ApiOptions): Promise<Claims | undefined> {
+async function claimsOf(request: IncomingMessage, { secret, audience, revoked }: ApiOptions): Promise<Claims | undefined> {
   const token = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
   if (token === undefined) return undefined;
   // Loaded with the first request: a procman that nobody asks needs no cryptography.
   const { verifyToken } = await import("../contract/token.ts");
-  return verifyToken(token, audience, secret).catch(() => undefined);
+  const claims = await verifyToken(token, audience, secret).catch(() => undefined);
+  return claims === undefined || revoked.includes(claims.consumer) ? undefined : claims;
 }
 
 function notAllowed(response: ServerResponse, allowed: readonly string[]): void {

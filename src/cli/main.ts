@@ -29,7 +29,7 @@ async function runCommand(name: string, args: readonly string[]): Promise<number
   if (row === undefined)
     throw new ProcmanError(
       "usage",
-      `Cannot run "${name}": there is no such command;${didYouMean(name, [...Object.keys(COMMANDS), ...Object.keys(BUILT_IN)])} See "procman help"`,
+      `Cannot run "${name}": there is no such command.${didYouMean(name, [...Object.keys(COMMANDS), ...Object.keys(BUILT_IN)])} See "procman help"`,
     );
   const [{ Command, CommanderError }, { define }] = await Promise.all([import("commander"), row.load()]);
   const program = new Command("procman").exitOverride().configureHelp({ showGlobalOptions: false });

@@ -103,7 +103,8 @@ export class Children {
       () => this.#drain(),
       (error: Error) => {
         const request = this.#queue.shift();
-        if (request !== undefined) this.#fail(request, { errno: errnoOf(error), step: "run-folder", message: error.message });
+        if (request !== undefined)
+          this.#fail(request, { errno: errnoOf(error), step: isScarcity(errnoOf(error)) ? "fork" : "run-folder", message: error.message });
         this.#drain();
       },
     );
@@ -162,7 +163,7 @@ export class Children {
 
   #unstartable(request: SpawnRequest, pair: Pair | undefined, error: NodeJS.ErrnoException): void {
     if (pair !== undefined) this.#fifos.giveBack(pair);
-    const step = isFolder(request.cwd) ? (error.syscall === "open" ? "run-folder" : isScarcity(error.code) ? "fork" : "program") : "cwd";
+    const step = isFolder(request.cwd) ? (isScarcity(error.code) ? "fork" : error.syscall === "open" ? "run-folder" : "program") : "cwd";
     this.#fail(request, { errno: error.code ?? "UNKNOWN", step, message: error.message });
     this.#reports.turnEnds();
   }

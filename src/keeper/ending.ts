@@ -1,4 +1,5 @@
 /** How everything ends: in order by the service, by the keeper itself when the service can't answer, at once when asked twice. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import type { Attendant } from "./attendant.ts";
@@ -10,6 +11,8 @@ const ANSWER_MS = 2_000;
 const TERMINATE_MS = 30_000;
 /** The logger has this long to write what is left. Milliseconds. */
 const CLOSE_MS = 5_000;
+/** What SIGKILL doesn't end hangs in the kernel, and is waited for no longer than this. Milliseconds. */
+const HOPELESS_MS = 5_000;
 const LOOK_MS = 50;
 
 export type Ended = {
@@ -20,7 +23,7 @@ export type Ended = {
 
 export class Ending {
   readonly #ended: Ended;
-  #phase: "none" | "asked" | "answered" | "alone" | "finishing" = "none";
+  #phase: "none" | "asked" | "answered" | "finishing" = "none";
   #timer: NodeJS.Timeout | undefined;
   #closed: () => void = () => undefined;
 
@@ -30,7 +33,7 @@ export class Ending {
 
   /** SIGTERM or SIGINT came. A second one kills. */
   ask(signal: string): void {
-    if (this.#phase === "finishing") return;
+    if (this.#phase === "finishing") return this.#ended.state()?.signalAll("SIGKILL");
     if (this.#phase !== "none") return this.#kill();
     if (!this.#ended.service.isUp) return this.#alone();
     this.#phase = "asked";
@@ -46,24 +49,38 @@ export class Ending {
 
   /** Whether the end is under way, so that the service needn't be started again. */
   serviceExited(): boolean {
-    if (this.#phase === "none") return false;
     if (this.#phase === "asked" || this.#phase === "answered") this.#alone();
-    return true;
+    return this.#phase !== "none";
   }
 
   loggerClosed(): void {
     this.#closed();
   }
 
-  /** Nothing runs any more: the logger writes what is left, then all is over. */
+  /** Nobody is left, or shall be left: then the logger writes what is left, and all is over. */
   async finish(code: number): Promise<void> {
     if (this.#phase === "finishing") return;
     this.#phase = "finishing";
     clearTimeout(this.#timer);
     this.#ended.service.retire();
+    await this.#clear();
     await this.#closeLogger();
     this.#ended.state()?.remove();
     process.exit(code);
+  }
+
+  /** Whoever still runs, or left its run behind: SIGTERM, and after 30 s SIGKILL. */
+  async #clear(): Promise<void> {
+    const state = this.#ended.state();
+    if (state === undefined || state.isEmpty) return;
+    state.signalAll("SIGTERM");
+    const start = performance.now();
+    for (let isKilled = false; !state.isEmpty; await sleep(LOOK_MS)) {
+      const waited = performance.now() - start;
+      if (waited > TERMINATE_MS && !isKilled) state.signalAll("SIGKILL");
+      isKilled ||= waited > TERMINATE_MS;
+      if (waited > TERMINATE_MS + HOPELESS_MS) return;
+    }
   }
 
   async #closeLogger(): Promise<void> {
@@ -79,34 +96,16 @@ export class Ending {
     clearTimeout(late);
   }
 
-  /** The service can't: SIGTERM to all groups, and after 30 s SIGKILL. */
+  /** The service can't. */
   #alone(): void {
-    if (this.#phase === "alone") return;
-    this.#phase = "alone";
-    clearTimeout(this.#timer);
+    process.stderr.write("procman: the service does not answer; everything is stopped without it\n");
     this.#ended.service.kill();
-    this.#ended.state()?.signalAll("SIGTERM");
-    const kill = setTimeout(() => this.#ended.state()?.signalAll("SIGKILL"), TERMINATE_MS);
-    this.#whenEmpty(() => {
-      clearTimeout(kill);
-      void this.finish(0);
-    });
+    void this.finish(0);
   }
 
   #kill(): void {
     this.#ended.service.kill();
     this.#ended.state()?.signalAll("SIGKILL");
-    if (this.#phase === "alone") return;
-    this.#phase = "alone";
-    clearTimeout(this.#timer);
-    this.#whenEmpty(() => void this.finish(0));
-  }
-
-  #whenEmpty(call: () => void): void {
-    const look = setInterval(() => {
-      if (!(this.#ended.state()?.isEmpty ?? true)) return;
-      clearInterval(look);
-      call();
-    }, LOOK_MS);
+    void this.finish(0);
   }
 }

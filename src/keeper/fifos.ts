@@ -42,7 +42,7 @@ export class Fifos {
 
   /** Rejects when the folder takes no more FIFOs. */
   fill(count: number): Promise<void> {
-    this.#filling ??= this.#make(count + SPARE).finally(() => {
+    this.#filling ??= this.#make(count <= 1 ? 1 : count + SPARE).finally(() => {
       this.#filling = undefined;
     });
     return this.#filling;
@@ -54,19 +54,53 @@ export class Fifos {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
+  /** All of a batch, or else as few as one: a folder that is nearly full shall serve whom it can. */
   async #make(count: number): Promise<void> {
+    try {
+      await this.#makeBatch(count);
+    } catch (error) {
+      if (count === 1) throw error;
+      await this.#makeBatch(1);
+    }
+  }
+
+  async #makeBatch(count: number): Promise<void> {
     const numbers = Array.from({ length: count }, (_, index) => this.#last + 1 + index);
-    this.#last += count;
     const names = numbers.flatMap((number) => [`${number}.out`, `${number}.err`]);
-    for (const name of names) rmSync(join(this.#folder, name), { force: true });
-    await mkfifo(this.#folder, names);
-    for (const number of numbers.reverse()) this.#free.push(this.#open(number));
+    const remove = (): void => names.forEach((name) => rmSync(join(this.#folder, name), { force: true }));
+    remove();
+    try {
+      await mkfifo(this.#folder, names);
+      this.#free.push(...this.#openAll(numbers).toReversed());
+      this.#last += count;
+    } catch (error) {
+      remove();
+      throw error;
+    }
+  }
+
+  /** All or none: half of them would only hold what others need. */
+  #openAll(numbers: readonly number[]): readonly Pair[] {
+    const pairs: Pair[] = [];
+    try {
+      for (const number of numbers) pairs.push(this.#open(number));
+      return pairs;
+    } catch (error) {
+      for (const { holds } of pairs) for (const fd of holds) closeSync(fd);
+      throw error;
+    }
   }
 
   #open(number: number): Pair {
     const [out, err] = [join(this.#folder, `${number}.out`), join(this.#folder, `${number}.err`)];
     const flags = constants.O_RDONLY | constants.O_NONBLOCK;
-    return { number, out, err, holds: [openSync(out, flags), openSync(err, flags)] };
+    const first = openSync(out, flags);
+    try {
+      return { number, out, err, holds: [first, openSync(err, flags)] };
+    } catch (error) {
+      closeSync(first);
+      throw error;
+    }
   }
 }
 
@@ -74,7 +108,7 @@ function mkfifo(cwd: string, names: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     execFile("mkfifo", ["-m", "600", ...names], { cwd }, (error, _stdout, stderr) => {
       if (error === null) resolve();
-      else reject(new Error(stderr.trim() || error.message));
+      else reject(new Error(stderr.split("\n")[0] || error.message));
     });
   });
 }

@@ -1,9 +1,11 @@
 /** Owns the children and keeps service and logger up. Does as it is told and remembers what it saw. */
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { EXIT } from "../base/errors.ts";
+import { fingerprint } from "../base/fingerprint.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { makeFolder } from "../os/folder.ts";
 import { Attendant } from "./attendant.ts";
 import { Ending } from "./ending.ts";
 import { takeLock } from "./lock.ts";
@@ -84,7 +86,7 @@ export class Keeper {
 
   #take(stateDir: string, captures: number): boolean {
     try {
-      mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+      makeFolder(stateDir, 0o700);
       const lock = takeLock(stateDir);
       if (!("release" in lock)) {
         this.#refuse(
@@ -94,6 +96,7 @@ export class Keeper {
       }
       this.#state = new State({
         folder: join(stateDir, "run"),
+        mark: fingerprint(stateDir),
         lock,
         captures,
         service: this.#service,

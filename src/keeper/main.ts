@@ -1,4 +1,6 @@
 /** Entry of the keeper: `procman run` becomes this process. */
+
+import { close as closeInspector } from "node:inspector";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { ProcmanError } from "../base/errors.ts";
@@ -11,6 +13,8 @@ const LOGGER_FLAGS = ["--max-semi-space-size=2"];
 /** `folder` holds the bundles; `args` follow the word `run`. */
 export function main(folder: string, args: readonly string[]): void {
   process.title = "procman: keeper";
+  // An `--inspect` in NODE_OPTIONS is meant for the processes that are started here.
+  if (process.env.NODE_OPTIONS?.includes("--inspect")) closeInspector();
   // The terminal may be closed; what is said there is lost with it, nothing else.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   // A fork copies the page tables of all memory in use: a young generation that doesn't grow makes each spawn a sixth quicker.

@@ -1,9 +1,9 @@
 /** All that the keeper holds once the state folder is known: children, FIFOs, journal, lock. */
 import { join } from "node:path";
-import { fingerprint } from "../base/fingerprint.ts";
 import type { FromKeeper, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { Capture, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
-import { isAlive, processStat } from "../os/process-stat.ts";
+import { isAlive, type ProcessStat, processStat } from "../os/process-stat.ts";
+import { markedProcesses } from "../os/strays.ts";
 import type { Attendant } from "./attendant.ts";
 import { Cgroups } from "./cgroups.ts";
 import { Children } from "./children.ts";
@@ -14,6 +14,8 @@ import type { Lock } from "./lock.ts";
 
 export type StateOptions = {
   readonly folder: string;
+  /** The end of every `PROCMAN_RUN_ID` of this state folder. */
+  readonly mark: string;
   readonly lock: Lock;
   /** How many FIFO pairs will be asked for at first. */
   readonly captures: number;
@@ -37,7 +39,7 @@ export class State {
     this.#options = options;
     this.#journal = new Journal(join(options.folder, "journal"), warn);
     this.#fifos = new Fifos(join(options.folder, "fifos"));
-    this.#cgroups = new Cgroups(`procman-${fingerprint(options.folder)}`, warn);
+    this.#cgroups = new Cgroups(`procman-${options.mark}`, warn);
     this.#children = new Children(
       { fifos: this.#fifos, cgroups: this.#cgroups },
       {
@@ -61,12 +63,14 @@ export class State {
       },
     );
     this.#adopt();
-    if (options.captures > this.#open.size) this.#fifos.fill(options.captures - this.#open.size).catch(reportLater);
+    // A failure meets the first run that needs one again, and is told with that run's name.
+    if (options.captures > this.#open.size) this.#fifos.fill(options.captures - this.#open.size).catch(() => undefined);
     this.flush();
   }
 
+  /** Nobody runs, and nobody was left behind by a run. */
   get isEmpty(): boolean {
-    return this.#children.running.length === 0;
+    return this.#children.running.length === 0 && this.#strays().length === 0;
   }
 
   snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t"> {
@@ -94,8 +98,10 @@ export class State {
     }
   }
 
+  /** To all that runs, and to whoever carries the mark outside of those groups. */
   signalAll(signal: Signal): void {
     this.#children.signalAll(signal);
+    for (const { pid } of this.#strays()) signalOne(pid, signal);
   }
 
   drained(key: string): void {
@@ -152,17 +158,26 @@ export class State {
     this.retellLogger();
   }
 
+  #strays(): readonly ProcessStat[] {
+    const groups = new Set(this.#children.running.map(({ pid }) => pid));
+    return markedProcesses(this.#options.mark).filter(({ group }) => !groups.has(group));
+  }
+
   #over(report: FromKeeper & { readonly t: "exited" | "failed" }): void {
     this.#journal.add({ t: "end", record: report });
     this.#options.service.send(report);
   }
 }
 
-function warn(problem: string): void {
-  process.stderr.write(`procman: ${problem}\n`);
+function signalOne(pid: number, signal: Signal): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // ESRCH: it has just ended. EPERM: it belongs to somebody else now, and is none of ours to end.
+    if (!["ESRCH", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
 }
 
-/** The same failure meets the first run that needs a FIFO, and is told with that run's name. */
-function reportLater(): void {
-  process.emitWarning("FIFOs could not be made ahead");
+function warn(problem: string): void {
+  process.stderr.write(`procman: ${problem}\n`);
 }

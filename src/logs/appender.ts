@@ -1,6 +1,7 @@
 /** Appends whole lines to the file that has a certain name now: follows deletion and renaming, rotates before it grows too big. */
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, realpathSync, statSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "../os/folder.ts";
 import type { Archive } from "./archive.ts";
 import { errnoOf } from "./errno.ts";
 
@@ -40,7 +41,7 @@ function openFolderToo(path: string): number {
     const inherited = INHERITED[path];
     if (inherited !== undefined && errnoOf(error) === "ENXIO") return inherited;
     if (errnoOf(error) !== "ENOENT") throw error;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
+    makeFolder(dirname(path), 0o750);
     return openSync(path, flags, 0o640);
   }
 }

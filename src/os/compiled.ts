@@ -25,8 +25,12 @@ function run(file: string, cachedData: Buffer | undefined): Script {
     filename: file,
     ...(cachedData === undefined ? {} : { cachedData }),
   });
-  const module = { exports: {} };
-  script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file));
+  const require = createRequire(file);
+  const module = new Module(file);
+  Object.assign(module, { filename: file, loaded: true });
+  // Chunks of the bundle require the file they belong to: they must find this one, not run it again.
+  require.cache[file] = module;
+  script.runInThisContext()(module.exports, require, module, file, dirname(file));
   return script;
 }
 

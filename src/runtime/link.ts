@@ -28,10 +28,11 @@ export class Link {
     this.#schedule();
   }
 
-  /** For what nobody waits for: in a storm, many go as one. */
+  /** For what nobody waits for: the first goes at once, and in a storm the many that follow go as one. */
   sendLater(message: ToKeeper): void {
-    this.#later.push(message);
-    this.#timer ??= setTimeout(() => this.#sendLate(), LATER_MS);
+    if (this.#timer !== undefined) return void this.#later.push(message);
+    this.send(message);
+    this.#timer = setTimeout(() => this.#sendLate(), LATER_MS);
   }
 
   /** Remembered with the commands of the same turn: both arrive or neither. */
@@ -51,7 +52,9 @@ export class Link {
 
   #sendLate(): void {
     this.#timer = undefined;
+    if (this.#later.length === 0) return;
     this.#outbox.push(...this.#later.splice(0));
+    this.#timer = setTimeout(() => this.#sendLate(), LATER_MS);
     this.flush();
   }
 

@@ -60,7 +60,7 @@ export class KeeperSpawner implements Spawner {
     this.#reports.set(slot, { run, on });
     if (seen === "ended") return;
     setImmediate(() => {
-      if (running !== undefined) on.spawned(running.pid);
+      if (running !== undefined) on.spawned(running.pid, running.since);
       else if (ended !== undefined) this.#end(ended);
       else on.ended({ kind: "unknown" }, false);
     });
@@ -71,7 +71,7 @@ export class KeeperSpawner implements Spawner {
   }
 
   receive(message: (Running & { readonly t: "spawned" }) | EndReport): void {
-    if (message.t === "spawned") this.#on(message.slot, message.run)?.spawned(message.pid);
+    if (message.t === "spawned") this.#on(message.slot, message.run)?.spawned(message.pid, message.since);
     else this.#end(message);
   }
 
@@ -83,7 +83,7 @@ export class KeeperSpawner implements Spawner {
   #end(report: EndReport): void {
     const { slot, run } = report;
     this.#options.link.send({ t: "ack", slot, run });
-    this.#on(slot, run)?.ended(this.#endingOf(report), report.t === "exited" && report.survivors);
+    this.#on(slot, run)?.ended(this.#endingOf(report), report.t === "exited" && report.survivors, report.at);
   }
 
   #endingOf(report: EndReport): Ending {

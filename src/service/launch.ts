@@ -1,4 +1,6 @@
 /** From the specification of a process to what the keeper starts, and why that could not be started. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Failed, SpawnRequest } from "../contract/keeper-protocol.ts";
 import type { Capture } from "../contract/logger-protocol.ts";
@@ -31,6 +33,8 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   if (step === "run-folder") return `its output can't be captured: ${message}`;
   if (errno === "EACCES") return `${program} may not be executed (${errno}); is it executable, and may procman's user reach it?`;
   if (errno !== "ENOENT") return `${program}: ${message}`;
+  if (program.includes("/") && existsSync(resolve(spec.cwd, program)))
+    return `${program} is there, but the interpreter that its first line names is not`;
   return program.includes("/")
     ? `there is no file ${program}; correct "cmd"`
     : `there is no program "${program}" in its PATH; correct "cmd" or add a folder by "path"`;

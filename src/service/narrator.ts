@@ -82,7 +82,8 @@ function onReturn(from: Instance, to: Instance & { readonly status: "starting" }
 function onStopping(from: Instance, to: Instance & { readonly status: "stopping" }, policy: Policy): Line | undefined {
   if (to.phase === "sweep")
     return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
-  if (to.phase === "sweep-kill") return warn("left processes behind that don't end; killing them");
+  if (to.phase === "sweep-kill")
+    return from.status === "stopping" && from.phase !== "sweep" ? undefined : warn("left processes behind that don't end; killing them");
   if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of SIGTERM; killing it`);
   if (from.status !== "running") return undefined;
   const how =
@@ -107,9 +108,7 @@ function onIdle(
     case "failed":
       return error(`${describeEnd(from, outcome.ending, at)}; ${whyNot(outcome.ending, policy, blocked)}`);
     case "exhausted":
-      return error(
-        `${describeEnd(from, outcome.ending, at)}; its ${policy.restartLimit} restarts are used up, start it again when the cause is mended`,
-      );
+      return error(`${describeEnd(from, outcome.ending, at)}; ${usedUp(policy)}, start it again when the cause is mended`);
     default:
       return outcome satisfies never;
   }
@@ -127,12 +126,21 @@ function endingOf(from: Instance, input: Transition["input"]): Ending | undefine
 }
 
 function describeEnd(from: Instance, ending: Ending, at: number): string {
+  if (ending.kind === "unknown") return describe(ending);
   return `${describe(ending)}${after(from, at)}`;
 }
 
 function after(from: Instance, at: number): string {
   const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
-  return started === undefined ? "" : ` after ${duration(at - started)}`;
+  return started === undefined || at < started ? "" : ` after ${duration(at - started)}`;
+}
+
+export function usedUp({ restartLimit }: Policy): string {
+  return restartLimit === 0
+    ? "no restart is allowed"
+    : restartLimit === 1
+      ? "its one restart is used up"
+      : `its ${restartLimit} restarts are used up`;
 }
 
 export function ofLimit({ restartLimit }: Policy): string {

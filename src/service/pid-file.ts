@@ -1,6 +1,7 @@
 /** `pidFile`: holds the pid while the process runs, and is gone after. */
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "../os/folder.ts";
 import type { Instance } from "../supervisor/states.ts";
 
 /** @returns what went wrong, for the log: a pid file that can't be written stops no process. */
@@ -18,7 +19,7 @@ export function keepPidFile(path: string, from: Instance, to: Instance): string 
 
 /** Readers never see half of it. */
 function write(path: string, pid: number): void {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path), 0o755);
   writeFileSync(`${path}.tmp`, `${pid}\n`);
   renameSync(`${path}.tmp`, path);
 }

@@ -1,6 +1,6 @@
 /** Why a process is in its state, in one sentence. */
 import type { Instance } from "../supervisor/states.ts";
-import { describe, duration, ofLimit, type Subject, whyNot } from "./narrator.ts";
+import { describe, duration, ofLimit, type Subject, usedUp, whyNot } from "./narrator.ts";
 
 export function reasonOf(state: Instance, { policy, blocked }: Subject, now: number): string {
   switch (state.status) {
@@ -11,7 +11,7 @@ export function reasonOf(state: Instance, { policy, blocked }: Subject, now: num
     case "starting":
       return "is being started";
     case "running":
-      return state.restarts === 0 ? "runs" : `runs, restarted ${state.restarts} times`;
+      return state.restarts === 0 ? "runs" : `runs, restarted ${state.restarts === 1 ? "once" : `${state.restarts} times`}`;
     case "stopping":
       return stoppingReason(state);
     case "backoff":
@@ -32,7 +32,7 @@ function idleReason({ outcome }: Instance & { readonly status: "idle" }, { polic
     case "failed":
       return `${describe(outcome.ending)}; ${whyNot(outcome.ending, policy, blocked)}`;
     case "exhausted":
-      return `${describe(outcome.ending)}; its ${policy.restartLimit} restarts are used up`;
+      return `${describe(outcome.ending)}; ${usedUp(policy)}`;
     default:
       return outcome satisfies never;
   }

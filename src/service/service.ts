@@ -1,8 +1,9 @@
 /** The composition root of the service: configuration in, supervised processes out. */
+import { isatty } from "node:tty";
 import { VERSION } from "../base/version.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
-import type { FromLogger } from "../contract/logger-protocol.ts";
+import type { ConsoleStyle, FromLogger } from "../contract/logger-protocol.ts";
 import { processStat } from "../os/process-stat.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { markerOf } from "../runtime/environment.ts";
@@ -61,7 +62,7 @@ export class Service {
   open(): void {
     const captures = this.config.processes.filter((spec) => spec.autostart && captureOf(spec) !== undefined).length;
     this.#link.send({ t: "open", protocol: PROTOCOL, stateDir: this.config.stateDir, captures });
-    this.#link.send({ t: "logger", message: { t: "style", style: this.config.console } });
+    this.#link.send({ t: "logger", message: { t: "style", style: consoleStyle(this.config) } });
     this.#link.flush();
   }
 
@@ -116,6 +117,7 @@ export class Service {
         port: api.port ?? 0,
         secret: secretIn(stateDir),
         audience: name,
+        revoked: api.revoked,
       });
       announce(stateDir, {
         hostname: api.hostname,
@@ -128,7 +130,7 @@ export class Service {
     } catch (error) {
       this.#say(undefined, {
         severity: "error",
-        text: `Cannot serve the API at ${api.hostname}:${api.port ?? "a free port"}: ${(error as Error).message}; processes run on`,
+        text: `Cannot serve the API at ${api.hostname}${api.port === undefined ? "" : `:${api.port}`}: ${(error as Error).message}; processes run on`,
       });
     }
   }
@@ -153,7 +155,7 @@ export class Service {
     if (message.t === "problem")
       this.#say(undefined, {
         severity: "error",
-        text: `Cannot write ${message.file}: ${message.message} (${message.code}); processes run on`,
+        text: `${message.message}; processes run on`,
       });
     if (message.t === "recovered")
       this.#say(undefined, {
@@ -165,6 +167,11 @@ export class Service {
   #say(id: string | undefined, { severity, text }: Line): void {
     this.#link.sendLater({ t: "logger", message: { t: "say", at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) } });
   }
+}
+
+/** Colours are for terminals (https://no-color.org). */
+function consoleStyle({ console: { decorate, colors } }: Config): ConsoleStyle {
+  return { decorate, colors: colors && isatty(1) && !process.env.NO_COLOR };
 }
 
 /** `web:2` is a further slot of `web`, for runs that overlap. */

@@ -167,6 +167,9 @@ function decide(
   const failed = end.cause === "timeout" || (end.cause === "itself" && !isSuccess(end.ending));
   const permanent = end.ending.kind === "unstartable" && end.ending.permanent;
   if (permanent || !wantsRestart(policy, failed)) return stay(idle(state, failed ? { kind: "failed", ending: end.ending } : ended(end)));
+  // A restart by schedule is none that has to be counted, or put off.
+  if (end.cause === "terminate")
+    return policy.waits ? onStart(idle(state, { kind: "stopped", ending: end.ending }), policy) : launch(state);
   const stable = input.at - end.started >= policy.restartResetMs;
   const restarts = stable ? 0 : state.restarts;
   if (restarts >= policy.restartLimit) return stay(idle({ run: state.run, restarts }, { kind: "exhausted", ending: end.ending }));

@@ -13,8 +13,9 @@ export interface Clock {
 }
 
 export interface RunReports {
-  spawned(pid: number): void;
-  ended(ending: Ending, survivors: boolean): void;
+  /** `at`: when it happened, if that is known; monotonic milliseconds. */
+  spawned(pid: number, at?: number): void;
+  ended(ending: Ending, survivors: boolean, at?: number): void;
   swept(): void;
 }
 

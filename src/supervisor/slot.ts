@@ -39,9 +39,8 @@ export class Slot {
   }
 
   /** Inputs are handled in order, never inside one another. */
-  post(input: Command | Report): void {
-    const { clock } = this.#ports;
-    this.#queue.push({ ...input, at: clock.now(), chance: clock.chance() });
+  post(input: Command | Report, at = this.#ports.clock.now()): void {
+    this.#queue.push({ ...input, at, chance: this.#ports.clock.chance() });
     if (this.#busy) return;
     this.#busy = true;
     try {
@@ -68,8 +67,8 @@ export class Slot {
 
   #reports(run: number): RunReports {
     return {
-      spawned: (pid) => this.post({ type: "spawned", run, pid }),
-      ended: (ending, survivors) => this.post({ type: "ended", run, ending, survivors }),
+      spawned: (pid, at) => this.post({ type: "spawned", run, pid }, at),
+      ended: (ending, survivors, at) => this.post({ type: "ended", run, ending, survivors }, at),
       swept: () => this.post({ type: "swept", run }),
     };
   }

@@ -162,12 +162,38 @@ test("2.2 cron with seconds: starts at its times; overrun: a second run starts w
   assert.equal(procman.lines.filter((line) => /single .*started \(pid/.test(line)).length, 1);
 });
 
+test("every event is told once, also after the API is up: one service decides", async (context) => {
+  const procman = await running(context, [
+    { id: "tick", cmd: "sleep 1000", cron: "* * * * * *", overrun: true },
+    { id: "fails", cmd: "sleep 0.3; exit 1", autostart: true, restartDelayMs: 10 },
+  ]);
+  await found(() => (existsSync(join(procman.folder, ".procman/procman/endpoint.json")) ? true : undefined));
+  await procman.count(/tick.* started \(pid/, 3);
+  await procman.count(/fails .*started \(pid/, 6);
+  const pids = procman.lines.filter((line) => /started \(pid/.test(line)).map(pidIn);
+  assert.equal(new Set(pids).size, pids.length, procman.lines.join("\n"));
+  const seconds = procman.lines.flatMap((line) => /tick .*starts by its schedule \((.*)\)/.exec(line)?.[1] ?? []);
+  assert.equal(new Set(seconds).size, seconds.length, seconds.join(" "));
+});
+
+test("2.2 whoever a run left behind in a session of its own is ended with procman at the latest, also when the service is dead", async (context) => {
+  for (const isDead of [false, true]) {
+    const procman = await running(context, [{ id: "gone", cmd: 'setsid sleep 1006 & echo "away $!"; sleep 0.2', ...loud }]);
+    const away = Number(/away (\d+)/.exec(await procman.line(/away \d+/))?.[1]);
+    await procman.line(/gone .*finished/);
+    assert.ok(isAlive(away));
+    if (isDead) process.kill(procman.helper("service"), "SIGSTOP");
+    assert.equal(await procman.stop(), 0);
+    await gone(away);
+  }
+});
+
 test("2.2 terminate: with restart always, a restart on a schedule", async (context) => {
   const procman = await running(context, [
-    { id: "nightly", cmd: "sleep 1000", autostart: true, restart: "always", restartDelayMs: 0, terminate: "* * * * * *" },
+    { id: "nightly", cmd: "sleep 1000", autostart: true, restart: "always", restartLimit: 1, terminate: "* * * * * *" },
   ]);
   await procman.line(/nightly .*terminated by its schedule/);
-  await procman.count(/nightly .*started \(pid/, 2);
+  await procman.count(/nightly .*started \(pid/, 4);
 });
 
 test("2.2 pidFile: holds the pid while the process runs and is gone after", async (context) => {

@@ -20,6 +20,10 @@ export function define(parent: Command): void {
       const startTime = processStat(pid)?.startTime ?? "";
       await control.terminate();
       while (wait && isAlive(pid, startTime)) await sleep(LOOK_MS);
-      process.stdout.write(wait ? `${name} has ended, with its ${processes.total} processes\n` : `${name} is ending\n`);
+      process.stdout.write(
+        wait
+          ? `${name} has ended, with ${processes.total === 1 ? "its process" : `its ${processes.total} processes`}\n`
+          : `${name} is ending\n`,
+      );
     });
 }

@@ -1,5 +1,5 @@
 // A small web server. PORT comes from the configuration.
-const { createServer } = require("node:http");
+import { createServer } from "node:http";
 
 const port = Number(process.env.PORT ?? 8080);
 const server = createServer((request, response) => {
