@@ -8,6 +8,8 @@ export type Pair = { readonly number: number; readonly out: string; readonly err
 
 /** Pairs made beyond what is asked for, so that restarts needn't wait for `mkfifo`. */
 const SPARE = 4;
+/** Free pairs hold descriptors, too. */
+const LARGEST_BATCH = 128;
 
 export class Fifos {
   readonly #folder: string;
@@ -42,7 +44,7 @@ export class Fifos {
 
   /** Rejects when the folder takes no more FIFOs. */
   fill(count: number): Promise<void> {
-    this.#filling ??= this.#make(count <= 1 ? 1 : count + SPARE).finally(() => {
+    this.#filling ??= this.#make(count <= 1 ? 1 : Math.min(count + SPARE, LARGEST_BATCH)).finally(() => {
       this.#filling = undefined;
     });
     return this.#filling;
@@ -67,7 +69,9 @@ export class Fifos {
   async #makeBatch(count: number): Promise<void> {
     const numbers = Array.from({ length: count }, (_, index) => this.#last + 1 + index);
     const names = numbers.flatMap((number) => [`${number}.out`, `${number}.err`]);
-    const remove = (): void => names.forEach((name) => rmSync(join(this.#folder, name), { force: true }));
+    const remove = (): void => {
+      for (const name of names) rmSync(join(this.#folder, name), { force: true });
+    };
     remove();
     try {
       await mkfifo(this.#folder, names);

@@ -18,6 +18,8 @@ test("2.2 cmd: a single command that needs a shell becomes the program", () => {
     'p "a;b|c&d"',
     "p ~/x",
     "p </dev/null",
+    '"/opt/my app/run" x',
+    "'/opt/my app/run'",
   ];
   for (const line of lines) assert.deepEqual(shellArgv(line), ["/bin/sh", "-c", `exec ${line}`], line);
 });

@@ -23,7 +23,7 @@ const SHELL = "/bin/sh";
  * shellArgv("make && ./run")              // ["/bin/sh", "-c", "make && ./run"]
  */
 export function shellArgv(line: string): readonly string[] {
-  const first = /^\s*(\S*)/.exec(line)?.[1] ?? "";
+  const first = /^\s*("[^"]*"|'[^']*'|\S*)/.exec(line)?.[1] ?? "";
   if (!BUILTINS.has(first)) {
     if (PLAIN_WORDS.test(line) && !first.includes("=")) return line.trim().split(/[ \t]+/);
     if (isSingleCommand(line) && isProgramName(first)) return [SHELL, "-c", `exec ${line.trim()}`];
@@ -33,7 +33,7 @@ export function shellArgv(line: string): readonly string[] {
 
 /** A first word that can't be an assignment, a substitution, an alias by quotes or a redirect. */
 function isProgramName(word: string): boolean {
-  return /^[\w./+-]+$/.test(word);
+  return /^(?:[\w./+-]+|"[^"\\$`]*\/[^"\\$`]*"|'[^']*\/[^']*')$/.test(word);
 }
 
 /** Quoted text without substitutions, and escaped characters. */

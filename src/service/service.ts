@@ -169,9 +169,9 @@ export class Service {
   }
 }
 
-/** Colours are for terminals (https://no-color.org). */
+/** Colours are for terminals (https://no-color.org, https://force-color.org). */
 function consoleStyle({ console: { decorate, colors } }: Config): ConsoleStyle {
-  return { decorate, colors: colors && isatty(1) && !process.env.NO_COLOR };
+  return { decorate, colors: colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR };
 }
 
 /** `web:2` is a further slot of `web`, for runs that overlap. */

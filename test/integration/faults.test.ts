@@ -1,0 +1,238 @@
+/** Procman where the machine gives it too little, or somebody kills it: no room for files, inodes, processes. Spec 2.2, docs/supervision.md. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { folderWith, found, gone, isAlive, Procman, running } from "../procman.ts";
+
+const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
+const DIST = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
+/** A user that nobody else is, so that its processes are ours alone. */
+const USER = 54_321;
+const pidIn = (line: string | undefined): number => Number(/pid (\d+)/.exec(line ?? "")?.[1]);
+const many = (count: number, of: (id: string) => object) =>
+  Array.from({ length: count }, (_, index) => ({ id: `p${index + 1}`, ...of(`p${index + 1}`) }));
+const limited = (limit: string): readonly string[] => ["sh", "-c", `ulimit ${limit}; exec "$@"`, "sh"];
+
+function skip(context: TestContext, why: string): undefined {
+  console.error(`!!! SKIPPED: ${why}`);
+  context.skip(why);
+  return undefined;
+}
+
+/** A tmpfs for one test; undefined where that isn't allowed, and the test is skipped. */
+function smallDisk(context: TestContext, options: string): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), "procman-disk-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", folder], { stdio: "pipe" });
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    return skip(context, `no tmpfs can be mounted here: ${(error as Error).message}`);
+  }
+  context.after(() => {
+    execFileSync("umount", ["-l", folder]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/** Ids of lines that match, each once. */
+function idsOf(procman: Procman, pattern: RegExp): readonly string[] {
+  return [...new Set(procman.lines.filter((line) => pattern.test(line)).map((line) => line.split(/ +\|/)[0] ?? ""))];
+}
+
+const startedPids = (procman: Procman): readonly number[] => procman.lines.filter((line) => / started \(pid/.test(line)).map(pidIn);
+
+/** Resolves when of each process either is said that it started or why it could not. */
+async function allDecided(procman: Procman, count: number): Promise<void> {
+  await found(() => (idsOf(procman, /started \(pid|could not be started/).length === count ? true : undefined));
+}
+
+/** procman's service, as soon as it is there. */
+async function nextService(keeper: number, before: number | undefined): Promise<number> {
+  for (const end = Date.now() + 20_000; Date.now() < end; await new Promise((resolve) => setImmediate(resolve))) {
+    const children = readFileSync(`/proc/${keeper}/task/${keeper}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+    const service = children.find((pid) => pid !== before && isService(pid));
+    if (service !== undefined) return service;
+  }
+  throw new Error("no service comes");
+}
+
+function isService(pid: number): boolean {
+  try {
+    return /service\.cjs|procman: service/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1")) && isAlive(pid);
+  } catch {
+    return false;
+  }
+}
+
+test("EMFILE: too few descriptors for all: who can't be started is told with the reason, the others run, and all end in order", async (context) => {
+  const processes = many(100, (id) => ({
+    cmd: `echo "hello of ${id}"; sleep 1000`,
+    autostart: true,
+    restartLimit: 0,
+    logger: { console: true },
+  }));
+  const procman = await running(context, processes, { launcher: limited("-n 64") });
+  await allDecided(procman, 100);
+  const failed = idsOf(procman, /could not be started: .*(EMFILE|too many open files)/i);
+  const started = idsOf(procman, /started \(pid/);
+  assert.ok(failed.length > 0, "not all can run");
+  assert.ok(started.length >= 5, `${started.length} run`);
+  assert.equal(failed.length + started.length, 100);
+  for (const id of started) await procman.line(new RegExp(`^${id} .*hello of ${id}$`));
+  const pids = startedPids(procman);
+  assert.equal(await procman.stop(), 0);
+  for (const pid of pids) await gone(pid);
+});
+
+test("a state folder without inodes: who can't have its output captured is told with the reason, the others run", async (context) => {
+  const disk = smallDisk(context, "size=4m,nr_inodes=12");
+  if (disk === undefined) return;
+  const processes = [
+    ...many(8, () => ({ cmd: "sleep 1000", autostart: true, restartLimit: 0, logger: { console: true } })),
+    { id: "silent1", cmd: "sleep 1000", autostart: true },
+    { id: "silent2", cmd: "sleep 1000", autostart: true },
+  ];
+  const procman = await running(context, processes, { env: { PROCMAN_STATE_DIR: disk } });
+  await allDecided(procman, 10);
+  assert.ok(idsOf(procman, /could not be started: its output can't be captured: .*(no space|ENOSPC)/i).length > 0);
+  for (const id of ["silent1", "silent2"]) assert.ok(isAlive(pidIn(await procman.line(new RegExp(`${id} .*started`)))));
+  const pids = startedPids(procman);
+  assert.equal(await procman.stop(), 0);
+  for (const pid of pids) await gone(pid);
+});
+
+test("a state folder that can't be made: said with its name, exit code 1, nothing runs", async (context) => {
+  const disk = smallDisk(context, "size=100k,ro");
+  if (disk === undefined) return;
+  const folder = folderWith(context, { processes: [{ id: "web", cmd: "touch ran; sleep 1000", autostart: true }] });
+  const procman = new Procman(folder, { env: { PROCMAN_STATE_DIR: join(disk, "state") } });
+  assert.equal((await procman.exit()).code, 1);
+  const line = await procman.line(/state folder .*can't be used/);
+  assert.ok(line.includes(disk) && /EROFS|read-only/i.test(line), line);
+  assert.ok(!procman.lines.some((each) => /^ +at /.test(each)), "no stack trace");
+  assert.ok(!existsSync(join(folder, "ran")));
+});
+
+test("EAGAIN: no room for more processes: some are told with the reason, the others go on, and all end in order", async (context) => {
+  if (process.getuid?.() !== 0) return skip(context, "needs root, to become a user with few processes");
+  const user = ["setpriv", "--reuid", `${USER}`, "--regid", `${USER}`, "--clear-groups"];
+  try {
+    execFileSync("setpriv", [...user.slice(1), process.execPath, DIST, "version"], { stdio: "pipe" });
+  } catch (error) {
+    return skip(context, `another user can't run procman from here: ${(error as Error).message}`);
+  }
+  const processes = many(80, () => ({ cmd: "sleep 1000", autostart: true, restartLimit: 0 }));
+  const folder = folderWith(context, { processes });
+  chownSync(folder, USER, USER);
+  chmodSync(join(folder, "procman.json"), 0o644);
+  const procman = new Procman(folder, { launcher: [...user, "prlimit", "--nproc=80", "--"] });
+  context.after(() => {
+    // After a failure only: what its user still runs would leave less room the next time.
+    if (procman.child.exitCode !== null || procman.child.signalCode !== null) return;
+    procman.child.kill("SIGKILL");
+    for (const pid of startedPids(procman).filter(isAlive)) process.kill(pid, "SIGKILL");
+  });
+  await allDecided(procman, 80);
+  const failed = idsOf(procman, /could not be started: .*EAGAIN/);
+  const pids = startedPids(procman);
+  assert.ok(failed.length > 0, "not all can run");
+  assert.ok(pids.length >= 5, `${pids.length} run`);
+  for (const pid of pids) assert.ok(isAlive(pid));
+  assert.equal(await procman.stop(), 0);
+  for (const pid of pids) await gone(pid);
+});
+
+test("the service is killed five times in a row as soon as it appears: afterwards every process runs exactly once", async (context) => {
+  const processes = many(10, (id) => ({ cmd: `echo $$ >> ${id}.starts; exec sleep 1000`, autostart: true }));
+  const procman = await running(context, processes);
+  let service: number | undefined;
+  for (let kills = 1; kills <= 5; kills += 1) {
+    service = await nextService(procman.pid, service);
+    process.kill(service, "SIGKILL");
+    await procman.count(/service ended \(SIGKILL\); it is started again/, kills);
+  }
+  const last = await nextService(procman.pid, service);
+  const endpoint = join(procman.folder, ".procman/procman/endpoint.json");
+  await found(() => (existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined));
+  const pids = await Promise.all(
+    processes.map(({ id }) => {
+      const file = join(procman.folder, `${id}.starts`);
+      return found(() => (existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").map(Number) : undefined));
+    }),
+  );
+  for (const each of pids) {
+    assert.equal(each.length, 1, "was started once");
+    assert.ok(isAlive(each[0] ?? 0));
+  }
+  assert.equal(await procman.stop(), 0);
+  for (const pid of pids.flat()) assert.ok(!isAlive(pid));
+});
+
+for (const moment of [20, 60, 100, 140, 200])
+  test(`the service is killed ${moment} ms after it appeared: every process runs exactly once`, async (context) => {
+    const processes = many(10, (id) => ({ cmd: `echo $$ >> ${id}.starts; exec sleep 1000`, autostart: true }));
+    const procman = await running(context, processes);
+    const first = await nextService(procman.pid, undefined);
+    await new Promise((resolve) => setTimeout(resolve, moment));
+    process.kill(first, "SIGKILL");
+    const last = await nextService(procman.pid, first);
+    const endpoint = join(procman.folder, ".procman/procman/endpoint.json");
+    await found(() => (existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined));
+    for (const { id } of processes) {
+      const file = join(procman.folder, `${id}.starts`);
+      const text = await found(() =>
+        existsSync(file) && readFileSync(file, "utf8").includes("\n") ? readFileSync(file, "utf8") : undefined,
+      );
+      assert.match(text, /^\d+\n$/, `${id} was started once`);
+      assert.ok(isAlive(Number(text)));
+    }
+    assert.equal(await procman.stop(), 0);
+  });
+
+test("the keeper is killed under five processes that print: the next run has the same pids, no second copy, and no line is missing", async (context) => {
+  const ids = many(5, () => ({})).map(({ id }) => id);
+  const processes = ids.map((id) => ({
+    id,
+    cmd: `echo $$ >> ${id}.starts; exec sh "${PROGRAMS}ticks.sh" ${id}`,
+    autostart: true,
+    logger: { stdout: "logs/{id}.log" },
+  }));
+  const procman = await running(context, processes);
+  const log = (id: string): string => join(procman.folder, `logs/${id}.log`);
+  const ticks = (id: string): number => (existsSync(log(id)) ? readFileSync(log(id), "utf8").split("\n").length - 1 : 0);
+  const moreTicks = (): Promise<unknown> => {
+    const from = ids.map(ticks);
+    return found(() => (ids.every((id, index) => ticks(id) >= (from[index] ?? 0) + 10) ? true : undefined));
+  };
+  await moreTicks();
+  const pids = ids.map((id) => Number(readFileSync(join(procman.folder, `${id}.starts`), "utf8")));
+  procman.child.kill("SIGKILL");
+  await procman.exit();
+  for (const pid of pids) assert.ok(isAlive(pid));
+  const next = new Procman(procman.folder);
+  context.after(() => void next.child.kill("SIGKILL"));
+  const endpoint = join(procman.folder, ".procman/procman/endpoint.json");
+  await found(() => (existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"keeper":${next.pid},`) ? true : undefined));
+  await moreTicks();
+  for (const [index, id] of ids.entries()) {
+    assert.equal(readFileSync(join(procman.folder, `${id}.starts`), "utf8"), `${pids[index]}\n`, "no second copy");
+    assert.ok(isAlive(pids[index] ?? 0));
+  }
+  assert.equal(await next.stop(), 0);
+  for (const pid of pids) assert.ok(!isAlive(pid));
+  assert.deepEqual(readdirSync(join(procman.folder, ".procman/procman/run")), [], "nothing is left of the runs");
+  for (const id of ids) {
+    const lines = readFileSync(log(id), "utf8").trim().split("\n");
+    const written = lines.filter((line) => !line.startsWith("[procman: "));
+    assert.deepEqual(
+      written,
+      written.map((_, index) => `${id} ${index + 1}`),
+      `${id}: every line once and in order`,
+    );
+  }
+});
