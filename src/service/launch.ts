@@ -36,10 +36,12 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   if (program.includes("/") && existsSync(resolve(spec.cwd, program)))
     return `${program} is there, but the interpreter that its first line names is not`;
   return program.includes("/")
-    ? `there is no file ${program}; correct "cmd"`
+    ? `there is no file ${program}; correct "${spec.command.kind === "worker" ? "worker" : "cmd"}"`
     : `there is no program "${program}" in its PATH; correct "cmd" or add a folder by "path"`;
 }
 
 function argvOf({ command }: ProcessSpec): readonly string[] {
-  return command.kind === "shell" ? shellArgv(command.line) : [process.execPath, command.script, ...command.args];
+  if (command.kind === "shell") return shellArgv(command.line);
+  // A script that is not there is what can't be started, rather than a Node that ends at once, again and again.
+  return existsSync(command.script) ? [process.execPath, command.script, ...command.args] : [command.script];
 }

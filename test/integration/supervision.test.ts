@@ -90,11 +90,13 @@ test("2.2 a program or a folder that is not there: that process is errored with 
   const procman = await running(context, [
     { id: "program", cmd: "no-such-program --flag", autostart: true },
     { id: "folder", cmd: "sleep 1", cwd: "no/such/folder", autostart: true },
+    { id: "script", worker: "no-such-script.js", autostart: true },
     { id: "shell", cmd: "no-such-program 2>&1 | cat; exit 127", autostart: true, restart: "error", restartLimit: 0 },
     { id: "fine", cmd: "echo fine; sleep 1000", ...loud },
   ]);
   await procman.line(/program .*there is no program "no-such-program" in its PATH.*not tried again/);
   await procman.line(/folder .*working directory .*no\/such\/folder is not there/);
+  await procman.line(/script .*there is no file .*no-such-script\.js; correct "worker"; not tried again/);
   await procman.line(/shell .*code 127 \(the shell found no such command\)/);
   await procman.line(/fine .*fine/);
 });

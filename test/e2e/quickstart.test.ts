@@ -1,0 +1,40 @@
+/** What `npm start` runs, in a copy of its folder. */
+import assert from "node:assert/strict";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { found, Procman } from "../procman.ts";
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+test("the quickstart: a web server that comes back, a worker that crashes, a job by schedule, a pipeline into its own file", async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "procman-quickstart-"));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(fileURLToPath(new URL("../../examples/quickstart", import.meta.url)), folder, { recursive: true });
+  const port = await freePort();
+  const config = join(folder, "procman.jsonc");
+  writeFileSync(config, readFileSync(config, "utf8").replaceAll("8080", String(port)));
+  const procman = new Procman(folder);
+  context.after(() => void procman.child.kill("SIGKILL"));
+  const page = async (): Promise<string> => (await fetch(`http://127.0.0.1:${port}/`)).text();
+  await procman.line(/web .*listening/);
+  const first = await page();
+  process.kill(Number(/process (\d+)/.exec(first)?.[1]), "SIGKILL");
+  await procman.count(/web .*listening/, 2);
+  assert.notEqual(await page(), first);
+  await procman.line(/worker .*out of luck/);
+  await procman.line(/worker .*exited with code 3.*restart 1 at once/);
+  await procman.line(/heartbeat .*it is \d\d:\d\d/);
+  const load = join(folder, "logs/load.log");
+  assert.match(await found(() => (existsSync(load) ? readFileSync(load, "utf8") : "") || undefined), /Z .*LOAD AVERAGE/);
+  assert.equal(await procman.stop("SIGINT"), 0);
+});
