@@ -66,6 +66,7 @@ export function smallDisk(name: string): string | undefined {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "none", path], { stdio: "ignore" });
   } catch (error) {
     assert.ok(error instanceof Error);
+    if (process.env.CI === "true") throw error;
     return undefined;
   }
   return path;
