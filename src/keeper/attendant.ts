@@ -34,6 +34,11 @@ export class Attendant<ToIt, FromIt> {
     return this.#process?.pid;
   }
 
+  /** Its end has not been seen yet. */
+  get exists(): boolean {
+    return this.#process !== undefined;
+  }
+
   get isUp(): boolean {
     return this.#process?.connected ?? false;
   }

@@ -14,6 +14,9 @@ const CLOSE_MS = 5_000;
 /** What SIGKILL doesn't end hangs in the kernel, and is waited for no longer than this. Milliseconds. */
 const HOPELESS_MS = 5_000;
 const LOOK_MS = 50;
+/** Service and logger have ended, or have this long to. Milliseconds. */
+const GONE_MS = 1_000;
+const GONE_LOOK_MS = 5;
 
 export type Ended = {
   readonly service: Attendant<FromKeeper, ToKeeper>;
@@ -62,9 +65,10 @@ export class Ending {
     if (this.#phase === "finishing") return;
     this.#phase = "finishing";
     clearTimeout(this.#timer);
-    this.#ended.service.retire();
+    this.#ended.service.kill();
     await this.#clear();
     await this.#closeLogger();
+    await this.#awaitOwn();
     this.#ended.state()?.remove();
     process.exit(code);
   }
@@ -81,6 +85,13 @@ export class Ending {
       isKilled ||= waited > TERMINATE_MS;
       if (waited > TERMINATE_MS + HOPELESS_MS) return;
     }
+  }
+
+  /** Whoever doesn't await its children leaves zombies where PID 1 doesn't either, as in many containers. */
+  async #awaitOwn(): Promise<void> {
+    const { service, logger } = this.#ended;
+    const late = performance.now() + GONE_MS;
+    while ((service.exists || logger.exists) && performance.now() < late) await sleep(GONE_LOOK_MS);
   }
 
   async #closeLogger(): Promise<void> {
