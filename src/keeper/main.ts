@@ -7,8 +7,8 @@ import { ProcmanError } from "../base/errors.ts";
 import { Keeper } from "./keeper.ts";
 import { runOptions } from "./options.ts";
 
-/** Time stamps make short-lived strings by the megabyte: without a bound, V8 gives their young generation 16 MB and more. */
-const LOGGER_FLAGS = ["--max-semi-space-size=2"];
+/** By then all of Node that is needed is loaded: a change of flags makes its compiled code useless. Milliseconds. */
+const FLAGS_AFTER_MS = 1_000;
 
 /** `folder` holds the bundles; `args` follow the word `run`. */
 export function main(folder: string, args: readonly string[]): void {
@@ -18,17 +18,21 @@ export function main(folder: string, args: readonly string[]): void {
   // The terminal may be closed; what is said there is lost with it, nothing else.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   // A fork copies the page tables of all memory in use: a young generation that doesn't grow makes each spawn a sixth quicker.
-  for (const flag of ["--optimize-for-size", "--semi-space-growth-factor=1"]) setFlagsFromString(flag);
+  setTimeout(slim, FLAGS_AFTER_MS).unref();
   try {
     const options = runOptions(args);
     const service = [...(options.config === undefined ? [] : ["--config", options.config]), ...(options.console ? ["--console"] : [])];
     new Keeper({
       service: [process.execPath, join(folder, "service.cjs"), ...service],
-      logger: [process.execPath, ...LOGGER_FLAGS, join(folder, "logger.cjs")],
+      logger: [process.execPath, join(folder, "logger.cjs")],
     }).start();
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     process.stderr.write(`procman: ${error.message}\n`);
     process.exitCode = error.exitCode;
   }
+}
+
+function slim(): void {
+  for (const flag of ["--optimize-for-size", "--semi-space-growth-factor=1"]) setFlagsFromString(flag);
 }
