@@ -64,7 +64,7 @@ async function answer(response: ServerResponse, route: Route, call: () => Promis
 async function claimsOf(request: IncomingMessage, { secret, audience, revoked }: ApiOptions): Promise<Claims | undefined> {
   const token = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
   if (token === undefined) return undefined;
-  // Loaded with the first request: a procman that nobody asks needs no cryptography.
+  // Loaded apart from the service, which starts its processes first.
   const { verifyToken } = await import("../contract/token.ts");
   const claims = await verifyToken(token, audience, secret).catch(() => undefined);
   return claims === undefined || revoked.includes(claims.consumer) ? undefined : claims;

@@ -4,6 +4,7 @@ import { closeSync, constants, openSync, statSync } from "node:fs";
 import type { Exited, Failed, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
+import { signalIfThere } from "../os/signal.ts";
 import type { Cgroups } from "./cgroups.ts";
 import type { Fifos, Pair } from "./fifos.ts";
 import { keyOf } from "./journal.ts";
@@ -73,13 +74,13 @@ export class Children {
   signal(key: RunKey, signal: Signal): void {
     const child = this.#children.get(keyOf(key));
     // Not there: it has ended, and the report of that is on its way.
-    if (child !== undefined) signalGroup(child, signal);
+    if (child !== undefined) signalIfThere(-child.pid, signal);
   }
 
   /** Forgets what was to be started, and signals all that runs. */
   signalAll(signal: Signal): void {
     this.#queue.length = 0;
-    for (const child of this.#children.values()) signalGroup(child, signal);
+    for (const child of this.#children.values()) signalIfThere(-child.pid, signal);
   }
 
   #drain(): void {
@@ -184,15 +185,6 @@ function isFolder(path: string): boolean {
 
 function errnoOf(error: NodeJS.ErrnoException): string {
   return typeof error.code === "string" ? error.code : /No space/.test(error.message) ? "ENOSPC" : "EIO";
-}
-
-function signalGroup({ pid }: Running, signal: Signal): void {
-  try {
-    process.kill(-pid, signal);
-  } catch (error) {
-    // ESRCH: it ended in this very moment. EPERM (macOS): only zombies are left in the group.
-    if (!["ESRCH", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
-  }
 }
 
 function groupLives(pid: number): boolean {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { FromKeeper, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { Capture, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import { isAlive, type ProcessStat, processStat } from "../os/process-stat.ts";
+import { signalIfThere } from "../os/signal.ts";
 import { markedProcesses } from "../os/strays.ts";
 import type { Attendant } from "./attendant.ts";
 import { Cgroups } from "./cgroups.ts";
@@ -101,7 +102,7 @@ export class State {
   /** To all that runs, and to whoever carries the mark outside of those groups. */
   signalAll(signal: Signal): void {
     this.#children.signalAll(signal);
-    for (const { pid } of this.#strays()) signalOne(pid, signal);
+    for (const { pid } of this.#strays()) signalIfThere(pid, signal);
   }
 
   drained(key: string): void {
@@ -166,15 +167,6 @@ export class State {
   #over(report: FromKeeper & { readonly t: "exited" | "failed" }): void {
     this.#journal.add({ t: "end", record: report });
     this.#options.service.send(report);
-  }
-}
-
-function signalOne(pid: number, signal: Signal): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    // ESRCH: it has just ended. EPERM: it belongs to somebody else now, and is none of ours to end.
-    if (!["ESRCH", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
 }
 

@@ -1,6 +1,7 @@
 /** Ends whoever a run left behind: members of its process group or its cgroup, and whoever carries its marker. */
 import { cgroupMembers, killCgroup } from "../os/cgroup.ts";
 import { allProcesses, type ProcessStat, processEnvironment } from "../os/process-stat.ts";
+import { signalIfThere } from "../os/signal.ts";
 import type { SignalName } from "../supervisor/states.ts";
 
 /** Whom a run may have left behind. */
@@ -90,10 +91,5 @@ function signalOnce({ signal, signalled }: Sweep, { pid, startTime }: ProcessSta
   const who = `${pid} ${startTime}`;
   if (signalled.has(who)) return;
   signalled.add(who);
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    // ESRCH: it has just ended. EPERM: it belongs to somebody else now, and is none of ours to end.
-    if (!["ESRCH", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
-  }
+  signalIfThere(pid, signal);
 }

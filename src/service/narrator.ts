@@ -39,8 +39,6 @@ export function narrateNotice(notice: Notice): Line {
       return info("blocked: no restart, no scheduled start until it is unblocked");
     case "unblocked":
       return info("unblocked");
-    case "removed":
-      return info("removed");
     case "scheduled":
       return info(`starts by its schedule (${at})`);
     case "terminated":

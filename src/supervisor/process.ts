@@ -20,7 +20,7 @@ export type Plan = {
 
 /** What the supervisor says of a process beside the transitions of its slots. */
 export type Notice =
-  | { readonly type: "blocked" | "unblocked" | "removed" }
+  | { readonly type: "blocked" | "unblocked" }
   | { readonly type: "scheduled" | "skipped" | "terminated"; readonly planned: number; readonly reason?: string };
 
 export type ProcessPorts = {

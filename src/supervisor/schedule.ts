@@ -30,7 +30,6 @@ export class Schedule {
   #seen: number;
   #drop: (() => void) | undefined;
 
-  /** `next`: the time that an earlier service had planned; in the past, it is a missed one and comes at once. */
   constructor(pattern: string, clock: Clock, call: (occurrence: Occurrence) => void) {
     this.#pattern = new Cron(pattern, { paused: true });
     this.#clock = clock;

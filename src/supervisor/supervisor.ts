@@ -7,7 +7,7 @@ export class Supervisor {
   readonly #processes = new Map<string, Process>();
   readonly #idle = new Set<() => void>();
 
-  constructor(ports: Omit<ProcessPorts, "publish"> & Pick<ProcessPorts, "publish">) {
+  constructor(ports: ProcessPorts) {
     this.#ports = {
       ...ports,
       publish: (transition) => {
