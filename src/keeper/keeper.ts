@@ -6,9 +6,9 @@ import { fingerprint } from "../base/fingerprint.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import { makeFolder } from "../os/folder.ts";
+import { takeLock } from "../os/lock.ts";
 import { Attendant } from "./attendant.ts";
 import { Ending } from "./ending.ts";
-import { takeLock } from "./lock.ts";
 import { State } from "./state.ts";
 
 /** The service is started again this often in a row before it stays down; the processes live on without it. */

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { FromKeeper, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { Capture, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import type { Lock } from "../os/lock.ts";
 import { isAlive, type ProcessStat, processStat } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 import { markedProcesses } from "../os/strays.ts";
@@ -11,7 +12,6 @@ import { Children } from "./children.ts";
 import { Fifos, type Pair } from "./fifos.ts";
 import { FormerLogger } from "./former-logger.ts";
 import { Journal, keyOf } from "./journal.ts";
-import type { Lock } from "./lock.ts";
 
 export type StateOptions = {
   readonly folder: string;

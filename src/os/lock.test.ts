@@ -5,8 +5,8 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { bootId, processStat } from "../os/process-stat.ts";
 import { takeLock } from "./lock.ts";
+import { bootId, processStat } from "./process-stat.ts";
 
 function folder(context: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "procman-lock-"));

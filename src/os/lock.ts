@@ -2,9 +2,9 @@
  * One keeper per state folder. A lock is a file `lock.N` that names its holder; the highest N counts. It is made
  * whole and at once by `link`, so of two that find the same dead holder only one becomes the next.
  */
-import { linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { bootId, isAlive, processStat } from "../os/process-stat.ts";
+import { bootId, isAlive, processStat } from "./process-stat.ts";
 
 export type Holder = { readonly pid: number; readonly startTime: string; readonly bootId: string };
 
@@ -15,8 +15,8 @@ export function takeLock(stateDir: string): Lock | Holder {
   for (;;) {
     const held = numbers(stateDir);
     const last = held.at(-1) ?? 0;
-    const holder = last === 0 ? undefined : read(join(stateDir, `lock.${last}`));
-    if (holder !== undefined && holder.bootId === bootId() && isAlive(holder.pid, holder.startTime)) return holder;
+    const holder = holderOf(stateDir);
+    if (holder !== undefined) return holder;
     const mine = join(stateDir, `lock.${last + 1}`);
     if (!create(stateDir, mine)) continue;
     // Somebody who was quicker by two steps may have cleared away what stood in our way.
@@ -29,8 +29,15 @@ export function takeLock(stateDir: string): Lock | Holder {
   }
 }
 
+/** Who holds the lock of this state folder; undefined: nobody who lives. */
+export function holderOf(stateDir: string): Holder | undefined {
+  const last = numbers(stateDir).at(-1);
+  const holder = last === undefined ? undefined : read(join(stateDir, `lock.${last}`));
+  return holder !== undefined && holder.bootId === bootId() && isAlive(holder.pid, holder.startTime) ? holder : undefined;
+}
+
 function numbers(stateDir: string): readonly number[] {
-  return readdirSync(stateDir)
+  return (existsSync(stateDir) ? readdirSync(stateDir) : [])
     .flatMap((name) => (/^lock\.\d+$/.test(name) ? [Number(name.slice(5))] : []))
     .sort((a, b) => a - b);
 }
