@@ -46,8 +46,7 @@ export class Attendant<ToIt, FromIt> {
   start(): void {
     const [program, ...args] = this.#options.argv;
     // An `--inspect` meant for an app must not reach procman; certificates for TLS would cost 30 ms of each start.
-    const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, PROCMAN_RESTARTED: _inherited, ...env } = process.env;
-    if (this.#starts > 0) env.PROCMAN_RESTARTED = String(this.#starts);
+    const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, ...env } = process.env;
     const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true, env });
     this.#process = child;
     this.#startedAt = performance.now();
