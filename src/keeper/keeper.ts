@@ -141,7 +141,7 @@ export class Keeper {
     for (const message of messages) {
       if (message.t === "drained") this.#state?.drained(message.key);
       else if (message.t === "closed") this.#ending.loggerClosed();
-      else this.#service.send({ t: "logger", message });
+      else if (message.t !== "ready") this.#service.send({ t: "logger", message });
     }
     this.#state?.flush();
   }

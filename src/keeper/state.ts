@@ -164,7 +164,7 @@ export class State {
     for (const key of keys) {
       const open = this.#open.get(key);
       if (open === undefined || this.#former?.reads(key)) continue;
-      logger.send({ t: "open", key, ...pathsOf(open.pair), capture: open.capture });
+      logger.send({ t: "open", key, ...pathsOf(open.pair), capture: open.capture, former: "killed" });
       if (!this.#journal.books.running.has(key)) logger.send({ t: "ended", key });
     }
   }

@@ -15,7 +15,7 @@ describe("console of the logger", () => {
   afterEach(() => rig.end());
 
   it("shows lines on the console with the id in front, errors on standard error, procman's own between them", async () => {
-    const { stdout, stderr } = rig.start({}, "pipe");
+    const { stdout, stderr } = rig.start("pipe");
     const run = rig.run("web");
     rig.send(
       { t: "style", style: { decorate: true, colors: false } },
@@ -38,7 +38,7 @@ describe("console of the logger", () => {
   });
 
   it("is not stopped by a console that nobody reads: only what shows there waits", async () => {
-    const { stdout } = rig.start({}, "pipe");
+    const { stdout } = rig.start("pipe");
     const [shown, silent] = [rig.run("shown"), rig.run("silent")];
     const file = join(rig.dir, "o.log");
     rig.send(rig.open(shown, { console: true }), rig.open(silent, { stdout: file }));
@@ -58,7 +58,7 @@ describe("console of the logger", () => {
   });
 
   it("closes within two seconds although the terminal stands still", async () => {
-    rig.start({}, "pipe");
+    rig.start("pipe");
     const run = rig.run("shown");
     rig.send(rig.open(run, { console: true, stdout: join(rig.dir, "o.log") }));
     rig.child(run, "seq -w 1 1000000");
@@ -69,7 +69,7 @@ describe("console of the logger", () => {
   });
 
   it("goes on without a console that is gone", async () => {
-    const { stdout } = rig.start({}, "pipe");
+    const { stdout } = rig.start("pipe");
     const run = rig.run("shown");
     const file = join(rig.dir, "o.log");
     stdout?.destroy();
