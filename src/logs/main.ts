@@ -2,9 +2,12 @@
 import { setFlagsFromString } from "node:v8";
 import { VERSION } from "../base/version.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { takeRevival } from "../os/revival.ts";
 import { Logger } from "./logger.ts";
+import { callForKeeper } from "./orphan.ts";
 
 process.title = "procman: logger";
+const revival = takeRevival();
 // Time stamps make short-lived strings by the megabyte: without a bound, V8 gives their young generation 16 MB and more.
 // (As an argument of `node` the flag would make Node's own compiled code useless, and the start 20 ms longer.)
 setFlagsFromString("--semi-space-growth-factor=1");
@@ -15,6 +18,7 @@ const LAST_MS = 1000;
 /** Messages of one turn of the event loop travel together. */
 let outbox: FromLogger[] = [];
 let closing = false;
+let home: string | undefined;
 
 const logger = new Logger({ tell, idle: leaveIfAlone, close: () => void close(), handedOver: () => void leave() });
 
@@ -53,10 +57,14 @@ async function leave(): Promise<void> {
   process.exit(0);
 }
 
-process.on("message", (batch: readonly ToLogger[]) => logger.receive(batch));
+process.on("message", (batch: readonly ToLogger[]) => {
+  for (const message of batch) if (message.t === "home") home = message.folder;
+  logger.receive(batch);
+});
 process.on("disconnect", () => {
   logger.checkAll();
   leaveIfAlone();
+  if (!closing && revival !== undefined && home !== undefined) void callForKeeper(revival, home);
 });
 // Sent to a whole group or session, these are meant for others: the logger ends when all output is written.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
