@@ -39,6 +39,7 @@ export class Rig {
       this.heard.push(...batch);
       this.#news.emit("news");
     });
+    this.send({ t: "home", folder: this.dir });
     return this.#logger;
   }
 
@@ -95,6 +96,12 @@ export class Rig {
     return code;
   }
 
+  /** Asks the logger for its hand-over and waits for it. */
+  handOver(): Promise<HandoverRecord> {
+    this.logger.kill("SIGUSR1");
+    return this.handedOver();
+  }
+
   /** The logger's hand-over, once it has ended. */
   async handedOver(): Promise<HandoverRecord> {
     const { logger } = this;
@@ -108,6 +115,7 @@ export class Rig {
   }
 
   async kill(): Promise<void> {
+    if (this.logger.exitCode !== null || this.logger.signalCode !== null) return;
     const exited = once(this.logger, "exit");
     this.logger.kill("SIGKILL");
     await exited;
