@@ -26,7 +26,9 @@ export type ToKeeper =
   | (SpawnRequest & { readonly t: "spawn" })
   /** To the whole process group of the run. */
   | (RunKey & { readonly t: "signal"; readonly signal: Signal })
-  /** The service's memory of a process, opaque to the keeper; it travels in one array with the commands it belongs to. */
+  /** From now on the output of this run goes there. A run that isn't captured stays so. */
+  | (RunKey & { readonly t: "route"; readonly capture: Capture })
+  /** The service's memory of a process, opaque to the keeper; it travels in one array with the commands it belongs to. "" deletes it. */
   | { readonly t: "note"; readonly id: string; readonly note: string }
   /** The `exited` or `failed` of this run has been dealt with. */
   | (RunKey & { readonly t: "ack" })

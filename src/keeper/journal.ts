@@ -14,6 +14,7 @@ export type Entry =
   /** All output of the run is written: its FIFOs are free. */
   | { readonly t: "drained"; readonly key: string }
   | ({ readonly t: "logger" } & LoggerProcess)
+  /** "": it is forgotten. */
   | { readonly t: "note"; readonly id: string; readonly note: string };
 
 /** Output of a run that may not all be written yet, whether the run lives or not. */
@@ -120,7 +121,7 @@ export class Journal {
         this.books.logger = { pid: entry.pid, startTime: entry.startTime };
         return;
       case "note":
-        return void notes.set(entry.id, entry.note);
+        return void (entry.note === "" ? notes.delete(entry.id) : notes.set(entry.id, entry.note));
       default:
         return entry satisfies never;
     }

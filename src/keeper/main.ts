@@ -20,8 +20,12 @@ export function main(folder: string, args: readonly string[]): void {
   // A fork copies the page tables of all memory in use: a young generation that doesn't grow makes each spawn a sixth quicker.
   setTimeout(slim, FLAGS_AFTER_MS).unref();
   try {
-    const options = runOptions(args);
-    const service = [...(options.config === undefined ? [] : ["--config", options.config]), ...(options.console ? ["--console"] : [])];
+    const { config, console, exitWith } = runOptions(args);
+    const service = [
+      ...(config === undefined ? [] : [`--config=${config}`]),
+      ...(console ? ["--console"] : []),
+      ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
+    ];
     new Keeper({
       service: [process.execPath, join(folder, "service.cjs"), ...service],
       logger: [process.execPath, join(folder, "logger.cjs")],

@@ -2,17 +2,27 @@
 import { parseArgs } from "node:util";
 import { ProcmanError } from "../base/errors.ts";
 
-export type RunOptions = { readonly config?: string; readonly console: boolean };
+export type RunOptions = {
+  readonly config?: string;
+  readonly console: boolean;
+  /** Id of the process that everything ends with. */
+  readonly exitWith?: string;
+};
 
 /** @throws ProcmanError `usage` */
 export function runOptions(args: readonly string[]): RunOptions {
   try {
     const { values } = parseArgs({
       args: [...args],
-      options: { config: { type: "string", short: "c" }, console: { type: "boolean", default: false } },
+      options: {
+        config: { type: "string", short: "c" },
+        console: { type: "boolean", default: false },
+        "exit-with": { type: "string" },
+      },
       allowPositionals: false,
     });
-    return { console: values.console ?? false, ...(values.config === undefined ? {} : { config: values.config }) };
+    const { config, console, "exit-with": exitWith } = values;
+    return { console: console ?? false, ...(config === undefined ? {} : { config }), ...(exitWith === undefined ? {} : { exitWith }) };
   } catch (error) {
     throw new ProcmanError("usage", `Cannot run: ${(error as Error).message.split(". ")[0]}; see "procman run --help"`, { cause: error });
   }

@@ -90,6 +90,8 @@ export class State {
         return this.#journal.books.ended.has(keyOf(message)) ? undefined : this.#children.spawn(message);
       case "signal":
         return this.#children.signal(message, message.signal);
+      case "route":
+        return this.#route(message);
       case "note":
         return this.#journal.add({ t: "note", id: message.id, note: message.note });
       case "ack":
@@ -157,6 +159,14 @@ export class State {
     for (const record of running.values()) this.#children.adopt(record);
     if (running.size > 0) this.#children.checkAdopted();
     this.retellLogger();
+  }
+
+  #route({ slot, run, capture }: ToKeeper & { readonly t: "route" }): void {
+    const key = keyOf({ slot, run });
+    const open = this.#open.get(key);
+    if (open === undefined) return;
+    this.#open.set(key, { pair: open.pair, capture });
+    this.#journal.add({ t: "capture", key, fifos: open.pair.number, capture });
   }
 
   #strays(): readonly ProcessStat[] {
