@@ -79,6 +79,14 @@ export class FakeSpawner implements Spawner {
     this.memories.set(id, memory);
   }
 
+  forget(id: string): void {
+    this.memories.delete(id);
+  }
+
+  lose(slot: string): void {
+    this.#reports.get(slot)?.lost();
+  }
+
   up(slot: string): void {
     this.#reports.get(slot)?.spawned(++this.#pid);
   }

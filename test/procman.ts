@@ -20,12 +20,16 @@ export function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessE
   return { ...env, ...extra };
 }
 
+/** By folder, so that none outlives it. */
+const started = new Map<string, Procman[]>();
+
 export class Procman {
   readonly folder: string;
   readonly lines: string[] = [];
   readonly child: ChildProcess;
+  readonly #isGuarded: boolean;
   /** `stopHolder` was called: nobody comes back. */
-  isStopped = false;
+  #isStopped = false;
   #rest = "";
   #exit: { readonly code: number | null; readonly signal: string | null } | undefined;
   readonly #waiting = new Set<() => void>();
@@ -36,6 +40,8 @@ export class Procman {
     options: { readonly env?: NodeJS.ProcessEnv; readonly launcher?: readonly string[]; readonly args?: readonly string[] } = {},
   ) {
     this.folder = folder;
+    this.#isGuarded = options.args?.includes("--guarded") ?? false;
+    started.set(folder, [...(started.get(folder) ?? []), this]);
     const [program, ...args] = [...(options.launcher ?? []), process.execPath, BIN, "run", ...(options.args ?? [])];
     this.child = spawn(program ?? "", args, { cwd: folder, env: cleanEnvironment(options.env), stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [this.child.stdout, this.child.stderr])
@@ -73,7 +79,7 @@ export class Procman {
   /** Stops the keeper that holds the state folder now, whoever started it. */
   async stopHolder(): Promise<void> {
     const { keeper } = this;
-    this.isStopped = true;
+    this.#isStopped = true;
     if (keeper === undefined || keeper <= 1) return;
     process.kill(keeper, "SIGTERM");
     const second = setTimeout(() => isAlive(keeper) && process.kill(keeper, "SIGTERM"), 3_000);
@@ -101,6 +107,20 @@ export class Procman {
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     this.child.kill(signal);
     return (await this.exit()).code;
+  }
+
+  /** Nothing of it runs any more afterwards. */
+  async close(): Promise<void> {
+    const { signalCode, exitCode } = this.child;
+    // One that was killed may be coming back at this moment.
+    if (signalCode === "SIGKILL" && !this.#isStopped && !this.#isGuarded) await found(() => this.keeper);
+    if (signalCode === null && exitCode === null) {
+      this.child.kill("SIGTERM");
+      const second = setTimeout(() => this.child.kill("SIGTERM"), 3_000);
+      await once(this.child, "exit");
+      clearTimeout(second);
+    }
+    await this.stopHolder();
   }
 
   /** Pid of procman's own process of this name: `service`, `logger`. */
@@ -147,7 +167,10 @@ export function folderWith(
 ): string {
   const folder = mkdtempSync(join(tmpdir(), "procman-"));
   writeFileSync(join(folder, "procman.json"), JSON.stringify(config));
-  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  context.after(async () => {
+    for (const procman of started.get(folder) ?? []) await procman.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
   return folder;
 }
 
@@ -159,14 +182,6 @@ export async function running(
 ): Promise<Procman> {
   const folder = folderWith(context, { processes, ...options.config });
   const procman = new Procman(folder, options);
-  context.after(async () => {
-    // One that was killed may be coming back at this moment.
-    if (procman.child.signalCode === "SIGKILL" && !procman.isStopped) await found(() => procman.keeper);
-    if (procman.child.signalCode === null && procman.child.exitCode === null && procman.keeper === undefined) {
-      procman.child.kill("SIGTERM");
-      await once(procman.child, "exit");
-    } else await procman.stopHolder();
-  });
   return procman;
 }
 

@@ -27,6 +27,11 @@ export function logSpec(own: Own, global: RawLogger | undefined, place: { readon
   };
 }
 
+/** Whether anybody wants the output at all. */
+export function isCaptured({ console, stdout, stderr }: LogSpec): boolean {
+  return console || stdout !== undefined || stderr !== undefined;
+}
+
 function rotationOf(own: RawRotation | undefined, global: RawRotation | undefined): Rotation | undefined {
   if ((own ?? global) === false) return undefined;
   const { size, hours, total, gzip } = { ...(global || {}), ...(own || {}) };

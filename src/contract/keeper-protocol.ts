@@ -30,7 +30,7 @@ export type ToKeeper =
   | (SpawnRequest & { readonly t: "spawn" })
   /** To the whole process group of the run. */
   | (RunKey & { readonly t: "signal"; readonly signal: Signal })
-  /** The service's memory of a process, opaque to the keeper; it travels in one array with the commands it belongs to. */
+  /** The service's memory of a process, opaque to the keeper; it travels in one array with the commands it belongs to. "" deletes it. */
   | { readonly t: "note"; readonly id: string; readonly note: string }
   /** From now on the output of this run goes elsewhere; it is captured even if its record was lost. */
   | (RunKey & { readonly t: "route"; readonly capture: Capture })

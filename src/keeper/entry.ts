@@ -11,6 +11,7 @@ export type Entry =
   /** All output of the run is written: its FIFOs are free. */
   | { readonly t: "drained"; readonly key: string }
   | ({ readonly t: "logger" } & LoggerProcess)
+  /** "": it is forgotten. */
   | { readonly t: "note"; readonly id: string; readonly note: string };
 
 /** Output of a run that may not all be written yet, whether the run lives or not. */

@@ -1,4 +1,5 @@
 /** The logger of an earlier keeper. Two readers of one FIFO would tear its lines apart: it is asked to hand over, and reads on until it has. */
+import { existsSync, readFileSync } from "node:fs";
 import { isAlive } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 
@@ -14,11 +15,15 @@ export class FormerLogger {
   /** `onGone`: it has ended, and what it read is for its successor. */
   constructor(logger: LoggerProcess, keys: Iterable<string>, onGone: (keys: ReadonlySet<string>) => void) {
     this.#keys = new Set(keys);
-    signalIfThere(logger.pid, "SIGUSR1");
+    let asked = false;
     this.#timer = setInterval(() => {
-      if (isAlive(logger.pid, logger.startTime)) return;
-      this.stop();
-      onGone(this.#keys);
+      if (!isAlive(logger.pid, logger.startTime)) {
+        this.stop();
+        onGone(this.#keys);
+      } else if (!asked && listens(logger.pid)) {
+        asked = true;
+        signalIfThere(logger.pid, "SIGUSR1");
+      }
     }, LOOK_MS);
   }
 
@@ -31,4 +36,10 @@ export class FormerLogger {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
+}
+
+/** Before that, a Node takes SIGUSR1 for a wish to be debugged. Linux tells by the name that the logger gives itself; elsewhere it is believed. */
+function listens(pid: number): boolean {
+  const name = `/proc/${pid}/comm`;
+  return !existsSync(name) || readFileSync(name, "utf8").startsWith("procman: logger");
 }

@@ -25,17 +25,15 @@ export type Start = {
 };
 
 /** `stateDir`: of the run that it takes up, which must go on even if the configuration is not valid now. */
-export function serviceOf(
-  { node, folder }: Installation,
-  { config, console }: RunOptions,
-  stateDir: string | undefined,
-): readonly string[] {
+export function serviceOf({ node, folder }: Installation, options: RunOptions, stateDir: string | undefined): readonly string[] {
+  const { config, console, exitWith } = options;
   return [
     node,
     join(folder, "service.cjs"),
-    ...(config === undefined ? [] : ["--config", config]),
+    ...(config === undefined ? [] : [`--config=${config}`]),
     ...(console ? ["--console"] : []),
-    ...(stateDir === undefined ? [] : ["--state-dir", stateDir]),
+    ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
+    ...(stateDir === undefined ? [] : [`--state-dir=${stateDir}`]),
   ];
 }
 

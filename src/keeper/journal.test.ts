@@ -46,6 +46,19 @@ test("what is acknowledged or drained is forgotten", (context) => {
   assert.deepEqual([books.ended.size, books.captures.size], [0, 0]);
 });
 
+test("an empty note is none: it is forgotten, also when the file was written anew meanwhile", (context) => {
+  const path = file(context);
+  const journal = filled(path);
+  journal.add({ t: "note", id: "job", note: "there" });
+  journal.flush();
+  const next = new Journal(path, quiet);
+  next.add({ t: "note", id: "web", note: "" });
+  next.add({ t: "note", id: "nobody", note: "" });
+  next.flush();
+  assert.deepEqual([...next.books.notes], [["job", "there"]]);
+  assert.deepEqual([...new Journal(path, quiet).books.notes], [["job", "there"]]);
+});
+
 test("a torn last line is left out, and so is anything that is no entry", (context) => {
   const path = file(context);
   filled(path);

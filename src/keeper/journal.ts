@@ -132,7 +132,7 @@ export class Journal {
         this.books.logger = { pid: entry.pid, startTime: entry.startTime };
         return;
       case "note":
-        return void notes.set(entry.id, entry.note);
+        return void (entry.note === "" ? notes.delete(entry.id) : notes.set(entry.id, entry.note));
       default:
         return entry satisfies never;
     }

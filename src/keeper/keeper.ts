@@ -121,7 +121,9 @@ export class Keeper {
     try {
       this.#state = new State({ stateDir, mark: fingerprint(stateDir), captures, service: this.#service, logger: this.#logger });
     } catch (error) {
-      this.#refuse(error instanceof ProcmanError ? error.message : cantUse(stateDir, error as Error));
+      // Service and logger of a killed keeper have both called for another.
+      if (this.#start.revivals > 0 && error instanceof ProcmanError) void this.#ending.finish(EXIT.done);
+      else this.#refuse(error instanceof ProcmanError ? error.message : cantUse(stateDir, error as Error));
       return false;
     }
     this.#onLoggerStart(true);

@@ -7,6 +7,8 @@ export type RunOptions = {
   readonly console: boolean;
   /** Whoever started procman starts it again when it was killed. */
   readonly guarded: boolean;
+  /** Id of the process that everything ends with. */
+  readonly exitWith?: string;
 };
 
 /** @throws ProcmanError `usage` */
@@ -18,13 +20,16 @@ export function runOptions(args: readonly string[]): RunOptions {
         config: { type: "string", short: "c" },
         console: { type: "boolean", default: false },
         guarded: { type: "boolean", default: false },
+        "exit-with": { type: "string" },
       },
       allowPositionals: false,
     });
+    const { config, console, guarded, "exit-with": exitWith } = values;
     return {
-      console: values.console ?? false,
-      guarded: values.guarded ?? false,
-      ...(values.config === undefined ? {} : { config: values.config }),
+      console: console ?? false,
+      guarded: guarded ?? false,
+      ...(config === undefined ? {} : { config }),
+      ...(exitWith === undefined ? {} : { exitWith }),
     };
   } catch (error) {
     throw new ProcmanError("usage", `Cannot run: ${(error as Error).message.split(". ")[0]}; see "procman run --help"`, { cause: error });

@@ -4,32 +4,45 @@ import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
 /** How long a message may wait for others. Milliseconds. */
 const LATER_MS = 20;
 
+/** What the link needs of a process with an IPC channel. */
+export type Channel = Pick<NodeJS.EventEmitter, "on" | "off" | "once"> & {
+  readonly connected: boolean;
+  readonly send?: ((messages: readonly ToKeeper[]) => unknown) | undefined;
+};
+
 export class Link {
-  readonly #channel: NodeJS.Process;
+  readonly #channel: Channel;
+  readonly #receive: (messages: unknown) => void;
+  readonly #ended: () => void;
   #outbox: ToKeeper[] = [];
-  /** The latest memory of each process that changed in this turn. */
+  /** The latest memory of each process that changed in this turn; texts are notes as they are. */
   readonly #notes = new Map<string, unknown>();
   #flushing = false;
+  #closed = false;
   readonly #later: ToKeeper[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(channel: NodeJS.Process, on: { readonly message: (message: FromKeeper) => void; readonly closed: () => void }) {
+  constructor(channel: Channel, on: { readonly message: (message: FromKeeper) => void; readonly closed: () => void }) {
     this.#channel = channel;
-    channel.on("message", (messages) => {
+    this.#receive = (messages) => {
       for (const message of messages as FromKeeper[]) on.message(message);
       // Whatever was decided goes out with this turn, not with the next.
       this.flush();
-    });
-    channel.once("disconnect", on.closed);
+    };
+    channel.on("message", this.#receive);
+    this.#ended = on.closed;
+    channel.once("disconnect", this.#ended);
   }
 
   send(message: ToKeeper): void {
+    if (this.#closed) return;
     this.#outbox.push(message);
     this.#schedule();
   }
 
   /** For what nobody waits for: the first goes at once, and in a storm the many that follow go as one. */
   sendLater(message: ToKeeper): void {
+    if (this.#closed) return;
     if (this.#timer !== undefined) return void this.#later.push(message);
     this.send(message);
     this.#timer = setTimeout(() => this.#sendLate(), LATER_MS);
@@ -41,9 +54,25 @@ export class Link {
     this.#schedule();
   }
 
+  forget(id: string): void {
+    this.remember(id, "");
+  }
+
+  /** Sends what is left to send, and nothing after; hears nothing more. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#outbox.push(...this.#later.splice(0));
+    this.flush();
+    this.#closed = true;
+    this.#channel.off("message", this.#receive);
+    this.#channel.off("disconnect", this.#ended);
+  }
+
   flush(): void {
     this.#flushing = false;
-    for (const [id, memory] of this.#notes) this.#outbox.push({ t: "note", id, note: JSON.stringify(memory) });
+    if (this.#closed) return;
+    for (const [id, memory] of this.#notes)
+      this.#outbox.push({ t: "note", id, note: typeof memory === "string" ? memory : JSON.stringify(memory) });
     this.#notes.clear();
     if (this.#outbox.length === 0 || !this.#channel.connected) return;
     this.#channel.send?.(this.#outbox);
@@ -59,7 +88,7 @@ export class Link {
   }
 
   #schedule(): void {
-    if (this.#flushing) return;
+    if (this.#flushing || this.#closed) return;
     this.#flushing = true;
     setImmediate(() => this.flush());
   }

@@ -12,7 +12,7 @@ export type KeeperSpawnerOptions = {
   /** What a run of a slot consists of; made anew for each run. */
   readonly request: (slot: string, run: number) => Omit<SpawnRequest, keyof RunKey>;
   readonly marker: (slot: string, run: number) => string;
-  readonly whyUnstartable: (failed: Failed) => string;
+  readonly whyUnstartable: (failed: Failed) => { readonly message: string; readonly exitCode: number };
 };
 
 export class KeeperSpawner implements Spawner {
@@ -54,20 +54,34 @@ export class KeeperSpawner implements Spawner {
   }
 
   adopt(slot: string, run: number, seen: "asked" | "alive" | "ended", on: RunReports): void {
-    const [running, ended] = [this.#running.get(keyOf(slot, run)), this.#ended.get(keyOf(slot, run))];
-    // A run that the keeper never came to start (it was killed with the request in its queue) is asked for again.
-    if (seen === "asked" && running === undefined && ended === undefined) return this.spawn(slot, run, on);
+    const key = keyOf(slot, run);
+    const [running, ended] = [this.#running.get(key), this.#ended.get(key)];
     this.#reports.set(slot, { run, on });
     if (seen === "ended") return;
+    this.#ended.delete(key);
+    // Later: by then it is known what the configuration of now wants of it.
     setImmediate(() => {
       if (running !== undefined) on.spawned(running.pid, running.since);
       else if (ended !== undefined) this.#end(ended);
+      // The request is in the keeper's queue, or was lost with that.
+      else if (seen === "asked") on.lost();
       else on.ended({ kind: "unknown" }, false);
     });
   }
 
+  /** All runs are taken up: nobody asks for the ends of others. */
+  settle(): void {
+    for (const { slot, run } of this.#ended.values()) this.#options.link.send({ t: "ack", slot, run });
+    this.#ended.clear();
+    this.#running.clear();
+  }
+
   remember(id: string, memory: unknown): void {
     this.#options.link.remember(id, memory);
+  }
+
+  forget(id: string): void {
+    this.#options.link.forget(id);
   }
 
   receive(message: (Running & { readonly t: "spawned" }) | EndReport): void {
@@ -91,7 +105,7 @@ export class KeeperSpawner implements Spawner {
     return {
       kind: "unstartable",
       permanent: report.step === "cwd" || report.step === "program",
-      message: this.#options.whyUnstartable(report),
+      ...this.#options.whyUnstartable(report),
     };
   }
 }

@@ -40,6 +40,14 @@ export class Sweeper {
     if (this.#timer === undefined) this.#timer = setImmediate(() => this.#look());
   }
 
+  /** Nobody is looked for any more. */
+  stop(): void {
+    this.#sweeps.clear();
+    clearTimeout(this.#timer as NodeJS.Timeout);
+    clearImmediate(this.#timer as NodeJS.Immediate);
+    this.#timer = undefined;
+  }
+
   #look(): void {
     this.#timer = undefined;
     const left = this.#members();

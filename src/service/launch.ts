@@ -1,6 +1,8 @@
 /** From the specification of a process to what the keeper starts, and why that could not be started. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { EXIT } from "../base/errors.ts";
+import { isCaptured } from "../config/log-spec.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Failed, SpawnRequest } from "../contract/keeper-protocol.ts";
 import type { Capture } from "../contract/logger-protocol.ts";
@@ -22,7 +24,7 @@ export function launchOf(spec: ProcessSpec, { stateDir, marker }: Place): Pick<S
 
 /** undefined: nobody wants its output. */
 export function captureOf({ id, log }: ProcessSpec): Capture | undefined {
-  return log.console || log.stdout !== undefined || log.stderr !== undefined ? { id, ...log } : undefined;
+  return isCaptured(log) ? { id, ...log } : undefined;
 }
 
 /** What is the case, and what to do about it. */
@@ -38,6 +40,12 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   return program.includes("/")
     ? `there is no file ${program}; correct "${spec.command.kind === "worker" ? "worker" : "cmd"}"`
     : `there is no program "${program}" in its PATH; correct "cmd" or add a folder by "path"`;
+}
+
+/** What a shell ends with that can't start a program. */
+export function exitCodeOf({ step, errno }: Failed): number {
+  if (step !== "program") return EXIT.refused;
+  return errno === "ENOENT" ? 127 : ["EACCES", "ENOEXEC"].includes(errno) ? 126 : EXIT.refused;
 }
 
 function argvOf({ command }: ProcessSpec): readonly string[] {

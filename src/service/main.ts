@@ -1,10 +1,14 @@
 /** Entry of the service: a child of the keeper, started again by it whenever it ends. */
 import { parseArgs } from "node:util";
 import { EXIT, ProcmanError } from "../base/errors.ts";
+import { VERSION } from "../base/version.ts";
 import { load } from "../config/load.ts";
 import type { Config } from "../config/spec.ts";
+import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
 import { revive, takeRevival } from "../os/revival.ts";
 import { Link } from "../runtime/link.ts";
+import { checkExitWith } from "./exit-with.ts";
+import { CONFIGURATION, readFormer } from "./former.ts";
 import { Service } from "./service.ts";
 
 process.title = "procman: service";
@@ -13,27 +17,61 @@ const revival = takeRevival();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
 // The terminal may be closed; what is said there is lost with it, nothing else.
 process.stderr.on("error", () => undefined);
-main();
 
-function main(): void {
-  const { values } = parseArgs({
-    options: { config: { type: "string" }, console: { type: "boolean", default: false }, "state-dir": { type: "string" } },
-  });
-  const config = configured(values.config);
-  if (config === undefined) return process.disconnect();
-  const link = new Link(process, {
-    message: (message) => (message.t === "refused" ? end(message.reason) : service.receive(message)),
-    closed: () => void leave(config.stateDir),
-  });
-  const service = new Service(values.console ? withConsole(config) : config, link);
-  service.open();
+/** `state-dir`: there was a service before, and what it started may run. */
+const { values: options } = parseArgs({
+  options: {
+    config: { type: "string" },
+    console: { type: "boolean", default: false },
+    "exit-with": { type: "string" },
+    "state-dir": { type: "string" },
+  },
+});
+const formerStateDir = options["state-dir"];
+const config = configured();
+// Whoever edits the file must not be the end of supervision: it goes on by what was valid last.
+if (config === undefined && formerStateDir === undefined) process.disconnect();
+else takeOffice();
+
+/** `batch`: a snapshot, when another service was tried in vain. */
+function takeOffice(batch: readonly FromKeeper[] = []): void {
+  let service: Service | undefined;
+  const receive = (message: FromKeeper): void => {
+    if (message.t === "refused") return end(message.reason);
+    if (message.t === "aside") return void stepAside(service);
+    if (message.t === "snapshot") service ??= serviceOf(formerIn(message), link);
+    service?.receive(message);
+  };
+  const stateDir = config?.stateDir ?? formerStateDir ?? "";
+  const link = new Link(process, { message: receive, closed: () => void leave(stateDir) });
+  service = serviceOf(config, link);
+  if (batch.length > 0) for (const message of batch) receive(message);
+  else if (service === undefined) link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir, captures: 0 });
+  else service.open();
 }
 
-function configured(path: string | undefined): Config | undefined {
+/** Another service is tried: this one does nothing until it is called back, or ended. */
+async function stepAside(service: Service | undefined): Promise<void> {
+  await service?.retire();
+  const quit = (): never => process.exit();
+  const onMessages = (messages: readonly FromKeeper[]): void => {
+    const start = messages.findIndex(({ t }) => t === "snapshot");
+    if (start < 0) return;
+    process.off("message", onMessages).off("disconnect", quit);
+    takeOffice(messages.slice(start));
+  };
+  process.on("message", onMessages).once("disconnect", quit);
+  process.send?.([{ t: "aside" }]);
+}
+
+function configured(): Config | undefined {
   try {
-    const config = load(path, process.cwd());
-    for (const { file, line, column, message } of config.warnings) process.stderr.write(`procman: ${file}:${line}:${column}: ${message}\n`);
-    return config;
+    const found = load(options.config, process.cwd());
+    for (const { file, line, column, message } of found.warnings) process.stderr.write(`procman: ${file}:${line}:${column}: ${message}\n`);
+    const exitWith = options["exit-with"];
+    // Later it may be gone from the file, as any process may.
+    if (exitWith !== undefined && formerStateDir === undefined) checkExitWith(exitWith, found);
+    return inFormerFolder(options.console ? withConsole(found) : found);
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     process.stderr.write(`procman: ${error.message}\n`);
@@ -42,8 +80,32 @@ function configured(path: string | undefined): Config | undefined {
   }
 }
 
-function withConsole(config: Config): Config {
-  return { ...config, processes: config.processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) };
+/** A state folder can't be changed while anything runs. */
+function inFormerFolder(found: Config): Config {
+  if (formerStateDir === undefined || found.stateDir === formerStateDir) return found;
+  process.stderr.write(
+    `procman: the configuration has another name now, and its state folder would be ${found.stateDir}; it stays ${formerStateDir} until procman is started anew\n`,
+  );
+  return { ...found, stateDir: formerStateDir };
+}
+
+function serviceOf(found: Config | undefined, link: Link): Service | undefined {
+  return found === undefined ? undefined : new Service(found, link, { exitWith: options["exit-with"] });
+}
+
+/** What the last service went by. */
+function formerIn({ notes }: FromKeeper & { readonly t: "snapshot" }): Config | undefined {
+  const former = readFormer(notes[CONFIGURATION]);
+  if (former === undefined) process.disconnect();
+  else {
+    process.stderr.write("procman: it runs on with the configuration that it had\n");
+    process.exitCode = undefined;
+  }
+  return former?.config;
+}
+
+function withConsole(found: Config): Config {
+  return { ...found, processes: found.processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) };
 }
 
 /** The keeper is gone, and didn't say so. Another one starts a service of its own. */
@@ -54,5 +116,5 @@ async function leave(stateDir: string): Promise<never> {
 
 function end(reason: string): void {
   process.stderr.write(`procman: Cannot run: ${reason}\n`);
-  process.exit(EXIT.refused);
+  process.exit(process.exitCode ?? EXIT.refused);
 }

@@ -1,7 +1,6 @@
 /** Says in one sentence what a transition was and why: the lifecycle lines of the console. */
 
 import { isSuccess } from "../supervisor/instance.ts";
-import type { Notice } from "../supervisor/process.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
@@ -29,24 +28,6 @@ export function narrate({ from, to, input }: Transition, subject: Subject): Line
       return onIdle(from, to, { ...subject, at: input.at });
     default:
       return to satisfies never;
-  }
-}
-
-export function narrateNotice(notice: Notice): Line {
-  const at = "planned" in notice ? new Date(notice.planned).toTimeString().slice(0, 8) : "";
-  switch (notice.type) {
-    case "blocked":
-      return info("blocked: no restart, no scheduled start until it is unblocked");
-    case "unblocked":
-      return info("unblocked");
-    case "scheduled":
-      return info(`starts by its schedule (${at})`);
-    case "terminated":
-      return info(`is terminated by its schedule (${at})`);
-    case "skipped":
-      return warn(`not started by its schedule (${at}): ${notice.reason}`);
-    default:
-      return notice satisfies never;
   }
 }
 
@@ -151,14 +132,14 @@ function shellHint(code: number | null): string {
   return code === 126 ? " (the command may not be executed)" : "";
 }
 
-function info(text: string): Line {
+export function info(text: string): Line {
   return { severity: "info", text };
 }
 
-function warn(text: string): Line {
+export function warn(text: string): Line {
   return { severity: "warn", text };
 }
 
-function error(text: string): Line {
+export function error(text: string): Line {
   return { severity: "error", text };
 }

@@ -17,6 +17,10 @@ export function keepPidFile(path: string, from: Instance, to: Instance): string 
   }
 }
 
+export function removePidFile(path: string): void {
+  rmSync(path, { force: true });
+}
+
 /** Readers never see half of it. */
 function write(path: string, pid: number): void {
   makeFolder(dirname(path), 0o755);

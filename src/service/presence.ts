@@ -38,6 +38,16 @@ export function announce(stateDir: string, endpoint: Endpoint): void {
   renameSync(`${path}.tmp`, path);
 }
 
+/** Where the last service was reached, if it had no time to withdraw. */
+export function formerPort(stateDir: string): number | undefined {
+  try {
+    const { port } = JSON.parse(readFileSync(endpointIn(stateDir), "utf8")) as Partial<Endpoint>;
+    return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536 ? port : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export function withdraw(stateDir: string): void {
   rmSync(endpointIn(stateDir), { force: true });
 }

@@ -1,74 +1,92 @@
 /** The composition root of the service: configuration in, supervised processes out. */
-import { isatty } from "node:tty";
 import { VERSION } from "../base/version.ts";
+import { diff } from "../config/diff.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
-import type { ConsoleStyle, FromLogger } from "../contract/logger-protocol.ts";
-import { processStat } from "../os/process-stat.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { markerOf } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
 import { KeeperSpawner } from "../runtime/spawner.ts";
 import { Sweeper } from "../runtime/sweeper.ts";
-import type { Memory, Plan } from "../supervisor/process.ts";
 import type { Transition } from "../supervisor/slot.ts";
+import { initial } from "../supervisor/states.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import { ServiceControl } from "./control.ts";
-import { captureOf, launchOf, whyUnstartable } from "./launch.ts";
-import { type Line, narrate, narrateNotice } from "./narrator.ts";
-import { keepPidFile } from "./pid-file.ts";
-import { announce, keepSecret, secretIn, withdraw } from "./presence.ts";
+import { ExitWith } from "./exit-with.ts";
+import { CONFIGURATION } from "./former.ts";
+import { captureOf, exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
+import { narrate, warn } from "./narrator.ts";
+import { narrateNotice, narratePast } from "./notices.ts";
+import { keepPidFile, removePidFile } from "./pid-file.ts";
+import { type Past, recall } from "./recall.ts";
+import { Serving } from "./serving.ts";
+import { planOf, Specs } from "./specs.ts";
+import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
+import { consoleStyle, Voice } from "./voice.ts";
 
-/** The API's parts are loaded this long after the first processes were asked for. Milliseconds. */
+/** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
 const API_DELAY_MS = 300;
 
+type Snapshot = FromKeeper & { readonly t: "snapshot" };
+
 export class Service {
-  readonly config: Config;
   /** Milliseconds since 1970. */
   readonly startedAt = Date.now();
   /** Pid of the keeper. */
   readonly keeper = process.ppid;
-  readonly #link: Link;
-  readonly #specs: ReadonlyMap<string, ProcessSpec>;
-  readonly #spawner: KeeperSpawner;
   readonly supervisor: Supervisor;
-  /** Puts secret and endpoint into the state folder (again). */
-  #presence: (() => void) | undefined;
-  #terminating = false;
+  readonly #link: Link;
+  readonly #voice: Voice;
+  readonly #sweeper = new Sweeper();
+  readonly #spawner: KeeperSpawner;
+  readonly #serving: Serving;
+  readonly #exitWith: ExitWith | undefined;
+  #specs: Specs;
+  /** The configuration as the keeper has it for a later service. */
+  #noted: string | undefined;
+  #termination: Termination | undefined;
 
-  constructor(config: Config, link: Link) {
-    this.config = config;
+  /** `exitWith`: id of the process that everything ends with. */
+  constructor(config: Config, link: Link, { exitWith }: { readonly exitWith?: string | undefined } = {}) {
     this.#link = link;
-    this.#specs = new Map(config.processes.map((spec) => [spec.id, spec]));
-    const marker = (slot: string, run: number): string => markerOf(slot, run, config.stateDir);
+    this.#voice = new Voice(link);
+    this.#specs = new Specs({ config, leaving: [] });
+    this.#exitWith = exitWith === undefined ? undefined : new ExitWith(exitWith, (id) => this.spec(id));
+    const { stateDir } = config;
+    const marker = (slot: string, run: number): string => markerOf(slot, run, stateDir);
     this.#spawner = new KeeperSpawner({
       link,
-      sweeper: new Sweeper(),
+      sweeper: this.#sweeper,
       marker,
-      request: (slot, run) => launchOf(this.spec(slot), { stateDir: config.stateDir, marker: marker(slot, run) }),
-      whyUnstartable: (failed) => whyUnstartable(this.spec(failed.slot), failed),
+      request: (slot, run) => launchOf(this.spec(slot), { stateDir, marker: marker(slot, run) }),
+      whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
     });
     this.supervisor = new Supervisor({
       clock: systemClock,
       spawner: this.#spawner,
       publish: (transition) => this.#onTransition(transition),
-      notice: (id, notice) => this.#say(id, narrateNotice(notice)),
+      notice: (id, notice) => this.#voice.say(id, narrateNotice(notice)),
+      removed: (id) => this.#onRemoved(id),
     });
+    this.#serving = new Serving({ config, control: new ServiceControl(this), keeper: this.keeper });
+  }
+
+  get config(): Config {
+    return this.#specs.config;
   }
 
   get isTerminating(): boolean {
-    return this.#terminating;
+    return this.#termination !== undefined;
   }
 
   /** Asks the keeper for the state folder; everything else follows its snapshot. */
   open(): void {
     const captures = this.config.processes.filter((spec) => spec.autostart && captureOf(spec) !== undefined).length;
     this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
-    this.#link.send({ t: "logger", message: { t: "style", style: consoleStyle(this.config) } });
     this.#link.flush();
   }
 
-  receive(message: Exclude<FromKeeper, { readonly t: "refused" }>): void {
+  receive(message: Exclude<FromKeeper, { readonly t: "refused" | "aside" }>): void {
     switch (message.t) {
       case "snapshot":
         return this.#begin(message);
@@ -77,123 +95,150 @@ export class Service {
       case "failed":
         return this.#spawner.receive(message);
       case "logger":
-        return this.#onLogger(message.message);
+        return this.#voice.repeat(message.message);
       case "stop":
         return void this.terminate(message.signal);
       case "ping":
         return this.#link.send({ t: "pong" });
-      case "aside":
-        return;
       case "renewed":
-        return this.#presence?.();
+        return this.#serving.renew();
       case "signalled":
-        return this.#say(undefined, { severity: "info", text: `${message.signal} does nothing yet` });
+        return this.#voice.info(`${message.signal} does nothing yet`);
       default:
         return message satisfies never;
     }
   }
 
   /** Stops everything in reverse order of start; the keeper ends when that is done. */
-  async terminate(why: string): Promise<void> {
+  async terminate(why: string, code?: number): Promise<void> {
     this.#link.send({ t: "stopping" });
-    if (this.#terminating) return;
-    this.#terminating = true;
-    this.#say(undefined, { severity: "info", text: `stopping everything (${why})` });
+    if (this.#termination !== undefined) return;
+    this.#termination = { why, ...(code === undefined ? {} : { code }) };
+    this.#link.remember(TERMINATION, writeTermination(this.#termination, this.keeper));
+    this.#voice.info(`stopping everything (${why})`);
     await this.supervisor.stopAll();
-    withdraw(this.config.stateDir);
-    this.#say(undefined, { severity: "info", text: "everything is stopped" });
-    this.#link.sendLater({ t: "end", code: 0 });
+    this.#serving.withdraw();
+    this.#voice.info("everything is stopped");
+    this.#link.sendLater({ t: "end", code: code ?? this.#exitWith?.code(this.supervisor.processes) ?? 0 });
   }
 
-  #begin(snapshot: FromKeeper & { readonly t: "snapshot" }): void {
-    this.#spawner.load(snapshot);
-    const memories = new Map(Object.entries(snapshot.notes).map(([id, note]) => [id, JSON.parse(note) as Memory]));
-    this.supervisor.apply(this.config.processes.map(planOf), memories);
-    this.#link.flush();
-    // After the first processes: nobody asks before they run.
-    setTimeout(() => void this.#serve(), API_DELAY_MS);
-  }
-
-  /** Supervision goes on without an API. */
-  async #serve(): Promise<void> {
-    const { stateDir, name, api } = this.config;
-    try {
-      const [{ serveApi }] = await Promise.all([import("../api/server.ts"), import("../contract/token.ts")]);
-      const secret = secretIn(stateDir);
-      const { port } = await serveApi({
-        control: new ServiceControl(this),
-        hostname: api.hostname,
-        port: api.port ?? 0,
-        secret,
-        audience: name,
-        revoked: api.revoked,
-      });
-      const startTime = processStat(process.pid)?.startTime ?? "";
-      const endpoint = { hostname: api.hostname, port, pid: process.pid, startTime, keeper: this.keeper, version: VERSION };
-      this.#presence = () => {
-        keepSecret(stateDir, secret);
-        announce(stateDir, endpoint);
-      };
-      this.#presence();
-    } catch (error) {
-      this.#say(undefined, {
-        severity: "error",
-        text: `Cannot serve the API at ${api.hostname}${api.port === undefined ? "" : `:${api.port}`}: ${(error as Error).message}; processes run on`,
-      });
-    }
+  /** Steps aside for another service: what runs goes on, nothing is decided, answered or sent here any more. */
+  async retire(): Promise<void> {
+    this.supervisor.dispose();
+    this.#sweeper.stop();
+    this.#link.close();
+    await this.#serving.close();
   }
 
   /** Of a process or one of its slots. */
   spec(slot: string): ProcessSpec {
-    const spec = this.#specs.get(processOf(slot));
-    if (spec === undefined) throw new Error(`no specification for slot ${slot}`);
-    return spec;
+    return this.#specs.of(slot);
+  }
+
+  #begin(snapshot: Snapshot): void {
+    const { config } = this;
+    const { notes, running } = snapshot;
+    this.#link.send({ t: "logger", message: { t: "style", style: consoleStyle(config) } });
+    this.#noted = notes[CONFIGURATION];
+    this.#spawner.load(snapshot);
+    this.#resume(recall(snapshot, config, this.#specs.text));
+    const termination = readTermination(notes[TERMINATION], this.keeper);
+    if (termination !== undefined) void this.terminate(termination.why, termination.code);
+    else {
+      if (notes[TERMINATION] !== undefined) this.#link.forget(TERMINATION);
+      this.#apply(config);
+      this.#endIfOver();
+    }
+    this.#spawner.settle();
+    for (const { slot, run, captured } of running) if (!captured) this.#routeRun(slot, run);
+    this.#link.flush();
+    // At a first start nobody asks before the first processes run; otherwise clients wait already.
+    this.#serve(Object.keys(notes).length === 0 && running.length === 0 ? API_DELAY_MS : 0);
+  }
+
+  /** Each process as the last service left it, by the configuration that it had. */
+  #resume(past: Past): void {
+    const { former, memories, takenUp, damaged, leftovers } = past;
+    const named = new Set(this.config.processes.map(({ id }) => id));
+    this.#specs = new Specs(former);
+    for (const { id, line } of narratePast(past, named)) this.#voice.say(id, line);
+    for (const id of damaged) this.#link.forget(id);
+    for (const { slot } of takenUp) this.#link.remember(this.spec(slot).id, memories.get(this.spec(slot).id));
+    for (const { slot, run } of leftovers) this.#spawner.signal(slot, run, "SIGKILL");
+    const plans = [...former.config.processes, ...former.leaving].map(planOf);
+    this.supervisor.resume(plans, memories, new Set(former.leaving.map(({ id }) => id)));
+  }
+
+  /** From one configuration to another: the one way, at the start and later. */
+  #apply(config: Config): void {
+    const before = new Map(this.config.processes.map((spec) => [spec.id, spec]));
+    const { changed } = diff([...before.values()], config.processes);
+    this.#specs.replace(config);
+    for (const { id, route } of changed) {
+      const { pidFile } = before.get(id) as ProcessSpec;
+      if (pidFile !== undefined && pidFile !== this.spec(id).pidFile) removePidFile(pidFile);
+      if (route) this.#route(id);
+    }
+    this.supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
+    for (const { id } of config.processes) this.#checkPidFile(id);
+    this.#noteConfiguration();
+  }
+
+  /** What runs is written elsewhere from now on. */
+  #route(id: string): void {
+    const runs = this.supervisor.processes.find((process) => process.id === id)?.runs ?? [];
+    for (const { slot, run } of runs) this.#routeRun(slot, run);
+  }
+
+  #routeRun(slot: string, run: number): void {
+    const capture = captureOf(this.spec(slot));
+    if (capture !== undefined) this.#link.send({ t: "route", slot, run, capture });
+  }
+
+  /** Supervision goes on without an API. */
+  #serve(delayMs: number): void {
+    const { hostname, port } = this.config.api;
+    const at = port === undefined ? hostname : `${hostname}:${port}`;
+    this.#serving.start(delayMs, (why) => {
+      const problem = why === undefined ? undefined : `Cannot serve the API at ${at}: ${why}`;
+      if (problem !== undefined) this.#voice.error(`${problem}; processes run on`);
+      this.#link.send({ t: "ready", ...(problem === undefined ? {} : { problem }) });
+    });
   }
 
   #onTransition(transition: Transition): void {
     const { slot, from, to } = transition;
     const spec = this.spec(slot);
     const problem = spec.pidFile === undefined ? undefined : keepPidFile(spec.pidFile, from, to);
-    if (problem !== undefined) this.#say(slot, { severity: "warn", text: problem });
+    if (problem !== undefined) this.#voice.say(slot, warn(problem));
     const line = narrate(transition, { policy: spec.policy, blocked: this.supervisor.find(spec.id).isBlocked });
-    if (line !== undefined) this.#say(slot, line);
+    if (line !== undefined) this.#voice.say(slot, line);
+    if (to.status === "idle") this.#endIfOver();
   }
 
-  #onLogger(message: Extract<FromLogger, { readonly t: "problem" | "recovered" }> | FromLogger): void {
-    if (message.t === "problem")
-      this.#say(undefined, {
-        severity: "error",
-        text: `${message.message}; processes run on`,
-      });
-    if (message.t === "recovered")
-      this.#say(undefined, {
-        severity: "warn",
-        text: `${message.file} can be written again; ${message.lostLines === 0 ? "no line was lost" : `${message.lostLines} lines (${message.lostBytes} bytes) were lost`}`,
-      });
+  /** Who was killed while a process came up has written no pid file. */
+  #checkPidFile(id: string): void {
+    const { pidFile } = this.spec(id);
+    if (pidFile === undefined) return;
+    const state = this.supervisor.find(id).states.find(({ status }) => status === "running");
+    const problem = state === undefined ? undefined : keepPidFile(pidFile, initial, state);
+    if (problem !== undefined) this.#voice.say(id, warn(problem));
   }
 
-  #say(id: string | undefined, { severity, text }: Line): void {
-    this.#link.sendLater({ t: "logger", message: { t: "say", at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) } });
+  #onRemoved(id: string): void {
+    this.#specs.drop(id);
+    this.#noteConfiguration();
   }
-}
 
-/** Colours are for terminals (https://no-color.org, https://force-color.org). */
-function consoleStyle({ console: { decorate, colors } }: Config): ConsoleStyle {
-  return { decorate, colors: colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR };
-}
+  /** For a later service; with the commands of the same turn. */
+  #noteConfiguration(): void {
+    const { text } = this.#specs;
+    if (text !== this.#noted) this.#link.remember(CONFIGURATION, text);
+    this.#noted = text;
+  }
 
-/** `web:2` is a further slot of `web`, for runs that overlap. */
-function processOf(slot: string): string {
-  return slot.split(":", 1)[0] as string;
-}
-
-function planOf({ id, policy, autostart, overrun, cron, terminate, watch }: ProcessSpec): Plan {
-  return {
-    id,
-    policy,
-    overrun,
-    autostart: autostart || watch.length > 0,
-    ...(cron === undefined ? {} : { cron }),
-    ...(terminate === undefined ? {} : { terminate }),
-  };
+  #endIfOver(): void {
+    const code = this.#exitWith?.over(this.supervisor.processes);
+    if (code !== undefined) void this.terminate(`"${this.#exitWith?.id}" is over`, code);
+  }
 }

@@ -17,6 +17,8 @@ export interface RunReports {
   spawned(pid: number, at?: number): void;
   ended(ending: Ending, survivors: boolean, at?: number): void;
   swept(): void;
+  /** It was asked for, but nobody has started it. */
+  lost(): void;
 }
 
 export interface Spawner {
@@ -30,4 +32,6 @@ export interface Spawner {
   adopt(slot: string, run: number, seen: "asked" | "alive" | "ended", on: RunReports): void;
   /** What a later service needs to go on from here. */
   remember(id: string, memory: unknown): void;
+  /** The process is none of ours any more. */
+  forget(id: string): void;
 }

@@ -1,27 +1,15 @@
 /** One process of the configuration: its slots, its block, its schedules. */
 import { ProcmanError } from "../base/errors.ts";
+import { type Change, effectOf, hasRun, isUnderWay } from "./change.ts";
+import type { Memory } from "./memory.ts";
+import type { Notice } from "./notice.ts";
+import { type Plan, patternsOf } from "./plan.ts";
 import type { Clock, Spawner } from "./ports.ts";
 import type { Policy } from "./restart-policy.ts";
-import { Schedule } from "./schedule.ts";
+import { missedTimes } from "./schedule.ts";
 import { Slot, type Transition } from "./slot.ts";
-import type { Instance, StopCause } from "./states.ts";
-
-/** What the supervisor has to know of a process. */
-export type Plan = {
-  readonly id: string;
-  readonly policy: Policy;
-  readonly autostart: boolean;
-  /** Whether a further run may start while one is under way. */
-  readonly overrun: boolean;
-  readonly cron?: string;
-  /** Cron pattern of the times at which it is terminated. */
-  readonly terminate?: string;
-};
-
-/** What the supervisor says of a process beside the transitions of its slots. */
-export type Notice =
-  | { readonly type: "blocked" | "unblocked" }
-  | { readonly type: "scheduled" | "skipped" | "terminated"; readonly planned: number; readonly reason?: string };
+import { type Instance, initial, type StopCause } from "./states.ts";
+import { isSame, KINDS, type Planned, Timetable } from "./timetable.ts";
 
 export type ProcessPorts = {
   readonly clock: Clock;
@@ -30,32 +18,37 @@ export type ProcessPorts = {
   readonly notice: (id: string, notice: Notice) => void;
 };
 
-/** What an earlier service knew of a process. */
-export type Memory = { readonly blocked: boolean; readonly slots: Readonly<Record<string, Instance>> };
+/** Counting more of them would only take time. */
+const MISSED_LIMIT = 1_000;
 
 export class Process {
-  readonly plan: Plan;
+  #plan: Plan;
   readonly #ports: ProcessPorts;
   readonly #slots: Slot[] = [];
-  readonly #schedules: { readonly start?: Schedule; readonly terminate?: Schedule };
+  readonly #timetable: Timetable;
   #blocked: boolean;
 
   constructor(plan: Plan, ports: ProcessPorts, memory?: Memory) {
-    this.plan = plan;
+    this.#plan = plan;
     this.#ports = ports;
     this.#blocked = memory?.blocked ?? false;
-    for (const [id, state] of Object.entries(memory?.slots ?? {})) this.#addSlot(id, state);
-    if (this.#slots.length === 0) this.#addSlot(plan.id);
-    this.#schedules = {
-      ...(plan.cron === undefined ? {} : { start: new Schedule(plan.cron, ports.clock, ({ planned }) => this.#onCron(planned)) }),
-      ...(plan.terminate === undefined
-        ? {}
-        : { terminate: new Schedule(plan.terminate, ports.clock, ({ planned }) => this.#onTerminate(planned)) }),
-    };
+    const slots = { [plan.id]: initial, ...memory?.slots };
+    for (const [id, state] of Object.entries(slots)) this.#addSlot(id, state);
+    this.#timetable = new Timetable(ports.clock, {
+      due: (kind, planned) => (kind === "start" ? this.#onCron(planned) : this.#onTerminate(planned)),
+      moved: () => this.#remember(),
+    });
+    this.#timetable.set(patternsOf(plan));
+    if (memory?.planned !== undefined) this.#tellMissed(memory.planned);
+    if (!isSame(memory?.planned ?? {}, this.#timetable.planned)) this.#remember();
   }
 
   get id(): string {
-    return this.plan.id;
+    return this.#plan.id;
+  }
+
+  get plan(): Plan {
+    return this.#plan;
   }
 
   get isBlocked(): boolean {
@@ -71,13 +64,18 @@ export class Process {
     return this.#slots.every(({ isFree }) => isFree);
   }
 
+  /** Runs that were asked for and are not over. */
+  get runs(): readonly { readonly slot: string; readonly run: number }[] {
+    return this.#slots.filter(({ state }) => hasRun(state)).map(({ id, state }) => ({ slot: id, run: state.run }));
+  }
+
   /** Milliseconds since 1970. */
   get nextRun(): number | undefined {
-    return this.#schedules.start?.next;
+    return this.#timetable.planned.start;
   }
 
   get nextTerminate(): number | undefined {
-    return this.#schedules.terminate?.next;
+    return this.#timetable.planned.terminate;
   }
 
   /** @throws ProcmanError `process-blocked`, or `process-running` when it runs and `overrun` is off. */
@@ -119,10 +117,35 @@ export class Process {
     this.#remember();
   }
 
+  /**
+   * Goes on by another plan: policy and schedules count at once, also for what runs. What a run consists of counts from the
+   * next one, so with `restart` what runs, or is about to, is restarted, and what failed is tried again. Without `change`
+   * there is nothing to tell.
+   */
+  update(plan: Plan, change?: Change): void {
+    const before = this.#plan;
+    this.#plan = plan;
+    this.#timetable.set(patternsOf(plan));
+    const effect = change === undefined ? "none" : effectOf(change, before, { plan, blocked: this.#blocked, states: this.states });
+    if (change !== undefined) this.#ports.notice(this.id, { type: "changed", fields: change.fields, effect });
+    for (const slot of this.#slots) {
+      slot.rearm();
+      if (plan.policy.restart === "never") slot.post({ type: "cancel-restart" });
+      if (effect === "restarts" && isUnderWay(slot.state)) slot.post({ type: "stop", next: "start", cause: "operator" });
+    }
+    if (effect === "starts") this.#begin();
+    this.#remember();
+  }
+
   /** No more schedules: the process is about to be stopped for good. */
   retire(): void {
-    this.#schedules.start?.stop();
-    this.#schedules.terminate?.stop();
+    this.#timetable.stop();
+  }
+
+  /** Takes no part any more, and holds no timer; what runs goes on. */
+  dispose(): void {
+    this.retire();
+    for (const slot of this.#slots) slot.dispose();
   }
 
   #begin(): boolean {
@@ -135,11 +158,17 @@ export class Process {
   #slotForStart(): Slot | undefined {
     const free = this.#slots.find(({ state }) => state.status === "idle" || state.status === "backoff");
     if (free !== undefined) return free;
-    if (this.plan.overrun) return this.#addSlot(`${this.id}:${this.#slots.length + 1}`);
+    if (this.#plan.overrun) return this.#addSlot(this.#freeName());
     return this.#slots.find(({ state }) => state.status === "stopping");
   }
 
+  #freeName(): string {
+    const taken = new Set(this.#slots.map(({ id }) => id));
+    for (let number = 2; ; number++) if (!taken.has(`${this.id}:${number}`)) return `${this.id}:${number}`;
+  }
+
   #onCron(planned: number): void {
+    this.#remember();
     const reason = this.#blocked
       ? "it is blocked"
       : this.#slotForStart() === undefined
@@ -151,9 +180,22 @@ export class Process {
   }
 
   #onTerminate(planned: number): void {
+    this.#remember();
     if (this.isIdle) return;
     this.#ports.notice(this.id, { type: "terminated", planned });
     this.#end("policy", "terminate");
+  }
+
+  /** What was planned for a time at which nobody was there. It isn't made up for. */
+  #tellMissed(planned: Planned): void {
+    for (const kind of KINDS) {
+      const [first, pattern] = [planned[kind], patternsOf(this.#plan)[kind]];
+      const now = this.#ports.clock.wall();
+      // Who doesn't run has missed no termination.
+      if (first === undefined || pattern === undefined || first > now || (kind === "terminate" && this.isIdle)) continue;
+      const missed = missedTimes(pattern, first, now, MISSED_LIMIT);
+      this.#ports.notice(this.id, { type: "missed", kind, isCapped: missed.times === MISSED_LIMIT, ...missed });
+    }
   }
 
   #end(next: "idle" | "policy", cause: StopCause): void {
@@ -177,7 +219,7 @@ export class Process {
 
   /** A blocked process is never restarted. */
   #policy(): Policy {
-    return this.#blocked ? { ...this.plan.policy, restart: "never" } : this.plan.policy;
+    return this.#blocked ? { ...this.#plan.policy, restart: "never" } : this.#plan.policy;
   }
 
   #publish(transition: Transition): void {
@@ -186,7 +228,11 @@ export class Process {
   }
 
   #remember(): void {
-    const memory: Memory = { blocked: this.#blocked, slots: Object.fromEntries(this.#slots.map(({ id, state }) => [id, state])) };
+    const memory: Memory = {
+      blocked: this.#blocked,
+      slots: Object.fromEntries(this.#slots.map(({ id, state }) => [id, state])),
+      planned: this.#timetable.planned,
+    };
     this.#ports.spawner.remember(this.id, memory);
   }
 }

@@ -48,7 +48,7 @@ test("2.2 cron: six fields have seconds in front; a pattern without a future has
 test("a schedule that is stopped calls no more and holds no timer", () => {
   const clock = new FakeClock();
   const seen: number[] = [];
-  const schedule = new Schedule("* * * * *", clock, ({ planned }) => seen.push(planned));
+  const schedule = new Schedule("* * * * *", clock, { due: (planned) => seen.push(planned), moved: () => undefined });
   clock.advance(60_000);
   assert.equal(seen.length, 1);
   schedule.stop();

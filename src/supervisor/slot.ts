@@ -20,6 +20,7 @@ export class Slot {
   readonly #ports: SlotPorts;
   #state: Instance;
   #busy = false;
+  #disposed = false;
   readonly #queue: Input[] = [];
   readonly #armed = new Map<TimerName, { readonly due: number; readonly drop: () => void }>();
 
@@ -40,6 +41,7 @@ export class Slot {
 
   /** Inputs are handled in order, never inside one another. */
   post(input: Command | Report, at = this.#ports.clock.now()): void {
+    if (this.#disposed) return;
     this.#queue.push({ ...input, at, chance: this.#ports.clock.chance() });
     if (this.#busy) return;
     this.#busy = true;
@@ -48,6 +50,18 @@ export class Slot {
     } finally {
       this.#busy = false;
     }
+  }
+
+  /** The policy is another one: deadlines are counted anew, from where they were counted before. */
+  rearm(): void {
+    if (!this.#disposed) this.#arm();
+  }
+
+  /** Nothing happens here any more; what runs goes on. */
+  dispose(): void {
+    this.#disposed = true;
+    for (const { drop } of this.#armed.values()) drop();
+    this.#armed.clear();
   }
 
   #handle(input: Input): void {
@@ -70,7 +84,13 @@ export class Slot {
       spawned: (pid, at) => this.post({ type: "spawned", run, pid }, at),
       ended: (ending, survivors, at) => this.post({ type: "ended", run, ending, survivors }, at),
       swept: () => this.post({ type: "swept", run }),
+      lost: () => this.#onLost(run),
     };
+  }
+
+  /** It is asked for again, even if its end is wanted by now: the request may still be in a queue. */
+  #onLost(run: number): void {
+    if (!this.#disposed && this.#state.run === run) this.#ports.spawner.spawn(this.id, run, this.#reports(run));
   }
 
   /** A state that an earlier service left: its deadlines are armed again, an unfinished sweep is asked for again. */

@@ -3,7 +3,13 @@
 export type Ending =
   | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
   /** No child came up. `permanent`: trying again without a change would fail in the same way. */
-  | { readonly kind: "unstartable"; readonly message: string; readonly permanent: boolean }
+  | {
+      readonly kind: "unstartable";
+      readonly message: string;
+      readonly permanent: boolean;
+      /** What a shell would have ended with. */
+      readonly exitCode?: number;
+    }
   /** It ended while nobody was its parent. */
   | { readonly kind: "unknown" };
 

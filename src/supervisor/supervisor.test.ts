@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
-import type { Memory, Notice, Plan } from "./process.ts";
+import type { Memory } from "./memory.ts";
+import type { Notice } from "./notice.ts";
+import type { Plan } from "./plan.ts";
 import type { Policy } from "./restart-policy.ts";
 import { Supervisor } from "./supervisor.ts";
 
@@ -26,11 +28,11 @@ function setup(plan: Partial<Plan> & { readonly rules?: Partial<Policy> } = {}, 
     spawner,
     publish: ({ from, to }) => moves.push(`${from.status} ${to.status}`),
     notice: (_id, notice) => notices.push(notice),
+    removed: () => undefined,
   });
-  supervisor.apply(
-    [{ id: "web", policy: { ...policy, ...rules }, autostart: true, overrun: false, ...rest }],
-    memory === undefined ? new Map() : new Map([["web", memory]]),
-  );
+  const plans = [{ id: "web", policy: { ...policy, ...rules }, autostart: true, overrun: false, ...rest }];
+  supervisor.resume(plans, memory === undefined ? new Map() : new Map([["web", memory]]));
+  supervisor.apply(plans);
   const process = supervisor.find("web");
   return { clock, spawner, notices, moves, supervisor, process, state: () => process.states[0] };
 }

@@ -1,13 +1,23 @@
 /** The registry of all processes: takes commands by id, starts in order, stops in reverse. */
 import { ProcmanError } from "../base/errors.ts";
-import { type Memory, type Plan, Process, type ProcessPorts } from "./process.ts";
+import type { Change } from "./change.ts";
+import type { Memory } from "./memory.ts";
+import type { Plan } from "./plan.ts";
+import { Process, type ProcessPorts } from "./process.ts";
+
+export type SupervisorPorts = ProcessPorts & {
+  /** A process that the plans no longer have is over and forgotten. */
+  readonly removed: (id: string) => void;
+};
 
 export class Supervisor {
-  readonly #ports: ProcessPorts;
-  readonly #processes = new Map<string, Process>();
+  readonly #ports: SupervisorPorts;
+  #processes = new Map<string, Process>();
+  /** Processes that no plan has any more, until they have ended. */
+  readonly #leaving = new Set<string>();
   readonly #idle = new Set<() => void>();
 
-  constructor(ports: ProcessPorts) {
+  constructor(ports: SupervisorPorts) {
     this.#ports = {
       ...ports,
       publish: (transition) => {
@@ -21,10 +31,31 @@ export class Supervisor {
     return [...this.#processes.values()];
   }
 
-  /** Takes up all processes; those that an earlier service left running go on, the others start by their policy. */
-  apply(plans: readonly Plan[], memories: ReadonlyMap<string, Memory> = new Map()): void {
-    for (const plan of plans) this.#processes.set(plan.id, new Process(plan, this.#ports, memories.get(plan.id)));
-    for (const plan of plans) if (plan.autostart && !memories.has(plan.id)) this.#processes.get(plan.id)?.startIfAllowed();
+  /**
+   * Takes up what an earlier service left, by the plans that it had: each process is as it was. Those in `leaving` were about
+   * to be stopped for good. `apply` follows, with the plans of now.
+   */
+  resume(plans: readonly Plan[], memories: ReadonlyMap<string, Memory>, leaving: ReadonlySet<string> = new Set()): void {
+    for (const plan of plans) {
+      const memory = memories.get(plan.id);
+      if (memory === undefined || this.#processes.has(plan.id)) continue;
+      const process = new Process(plan, this.#ports, memory);
+      this.#processes.set(plan.id, process);
+      if (leaving.has(plan.id)) this.#dismiss(process);
+    }
+  }
+
+  /** From the plans of before (at the start: none) to these: who is missing is stopped, who is new starts by its policy. */
+  apply(plans: readonly Plan[], changes: ReadonlyMap<string, Change> = new Map()): void {
+    const before = this.#processes;
+    const wanted = new Set(plans.map(({ id }) => id));
+    const fresh = plans.filter(({ id }) => !before.has(id) || this.#leaving.has(id));
+    const gone = [...before.values()].filter(({ id }) => !wanted.has(id));
+    this.#processes = new Map(plans.map((plan) => [plan.id, before.get(plan.id) ?? new Process(plan, this.#ports)]));
+    for (const process of gone) this.#processes.set(process.id, process);
+    for (const process of gone.toReversed()) this.#remove(process);
+    for (const plan of plans) this.#update(plan, changes.get(plan.id));
+    for (const { id, autostart } of fresh) if (autostart) this.#processes.get(id)?.startIfAllowed();
   }
 
   /** @throws ProcmanError `process-unknown` */
@@ -42,7 +73,38 @@ export class Supervisor {
     if (processes.some(({ isIdle }) => !isIdle)) await new Promise<void>((resolve) => this.#idle.add(resolve));
   }
 
+  /** Drops all timers and takes no part any more; what runs goes on. */
+  dispose(): void {
+    for (const process of this.processes) process.dispose();
+  }
+
+  #update(plan: Plan, change: Change | undefined): void {
+    const isBack = this.#leaving.delete(plan.id);
+    if (isBack || change !== undefined) this.#processes.get(plan.id)?.update(plan, isBack ? undefined : change);
+  }
+
+  #remove(process: Process): void {
+    if (this.#leaving.has(process.id)) return;
+    this.#ports.notice(process.id, { type: "removed", isIdle: process.isIdle });
+    this.#dismiss(process);
+  }
+
+  #dismiss(process: Process): void {
+    this.#leaving.add(process.id);
+    process.retire();
+    process.stop();
+    if (process.isIdle) this.#forget(process.id);
+  }
+
+  #forget(id: string): void {
+    this.#leaving.delete(id);
+    this.#processes.delete(id);
+    this.#ports.spawner.forget(id);
+    this.#ports.removed(id);
+  }
+
   #onIdle(): void {
+    for (const id of [...this.#leaving]) if (this.#processes.get(id)?.isIdle) this.#forget(id);
     if (this.#idle.size === 0 || this.processes.some(({ isIdle }) => !isIdle)) return;
     for (const resolve of this.#idle) resolve();
     this.#idle.clear();

@@ -286,7 +286,7 @@ test("the keeper is killed: another comes in its place, adopts the processes and
   const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const pid = pidIn(await procman.line(/web .*started/));
   procman.child.kill("SIGKILL");
-  await procman.line(/the keeper was killed; this one \(pid \d+\) goes on in its place with 1 processes/);
+  await procman.line(/the keeper was killed; this one \(pid \d+\) goes on in its place with 1 process,/);
   assert.ok(isAlive(pid));
   process.kill(pid, "SIGTERM");
   await procman.line(/web .*its exit code is not known.*restart 1/);
@@ -306,7 +306,7 @@ test("the keeper is killed where a guard starts it again: nobody comes in its pl
   assert.equal(procman.keeper, undefined);
   assert.ok(isAlive(pid));
   const next = new Procman(procman.folder);
-  await next.line(/1 processes that an earlier procman left running are adopted/);
+  await next.line(/1 process that an earlier procman left running is adopted/);
   process.kill(pid, "SIGTERM");
   await next.line(/web .*its exit code is not known.*restart 1/);
   const again = pidIn(await next.line(/web .*started/));

@@ -9,5 +9,6 @@ export function define(parent: Command): void {
       "Starts what the configuration names and supervises it. SIGTERM or SIGINT (Ctrl-C) stops everything in order, a second one kills.\nSIGUSR2 opens the log files anew. Exit codes: 0 stopped in order, 1 refused (as when it runs already), 78 the configuration is not valid.",
     )
     .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
-    .option("--console", "print the output of all processes here, whatever the configuration says");
+    .option("--console", "print the output of all processes here, whatever the configuration says")
+    .option("--exit-with <id>", "end with this process, and with its exit code (for containers)");
 }

@@ -1,0 +1,83 @@
+/** What has changed between two configurations, and what that asks of the processes that run. */
+import { isDeepStrictEqual } from "node:util";
+import type { Policy } from "../supervisor/restart-policy.ts";
+import { isCaptured } from "./log-spec.ts";
+import type { ProcessSpec } from "./spec.ts";
+
+export type Changed = {
+  readonly id: string;
+  /** What has changed, by the names in the file. */
+  readonly fields: readonly string[];
+  /** What a run consists of has changed: it takes a new run to make that true. */
+  readonly restart: boolean;
+  /** The output of its runs goes elsewhere, or looks otherwise, which is no matter for the runs themselves. */
+  readonly route: boolean;
+};
+
+export type Diff = {
+  /** Ids, in the order of now. */
+  readonly added: readonly string[];
+  /** Ids, in the order of before. */
+  readonly removed: readonly string[];
+  readonly changed: readonly Changed[];
+};
+
+/** Whether a run must be started anew to have another value. */
+const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" | "policy" | "log">, boolean>> = {
+  cwd: true,
+  env: true,
+  path: true,
+  pidFile: true,
+  cluster: true,
+  overrun: false,
+  autostart: false,
+  cron: false,
+  watch: false,
+  terminate: false,
+};
+
+const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
+  restart: "restart",
+  restartDelayMs: "restartDelayMs",
+  restartLimit: "restartLimit",
+  restartResetMs: "restartResetMs",
+  graceMs: "terminateGracePeriod",
+  terminateMs: "terminateTimeout",
+  timeoutMs: "timeout",
+  waits: "waits",
+};
+
+/** Processes are the same when their ids are; ids differ within a configuration. */
+export function diff(before: readonly ProcessSpec[], now: readonly ProcessSpec[]): Diff {
+  const former = new Map(before.map((spec) => [spec.id, spec]));
+  const present = new Set(now.map(({ id }) => id));
+  return {
+    added: now.filter(({ id }) => !former.has(id)).map(({ id }) => id),
+    removed: before.filter(({ id }) => !present.has(id)).map(({ id }) => id),
+    changed: now.flatMap((spec) => changeOf(former.get(spec.id) ?? spec, spec)),
+  };
+}
+
+function changeOf(before: ProcessSpec, now: ProcessSpec): readonly Changed[] {
+  if (before === now) return [];
+  const isOther = (name: keyof ProcessSpec): boolean => !isDeepStrictEqual(before[name], now[name]);
+  const command = isOther("command") ? [now.command.kind === "worker" ? "worker" : "cmd"] : [];
+  const plain = namesOf(CONCERNS_RUN).filter(isOther);
+  const policy = namesOf(POLICY_NAMES).filter((name) => before.policy[name] !== now.policy[name]);
+  const logger = isOther("log") ? ["logger"] : [];
+  const fields = [...command, ...plain, ...policy.map((name) => POLICY_NAMES[name]), ...logger];
+  if (fields.length === 0) return [];
+  const [wasCaptured, captured] = [isCaptured(before.log), isCaptured(now.log)];
+  return [
+    {
+      id: now.id,
+      fields,
+      restart: command.length > 0 || plain.some((name) => CONCERNS_RUN[name]) || wasCaptured !== captured,
+      route: logger.length > 0 && wasCaptured && captured,
+    },
+  ];
+}
+
+function namesOf<Name extends string>(table: Readonly<Record<Name, unknown>>): readonly Name[] {
+  return Object.keys(table) as Name[];
+}

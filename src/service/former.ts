@@ -1,0 +1,87 @@
+/** What a service leaves to its successor about the configuration: the one that the runs of now were started by. */
+import { count, either, listOf, literal, mapOf, number, optional, record, type Shape, text, truth } from "../base/shape.ts";
+import type { Config, ProcessSpec } from "../config/spec.ts";
+
+/** No process has an id like this. */
+export const CONFIGURATION = ":config";
+
+export type Former = {
+  readonly config: Config;
+  /** No longer in the configuration, and not over yet. */
+  readonly leaving: readonly ProcessSpec[];
+};
+
+export function writeFormer({ config, leaving }: Former): string {
+  return JSON.stringify({ config: { ...config, warnings: [] }, leaving });
+}
+
+/** undefined: there is none, or none that is understood here. */
+export function readFormer(note: string | undefined): Former | undefined {
+  if (note === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(note);
+  } catch {
+    return undefined;
+  }
+  if (!shape(value)) return undefined;
+  const { config, leaving } = value as Former;
+  return { config: { ...config, processes: config.processes.map(whole) }, leaving: leaving.map(whole) };
+}
+
+/** JSON has no infinity, and says null. */
+function whole(spec: ProcessSpec): ProcessSpec {
+  const { restartLimit } = spec.policy as { readonly restartLimit: number | null };
+  return { ...spec, policy: { ...spec.policy, restartLimit: restartLimit ?? Number.POSITIVE_INFINITY } };
+}
+
+const command: Shape = either(
+  record({ kind: literal("shell"), line: text }),
+  record({ kind: literal("worker"), script: text, args: listOf(text) }),
+);
+const policy = record({
+  restart: literal("never", "error", "always"),
+  restartDelayMs: optional(number),
+  restartLimit: either(count, literal(null)),
+  restartResetMs: number,
+  graceMs: number,
+  terminateMs: number,
+  timeoutMs: number,
+  waits: truth,
+});
+const rotation = record({ sizeBytes: number, ageMs: number, totalBytes: number, gzip: truth });
+const log = record({
+  console: truth,
+  stdout: optional(text),
+  stderr: optional(text),
+  decorateFiles: truth,
+  rotation: optional(rotation),
+});
+const spec = record({
+  id: text,
+  command,
+  cwd: text,
+  env: mapOf(text),
+  path: listOf(text),
+  pidFile: optional(text),
+  overrun: truth,
+  autostart: truth,
+  cron: optional(text),
+  watch: listOf(text),
+  terminate: optional(text),
+  policy,
+  log,
+  cluster: optional(record({ id: text, index: count, port: optional(count) })),
+});
+const shape = record({
+  config: record({
+    file: text,
+    name: text,
+    stateDir: text,
+    processes: listOf(spec),
+    console: record({ decorate: truth, colors: truth }),
+    internalLogHours: number,
+    api: record({ hostname: text, port: optional(count), revoked: listOf(text) }),
+  }),
+  leaving: listOf(spec),
+});

@@ -1,0 +1,97 @@
+/** From the keeper's snapshot to what a new service goes on from. Notes may be lost, torn or strange: what runs, runs. */
+import { normalise } from "../config/normalise.ts";
+import type { Config, ProcessSpec } from "../config/spec.ts";
+import type { EndReport, FromKeeper, RunKey, Running } from "../contract/keeper-protocol.ts";
+import { isMemory, type Memory } from "../supervisor/memory.ts";
+import type { Instance } from "../supervisor/states.ts";
+import { CONFIGURATION, type Former, readFormer } from "./former.ts";
+import { processOf } from "./specs.ts";
+
+export type Past = {
+  /** What the runs of now were started by; where that isn't known, the configuration of now. */
+  readonly former: Former;
+  readonly memories: ReadonlyMap<string, Memory>;
+  /** Processes that run, and of which nothing was known. */
+  readonly takenUp: readonly Running[];
+  /** Processes whose notes can't be used. */
+  readonly damaged: readonly string[];
+  /** Runs that were over for the service, and yet there: nobody shall have two copies. */
+  readonly leftovers: readonly Running[];
+};
+
+type Snapshot = Omit<FromKeeper & { readonly t: "snapshot" }, "t">;
+
+/** `text`: that of the configuration of now; the same text needn't be read. */
+export function recall({ notes, running, ended }: Snapshot, config: Config, text: string): Past {
+  const memories = new Map<string, Memory>();
+  const damaged: string[] = [];
+  for (const [id, note] of Object.entries(notes)) {
+    if (id.startsWith(":")) continue;
+    const memory = memoryIn(note, id);
+    if (memory === undefined) damaged.push(id);
+    else memories.set(id, memory);
+  }
+  const found = running.map((run) => ({ run, fit: fitOf(run, memories.get(processOf(run.slot))) }));
+  const takenUp = found.filter(({ fit }) => fit === "unknown").map(({ run }) => run);
+  for (const run of takenUp) put(memories, run, { status: "running", restarts: 0, pid: run.pid, since: run.since, ready: false });
+  // Nobody knows of them, but how they ended: by that their policy can decide.
+  for (const report of latest(ended)) {
+    const known = memories.get(processOf(report.slot));
+    if (known === undefined || !Object.hasOwn(known.slots, report.slot)) put(memories, report, { status: "starting", restarts: 0 });
+  }
+  return {
+    former: formerOf(notes[CONFIGURATION] === text ? undefined : readFormer(notes[CONFIGURATION]), config, memories),
+    memories,
+    takenUp,
+    damaged,
+    leftovers: found.filter(({ fit }) => fit === "outdated").map(({ run }) => run),
+  };
+}
+
+/** With whoever is there and was not in that configuration. */
+function formerOf(kept: Former | undefined, config: Config, memories: ReadonlyMap<string, Memory>): Former {
+  const { config: before, leaving } = kept ?? { config, leaving: [] };
+  const known = new Set([...before.processes, ...leaving].map(({ id }) => id));
+  const named = config.processes.filter(({ id }) => memories.has(id) && !known.has(id));
+  for (const { id } of named) known.add(id);
+  const strangers = [...memories.keys()].filter((id) => !known.has(id)).map(strangerOf);
+  return { config: { ...before, processes: [...before.processes, ...named] }, leaving: [...leaving, ...strangers] };
+}
+
+function memoryIn(note: string, id: string): Memory | undefined {
+  try {
+    const memory: unknown = JSON.parse(note);
+    return isMemory(memory, id) ? memory : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A run that the keeper sees, beside what is remembered of its slot. */
+function fitOf({ slot, run }: RunKey, memory: Memory | undefined): "known" | "unknown" | "outdated" {
+  const state = memory !== undefined && Object.hasOwn(memory.slots, slot) ? memory.slots[slot] : undefined;
+  if (state === undefined || run > state.run) return "unknown";
+  if (run < state.run) return "outdated";
+  return ["idle", "waiting", "backoff"].includes(state.status) ? "unknown" : "known";
+}
+
+type Unnumbered = Instance extends infer State ? (State extends { readonly run: number } ? Omit<State, "run"> : never) : never;
+
+function put(memories: Map<string, Memory>, { slot, run }: RunKey, state: Unnumbered): void {
+  const id = processOf(slot);
+  const memory = memories.get(id) ?? { blocked: false, slots: {} };
+  memories.set(id, { ...memory, slots: { ...memory.slots, [slot]: { ...state, run } as Instance } });
+}
+
+/** Of each slot the report of its latest run. */
+function latest(ended: readonly EndReport[]): readonly EndReport[] {
+  const reports = new Map<string, EndReport>();
+  for (const report of ended) if ((reports.get(report.slot)?.run ?? 0) < report.run) reports.set(report.slot, report);
+  return [...reports.values()];
+}
+
+/** Somebody left it here, nobody knows how it was configured: it is stopped as one is that has no stop policy. */
+function strangerOf(id: string): ProcessSpec {
+  const { processes } = normalise({ processes: [{ id, cmd: "" }] }, { folder: "/", parallelism: 1, now: new Date() });
+  return processes[0] as ProcessSpec;
+}

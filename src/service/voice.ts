@@ -1,0 +1,46 @@
+/** What procman itself has to say: to the console, by way of the logger. */
+import { isatty } from "node:tty";
+import type { Config } from "../config/spec.ts";
+import type { ConsoleStyle, FromLogger } from "../contract/logger-protocol.ts";
+import type { Link } from "../runtime/link.ts";
+import { error, info, type Line, warn } from "./narrator.ts";
+
+export class Voice {
+  readonly #link: Link;
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  /** Of a process, or of procman itself. */
+  say(id: string | undefined, { severity, text }: Line): void {
+    this.#link.sendLater({ t: "logger", message: { t: "say", at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) } });
+  }
+
+  info(text: string): void {
+    this.say(undefined, info(text));
+  }
+
+  warn(text: string): void {
+    this.say(undefined, warn(text));
+  }
+
+  error(text: string): void {
+    this.say(undefined, error(text));
+  }
+
+  /** What the logger met. */
+  repeat(message: FromLogger): void {
+    if (message.t === "problem") this.error(`${message.message}; processes run on`);
+    if (message.t === "recovered") this.warn(`${message.file} can be written again; ${lost(message)}`);
+  }
+}
+
+/** Colours are for terminals (https://no-color.org, https://force-color.org). */
+export function consoleStyle({ console: { decorate, colors } }: Config): ConsoleStyle {
+  return { decorate, colors: colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR };
+}
+
+function lost({ lostLines, lostBytes }: FromLogger & { readonly t: "recovered" }): string {
+  return lostLines === 0 ? "no line was lost" : `${lostLines} lines (${lostBytes} bytes) were lost`;
+}

@@ -1,0 +1,55 @@
+/** What a service leaves to its successor about one process. It comes back from a disk: its shape is checked, not trusted. */
+import { count, either, literal, mapOf, number, optional, record, type Shape, text, truth } from "../base/shape.ts";
+import type { Instance } from "./states.ts";
+import type { Planned } from "./timetable.ts";
+
+export type Memory = {
+  readonly blocked: boolean;
+  /** States by slot: the process's own is named as the process, those of overlapping runs have a number behind: `web:2`. */
+  readonly slots: Readonly<Record<string, Instance>>;
+  /** The next times of its schedules. */
+  readonly planned?: Planned;
+};
+
+export function isMemory(value: unknown, id: string): value is Memory {
+  return shape(value) && Object.keys((value as Memory).slots).every((slot) => slot === id || isFurtherSlot(slot, id));
+}
+
+/** `web:2` of `web`. */
+function isFurtherSlot(slot: string, id: string): boolean {
+  return slot.startsWith(`${id}:`) && /^[1-9]\d{0,8}$/.test(slot.slice(id.length + 1));
+}
+
+/** 0 and 1 would be signalled as "everybody". */
+const pid: Shape = (value) => count(value) && (value as number) > 1;
+
+const ending = either(
+  record({ kind: literal("exited"), code: either(number, literal(null)), signal: either(text, literal(null)) }),
+  record({ kind: literal("unstartable"), message: text, permanent: truth, exitCode: optional(count) }),
+  record({ kind: literal("unknown") }),
+);
+const outcome = either(
+  record({ kind: literal("never-started") }),
+  record({ kind: literal("stopped"), ending: optional(ending) }),
+  record({ kind: literal("finished", "failed", "exhausted"), ending }),
+);
+const base = { run: count, restarts: count };
+const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "timeout", "itself") };
+const child = { pid, started: number, since: number };
+const stopping = { ...base, ...plan, status: literal("stopping") };
+
+const instance = either(
+  record({ ...base, status: literal("idle"), outcome }),
+  record({ ...base, status: literal("waiting", "starting") }),
+  record({ ...base, status: literal("running"), pid, since: number, ready: truth }),
+  record({ ...stopping, phase: literal("spawning") }),
+  record({ ...stopping, ...child, phase: literal("grace", "terminate", "kill") }),
+  record({ ...stopping, ...child, phase: literal("sweep", "sweep-kill"), ending }),
+  record({ ...base, status: literal("backoff"), until: number, ending }),
+);
+
+const shape = record({
+  blocked: truth,
+  slots: mapOf(instance),
+  planned: optional(record({ start: optional(number), terminate: optional(number) })),
+});
