@@ -17,6 +17,8 @@ type Open = {
   readonly identity: string;
   /** A device, FIFO or socket is never rotated, looked at or repaired. */
   readonly regular: boolean;
+  /** At its opening. */
+  readonly size: number;
   /** Since when it has been written to. */
   readonly since: number;
 };
@@ -50,7 +52,7 @@ function openForAppend(path: string): Open {
   const fd = openFolderToo(path);
   const stat = fstatSync(fd);
   const since = stat.birthtimeMs > 0 ? stat.birthtimeMs : Date.now();
-  return { fd, identity: `${stat.dev}:${stat.ino}`, regular: stat.isFile() && !isForeign(path), since };
+  return { fd, identity: `${stat.dev}:${stat.ino}`, regular: stat.isFile() && !isForeign(path), size: stat.size, since };
 }
 
 /** Where the line begins that byte `at` of `bytes` belongs to. */
@@ -115,14 +117,14 @@ export class Appender {
     this.#open = open;
     this.#lookAt = Date.now() + LOOK_MS;
     if (!open.regular) return open;
+    this.#size = open.size;
     try {
-      this.#size = fstatSync(open.fd).size;
       if (this.#tornIn !== open.identity) this.#mendTail(open);
     } catch (error) {
       this.close();
       throw error;
     }
-    if (this.#archive.rotation) this.#archive.tidy(realpathSync(this.path));
+    if (this.#archive.rotation) this.#archive.tidy(realpathSync.native(this.path));
     return open;
   }
 
@@ -183,7 +185,7 @@ export class Appender {
     this.#look();
     // Gone by somebody else's hand a moment ago: a new file it is, then.
     if (!this.#open) this.#need();
-    else if (this.#archive.rotate(realpathSync(this.path))) this.close();
+    else if (this.#archive.rotate(realpathSync.native(this.path))) this.close();
     else this.#rotateAt = Date.now() + ROTATE_AGAIN_MS;
     return this.#fitting(bytes, at);
   }

@@ -1,9 +1,10 @@
 /** The rotated files of one log file: their names, their compression, how much they may take together. */
-import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Rotation } from "../contract/logger-protocol.ts";
 import type { Compressor } from "./compressor.ts";
 import { errnoOf, reasonOf } from "./errno.ts";
+import { forgetListings, rotatedIn, STAMPED } from "./listing.ts";
 
 export type ArchiveEvents = {
   readonly problem: (file: string, code: string, message: string) => void;
@@ -21,14 +22,11 @@ function timeOf(suffix: string): number {
   return Date.parse(iso);
 }
 
-/** What follows the file's own name: the stamp, then what the compression made of it. */
-const SUFFIX = /^\.\d{8}T\d{9}Z(\.gz(\.tmp)?)?$/;
-
 /** Names in the folder, the oldest first. */
 function archived(path: string): string[] {
   const name = basename(path);
-  return readdirSync(dirname(path))
-    .filter((file) => file.startsWith(name) && SUFFIX.test(file.slice(name.length)))
+  return rotatedIn(dirname(path))
+    .filter((file) => file.startsWith(name) && file.search(STAMPED) === name.length)
     .sort();
 }
 
@@ -37,6 +35,11 @@ function nextName(path: string): string {
   const newest = archived(path).at(-1)?.slice(basename(path).length);
   const time = newest === undefined ? 0 : timeOf(newest) + 1;
   return `${path}.${compact(Math.max(time, Date.now()))}`;
+}
+
+function remove(file: string): void {
+  rmSync(file, { force: true });
+  forgetListings();
 }
 
 export class Archive {
@@ -55,7 +58,10 @@ export class Archive {
 
   /** Renames the file. False: it could not be, and that has been said. */
   rotate(path: string): boolean {
-    return this.#try(path, "rotate", () => renameSync(path, nextName(path)));
+    return this.#try(path, "rotate", () => {
+      renameSync(path, nextName(path));
+      forgetListings();
+    });
   }
 
   /** For each file that is opened: deletes what is too much, finishes what a crash left, and compresses in the background. */
@@ -72,7 +78,7 @@ export class Archive {
     let plain: string | undefined;
     this.#try(path, "tidy", () => {
       const files = archived(path);
-      for (const file of files.filter((each) => each.endsWith(".tmp"))) rmSync(join(dirname(path), file), { force: true });
+      for (const file of files.filter((each) => each.endsWith(".tmp"))) remove(join(dirname(path), file));
       plain = files.find((file) => file.endsWith("Z"));
     });
     return plain === undefined ? undefined : join(dirname(path), plain);
@@ -82,6 +88,7 @@ export class Archive {
   compressed(error?: unknown): void {
     const path = this.#path;
     if (path === undefined) return;
+    forgetListings();
     this.#try(path, "compress", () => {
       if (error !== undefined) throw error;
     });
@@ -95,7 +102,7 @@ export class Archive {
       for (const file of archived(path).reverse()) {
         const full = join(dirname(path), file);
         sum += statSync(full, { throwIfNoEntry: false })?.size ?? 0;
-        if (sum > total && !file.endsWith(".tmp")) rmSync(full, { force: true });
+        if (sum > total && !file.endsWith(".tmp")) remove(full);
       }
     });
   }
