@@ -24,8 +24,13 @@ export type Capture = {
   readonly rotation?: Rotation;
 };
 
-/** How console lines look, for all processes. */
-export type ConsoleStyle = { readonly decorate: boolean; readonly colors: boolean };
+/** How console lines look, for all processes, and where they go. */
+export type ConsoleStyle = {
+  readonly decorate: boolean;
+  readonly colors: boolean;
+  /** Instead of procman's own standard output and error: a file that the logger rotates. Absolute. */
+  readonly file?: string;
+};
 
 export type ToLogger =
   /** Start to read the two FIFOs of a run (also after a restart of the logger, for all runs that are not drained). */

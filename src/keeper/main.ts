@@ -21,7 +21,11 @@ export function main(folder: string, args: readonly string[]): void {
   setTimeout(slim, FLAGS_AFTER_MS).unref();
   try {
     const options = runOptions(args);
-    const service = [...(options.config === undefined ? [] : ["--config", options.config]), ...(options.console ? ["--console"] : [])];
+    const service = [
+      ...(options.config === undefined ? [] : ["--config", options.config]),
+      ...(options.console ? ["--console"] : []),
+      ...(options.detached ? ["--detached"] : []),
+    ];
     new Keeper({
       service: [process.execPath, join(folder, "service.cjs"), ...service],
       logger: [process.execPath, join(folder, "logger.cjs")],

@@ -1,4 +1,5 @@
 /** Entry of the service: a child of the keeper, started again by it whenever it ends. */
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { load } from "../config/load.ts";
@@ -14,22 +15,26 @@ process.stderr.on("error", () => undefined);
 main();
 
 function main(): void {
-  const { values } = parseArgs({ options: { config: { type: "string" }, console: { type: "boolean", default: false } } });
-  const config = configured(values.config);
+  const flag = { type: "boolean", default: false } as const;
+  const { values } = parseArgs({ options: { config: { type: "string" }, console: flag, detached: flag } });
+  const config = configured(values.config, values);
   if (config === undefined) return process.disconnect();
   const link = new Link(process, {
     message: (message) => (message.t === "refused" ? end(message.reason) : service.receive(message)),
     closed: () => process.exit(EXIT.refused),
   });
-  const service = new Service(values.console ? withConsole(config) : config, link);
+  const service = new Service(config, link);
   service.open();
 }
 
-function configured(path: string | undefined): Config | undefined {
+type Wishes = { readonly console: boolean; readonly detached: boolean };
+
+function configured(path: string | undefined, { console, detached }: Wishes): Config | undefined {
   try {
     const config = load(path, process.cwd());
     for (const { file, line, column, message } of config.warnings) process.stderr.write(`procman: ${file}:${line}:${column}: ${message}\n`);
-    return config;
+    const shown = console ? withConsole(config) : config;
+    return detached ? withConsoleFile(shown) : shown;
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     process.stderr.write(`procman: ${error.message}\n`);
@@ -40,6 +45,11 @@ function configured(path: string | undefined): Config | undefined {
 
 function withConsole(config: Config): Config {
   return { ...config, processes: config.processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) };
+}
+
+/** Nobody watches it, so the time belongs to each line. */
+function withConsoleFile(config: Config): Config {
+  return { ...config, console: { ...config.console, decorate: true, file: join(config.stateDir, "logs/console.log") } };
 }
 
 function end(reason: string): void {

@@ -4,6 +4,7 @@ import { VERSION } from "../base/version.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
 import type { ConsoleStyle, FromLogger } from "../contract/logger-protocol.ts";
+import type { Endpoint } from "../contract/records.ts";
 import { processStat } from "../os/process-stat.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { markerOf } from "../runtime/environment.ts";
@@ -106,32 +107,31 @@ export class Service {
     setTimeout(() => void this.#serve(), API_DELAY_MS);
   }
 
-  /** Supervision goes on without an API. */
+  /** Where it is reached, or why it isn't, for clients to find. */
   async #serve(): Promise<void> {
+    const place = await this.#listen();
+    const startTime = processStat(process.pid)?.startTime ?? "";
+    try {
+      announce(this.config.stateDir, { ...place, pid: process.pid, startTime, keeper: this.keeper, version: VERSION });
+    } catch (error) {
+      this.#say(undefined, { severity: "error", text: `Cannot write the API's address: ${(error as Error).message}; processes run on` });
+    }
+  }
+
+  /** Supervision goes on without an API. */
+  async #listen(): Promise<Pick<Endpoint, "hostname" | "port" | "problem">> {
     const { stateDir, name, api } = this.config;
+    const wanted = { hostname: api.hostname, port: api.port ?? 0 };
     try {
       const [{ serveApi }] = await Promise.all([import("../api/server.ts"), import("../contract/token.ts")]);
-      const { port } = await serveApi({
-        control: new ServiceControl(this),
-        hostname: api.hostname,
-        port: api.port ?? 0,
-        secret: secretIn(stateDir),
-        audience: name,
-        revoked: api.revoked,
-      });
-      announce(stateDir, {
-        hostname: api.hostname,
-        port,
-        pid: process.pid,
-        startTime: processStat(process.pid)?.startTime ?? "",
-        keeper: this.keeper,
-        version: VERSION,
-      });
+      const options = { control: new ServiceControl(this), secret: secretIn(stateDir), audience: name, revoked: api.revoked };
+      const { port } = await serveApi({ ...wanted, ...options });
+      return { ...wanted, port };
     } catch (error) {
-      this.#say(undefined, {
-        severity: "error",
-        text: `Cannot serve the API at ${api.hostname}${api.port === undefined ? "" : `:${api.port}`}: ${(error as Error).message}; processes run on`,
-      });
+      const problem = (error as Error).message;
+      const place = `${api.hostname}${api.port === undefined ? "" : `:${api.port}`}`;
+      this.#say(undefined, { severity: "error", text: `Cannot serve the API at ${place}: ${problem}; processes run on` });
+      return { ...wanted, problem };
     }
   }
 
@@ -170,8 +170,8 @@ export class Service {
 }
 
 /** Colours are for terminals (https://no-color.org, https://force-color.org). */
-function consoleStyle({ console: { decorate, colors } }: Config): ConsoleStyle {
-  return { decorate, colors: colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR };
+function consoleStyle({ console }: Config): ConsoleStyle {
+  return { ...console, colors: console.colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR };
 }
 
 /** `web:2` is a further slot of `web`, for runs that overlap. */

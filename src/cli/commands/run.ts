@@ -1,5 +1,7 @@
-/** `procman run`: here only its help; the bin hands the command itself to the keeper. */
+/** `procman run`: in the foreground the bin hands it to the keeper at once, so here is its help and `--detach`. */
 import type { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+import type { DetachOptions } from "../detach.ts";
 
 export function define(parent: Command): void {
   parent
@@ -9,5 +11,12 @@ export function define(parent: Command): void {
       "Starts what the configuration names and supervises it. SIGTERM or SIGINT (Ctrl-C) stops everything in order, a second one kills.\nSIGUSR2 opens the log files anew. Exit codes: 0 stopped in order, 1 refused (as when it runs already), 78 the configuration is not valid.",
     )
     .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
-    .option("--console", "print the output of all processes here, whatever the configuration says");
+    .option("--console", "print the output of all processes here, whatever the configuration says")
+    .option("-d, --detach", "run in the background: return when the API answers, with the states of all processes")
+    .action(async ({ detach, ...options }: DetachOptions & { readonly detach?: boolean }) => {
+      // As in `run -c -d`, where -d is taken for the path.
+      if (detach !== true) throw new ProcmanError("usage", 'Cannot run: --config needs a path; see "procman help run"');
+      const { runDetached } = await import("../detach.ts");
+      await runDetached(options);
+    });
 }
