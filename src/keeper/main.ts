@@ -19,6 +19,7 @@ export function main(folder: string, args: readonly string[]): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   // A fork copies the page tables of all memory in use: a young generation that doesn't grow makes each spawn a sixth quicker.
   setTimeout(slim, FLAGS_AFTER_MS).unref();
+  warnFirstProcess();
   try {
     const options = runOptions(args);
     const service = [
@@ -35,6 +36,14 @@ export function main(folder: string, args: readonly string[]): void {
     process.stderr.write(`procman: ${error.message}\n`);
     process.exitCode = error.exitCode;
   }
+}
+
+/** PID 1 inherits every orphan, and Node awaits only processes that it has started. */
+function warnFirstProcess(): void {
+  if (process.pid === 1)
+    process.stderr.write(
+      'procman: is PID 1 here: orphans that its processes leave stay zombies; put an init in front of it, as "docker run --init" or tini\n',
+    );
 }
 
 function slim(): void {
