@@ -38,7 +38,7 @@ export async function reach(stateDir: string, late: number): Promise<Endpoint> {
 }
 
 /** What `endpoint.json` says, unless its service is dead. */
-export function endpointIn(stateDir: string): Endpoint | undefined {
+function endpointIn(stateDir: string): Endpoint | undefined {
   const text = textIn(join(stateDir, "endpoint.json"));
   const endpoint = text === undefined ? undefined : (JSON.parse(text) as Endpoint);
   return endpoint !== undefined && isAlive(endpoint.pid, endpoint.startTime) ? endpoint : undefined;
