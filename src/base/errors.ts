@@ -1,7 +1,7 @@
 /** The one table of errors: what a user may be told, with which HTTP status and exit code. */
 
-/** Exit codes of the command line (sysexits.h where it has a name for it). */
-export const EXIT = { done: 0, refused: 1, usage: 64, noDaemon: 69, bug: 70, configuration: 78 } as const;
+/** Exit codes of the command line (sysexits.h where it has a name for it; 128 and the number of the signal after Ctrl-C). */
+export const EXIT = { done: 0, refused: 1, usage: 64, noDaemon: 69, bug: 70, configuration: 78, interrupted: 130 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
@@ -17,7 +17,10 @@ export const ERRORS = {
   "process-blocked": { status: 409, exit: EXIT.refused },
   "process-running": { status: 409, exit: EXIT.refused },
   "state-folder": { status: 500, exit: EXIT.refused },
+  "upgrade-failed": { status: 500, exit: EXIT.refused },
   "no-daemon": { status: 503, exit: EXIT.noDaemon },
+  "service-down": { status: 503, exit: EXIT.noDaemon },
+  interrupted: { status: 503, exit: EXIT.interrupted },
 } as const satisfies Record<string, Row>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -9,6 +9,10 @@ export const COMMANDS: Readonly<Record<string, Row>> = {
   run: { summary: "Start what the configuration names, and supervise it until it is told to end", load: () => import("./commands/run.ts") },
   status: { summary: "Show all processes with their states", load: () => import("./commands/status.ts") },
   terminate: { summary: "Stop all processes and end procman", load: () => import("./commands/terminate.ts") },
+  upgrade: {
+    summary: "Replace the running procman by this version; no process is restarted",
+    load: () => import("./commands/upgrade.ts"),
+  },
   init: { summary: "Make a configuration file", load: () => import("./commands/init.ts") },
   append: { summary: "Add a process to the configuration file", load: () => import("./commands/append.ts") },
   remove: { summary: "Remove a process from the configuration file", load: () => import("./commands/remove.ts") },

@@ -6,7 +6,8 @@ import { BUILT_IN, COMMANDS } from "./commands.ts";
 
 void main(process.argv.slice(2)).then(
   (code) => {
-    process.exitCode = code;
+    // A command that did its part may have a code of its own.
+    process.exitCode ??= code;
   },
   (error: unknown) => {
     process.exitCode = report(error);
@@ -34,14 +35,23 @@ async function runCommand(name: string, args: readonly string[]): Promise<number
   const [{ Command, CommanderError }, { define }] = await Promise.all([import("commander"), row.load()]);
   const program = new Command("procman").exitOverride().configureHelp({ showGlobalOptions: false });
   define(program);
-  for (const command of program.commands) command.exitOverride();
+  for (const command of program.commands) command.exitOverride().configureOutput({ outputError: () => undefined });
   try {
     await program.parseAsync([name, ...args], { from: "user" });
     return EXIT.done;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    throw error;
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return EXIT.done;
+    throw new ProcmanError("usage", `Cannot run "procman ${name}": ${inOurWords(error.message)}; see "procman help ${name}"`);
   }
+}
+
+/** `error: unknown option '--jsn'\n(Did you mean --json?)` as part of a sentence. */
+function inOurWords(message: string): string {
+  return message
+    .replace(/^error: /, "")
+    .replace(/\s*\n\(Did you mean (.*)\?\)/, " (did you mean $1?)")
+    .replace(/[.\s]+$/, "");
 }
 
 function overview(): string {

@@ -24,7 +24,7 @@ export function withProcessOptions(command: Command): Command {
   return command
     .option("--id <id>", "name of the process, for other commands")
     .option("--cmd <line>", "command line, run by /bin/sh")
-    .option("--worker <script>", "JavaScript or TypeScript module, run by Node")
+    .option("--worker <script>", 'JavaScript or TypeScript module, run by Node; with arguments as ["script.js", "argument"]')
     .option("--cwd <folder>", "working directory (default: the folder of the file)")
     .option("--env <name=value>", "environment variable (repeatable)", collect)
     .option("--autostart", "start with procman (default without --cron and --watch)")
@@ -40,7 +40,7 @@ export function withProcessOptions(command: Command): Command {
 /**
  * The process that the flags describe, as it is written into the file. Values are checked later, with the whole file.
  *
- * @throws {ProcmanError} `usage`: which flag is missing.
+ * @throws {ProcmanError} `usage`: which flag is missing, or contradicts another.
  */
 export function processOf(options: ProcessOptions, action: string): Readonly<Record<string, unknown>> {
   const missing = [
@@ -48,6 +48,8 @@ export function processOf(options: ProcessOptions, action: string): Readonly<Rec
     ...(options.cmd === undefined && options.worker === undefined ? ["--cmd or --worker"] : []),
   ];
   if (missing.length > 0) throw new ProcmanError("usage", `Cannot ${action}: ${missing.join(" and ")} must be given`);
+  if (options.cmd !== undefined && options.worker !== undefined)
+    throw new ProcmanError("usage", `Cannot ${action}: both --cmd and --worker are given; a process has one of them`);
   const { id, cmd, worker, cwd, cron, watch, restart, instances, startPort, stdout } = options;
   const startsOtherwise = cron !== undefined || watch !== undefined;
   const cluster =
@@ -55,7 +57,7 @@ export function processOf(options: ProcessOptions, action: string): Readonly<Rec
   return present({
     id,
     cmd,
-    worker,
+    worker: workerOf(worker, action),
     cwd,
     env: environment(options.env, action),
     autostart: options.autostart ?? (startsOtherwise ? undefined : true),
@@ -65,6 +67,22 @@ export function processOf(options: ProcessOptions, action: string): Readonly<Rec
     cluster: cluster && present(cluster),
     logger: stdout === undefined ? undefined : { stdout },
   });
+}
+
+/** A script, or a list of it and its arguments. A path may begin with a bracket, too, but hardly with one and a quote. */
+function workerOf(text: string | undefined, action: string): string | readonly string[] | undefined {
+  if (text === undefined || !/^\s*\[\s*["\]]/.test(text)) return text;
+  const list = jsonIn(text);
+  if (Array.isArray(list) && list.every((entry) => typeof entry === "string")) return list;
+  throw new ProcmanError("usage", `Cannot ${action}: --worker ${text} is no list of strings; write it as ["script.js", "argument"]`);
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function present(members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

@@ -1,5 +1,6 @@
 /** Questions at the terminal. */
 import { createInterface } from "node:readline/promises";
+import { ProcmanError } from "../base/errors.ts";
 
 export type Question = {
   readonly text: string;
@@ -11,10 +12,20 @@ export type Question = {
 
 export type Terminal = { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream };
 
-/** Asks one after the other; undefined once the input ends (Ctrl-D). */
+/**
+ * Asks one after the other; undefined once the input ends (Ctrl-D).
+ *
+ * @throws {ProcmanError} `interrupted`: Ctrl-C.
+ */
 export async function ask(questions: readonly Question[], { input, output }: Terminal): Promise<readonly string[] | undefined> {
   const lines = createInterface({ input, output });
-  const ended = new Promise<undefined>((resolve) => lines.once("close", () => resolve(undefined)));
+  const ended = new Promise<undefined>((resolve, reject) => {
+    lines.once("close", () => resolve(undefined));
+    lines.once("SIGINT", () => {
+      output.write("\n");
+      reject(new ProcmanError("interrupted", "Cannot go on: Ctrl-C was pressed; nothing is written"));
+    });
+  });
   try {
     const answers: string[] = [];
     for (const question of questions) {

@@ -6,6 +6,7 @@ import type { Path } from "./document.ts";
 import { type Finding, show } from "./finding.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
 import { unknownPlaceholder } from "./placeholders.ts";
+import { workerProblem } from "./worker.ts";
 
 export type Surroundings = {
   /** Relative paths resolve from here. Absolute. */
@@ -13,6 +14,8 @@ export type Surroundings = {
   /** What "max" instances are. */
   readonly parallelism: number;
   readonly now: Date;
+  /** Whether Node runs TypeScript by itself. */
+  readonly stripsTypes: boolean;
 };
 
 export type Verdict = { readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
@@ -21,7 +24,7 @@ export type Verdict = { readonly errors: readonly Finding[]; readonly warnings: 
 export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict {
   const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
   const errors = [
-    ...processes.flatMap(({ process, path }) => processErrors(process, path, around.now)),
+    ...processes.flatMap(({ process, path }) => processErrors(process, path, around)),
     ...filePatterns(config.logger, ["logger"]),
     ...idCollisions(config, around.parallelism),
     ...portCollisions(config, around.parallelism),
@@ -34,9 +37,11 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
   return { errors, warnings };
 }
 
-function processErrors(process: LooseProcess, path: Path, now: Date): readonly Finding[] {
+function processErrors(process: LooseProcess, path: Path, { now, stripsTypes }: Surroundings): readonly Finding[] {
+  const script = workerProblem(process, stripsTypes);
   return [
     ...commandErrors(process, path),
+    ...(script === undefined ? [] : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
     ...(["cron", "terminate"] as const).flatMap((key) => cronErrors(process[key], [...path, key], now)),
     ...filePatterns(process.logger, [...path, "logger"]),
     ...patternError(process.pidFile, [...path, "pidFile"]),

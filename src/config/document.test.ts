@@ -53,6 +53,17 @@ test("mistakes of syntax are told in words, several at once", () => {
   assert.match(syntax("/* x").join(), /expected a comment that ends with \*\//);
 });
 
+test("a string without its closing quote is one mistake, whatever commas and brackets it has swallowed", () => {
+  const unclosed = (written: string, place: string) =>
+    `${place} Found \`${written}\`; expected a string that ends with a double quote on the same line.`;
+  assert.deepEqual(syntax('{\n  "a": "x,\n  "b": 2\n}'), [unclosed('"x,', "2:8")]);
+  assert.deepEqual(syntax('{\n  "a: 1,\n  "b": 2\n}'), [unclosed('"a: 1,', "2:3")]);
+  assert.deepEqual(syntax('{ "a": [\n{ "b": "c },\n{ "b": "d" }\n]}'), [unclosed('"c },', "2:8")]);
+  assert.deepEqual(syntax('{ "a": [\n{ "b": "c }\n]}'), [unclosed('"c }', "2:8")]);
+  // What can't be read at all is a mistake of its own.
+  assert.equal(syntax('{\n  "a": "x,\n  "b": tru,\n  "c": "y\n}').length, 3);
+});
+
 test("an empty file is told as such", () => {
   assert.match(syntax(" \n\t").join(), /^1:1 Found nothing: the file is empty/);
 });

@@ -83,12 +83,20 @@ function firstPerLine(source: string, errors: readonly ParseError[]): readonly P
   for (const error of errors.toSorted((a, b) => a.offset - b.offset)) {
     const last = kept.at(-1);
     const echo = error.error === VALUE_EXPECTED && /[\]}]/.test(source.charAt(error.offset));
+    // A string that isn't closed has eaten the commas and brackets of its line: none can be missed after it.
+    if (isPunctuation(error) && kept.some((earlier) => earlier.error === STRING_UNCLOSED)) continue;
     if (last === undefined || (!echo && /[\r\n]/.test(source.slice(last.offset, error.offset)))) kept.push(error);
   }
   return kept;
 }
 
 const VALUE_EXPECTED = 4;
+const STRING_UNCLOSED = 12;
+
+/** Something else was expected here; the word itself can be read. */
+function isPunctuation({ error }: ParseError): boolean {
+  return error >= 2 && error <= 9;
+}
 
 /** By number, since `ParseErrorCode` is a const enum that is gone at run time. */
 const EXPECTED: Readonly<Record<number, string>> = {

@@ -56,11 +56,14 @@ function allowedBy(issue: Issue): string {
 function hint(issue: Issue, found: unknown): string {
   if (issue.code === "invalid_value") return typeof found === "string" ? meantWord(found, issue.values.map(String)) : "";
   if (issue.code === "invalid_type") return otherQuotes(issue.expected, found);
-  if (issue.code !== "invalid_format" || typeof found !== "string") return "";
+  return issue.code === "invalid_format" && issue.pattern === String(NAME_PATTERN) && typeof found === "string" ? otherName(found) : "";
+}
+
+/** Why a name won't do whose characters are, or nearly are, allowed. */
+function otherName(found: string): string {
+  if (found === "." || found === "..") return " As the name of a folder it means another one; choose any other.";
   const lower = found.toLowerCase();
-  return lower !== found && NAME_PATTERN.test(lower) && issue.pattern === String(NAME_PATTERN)
-    ? ` Write it in lower case: ${JSON.stringify(lower)}.`
-    : "";
+  return lower !== found && NAME_PATTERN.test(lower) ? ` Write it in lower case: ${JSON.stringify(lower)}.` : "";
 }
 
 function meantWord(found: string, values: readonly string[]): string {

@@ -109,8 +109,8 @@ test("relative paths resolve from the folder of the file", () => {
     { cwd, pidFile, watch, stdout: log.stdout, stderr: log.stderr },
     { cwd: "/shop/app", pidFile: "/shop/run/web.pid", watch: ["/shop/src", "/etc"], stdout: "/shop/a.log", stderr: "/b.log" },
   );
-  assert.deepEqual(spec({ worker: "job.ts", cwd: "app" }).command, { kind: "worker", script: "/shop/job.ts", args: [] });
-  assert.deepEqual(spec({ worker: ["job.ts", "./x"] }).command, { kind: "worker", script: "/shop/job.ts", args: ["./x"] });
+  assert.deepEqual(spec({ worker: "job.js", cwd: "app" }).command, { kind: "worker", script: "/shop/job.js", args: [] });
+  assert.deepEqual(spec({ worker: ["job.js", "./x"] }).command, { kind: "worker", script: "/shop/job.js", args: ["./x"] });
 });
 
 test("env.PATH and path are appended to PATH, not set", () => {

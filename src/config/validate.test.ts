@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { checkMeaning } from "./checks.ts";
+import { showPath } from "./document.ts";
 import { ConfigurationError } from "./problems.ts";
 import { validateConfiguration } from "./validate.ts";
 
@@ -100,6 +102,7 @@ test("8 name and id: 1 to 64 characters from a-z, 0-9, dot, underscore, hyphen",
   for (const id of ["a", "a".repeat(64), "a.b_c-9", "..."]) assert.equal(about({ id }), "");
   for (const id of ["", "a".repeat(65), "a b", "ä", ".", "..", "a/b", 5, "a\n"]) assert.match(about({ id }), /allowed: 1 to 64 characters/);
   assert.match(about({ id: "Web" }), /Write it in lower case: "web"\./);
+  for (const id of [".", ".."]) assert.match(about({ id }), /As the name of a folder it means another one/);
   assert.match(about({ id: "all" }), /stands for all processes/);
 });
 
@@ -109,6 +112,21 @@ test("2.2 exactly one of cmd and worker", () => {
   assert.deepEqual(problemsOf({ processes: [{ id: "a", worker: ["a.js", "--x"] }] }), []);
   assert.match(problemsOf({ processes: [{ id: "a", worker: [] }] }).join(), /worker Found an empty list; allowed: at least one entry/);
   assert.match(problemsOf({ processes: [{ id: "a", worker: ["a.js", 5] }] }).join(), /worker\[1\] Found 5/);
+});
+
+test("a worker in TypeScript is refused where Node doesn't strip types, unless NODE_OPTIONS may bring a loader", () => {
+  const findings = (process: object, stripsTypes: boolean) =>
+    checkMeaning({ processes: [{ id: "a", ...process }] }, { folder: "/", parallelism: 1, now: new Date(), stripsTypes }).errors.map(
+      ({ path, message }) => `${showPath(path)} ${message}`,
+    );
+  for (const worker of ["w.ts", "w.mts", "w.cts", ["w.ts", "--x"]]) {
+    assert.deepEqual(findings({ worker }, true), []);
+    assert.deepEqual(findings({ worker, env: { NODE_OPTIONS: "--import tsx" } }, false), []);
+    assert.match(findings({ worker }, false).join(), /no TypeScript \(Node \d+\.\d+\.\d+; 22\.18 and later do\).*NODE_OPTIONS/);
+  }
+  assert.match(findings({ worker: ["w.ts"] }, false).join(), /^processes\[0\]\.worker\[0\] Found "w\.ts"/);
+  for (const worker of ["w.tsx", "w.jsx"]) assert.match(findings({ worker }, true).join(), /no JSX/);
+  for (const worker of ["w.js", "w.mjs", "ts", ["w.js", "x.ts"]]) assert.deepEqual(findings({ worker }, false), []);
 });
 
 test("a value whose shape is wrong is not reported as missing too", () => {

@@ -10,6 +10,7 @@ import { deepFreeze, normalise } from "./normalise.ts";
 import { ConfigurationError } from "./problems.ts";
 import { checkShape } from "./schema.ts";
 import type { Config } from "./spec.ts";
+import { stripsTypes } from "./worker.ts";
 
 export type ValidateOptions = {
   /** The file that the configuration stands for. Relative paths resolve from its folder. */
@@ -52,7 +53,7 @@ export function validateConfiguration(input: unknown, options: ValidateOptions =
 }
 
 function surroundings(folder: string, { parallelism = availableParallelism() }: ValidateOptions): Surroundings {
-  return { folder, parallelism, now: new Date() };
+  return { folder, parallelism, now: new Date(), stripsTypes: stripsTypes() };
 }
 
 type Context = { readonly around: Surroundings; readonly shownAs: string; readonly source: string | undefined };

@@ -61,6 +61,8 @@ export type Endpoint = {
   readonly startTime: string;
   readonly keeper: number;
   readonly version: string;
+  /** Why nothing listens there, as when the port is taken; the service runs all the same. */
+  readonly problem?: string;
 };
 
 /** An error as RFC 9457 has it. */

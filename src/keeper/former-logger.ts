@@ -1,5 +1,5 @@
 /** The logger of an earlier keeper. Two readers of one FIFO would tear its lines apart: it is asked to hand over, and reads on until it has. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { isAlive } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 
@@ -40,6 +40,10 @@ export class FormerLogger {
 
 /** Before that, a Node takes SIGUSR1 for a wish to be debugged. Linux tells by the name that the logger gives itself; elsewhere it is believed. */
 function listens(pid: number): boolean {
-  const name = `/proc/${pid}/comm`;
-  return !existsSync(name) || readFileSync(name, "utf8").startsWith("procman: logger");
+  if (process.platform !== "linux") return true;
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("procman: logger");
+  } catch {
+    return false;
+  }
 }

@@ -167,7 +167,7 @@ export class Keeper {
     const how = signal === null ? `exit code ${code}` : signal;
     if (!final) return warn(`the service ended (${how}); it is started again, the processes run on`);
     const reason = `the service ended (${how}) ${SERVICE_LIMIT + 1} times in a row and stays down`;
-    warn(`${reason}; the processes run on. Start it again with "procman upgrade", stop all with "kill ${process.pid}"`);
+    warn(`${reason}; the processes run on. Start it again with "procman upgrade", stop all with "procman terminate"`);
     this.#state?.serviceIsDown(reason);
   }
 

@@ -6,6 +6,7 @@ import { ProcmanError } from "../base/errors.ts";
 import { takeRevived } from "../os/revival.ts";
 import { Keeper } from "./keeper.ts";
 import { runOptions } from "./options.ts";
+import { warn } from "./warning.ts";
 
 /** By then all of Node that is needed is loaded: a change of flags makes its compiled code useless. Milliseconds. */
 const FLAGS_AFTER_MS = 1_000;
@@ -19,6 +20,7 @@ export function main(folder: string, args: readonly string[]): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   // A fork copies the page tables of all memory in use: a young generation that doesn't grow makes each spawn a sixth quicker.
   setTimeout(slim, FLAGS_AFTER_MS).unref();
+  warnFirstProcess();
   try {
     const start = { installation: { node: process.execPath, folder }, args, options: runOptions(args), ...takeRevived() };
     new Keeper(start).start();
@@ -27,6 +29,12 @@ export function main(folder: string, args: readonly string[]): void {
     process.stderr.write(`procman: ${error.message}\n`);
     process.exitCode = error.exitCode;
   }
+}
+
+/** PID 1 inherits every orphan, and Node awaits only processes that it has started. */
+function warnFirstProcess(): void {
+  if (process.pid === 1)
+    warn('is PID 1 here: orphans that its processes leave stay zombies; put an init in front of it, as "docker run --init" or tini');
 }
 
 function slim(): void {

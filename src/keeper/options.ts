@@ -7,6 +7,8 @@ export type RunOptions = {
   readonly console: boolean;
   /** Whoever started procman starts it again when it was killed. */
   readonly guarded: boolean;
+  /** Set by `run --detach` for the procman that it starts: there is no terminal to print on. */
+  readonly detached: boolean;
   /** Id of the process that everything ends with. */
   readonly exitWith?: string;
 };
@@ -20,14 +22,16 @@ export function runOptions(args: readonly string[]): RunOptions {
         config: { type: "string", short: "c" },
         console: { type: "boolean", default: false },
         guarded: { type: "boolean", default: false },
+        detached: { type: "boolean", default: false },
         "exit-with": { type: "string" },
       },
       allowPositionals: false,
     });
-    const { config, console, guarded, "exit-with": exitWith } = values;
+    const { config, console = false, guarded = false, detached = false, "exit-with": exitWith } = values;
     return {
-      console: console ?? false,
-      guarded: guarded ?? false,
+      console,
+      guarded,
+      detached,
       ...(config === undefined ? {} : { config }),
       ...(exitWith === undefined ? {} : { exitWith }),
     };

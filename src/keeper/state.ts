@@ -207,6 +207,6 @@ function lockOf(stateDir: string): Lock {
   if ("release" in lock) return lock;
   throw new ProcmanError(
     "already-running",
-    `procman is already running with this state folder (pid ${lock.pid}, ${stateDir}); stop it with "kill ${lock.pid}" first`,
+    `procman is already running with this state folder (pid ${lock.pid}, ${stateDir}); stop it with "procman terminate" first`,
   );
 }

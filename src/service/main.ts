@@ -1,4 +1,5 @@
 /** Entry of the service: a child of the keeper, started again by it whenever it ends. */
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
@@ -23,6 +24,7 @@ const { values: options } = parseArgs({
   options: {
     config: { type: "string" },
     console: { type: "boolean", default: false },
+    detached: { type: "boolean", default: false },
     "exit-with": { type: "string" },
     "state-dir": { type: "string" },
   },
@@ -71,7 +73,7 @@ function configured(): Config | undefined {
     const exitWith = options["exit-with"];
     // Later it may be gone from the file, as any process may.
     if (exitWith !== undefined && formerStateDir === undefined) checkExitWith(exitWith, found);
-    return inFormerFolder(options.console ? withConsole(found) : found);
+    return asWished(inFormerFolder(found));
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     process.stderr.write(`procman: ${error.message}\n`);
@@ -104,8 +106,15 @@ function formerIn({ notes }: FromKeeper & { readonly t: "snapshot" }): Config | 
   return former?.config;
 }
 
-function withConsole(found: Config): Config {
-  return { ...found, processes: found.processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) };
+/** As the options of `procman run` have it. */
+function asWished(found: Config): Config {
+  const { console, processes, stateDir } = found;
+  return {
+    ...found,
+    processes: options.console ? processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) : processes,
+    // Nobody watches it, so the time belongs to each line.
+    console: options.detached ? { ...console, decorate: true, file: join(stateDir, "logs/console.log") } : console,
+  };
 }
 
 /** The keeper is gone, and didn't say so. Another one starts a service of its own. */

@@ -92,6 +92,6 @@ function latest(ended: readonly EndReport[]): readonly EndReport[] {
 
 /** Somebody left it here, nobody knows how it was configured: it is stopped as one is that has no stop policy. */
 function strangerOf(id: string): ProcessSpec {
-  const { processes } = normalise({ processes: [{ id, cmd: "" }] }, { folder: "/", parallelism: 1, now: new Date() });
+  const { processes } = normalise({ processes: [{ id, cmd: "" }] }, { folder: "/", parallelism: 1, now: new Date(), stripsTypes: false });
   return processes[0] as ProcessSpec;
 }

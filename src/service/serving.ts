@@ -25,10 +25,7 @@ export class Serving {
   /** Supervision goes on without an API: `done` gets the reason. */
   start(delayMs: number, done: (problem?: string) => void): void {
     const start = (): void => {
-      this.#started = this.#start().then(
-        () => done(),
-        (error: unknown) => done((error as Error).message),
-      );
+      this.#started = this.#start().then(done, (error: Error) => done(error.message));
     };
     if (delayMs === 0) start();
     else this.#timer = setTimeout(start, delayMs);
@@ -52,14 +49,19 @@ export class Serving {
     withdraw(this.#served.config.stateDir);
   }
 
-  async #start(): Promise<void> {
+  /** Resolves with why there is none. Clients find where it is, or that. */
+  async #start(): Promise<string | undefined> {
     const { config, keeper } = this.#served;
-    const { hostname } = config.api;
-    const port = await this.#listen();
-    if (this.#closed) return;
+    const { hostname, port = 0 } = config.api;
+    const place = await this.#listen().then(
+      (found) => ({ hostname, port: found }),
+      (error: Error) => ({ hostname, port, problem: error.message }),
+    );
+    if (this.#closed) return undefined;
     const startTime = processStat(process.pid)?.startTime ?? "";
-    this.#endpoint = { hostname, port, pid: process.pid, startTime, keeper, version: VERSION };
+    this.#endpoint = { ...place, pid: process.pid, startTime, keeper, version: VERSION };
     announce(config.stateDir, this.#endpoint);
+    return "problem" in place ? place.problem : undefined;
   }
 
   /** Somebody has removed the state folder, with secret and endpoint. */

@@ -37,8 +37,8 @@ export class Voice {
 }
 
 /** Colours are for terminals (https://no-color.org, https://force-color.org). */
-export function consoleStyle({ console: { decorate, colors } }: Config): ConsoleStyle {
-  return { decorate, colors: colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR };
+export function consoleStyle({ console }: Config): ConsoleStyle {
+  return { ...console, colors: console.colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR };
 }
 
 function lost({ lostLines, lostBytes }: FromLogger & { readonly t: "recovered" }): string {

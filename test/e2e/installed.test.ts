@@ -125,7 +125,17 @@ test("7 mistakes are told with place and remedy: misspelled key, bad cron, both 
 test("usage errors: unknown command, unknown option, no configuration; each says what to do", async () => {
   const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
     [["stauts"], 64, /Did you mean "status"/],
-    [["validate", "--jsn"], 64, /--json/],
+    [
+      ["validate", "--jsn"],
+      64,
+      /^procman: Cannot run "procman validate": unknown option '--jsn' \(did you mean --json\?\); see "procman help validate"\n$/,
+    ],
+    [
+      ["status", "--config"],
+      64,
+      /^procman: Cannot run "procman status": option .*--config.* argument missing; see "procman help status"\n$/,
+    ],
+    [["status", "web"], 64, /^procman: Cannot run "procman status": too many arguments.*; see "procman help status"\n$/],
     [["run", "--confg", "x"], 64, /--confg/],
     [["validate"], 78, /procman init/],
     [["run"], 78, /procman init/],

@@ -4,8 +4,9 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { procman as command, keeperIn } from "../cli.ts";
 import { found, Procman } from "../procman.ts";
 
 async function freePort(): Promise<number> {
@@ -16,13 +17,19 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-test("the quickstart: a web server that comes back, a worker that crashes, a job by schedule, a pipeline into its own file", async (context) => {
+/** A copy of its folder, whose web server listens at this free port. */
+async function quickstart(context: TestContext): Promise<{ readonly folder: string; readonly port: number }> {
   const folder = mkdtempSync(join(tmpdir(), "procman-quickstart-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(fileURLToPath(new URL("../../examples/quickstart", import.meta.url)), folder, { recursive: true });
   const port = await freePort();
   const config = join(folder, "procman.jsonc");
   writeFileSync(config, readFileSync(config, "utf8").replaceAll("8080", String(port)));
+  return { folder, port };
+}
+
+test("the quickstart: a web server that comes back, a worker that crashes, a job by schedule, a pipeline into its own file", async (context) => {
+  const { folder, port } = await quickstart(context);
   const procman = new Procman(folder);
   context.after(() => void procman.child.kill("SIGKILL"));
   const page = async (): Promise<string> => (await fetch(`http://127.0.0.1:${port}/`)).text();
@@ -37,4 +44,23 @@ test("the quickstart: a web server that comes back, a worker that crashes, a job
   const load = join(folder, "logs/load.log");
   assert.match(await found(() => (existsSync(load) ? readFileSync(load, "utf8") : "") || undefined), /Z .*LOAD AVERAGE/);
   assert.equal(await procman.stop("SIGINT"), 0);
+});
+
+test("the quickstart in the background: the states of all, the web server answers, `terminate` ends it", async (context) => {
+  let state = "";
+  context.after(() => {
+    const keeper = keeperIn(state);
+    if (keeper > 0) process.kill(keeper, "SIGTERM");
+  });
+  const { folder, port } = await quickstart(context);
+  state = join(folder, ".procman/quickstart");
+  const started = await command(folder, ["run", "--detach"]);
+  assert.equal(started.code, 0, started.err);
+  for (const id of ["web", "worker", "heartbeat", "pipeline"]) assert.match(started.out, new RegExp(`^${id} `, "m"));
+  const web = join(folder, "logs/web.log");
+  await found(() => (existsSync(web) && readFileSync(web, "utf8").includes("listening") ? true : undefined));
+  assert.match(await (await fetch(`http://127.0.0.1:${port}/`)).text(), /Hello from process/);
+  const ended = await command(folder, ["terminate"]);
+  assert.deepEqual({ code: ended.code, out: ended.out }, { code: 0, out: "quickstart has ended, with its 4 processes\n" });
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/`));
 });

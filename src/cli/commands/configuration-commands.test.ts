@@ -198,10 +198,30 @@ test("append: an outcome that is not valid changes nothing", async (t) => {
   refused(await run("append", "--id", "web", "--cmd", "x"), "configuration-invalid", /"web"; processes\[0\]\.id has the same id/);
   refused(await run("append", "--id", "a", "--cmd", "x", "--cron", "99 * * * *"), "configuration-invalid", /minute 99/);
   refused(await run("append", "--id", "a", "--cmd", "x", "--instances", "many"), "configuration-invalid", /or "max"/);
-  refused(await run("append", "--id", "a", "--cmd", "x", "--worker", "y"), "configuration-invalid", /both "cmd" and "worker"/);
+  refused(await run("append", "--id", "a", "--cmd", "x", "--worker", "y"), "usage", /both --cmd and --worker are given/);
   refused(await run("append", "--id", "a", "--cmd", "x", "--env", "A"), "usage", /not NAME=VALUE/);
   refused(await run("append", "--cmd", "x"), "usage", /--id must be given/);
   assert.equal(text(), FILE);
+});
+
+test("init with both --cmd and --worker is a mistake of the command line, not of a file", async (t) => {
+  const { run, folder } = desk(t);
+  const outcome = await run("init", "--id", "a", "--cmd", "x", "--worker", "y");
+  refused(outcome, "usage", /^Cannot make a configuration: both --cmd and --worker are given/);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("--worker takes a script, or a list of it and its arguments", async (t) => {
+  const { run, text } = desk(t, { "procman.jsonc": '{ "processes": [] }' });
+  await run("append", "--id", "a", "--worker", '["w.js", "x"]');
+  await run("append", "--id", "b", "--worker", "[page].js");
+  assert.deepEqual(
+    JSON.parse(text()).processes.map(({ worker }: { readonly worker: unknown }) => worker),
+    [["w.js", "x"], "[page].js"],
+  );
+  for (const bad of ['["w.js", x]', '["w.js", 1]'])
+    refused(await run("append", "--id", "c", "--worker", bad), "usage", /is no list of strings; write it as \["script\.js", "argument"\]/);
+  refused(await run("append", "--id", "c", "--worker", "[]"), "configuration-invalid", /at least one entry/);
 });
 
 test("append without a file tells how to make one", async (t) => {
@@ -287,23 +307,38 @@ test("schema prints schema.json of the package", async (t) => {
   assert.equal(JSON.parse(stdout).title, "procman configuration");
 });
 
+/** Somebody who types these lines, each once its question has been asked, and then ends the input. */
+function terminal(typed: string) {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const lines = typed.split("|");
+  output.on("data", (chunk: Buffer) => {
+    if (!/: $/.test(String(chunk))) return;
+    const line = lines.shift();
+    if (line === undefined) input.end();
+    else input.write(`${line}\n`);
+  });
+  return { input, output };
+}
+
 test("questions: defaults, refused answers asked again, the end of the input", async () => {
   const questions = [
     { text: "Name", default: "shop" },
     { text: "Id", refuse: (answer: string) => (answer === "Bad" ? "No capitals" : undefined) },
   ];
-  const terminal = (typed: string) => {
-    const [input, output] = [new PassThrough(), new PassThrough()];
-    const lines = typed.split("|");
-    // A line is typed once its question has been asked.
-    output.on("data", (chunk: Buffer) => {
-      if (!/: $/.test(String(chunk))) return;
-      const line = lines.shift();
-      if (line === undefined) input.end();
-      else input.write(`${line}\n`);
-    });
-    return { input, output };
-  };
   assert.deepEqual(await ask(questions, terminal("|Bad| |web")), ["shop", "web"]);
   assert.equal(await ask(questions, terminal("x")), undefined);
+});
+
+test("questions: Ctrl-C is an end of its own, with exit code 130", async () => {
+  const [input, output] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY: true, columns: 80 })];
+  let asked = false;
+  output.on("data", (chunk: Buffer) => {
+    if (asked || !String(chunk).includes("Name: ")) return;
+    asked = true;
+    input.write("\u0003");
+  });
+  await assert.rejects(
+    ask([{ text: "Name" }], { input, output }),
+    (error) => error instanceof ProcmanError && error.exitCode === 130 && /nothing is written/.test(error.message),
+  );
 });

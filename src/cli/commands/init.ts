@@ -53,7 +53,7 @@ async function completed(options: Options, folder: string): Promise<Options> {
   if (complete || !process.stdin.isTTY || !process.stdout.isTTY) return options;
   const [{ ask }, { NAME_PATTERN }] = await Promise.all([import("../questions.ts"), import("../../config/schema.ts")]);
   const refuse = (answer: string): string | undefined =>
-    NAME_PATTERN.test(answer) ? undefined : 'Allowed are 1 to 64 characters from a-z, 0-9, ".", "_" and "-"';
+    NAME_PATTERN.test(answer) ? undefined : 'Allowed are 1 to 64 characters from a-z, 0-9, ".", "_" and "-", but not "." or ".." alone';
   const needsCommand = options.cmd === undefined && options.worker === undefined;
   const answers = await ask(
     [

@@ -1,5 +1,7 @@
-/** `procman run`: here only its help; the bin hands the command itself to the keeper. */
+/** `procman run`: in the foreground the bin hands it to the keeper at once, so here is its help and `--detach`. */
 import type { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+import type { DetachOptions } from "../detach.ts";
 
 export function define(parent: Command): void {
   parent
@@ -10,5 +12,16 @@ export function define(parent: Command): void {
     )
     .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
     .option("--console", "print the output of all processes here, whatever the configuration says")
-    .option("--exit-with <id>", "end with this process, and with its exit code (for containers)");
+    .option("--exit-with <id>", "end with this process, and with its exit code (for containers)")
+    .option(
+      "--guarded",
+      "don't come back when killed: whoever started this procman (a guard as runit, s6) starts it again; systemd is recognised",
+    )
+    .option("-d, --detach", "run in the background: return when the API answers, with the states of all processes")
+    .action(async ({ detach, ...options }: DetachOptions & { readonly detach?: boolean }) => {
+      // As in `run -c -d`, where -d is taken for the path.
+      if (detach !== true) throw new ProcmanError("usage", 'Cannot run: --config needs a path; see "procman help run"');
+      const { runDetached } = await import("../detach.ts");
+      await runDetached(options);
+    });
 }

@@ -1,0 +1,101 @@
+/** `procman upgrade`: the running procman goes over to the version that this command belongs to. */
+import { randomBytes } from "node:crypto";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+import { locate } from "../../config/locate.ts";
+import type { UpgradeReport, UpgradeRequest, UpgradeStep } from "../../contract/upgrade.ts";
+import type { Holder } from "../../os/lock.ts";
+import { isAlive } from "../../os/process-stat.ts";
+import { keeperOf } from "../endpoint.ts";
+import { packageRoot } from "../package-root.ts";
+
+/** Each part has to report well, or the old one to come back. Milliseconds. */
+const PATIENCE_MS = 60_000;
+const LOOK_MS = 20;
+
+export function define(parent: Command): void {
+  parent
+    .command("upgrade")
+    .summary("replace the running procman by this version, without a restart of any process")
+    .description(
+      "Replaces service and logger of the running procman by those of this version, one by one: each only when the new one reports well, else the old one comes back. No process is restarted, no line is lost. Also starts a service again that is down.",
+    )
+    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("--json", "print the keeper's report")
+    .action(async ({ config, json = false }: { readonly config?: string; readonly json?: boolean }) => {
+      const { stateDir } = locate(config, process.cwd());
+      const report = await upgrade(stateDir, keeperOf(stateDir));
+      process.stdout.write(json ? `${JSON.stringify(report, undefined, 2)}\n` : table(report));
+      if (report.notice !== undefined) process.stderr.write(`procman: ${report.notice}\n`);
+      if (!report.ok) throw failed(report);
+    });
+}
+
+/** @throws {ProcmanError} `upgrade-failed`: the keeper has ended, or gives no answer. */
+async function upgrade(stateDir: string, keeper: Holder): Promise<UpgradeReport> {
+  const request: UpgradeRequest = { id: randomBytes(8).toString("hex"), node: process.execPath, folder: join(packageRoot(), "dist") };
+  const [asked, answered] = [join(stateDir, "upgrade.json"), join(stateDir, "upgraded.json")];
+  writeFileSync(`${asked}.tmp`, JSON.stringify(request), { mode: 0o600 });
+  renameSync(`${asked}.tmp`, asked);
+  try {
+    process.kill(keeper.pid, "SIGUSR1");
+    return await answer(answered, request, keeper);
+  } finally {
+    for (const path of [asked, answered]) if (idIn(path) === request.id) rmSync(path, { force: true });
+  }
+}
+
+async function answer(path: string, { id }: UpgradeRequest, { pid, startTime }: Holder): Promise<UpgradeReport> {
+  for (const late = performance.now() + PATIENCE_MS; ; await sleep(LOOK_MS)) {
+    const isOver = !isAlive(pid, startTime);
+    const report = jsonIn(path);
+    if (report?.id === id) return report as UpgradeReport;
+    if (isOver)
+      throw new ProcmanError(
+        "upgrade-failed",
+        `Cannot upgrade: the keeper (pid ${pid}) has ended meanwhile; "procman run" starts it again`,
+      );
+    if (performance.now() > late)
+      throw new ProcmanError(
+        "upgrade-failed",
+        `Cannot upgrade: the keeper (pid ${pid}) has not answered within ${PATIENCE_MS / 1_000} s; "procman status" tells what runs`,
+      );
+  }
+}
+
+function idIn(path: string): string | undefined {
+  return jsonIn(path)?.id;
+}
+
+function jsonIn(path: string): { readonly id?: string } | undefined {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as { readonly id?: string };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function table({ steps, keeper }: UpgradeReport): string {
+  const rows = steps.map(({ part, from, to, ok, ms }) => [
+    part,
+    `${from} → ${to}`,
+    ok ? `replaced in ${ms} ms` : "not replaced; the old one goes on",
+  ]);
+  const all = [...rows, ["keeper", keeper, "stays"]];
+  const [first, second] = [0, 1].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  return all.map(([part = "", versions = "", what]) => `${part.padEnd(first ?? 0)}  ${versions.padEnd(second ?? 0)}  ${what}\n`).join("");
+}
+
+function failed({ steps }: UpgradeReport): ProcmanError {
+  const step: UpgradeStep | undefined = steps.find(({ ok }) => !ok);
+  return new ProcmanError(
+    "upgrade-failed",
+    step === undefined
+      ? "Cannot upgrade: the keeper has refused it"
+      : `Cannot upgrade the ${step.part} to ${step.to}: ${step.problem ?? "it did not report well"}; the old one goes on`,
+  );
+}

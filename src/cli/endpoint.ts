@@ -1,0 +1,80 @@
+/** Where the procman of a state folder is reached. Waits for a service that is just being started, for the first time or again. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ProcmanError } from "../base/errors.ts";
+import type { Endpoint } from "../contract/records.ts";
+import { type Holder, holderOf } from "../os/lock.ts";
+import { isAlive } from "../os/process-stat.ts";
+
+/** A service that was killed answers again within half a second; one that takes longer than this is down. Milliseconds. */
+export const PATIENCE_MS = 3_000;
+/** How often it is looked. Milliseconds. */
+export const LOOK_MS = 20;
+
+/** The keeper of a state folder. @throws {ProcmanError} `no-daemon` */
+export function keeperOf(stateDir: string): Holder {
+  const holder = readable(stateDir, () => holderOf(stateDir));
+  if (holder !== undefined) return holder;
+  throw new ProcmanError("no-daemon", `Cannot reach procman: none is running for ${stateDir}. Start it with "procman run"`);
+}
+
+/**
+ * The address of the service, which is alive.
+ *
+ * @param late end of patience, as `performance.now()` counts
+ * @throws {ProcmanError} `no-daemon`: nobody runs; `service-down`: the keeper runs alone, or without an API.
+ */
+export async function reach(stateDir: string, late: number): Promise<Endpoint> {
+  for (;;) {
+    const endpoint = endpointIn(stateDir);
+    if (endpoint?.problem !== undefined) throw withoutApi(endpoint, endpoint.problem);
+    if (endpoint !== undefined) return endpoint;
+    const keeper = keeperOf(stateDir);
+    const reason = textIn(join(stateDir, "service-down"))?.trim();
+    if (reason !== undefined || performance.now() > late) throw serviceDown(keeper, reason ?? "it does not answer");
+    await sleep(LOOK_MS);
+  }
+}
+
+/** What `endpoint.json` says, unless its service is dead. */
+function endpointIn(stateDir: string): Endpoint | undefined {
+  const text = textIn(join(stateDir, "endpoint.json"));
+  const endpoint = text === undefined ? undefined : (JSON.parse(text) as Endpoint);
+  return endpoint !== undefined && isAlive(endpoint.pid, endpoint.startTime) ? endpoint : undefined;
+}
+
+export function serviceDown({ pid }: Holder, reason: string): ProcmanError {
+  return new ProcmanError(
+    "service-down",
+    `Cannot reach procman: its keeper (pid ${pid}) runs and the processes run on, but its service is down: ${reason}; "procman upgrade" starts it again, "procman terminate" stops everything`,
+  );
+}
+
+function withoutApi({ keeper, hostname, port }: Endpoint, problem: string): ProcmanError {
+  return new ProcmanError(
+    "service-down",
+    `Cannot reach procman: it runs (pid ${keeper}), but has no API at ${hostname}:${port}: ${problem}; correct "api" in the configuration and run it again, "procman terminate" stops everything`,
+  );
+}
+
+/** undefined: there is no such file. */
+function textIn(path: string): string | undefined {
+  return readable(path, () => {
+    try {
+      return readFileSync(path, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+  });
+}
+
+function readable<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EACCES") throw cause;
+    throw new ProcmanError("no-daemon", `Cannot reach procman: ${path} may not be read; ask as the user that runs it`, { cause });
+  }
+}

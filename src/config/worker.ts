@@ -1,0 +1,24 @@
+/** Worker scripts that the running Node can't execute. */
+import { type Finding, show } from "./finding.ts";
+import type { LooseProcess } from "./loose.ts";
+
+/** What Node itself can do with TypeScript: strips types from Node 22.18 on, unless it was built without that. */
+export function stripsTypes(): boolean {
+  // Not in the types of Node 20.
+  return Boolean((process.features as { readonly typescript?: unknown }).typescript);
+}
+
+/** Why a worker in TypeScript would end as soon as it starts. Whoever sets NODE_OPTIONS for it brings a loader along. */
+export function workerProblem({ worker, env }: LooseProcess, strips: boolean): Pick<Finding, "message"> | undefined {
+  const script = typeof worker === "string" ? worker : worker?.[0];
+  const extension = /\.(?:[cm]?ts|[jt]sx)$/.exec(script ?? "")?.[0];
+  if (extension === undefined || env?.NODE_OPTIONS !== undefined) return undefined;
+  const isMarkup = extension.endsWith("x");
+  if (strips && !isMarkup) return undefined;
+  const [what, instead] = isMarkup
+    ? ["no JSX", "compile it to JavaScript"]
+    : [`no TypeScript (Node ${process.versions.node}; 22.18 and later do)`, "use a later Node, compile it to JavaScript"];
+  return {
+    message: `Found ${show(script)}; this Node runs ${what}. Remedies: ${instead}, or give the process a loader by "env": { "NODE_OPTIONS": "--import tsx" }.`,
+  };
+}

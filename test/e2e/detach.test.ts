@@ -1,0 +1,256 @@
+/** `procman run --detach`: procman in the background, as docs/cli.md tells. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { ProcmanError } from "../../src/base/errors.ts";
+import { runDetached } from "../../src/cli/detach.ts";
+import { processStat } from "../../src/os/process-stat.ts";
+import { BIN, homeOf, keeperIn, procman } from "../cli.ts";
+import { cleanEnvironment, folderWith, found, gone, isAlive } from "../procman.ts";
+
+const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
+
+function pidOf(id: string, table: string): number {
+  const pid = Number(new RegExp(`^${id} +running +(\\d+)`, "m").exec(table)?.[1]);
+  assert.ok(pid > 1, table);
+  return pid;
+}
+
+/** Files below a folder that are no FIFOs, without those that are there by right after the end: secret and logs. */
+function leftovers(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+    (name) => !statSync(join(folder, name)).isDirectory() && !/^(?:secret|daemon\.log|logs\/.*)$/.test(name),
+  );
+}
+
+/** Blocks a `procman run --detached` before it does anything, until the file `go` is there; it says its pid in `blocked`. */
+function blockade(folder: string): { readonly env: NodeJS.ProcessEnv; readonly pid: () => Promise<number>; readonly lift: () => void } {
+  const script = join(folder, "block.cjs");
+  const [blocked, go] = [join(folder, "blocked"), join(folder, "go")];
+  writeFileSync(
+    script,
+    `const fs = require("node:fs");
+if (process.argv.includes("--detached")) {
+  fs.writeFileSync(${JSON.stringify(`${blocked}.tmp`)}, String(process.pid));
+  fs.renameSync(${JSON.stringify(`${blocked}.tmp`)}, ${JSON.stringify(blocked)});
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  while (!fs.existsSync(${JSON.stringify(go)}) && fs.existsSync(__filename)) Atomics.wait(cell, 0, 0, 10);
+}`,
+  );
+  return {
+    env: { NODE_OPTIONS: `--require ${script}` },
+    pid: () => found(() => (existsSync(blocked) ? Number(readFileSync(blocked, "utf8")) : undefined)),
+    lift: () => writeFileSync(go, ""),
+  };
+}
+
+test("it returns with the states of all processes, and goes on in a session of its own until `terminate` ends all of it", async (context) => {
+  const { folder, state } = homeOf(context, [SLEEPER, { id: "job", cmd: "true", cron: "0 3 * * *" }]);
+  const started = await procman(folder, ["run", "--detach"]);
+  assert.equal(started.code, 0, started.err);
+  assert.match(started.out, /^ID +STATUS/);
+  assert.match(started.out, /^job +created +0 +was not started yet; next run/m);
+  const keeper = keeperIn(state);
+  assert.match(started.out, new RegExp(`test runs in the background \\(pid ${keeper}\\).*\\.procman/test/logs/console\\.log\\n$`));
+  const [web, stat] = [pidOf("web", started.out), processStat(keeper)];
+  assert.deepEqual({ session: stat?.session, group: stat?.group }, { session: keeper, group: keeper });
+  assert.equal(readlinkSync(`/proc/${keeper}/fd/0`), "/dev/null");
+  for (const fd of [1, 2]) assert.equal(readlinkSync(`/proc/${keeper}/fd/${fd}`), join(state, "daemon.log"));
+  assert.equal(statSync(join(state, "daemon.log")).mode & 0o777, 0o600);
+  assert.equal(pidOf("web", (await procman(folder, ["status"])).out), web);
+  const ended = await procman(folder, ["terminate"]);
+  assert.deepEqual({ code: ended.code, out: ended.out }, { code: 0, out: "test has ended, with its 2 processes\n" });
+  for (const pid of [keeper, web]) assert.ok(!isAlive(pid));
+  assert.deepEqual(leftovers(state), []);
+});
+
+test("a closed terminal and its Ctrl-C don't reach it", async (context) => {
+  const { folder, state } = homeOf(context, [SLEEPER]);
+  const line = `${process.execPath} ${BIN} run -d && echo READY && exec sleep 1000`;
+  const terminal = spawn("script", ["-qec", line, "/dev/null"], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  const ended = once(terminal, "exit");
+  let text = "";
+  terminal.stdout.on("data", (data) => {
+    text += String(data);
+  });
+  await found(() => (/^READY/m.test(text) ? true : undefined));
+  terminal.stdin.write("\u0003");
+  await ended;
+  const keeper = keeperIn(state);
+  assert.ok(keeper > 0, text);
+  const { out } = await procman(folder, ["status"]);
+  assert.equal(pidOf("web", out), pidOf("web", text));
+  assert.equal(keeperIn(state), keeper);
+});
+
+test("it works in the folder of its configuration, wherever it was started, also with a relative state folder", async (context) => {
+  const { folder } = homeOf(context, [SLEEPER]);
+  const elsewhere = folderWith(context, { processes: [] });
+  const config = join(folder, "procman.json");
+  const env = { PROCMAN_STATE_DIR: "state" };
+  const started = await procman(elsewhere, ["run", "-dc", config], env);
+  assert.equal(started.code, 0, started.err);
+  const keeper = keeperIn(join(elsewhere, "state/test"));
+  assert.equal(readlinkSync(`/proc/${keeper}/cwd`), folder);
+  const ended = await procman(elsewhere, ["terminate", "--config", config], env);
+  assert.equal(ended.code, 0, ended.err);
+  await gone(keeper);
+});
+
+test("a second run is refused in every form and names the first, which goes on", async (context) => {
+  const { folder, state } = homeOf(context, [SLEEPER]);
+  const first = await procman(folder, ["run", "--detach"]);
+  const keeper = keeperIn(state);
+  writeFileSync(join(state, "daemon.log"), "of the first\n", { flag: "a" });
+  const elsewhere = folderWith(context, { processes: [] });
+  const from = (cwd: string, ...args: readonly string[]) => procman(cwd, ["run", ...args]);
+  const seconds = [
+    await from(folder),
+    await from(folder, "--detach"),
+    await from(elsewhere, "--config", join(folder, "procman.json")),
+    await from(elsewhere, "-d", "--config", join(folder, "procman.json")),
+  ];
+  for (const { code, out, err } of seconds) {
+    assert.deepEqual({ code, out }, { code: 1, out: "" });
+    assert.match(err, new RegExp(`^procman: Cannot run: procman is already running .*\\(pid ${keeper}, ${state}\\)`));
+  }
+  assert.equal(pidOf("web", (await procman(folder, ["status"])).out), pidOf("web", first.out));
+  assert.match(readFileSync(join(state, "daemon.log"), "utf8"), /of the first\n$/);
+});
+
+test("a second run from another folder with the same PROCMAN_STATE_DIR and name is refused and names the first", async (context) => {
+  const { folder } = homeOf(context, [SLEEPER]);
+  const other = folderWith(context, { name: "test", processes: [SLEEPER] });
+  const env = { PROCMAN_STATE_DIR: join(folder, "all") };
+  const state = join(folder, "all/test");
+  assert.equal((await procman(folder, ["run", "--detach"], env)).code, 0);
+  const keeper = keeperIn(state);
+  for (const args of [["run"], ["run", "--detach"]]) {
+    const { code, err } = await procman(other, args, env);
+    assert.equal(code, 1);
+    assert.match(err, new RegExp(`already running .*\\(pid ${keeper}, ${state}\\)`));
+  }
+  assert.equal((await procman(folder, ["terminate"], env)).code, 0);
+  await gone(keeper);
+});
+
+test("a configuration that is not valid: all problems, exit code 78, and nothing is made", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", cmdd: "x" }]);
+  const { code, out, err } = await procman(folder, ["run", "--detach"]);
+  assert.deepEqual({ code, out }, { code: 78, out: "" });
+  assert.match(err, /Did you mean "cmd"/);
+  assert.ok(!existsSync(join(folder, ".procman")));
+  assert.equal((await procman(folder, ["run", "-d", "--config", "none.json"])).code, 78);
+});
+
+test("options that contradict each other are told as such", async (context) => {
+  const { folder } = homeOf(context, [SLEEPER]);
+  for (const args of [
+    ["-c", "-d"],
+    ["--detach", "--confg", "x"],
+    ["--detach", "x"],
+  ]) {
+    const { code, err } = await procman(folder, ["run", ...args]);
+    assert.equal(code, 64, args.join(" "));
+    assert.match(err, /^procman: Cannot run.*see "procman help run"\n$/);
+  }
+});
+
+test("warnings are shown where it was started", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", cmd: "true" }]);
+  const { code, err } = await procman(folder, ["run", "--detach"]);
+  assert.equal(code, 0);
+  assert.match(err, /1 warning[\s\S]*No start policy/);
+});
+
+test("a procman that ends before it has come up: its messages and its exit code", async (context) => {
+  const { folder, state } = homeOf(context, [SLEEPER]);
+  // No folder, where the keeper needs one.
+  mkdirSync(state, { recursive: true });
+  writeFileSync(join(state, "run"), "");
+  const { code, out, err } = await procman(folder, ["run", "--detach"]);
+  assert.deepEqual({ code, out }, { code: 1, out: "" });
+  assert.match(err, /^procman: Cannot run: the state folder .* can't be used/m);
+  assert.equal(keeperIn(state), 0);
+});
+
+test("a procman that is killed before it has come up is told", async (context) => {
+  const { folder } = homeOf(context, [SLEEPER]);
+  const { env, pid } = blockade(folder);
+  const started = procman(folder, ["run", "--detach"], env);
+  process.kill(await pid(), "SIGKILL");
+  const { code, err } = await started;
+  assert.deepEqual({ code, err }, { code: 1, err: "procman: was ended by SIGKILL before it had come up\n" });
+});
+
+test("Ctrl-C ends the waiting alone, and says so", async (context) => {
+  const { folder, state } = homeOf(context, [SLEEPER]);
+  const { env, pid, lift } = blockade(folder);
+  const command = spawn(process.execPath, [BIN, "run", "--detach"], {
+    cwd: folder,
+    env: cleanEnvironment(env),
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let text = "";
+  command.stderr.on("data", (data) => {
+    text += String(data);
+  });
+  const keeper = await pid();
+  command.kill("SIGINT");
+  assert.deepEqual(await once(command, "close"), [130, null]);
+  assert.match(text, new RegExp(`goes on in the background \\(pid ${keeper}\\), "procman terminate" ends it`));
+  lift();
+  await found(() => (keeperIn(state) === keeper ? true : undefined));
+});
+
+test("one that doesn't come up in time is left running, and its pid is told", async (context: TestContext) => {
+  const { folder, state } = homeOf(context, [SLEEPER]);
+  const { env, pid, lift } = blockade(folder);
+  const before = process.env.NODE_OPTIONS;
+  context.after(() => {
+    if (before === undefined) delete process.env.NODE_OPTIONS;
+    else process.env.NODE_OPTIONS = before;
+  });
+  process.env.NODE_OPTIONS = env.NODE_OPTIONS;
+  const outcome = runDetached({ config: join(folder, "procman.json") }, 100).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  const keeper = await pid();
+  const error = await outcome;
+  assert.ok(error instanceof ProcmanError && error.exitCode === 69, String(error));
+  assert.ok(error.message.includes(`it was started (pid ${keeper}), but has not come up within 0.1 s`), error.message);
+  lift();
+  await found(() => (keeperIn(state) === keeper ? true : undefined));
+});
+
+test("an API that can't listen: told with the reason, the processes run, and `terminate` ends them all the same", async (context) => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  context.after(() => void taken.close());
+  await once(taken, "listening");
+  const address = taken.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const { folder, state } = homeOf(context, [{ ...SLEEPER, cmd: "echo $$ > pid; exec sleep 1000" }], { api: { port } });
+  const started = await procman(folder, ["run", "--detach"]);
+  assert.equal(started.code, 69);
+  assert.match(
+    started.err,
+    new RegExp(
+      `^procman: Cannot reach procman: it runs \\(pid ${keeperIn(state)}\\), but has no API at 127\\.0\\.0\\.1:${port}: .*EADDRINUSE`,
+    ),
+  );
+  assert.equal((await procman(folder, ["status"])).err, started.err);
+  const web = Number(await found(() => (existsSync(join(folder, "pid")) ? readFileSync(join(folder, "pid"), "utf8") : "") || undefined));
+  assert.ok(isAlive(web));
+  const ended = await procman(folder, ["terminate"]);
+  assert.deepEqual({ code: ended.code, out: ended.out }, { code: 0, out: "test has ended, with all its processes\n" });
+  assert.ok(!isAlive(web));
+});

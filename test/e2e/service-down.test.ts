@@ -1,0 +1,139 @@
+/** What commands do while the service is away: just being started, being started again, or down for good. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { processStat } from "../../src/os/process-stat.ts";
+import { homeOf, keeperIn, procman } from "../cli.ts";
+import { fakeKeeper } from "../fake-keeper.ts";
+import { found, gone, isAlive } from "../procman.ts";
+
+const RECORD = { id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "is served by a test" };
+
+/** An API of this test's, in place of a service. */
+async function api(context: TestContext): Promise<{ readonly server: Server; readonly port: number }> {
+  const server = createServer((_request, response) => response.end(JSON.stringify([RECORD])));
+  context.after(() => void server.close());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  return { server, port: typeof address === "object" && address !== null ? address.port : 0 };
+}
+
+/** This test is the service that lives at this port. */
+function announce(state: string, keeper: number, port: number): void {
+  const path = join(state, "endpoint.json");
+  const startTime = processStat(process.pid)?.startTime ?? "";
+  writeFileSync(join(state, "secret"), "a secret of 32 bytes, as it is made");
+  writeFileSync(`${path}.tmp`, JSON.stringify({ hostname: "127.0.0.1", port, pid: process.pid, startTime, keeper, version: "0.1.0" }));
+  renameSync(`${path}.tmp`, path);
+}
+
+test("nobody runs: said at once, exit code 69", async (context) => {
+  const { folder, state } = homeOf(context, []);
+  for (const command of ["status", "terminate", "upgrade"]) {
+    const { code, err } = await procman(folder, [command]);
+    assert.deepEqual(
+      { code, err },
+      { code: 69, err: `procman: Cannot reach procman: none is running for ${state}. Start it with "procman run"\n` },
+    );
+  }
+});
+
+test("a keeper whose service stays away: after three seconds the pid and the remedies are told", async (context) => {
+  const { folder, state } = homeOf(context, []);
+  const { pid } = await fakeKeeper(context, state);
+  const asked = performance.now();
+  const { code, err } = await procman(folder, ["status"]);
+  const waited = performance.now() - asked;
+  assert.equal(code, 69);
+  assert.match(
+    err,
+    new RegExp(
+      `its keeper \\(pid ${pid}\\) runs and the processes run on, but its service is down: .*"procman upgrade" starts it again, "procman terminate" stops everything\\n$`,
+    ),
+  );
+  assert.ok(waited >= 3_000, `${waited} ms`);
+});
+
+test("a keeper that has given its service up: its reason is told, without waiting", async (context) => {
+  const { folder, state } = homeOf(context, []);
+  await fakeKeeper(context, state);
+  writeFileSync(join(state, "service-down"), "it ended 11 times in a row (exit code 70)\n");
+  const asked = performance.now();
+  const { code, err } = await procman(folder, ["status"]);
+  assert.ok(performance.now() - asked < 3_000);
+  assert.equal(code, 69);
+  assert.match(err, /its service is down: it ended 11 times in a row \(exit code 70\); "procman upgrade"/);
+});
+
+test("a service that comes while the command waits answers it", async (context) => {
+  const { folder, state } = homeOf(context, []);
+  const { pid } = await fakeKeeper(context, state);
+  const { port } = await api(context);
+  const status = procman(folder, ["status"]);
+  setTimeout(() => announce(state, pid, port), 500);
+  const { code, out, err } = await status;
+  assert.equal(code, 0, err);
+  assert.match(out, /^web +running .*is served by a test/m);
+});
+
+test("an address where nobody listens any more: the new one is waited for", async (context) => {
+  const { folder, state } = homeOf(context, []);
+  const { pid } = await fakeKeeper(context, state);
+  const { server, port } = await api(context);
+  const old = await api(context);
+  old.server.close();
+  await once(old.server, "close");
+  announce(state, pid, old.port);
+  const status = procman(folder, ["status"]);
+  setTimeout(() => announce(state, pid, port), 500);
+  const { code, out, err } = await status;
+  assert.equal(code, 0, err);
+  assert.match(out, /is served by a test/);
+  server.close();
+  const later = await procman(folder, ["status"]);
+  assert.equal(later.code, 69);
+  assert.match(later.err, /its service is down: connect ECONNREFUSED/);
+});
+
+test("a killed service: `status` right after it is answered by the next one, with the same processes", async (context) => {
+  const { folder, state } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  const started = await procman(folder, ["run", "--detach"]);
+  const line = /^web +running +\d+/m.exec(started.out)?.[0] ?? "";
+  assert.ok(line !== "", started.out);
+  for (let kills = 1; kills <= 3; kills += 1) {
+    const endpoint = JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as { readonly pid: number };
+    assert.ok(endpoint.pid > 1);
+    process.kill(endpoint.pid, "SIGKILL");
+    await gone(endpoint.pid);
+    const { code, out, err } = await procman(folder, ["status"]);
+    assert.equal(code, 0, err);
+    assert.ok(out.includes(line), out);
+  }
+  assert.equal((await procman(folder, ["terminate"])).code, 0);
+});
+
+test("`status` right after `run` waits for the first answer", async (context) => {
+  const { folder, state } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  const running = procman(folder, ["run"]);
+  await found(() => (keeperIn(state) > 0 ? true : undefined));
+  const { code, out, err } = await procman(folder, ["status"]);
+  assert.equal(code, 0, err);
+  assert.match(out, /^web +running/m);
+  await procman(folder, ["terminate"]);
+  assert.equal((await running).code, 0);
+});
+
+test("`terminate` without a service goes by the keeper, and waits for its end", async (context) => {
+  const { folder, state } = homeOf(context, []);
+  const { pid } = await fakeKeeper(context, state);
+  writeFileSync(join(state, "service-down"), "it ended 11 times in a row\n");
+  const { code, out, err } = await procman(folder, ["terminate"]);
+  assert.deepEqual({ code, out }, { code: 0, out: "test has ended, with all its processes\n" });
+  assert.match(err, /its service is down; its keeper ends everything/);
+  assert.ok(!isAlive(pid));
+  assert.ok(!existsSync(join(state, "lock.1")));
+});

@@ -1,0 +1,63 @@
+/** `procman upgrade`: what the command asks of the keeper, and what it says of the answer. */
+import assert from "node:assert/strict";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { BIN, homeOf, procman } from "../cli.ts";
+import { fakeKeeper } from "../fake-keeper.ts";
+import { isAlive } from "../procman.ts";
+
+const SERVICE = { part: "service", from: "0.1.0", to: "0.2.0", ok: true, ms: 120 };
+const LOGGER = { part: "logger", from: "0.1.0", to: "0.2.0", ok: true, ms: 80 };
+
+async function upgraded(context: TestContext, report: object, ...args: readonly string[]) {
+  const { folder, state } = homeOf(context, []);
+  const { pid } = await fakeKeeper(context, state, report);
+  const outcome = await procman(folder, ["upgrade", ...args]);
+  for (const name of ["upgrade.json", "upgraded.json"]) assert.ok(!existsSync(join(state, name)), `${name} is taken away`);
+  assert.ok(isAlive(pid), "the keeper stays");
+  return outcome;
+}
+
+test("each part that was replaced gets a line; the keeper stays", async (context) => {
+  const { code, out, err } = await upgraded(context, { ok: true, keeper: "0.1.0", steps: [SERVICE, LOGGER] });
+  assert.deepEqual(
+    { code, out, err },
+    {
+      code: 0,
+      out: "service  0.1.0 → 0.2.0  replaced in 120 ms\nlogger   0.1.0 → 0.2.0  replaced in 80 ms\nkeeper   0.1.0          stays\n",
+      err: "",
+    },
+  );
+});
+
+test("a notice of the keeper is shown, which is no failure", async (context) => {
+  const notice = "the keeper is older than this version wants; restart procman when it suits you";
+  const { code, err } = await upgraded(context, { ok: true, keeper: "0.1.0", steps: [SERVICE], notice });
+  assert.deepEqual({ code, err }, { code: 0, err: `procman: ${notice}\n` });
+});
+
+test("a part that did not report well: the reason, and that the old one goes on; exit code 1", async (context) => {
+  const steps = [SERVICE, { ...LOGGER, ok: false, problem: "it ended with exit code 70" }];
+  const { code, out, err } = await upgraded(context, { ok: false, keeper: "0.1.0", steps });
+  assert.equal(code, 1);
+  assert.match(out, /^logger +0\.1\.0 → 0\.2\.0 +not replaced; the old one goes on$/m);
+  assert.equal(err, "procman: Cannot upgrade the logger to 0.2.0: it ended with exit code 70; the old one goes on\n");
+});
+
+test("--json prints the report; the keeper was told which Node and which bundles", async (context) => {
+  const { code, out } = await upgraded(context, { ok: true, keeper: "0.1.0", steps: [SERVICE] }, "--json");
+  assert.equal(code, 0);
+  const { request, ...report } = JSON.parse(out);
+  assert.deepEqual(request, { id: report.id, node: process.execPath, folder: realpathSync(dirname(BIN)) });
+  assert.deepEqual(report, { id: report.id, ok: true, keeper: "0.1.0", steps: [SERVICE] });
+});
+
+test("a keeper that ends instead of an answer is told at once", async (context) => {
+  const { folder, state } = homeOf(context, []);
+  const { pid } = await fakeKeeper(context, state, "end");
+  const { code, err } = await procman(folder, ["upgrade"]);
+  assert.equal(code, 1);
+  assert.match(err, new RegExp(`^procman: Cannot upgrade: the keeper \\(pid ${pid}\\) has ended meanwhile`));
+  assert.ok(!existsSync(join(state, "upgrade.json")));
+});

@@ -1,0 +1,7 @@
+# Leaves 20 short-lived processes to PID 1: each loses its parent at once, and writes a line before it ends.
+n=0
+while [ $n -lt 20 ]; do
+  n=$((n + 1))
+  (setsid sh -c "sleep 0.05; echo $n >> orphans.ended" &)
+done
+exec sleep 1000
