@@ -61,7 +61,10 @@ function asked({ hostname, port }: Endpoint): () => Promise<number> {
     while (goesOn) {
       // Without a token that is 401, which is an answer.
       const answered = await fetch(`http://${hostname}:${port}/state`).then(
-        async (response) => (await response.text(), response.status === 401),
+        async ({ status, body }) => {
+          await body?.cancel();
+          return status === 401;
+        },
         () => false,
       );
       if (answered) {
