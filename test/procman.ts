@@ -136,7 +136,12 @@ export async function running(
 }
 
 export function isAlive(pid: number): boolean {
-  return existsSync(`/proc/${pid}/stat`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    // Gone before, or while it was read.
+    return false;
+  }
 }
 
 /** Resolves when the process is gone: looks, as nobody but its parent is told. */
