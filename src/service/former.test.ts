@@ -43,6 +43,7 @@ test("a note that is missing, torn, older or strange is none", () => {
     "{}",
     JSON.stringify(config.processes),
     note.replace("restartResetMs", "x"),
+    note.replace("* * * * *", "never"),
   ];
   for (const each of strange) assert.equal(readFormer(each), undefined, each);
   assert.ok(readFormer(note.replace('"cwd"', '"newField":1,"cwd"')) !== undefined, "members of a newer version are none of our business");

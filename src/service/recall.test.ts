@@ -34,7 +34,7 @@ function past(
   config: Config,
   { notes = {}, running = [], ended = [] }: { notes?: Record<string, string>; running?: Running[]; ended?: EndReport[] },
 ): Past {
-  return recall({ notes, running, ended }, config, writeFormer({ config, leaving: [] }));
+  return recall({ notes, running, ended }, config);
 }
 
 const ids = (list: readonly { readonly id: string }[]): readonly string[] => list.map(({ id }) => id);

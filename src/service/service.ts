@@ -137,7 +137,7 @@ export class Service {
     const { notes, running } = snapshot;
     this.#noted = notes[CONFIGURATION];
     this.#spawner.load(snapshot);
-    this.#resume(recall(snapshot, config, this.#specs.text));
+    this.#resume(recall(snapshot, config));
     const termination = readTermination(notes[TERMINATION], this.keeper);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {

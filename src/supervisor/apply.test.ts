@@ -92,6 +92,7 @@ test("3.3 who is gone is stopped by its own policy, said, and forgotten once it 
   all.clock.advance(700);
   assert.deepEqual(all.spawner.asked(), ["SIGKILL old 1"]);
   assert.ok(all.spawner.memories.has("old"));
+  for (const verb of ["start", "restart"] as const) assert.throws(() => all.supervisor.find("old")[verb](), { code: "process-leaving" });
   end(all, "old");
   assert.deepEqual([all.ids(), all.removed, all.spawner.memories.has("old")], [["web"], ["old"], false]);
 });

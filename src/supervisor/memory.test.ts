@@ -61,7 +61,9 @@ test("what is no memory is told: other shapes, other ids, pids that are nobody's
     webWith({ status: "backoff", run: 1, restarts: 0, until: null, ending: exited }),
     webWith({ ...stop, phase: "sweep", ...child }),
     webWith({ status: "idle", run: 1, restarts: 0, outcome: { kind: "failed" } }),
+    webWith({ ...running, since: 1e300 }),
     webWith(running, { planned: { start: "10:00" } }),
+    webWith(running, { planned: { start: -1e300 } }),
   ];
   for (const value of strange) assert.ok(!isMemory(value, "web"), JSON.stringify(value));
 });
