@@ -1,7 +1,7 @@
 /** Runs the built procman in a folder of its own and waits for what it says. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -186,7 +186,12 @@ export async function running(
 }
 
 export function isAlive(pid: number): boolean {
-  return existsSync(`/proc/${pid}/stat`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    // Gone before, or while it was read.
+    return false;
+  }
 }
 
 /** Resolves when the process is gone: looks, as nobody but its parent is told. */

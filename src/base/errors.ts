@@ -16,6 +16,7 @@ export const ERRORS = {
   "process-unknown": { status: 404, exit: EXIT.refused },
   "process-blocked": { status: 409, exit: EXIT.refused },
   "process-running": { status: 409, exit: EXIT.refused },
+  "process-leaving": { status: 409, exit: EXIT.refused },
   "state-folder": { status: 500, exit: EXIT.refused },
   "upgrade-failed": { status: 500, exit: EXIT.refused },
   "no-daemon": { status: 503, exit: EXIT.noDaemon },

@@ -10,7 +10,7 @@ export interface Control {
   /** Rejects with `process-unknown`. */
   process(id: string): Promise<ProcessRecord>;
   state(): Promise<StateRecord>;
-  /** Resolves with the record right after the action was taken. Rejects with `process-unknown`, `process-blocked`, `process-running`. */
+  /** Resolves with the record right after the action was taken. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`. */
   act(id: string, action: Action): Promise<ProcessRecord>;
   /** Begins the end of everything. */
   terminate(): Promise<void>;

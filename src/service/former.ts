@@ -1,6 +1,9 @@
 /** What a service leaves to its successor about the configuration: the one that the runs of now were started by. */
 import { count, either, listOf, literal, mapOf, number, optional, record, type Shape, text, truth } from "../base/shape.ts";
-import type { Config, ProcessSpec } from "../config/spec.ts";
+import type { Config, LogSpec, ProcessSpec } from "../config/spec.ts";
+import type { Rotation } from "../contract/logger-protocol.ts";
+import type { Policy } from "../supervisor/restart-policy.ts";
+import { isPattern } from "../supervisor/schedule.ts";
 
 /** No process has an id like this. */
 export const CONFIGURATION = ":config";
@@ -35,6 +38,13 @@ function whole(spec: ProcessSpec): ProcessSpec {
   return { ...spec, policy: { ...spec.policy, restartLimit: restartLimit ?? Number.POSITIVE_INFINITY } };
 }
 
+/**
+ * All members are named: one that a version adds and that is never absent makes the notes of older versions strange, as it
+ * must. Otherwise every process would seem changed at an upgrade, and be restarted.
+ */
+type All<Of> = Readonly<Record<keyof Of, Shape>>;
+
+const pattern: Shape = (value) => typeof value === "string" && isPattern(value);
 const command: Shape = either(
   record({ kind: literal("shell"), line: text }),
   record({ kind: literal("worker"), script: text, args: listOf(text) }),
@@ -48,15 +58,15 @@ const policy = record({
   terminateMs: number,
   timeoutMs: number,
   waits: truth,
-});
-const rotation = record({ sizeBytes: number, ageMs: number, totalBytes: number, gzip: truth });
+} satisfies All<Policy>);
+const rotation = record({ sizeBytes: number, ageMs: number, totalBytes: number, gzip: truth } satisfies All<Rotation>);
 const log = record({
   console: truth,
   stdout: optional(text),
   stderr: optional(text),
   decorateFiles: truth,
   rotation: optional(rotation),
-});
+} satisfies All<LogSpec>);
 const spec = record({
   id: text,
   command,
@@ -66,13 +76,13 @@ const spec = record({
   pidFile: optional(text),
   overrun: truth,
   autostart: truth,
-  cron: optional(text),
+  cron: optional(pattern),
   watch: listOf(text),
-  terminate: optional(text),
+  terminate: optional(pattern),
   policy,
   log,
   cluster: optional(record({ id: text, index: count, port: optional(count) })),
-});
+} satisfies All<ProcessSpec>);
 const shape = record({
   config: record({
     file: text,

@@ -4,7 +4,7 @@ import type { Config, ProcessSpec } from "../config/spec.ts";
 import type { EndReport, FromKeeper, RunKey, Running } from "../contract/keeper-protocol.ts";
 import { isMemory, type Memory } from "../supervisor/memory.ts";
 import type { Instance } from "../supervisor/states.ts";
-import { CONFIGURATION, type Former, readFormer } from "./former.ts";
+import { CONFIGURATION, type Former, readFormer, writeFormer } from "./former.ts";
 import { processOf } from "./specs.ts";
 
 export type Past = {
@@ -21,8 +21,7 @@ export type Past = {
 
 type Snapshot = Omit<FromKeeper & { readonly t: "snapshot" }, "t">;
 
-/** `text`: that of the configuration of now; the same text needn't be read. */
-export function recall({ notes, running, ended }: Snapshot, config: Config, text: string): Past {
+export function recall({ notes, running, ended }: Snapshot, config: Config): Past {
   const memories = new Map<string, Memory>();
   const damaged: string[] = [];
   for (const [id, note] of Object.entries(notes)) {
@@ -40,12 +39,17 @@ export function recall({ notes, running, ended }: Snapshot, config: Config, text
     if (known === undefined || !Object.hasOwn(known.slots, report.slot)) put(memories, report, { status: "starting", restarts: 0 });
   }
   return {
-    former: formerOf(notes[CONFIGURATION] === text ? undefined : readFormer(notes[CONFIGURATION]), config, memories),
+    former: formerOf(keptIn(notes[CONFIGURATION], config), config, memories),
     memories,
     takenUp,
     damaged,
     leftovers: found.filter(({ fit }) => fit === "outdated").map(({ run }) => run),
   };
+}
+
+/** undefined: there is none, or it says what is known already, and then nothing needs comparing. */
+function keptIn(note: string | undefined, config: Config): Former | undefined {
+  return note === undefined || note === writeFormer({ config, leaving: [] }) ? undefined : readFormer(note);
 }
 
 /** With whoever is there and was not in that configuration. */

@@ -141,7 +141,7 @@ export class Service {
     this.#link.send({ t: "logger", message: { t: "style", style: consoleStyle(config) } });
     this.#noted = notes[CONFIGURATION];
     this.#spawner.load(snapshot);
-    this.#resume(recall(snapshot, config, this.#specs.text));
+    this.#resume(recall(snapshot, config));
     const termination = readTermination(notes[TERMINATION], this.keeper);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {

@@ -20,6 +20,9 @@ function isFurtherSlot(slot: string, id: string): boolean {
   return slot.startsWith(`${id}:`) && /^[1-9]\d{0,8}$/.test(slot.slice(id.length + 1));
 }
 
+/** Monotonic milliseconds; no machine is up for three hundred years. */
+const moment: Shape = (value) => number(value) && Math.abs(value as number) < 1e13;
+
 /** 0 and 1 would be signalled as "everybody". */
 const pid: Shape = (value) => count(value) && (value as number) > 1;
 
@@ -35,21 +38,21 @@ const outcome = either(
 );
 const base = { run: count, restarts: count };
 const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "timeout", "itself") };
-const child = { pid, started: number, since: number };
+const child = { pid, started: moment, since: moment };
 const stopping = { ...base, ...plan, status: literal("stopping") };
 
 const instance = either(
   record({ ...base, status: literal("idle"), outcome }),
   record({ ...base, status: literal("waiting", "starting") }),
-  record({ ...base, status: literal("running"), pid, since: number, ready: truth }),
+  record({ ...base, status: literal("running"), pid, since: moment, ready: truth }),
   record({ ...stopping, phase: literal("spawning") }),
   record({ ...stopping, ...child, phase: literal("grace", "terminate", "kill") }),
   record({ ...stopping, ...child, phase: literal("sweep", "sweep-kill"), ending }),
-  record({ ...base, status: literal("backoff"), until: number, ending }),
+  record({ ...base, status: literal("backoff"), until: moment, ending }),
 );
 
 const shape = record({
   blocked: truth,
   slots: mapOf(instance),
-  planned: optional(record({ start: optional(number), terminate: optional(number) })),
+  planned: optional(record({ start: optional(count), terminate: optional(count) })),
 });

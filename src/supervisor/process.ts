@@ -27,6 +27,7 @@ export class Process {
   readonly #slots: Slot[] = [];
   readonly #timetable: Timetable;
   #blocked: boolean;
+  #retired = false;
 
   constructor(plan: Plan, ports: ProcessPorts, memory?: Memory) {
     this.#plan = plan;
@@ -45,10 +46,6 @@ export class Process {
 
   get id(): string {
     return this.#plan.id;
-  }
-
-  get plan(): Plan {
-    return this.#plan;
   }
 
   get isBlocked(): boolean {
@@ -78,24 +75,24 @@ export class Process {
     return this.#timetable.planned.terminate;
   }
 
-  /** @throws ProcmanError `process-blocked`, or `process-running` when it runs and `overrun` is off. */
+  /** @throws ProcmanError `process-blocked`, `process-leaving`, or `process-running` when it runs and `overrun` is off. */
   start(): void {
-    if (this.#blocked) throw new ProcmanError("process-blocked", `Cannot start "${this.id}": it is blocked; unblock it first`);
+    this.#admit("start");
     if (!this.#begin()) throw new ProcmanError("process-running", `Cannot start "${this.id}": it is running already`);
   }
 
   /** Start by `autostart` or a change of a watched file: what can't be started now stays as it is. */
   startIfAllowed(): void {
-    if (!this.#blocked) this.#begin();
+    if (!this.#blocked && !this.#retired) this.#begin();
   }
 
   stop(): void {
     this.#end("idle", "operator");
   }
 
-  /** Starts it when it is idle. @throws ProcmanError `process-blocked` */
+  /** Starts it when it is idle. @throws ProcmanError `process-blocked`, `process-leaving` */
   restart(): void {
-    if (this.#blocked) throw new ProcmanError("process-blocked", `Cannot restart "${this.id}": it is blocked; unblock it first`);
+    this.#admit("restart");
     const [first, ...others] = this.#slots;
     for (const slot of others) slot.post({ type: "stop", next: "idle", cause: "operator" });
     first?.post({ type: "stop", next: "start", cause: "operator" });
@@ -125,6 +122,7 @@ export class Process {
   update(plan: Plan, change?: Change): void {
     const before = this.#plan;
     this.#plan = plan;
+    this.#retired = false;
     this.#timetable.set(patternsOf(plan));
     const effect = change === undefined ? "none" : effectOf(change, before, { plan, blocked: this.#blocked, states: this.states });
     if (change !== undefined) this.#ports.notice(this.id, { type: "changed", fields: change.fields, effect });
@@ -137,8 +135,9 @@ export class Process {
     this.#remember();
   }
 
-  /** No more schedules: the process is about to be stopped for good. */
+  /** No more schedules, no more starts: the process is about to be stopped for good. */
   retire(): void {
+    this.#retired = true;
     this.#timetable.stop();
   }
 
@@ -146,6 +145,11 @@ export class Process {
   dispose(): void {
     this.retire();
     for (const slot of this.#slots) slot.dispose();
+  }
+
+  #admit(verb: string): void {
+    if (this.#blocked) throw new ProcmanError("process-blocked", `Cannot ${verb} "${this.id}": it is blocked; unblock it first`);
+    if (this.#retired) throw new ProcmanError("process-leaving", `Cannot ${verb} "${this.id}": it is being stopped for good`);
   }
 
   #begin(): boolean {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock } from "../../test/fakes.ts";
-import { nextTime, Schedule } from "./schedule.ts";
+import { missedTimes, nextTime, Schedule } from "./schedule.ts";
 
 /** All times of a pattern between two moments, in the time zone of the host. */
 function times(pattern: string, from: string, to: string): readonly string[] {
@@ -55,4 +55,85 @@ test("a schedule that is stopped calls no more and holds no timer", () => {
   clock.advance(300_000);
   assert.equal(seen.length, 1);
   assert.equal(clock.armed, 0);
+});
+
+const HOUR = 3_600_000;
+// The fake clock begins at midnight there.
+process.env.TZ = "UTC";
+
+/** A schedule, and the times that it called for, as far as they lie behind the start of the clock (midnight, UTC). */
+function watched(pattern: string) {
+  const clock = new FakeClock();
+  const start = clock.wall();
+  const seen: number[] = [];
+  const moves: number[] = [];
+  const schedule = new Schedule(pattern, clock, {
+    due: (planned) => seen.push((planned - start) / HOUR),
+    moved: () => moves.push((schedule.next ?? Number.NaN) - start),
+  });
+  return { clock, seen, moves, schedule, next: () => ((schedule.next ?? Number.NaN) - start) / HOUR };
+}
+
+test("2.2 cron: a clock that is set ahead by hours makes one run, not one for each time that it passed", () => {
+  const { clock, seen, next } = watched("0 * * * *");
+  clock.advance(HOUR);
+  clock.jump(5.5 * HOUR);
+  clock.advance(60_000);
+  assert.deepEqual(seen, [1, 2]);
+  assert.equal(next(), 7);
+  clock.advance(HOUR);
+  assert.deepEqual(seen, [1, 2, 7]);
+});
+
+test("2.2 cron: a clock that is set back by hours leaves no gap: what runs each hour goes on each hour", () => {
+  const { clock, seen, moves } = watched("0 * * * *");
+  clock.advance(6 * HOUR);
+  clock.jump(-4 * HOUR);
+  clock.advance(3 * HOUR);
+  assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 3, 4, 5]);
+  assert.equal(moves.length, 1, "it is told that the next time is another one");
+});
+
+test("2.2 cron: a clock that is set back doesn't meet a time twice which was just met", () => {
+  for (const back of [5_000, 60_000, 10 * 60_000]) {
+    const { clock, seen } = watched("0 * * * *");
+    clock.advance(HOUR + 20_000);
+    clock.jump(-back);
+    clock.advance(HOUR + 2 * back);
+    assert.deepEqual(seen, [1, 2], `set back by ${back} ms`);
+  }
+  const daily = watched("0 1 * * *");
+  daily.clock.advance(2 * HOUR);
+  daily.clock.jump(-5 * HOUR);
+  daily.clock.advance(6 * HOUR);
+  assert.deepEqual(daily.seen, [1], "a daily job ran that day already");
+  daily.clock.advance(23 * HOUR);
+  assert.deepEqual(daily.seen, [1, 25]);
+});
+
+test("2.2 cron: a clock that goes to and fro, each minute's job never pauses for longer than two minutes", () => {
+  const clock = new FakeClock();
+  const calls: number[] = [];
+  const schedule = new Schedule("* * * * *", clock, { due: () => calls.push(clock.now()), moved: () => undefined });
+  const start = clock.now();
+  for (const jump of [3 * HOUR, -2 * HOUR, -90_000, 40_000, -30_000, -24 * HOUR, 24 * HOUR]) {
+    clock.jump(jump);
+    clock.advance(5 * 60_000);
+  }
+  const pauses = [start, ...calls].map((at, index, all) => (all[index + 1] ?? clock.now()) - at);
+  assert.ok(Math.max(...pauses) <= 120_000, pauses.join(" "));
+  // Each jump ahead may bring one run forward; nothing else may be nearer than half a minute.
+  assert.ok(pauses.slice(1).filter((pause) => pause < 30_000).length <= 3, pauses.join(" "));
+  schedule.stop();
+  assert.equal(clock.armed, 0);
+});
+
+test("the times that were passed over are counted, but not without end", () => {
+  const at = (time: string): number => Date.parse(`2026-06-01T${time}Z`);
+  inZone("UTC", () => {
+    const hourly = missedTimes("0 * * * *", at("10:00:00"), at("14:30:00"), 1_000);
+    assert.deepEqual(hourly, { first: at("10:00:00"), last: at("14:00:00"), times: 5 });
+    assert.deepEqual(missedTimes("0 * * * *", at("10:00:00"), at("10:00:00"), 1_000).times, 1);
+    assert.deepEqual(missedTimes("* * * * * *", at("10:00:00"), at("20:00:00"), 1_000).times, 1_000);
+  });
 });

@@ -23,6 +23,14 @@ export function nextTime(pattern: string, from: number): number | undefined {
   return new Cron(pattern, { paused: true }).nextRun(new Date(from))?.getTime();
 }
 
+export function isPattern(pattern: string): boolean {
+  try {
+    return new Cron(pattern, { paused: true }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** Times that were passed over. */
 export type Missed = { readonly first: number; readonly last: number; readonly times: number };
 

@@ -329,6 +329,7 @@ test("stopAll resolves when nothing is left, and no schedule starts anything aft
   const { spawner, supervisor, clock } = setup({ cron: "* * * * *" });
   spawner.up("web");
   const stopped = supervisor.stopAll();
+  assert.throws(() => supervisor.find("web").start(), { code: "process-leaving" });
   spawner.exit("web", 0);
   spawner.swept("web");
   await stopped;

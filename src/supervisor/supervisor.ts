@@ -93,7 +93,8 @@ export class Supervisor {
     this.#leaving.add(process.id);
     process.retire();
     process.stop();
-    if (process.isIdle) this.#forget(process.id);
+    // One that has just become idle is forgotten already.
+    if (process.isIdle && this.#leaving.has(process.id)) this.#forget(process.id);
   }
 
   #forget(id: string): void {

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type Changed, diff } from "./diff.ts";
+import { normalise } from "./normalise.ts";
+import type { RawConfig, RawProcess } from "./schema.ts";
+import type { ProcessSpec } from "./spec.ts";
+
+const around = { folder: "/srv", parallelism: 2, now: new Date(0) };
+
+function specs(processes: readonly RawProcess[], top: Partial<RawConfig> = {}): readonly ProcessSpec[] {
+  return normalise({ ...top, processes: [...processes] }, around).processes;
+}
+
+/** What changes for a process `web` that was `one` and is `other`. */
+function change(one: Partial<RawProcess>, other: Partial<RawProcess>): Changed | undefined {
+  const of = (fields: Partial<RawProcess>): readonly ProcessSpec[] => specs([{ id: "web", cmd: "node web.js", ...fields }]);
+  return diff(of(one), of(other)).changed[0];
+}
+
+const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][] = [
+  ["cmd", {}, { cmd: "node web.js --port 80" }],
+  ["cwd", {}, { cwd: "elsewhere" }],
+  ["env", { env: { A: "1" } }, { env: { A: "2" } }],
+  ["env", { env: { A: "1" } }, {}],
+  ["path", {}, { path: ["bin"] }],
+  ["path", {}, { env: { PATH: "/opt/bin" } }],
+  ["pidFile", {}, { pidFile: "web.pid" }],
+  ["logger", {}, { logger: { stdout: "web.log" } }],
+  ["logger", { logger: { console: true } }, {}],
+];
+
+test("3.3 what concerns a run asks for a restart, and is named as in the file", () => {
+  for (const [name, one, other] of concernsRun)
+    assert.deepEqual(change(one, other), { id: "web", fields: [name], restart: true, route: false }, JSON.stringify(other));
+});
+
+test("3.3 policy, schedules and start policy are taken over without a restart", () => {
+  const others: readonly [string, Partial<RawProcess>][] = [
+    ["restart", { restart: "always" }],
+    ["restartDelayMs", { restartDelayMs: 5 }],
+    ["restartLimit", { restartLimit: 5 }],
+    ["restartResetMs", { restartResetMs: 5 }],
+    ["terminateGracePeriod", { terminateGracePeriod: 5 }],
+    ["terminateTimeout", { terminateTimeout: 5 }],
+    ["timeout", { timeout: 5 }],
+    ["cron", { cron: "0 0 * * *" }],
+    ["terminate", { terminate: "0 0 * * *" }],
+    ["overrun", { overrun: true }],
+  ];
+  for (const [name, other] of others)
+    assert.deepEqual(change({}, other), { id: "web", fields: [name], restart: false, route: false }, name);
+  // With autostart the restart policy is another one, too.
+  assert.deepEqual(change({}, { autostart: true })?.fields, ["autostart", "restart"]);
+});
+
+test("3.3 another log file is a matter of the logger alone; without any capture it is nobody's", () => {
+  const files = (stdout: string, extra: object = {}): Partial<RawProcess> => ({ logger: { stdout, ...extra } });
+  assert.deepEqual(change(files("a.log"), files("b.log")), { id: "web", fields: ["logger"], restart: false, route: true });
+  assert.deepEqual(change(files("a.log"), files("a.log", { rotate: { size: "1MB" } }))?.route, true);
+  assert.deepEqual(change(files("a.log"), { logger: { console: true } }), { id: "web", fields: ["logger"], restart: false, route: true });
+  const decorated = { logger: { decorateFiles: true } };
+  assert.deepEqual(change({}, decorated), { id: "web", fields: ["logger"], restart: false, route: false });
+});
+
+test("3.3 cmd to worker, and a worker's other script, are a restart", () => {
+  const worker = specs([{ id: "web", worker: "web.js" }]);
+  assert.deepEqual(diff(specs([{ id: "web", cmd: "web.js" }]), worker).changed[0]?.fields, ["worker"]);
+  assert.deepEqual(diff(worker, specs([{ id: "web", worker: ["web.js", "--fast"] }])).changed[0]?.restart, true);
+});
+
+test("3.3 clusters: made smaller and larger by their ids; another port is a restart; a plain process is another id", () => {
+  const cluster = (instances: number, startPort?: number): readonly ProcessSpec[] =>
+    specs([{ id: "web", cmd: "x", cluster: { instances, ...(startPort === undefined ? {} : { startPort }) } }]);
+  assert.deepEqual(diff(cluster(4), cluster(2)), { added: [], removed: ["web-3", "web-4"], changed: [] });
+  assert.deepEqual(diff(cluster(1), cluster(3)).added, ["web-2", "web-3"]);
+  assert.deepEqual(
+    diff(cluster(2, 7000), cluster(2, 7001)).changed.map(({ id, fields, restart }) => ({ id, fields, restart })),
+    ["web-1", "web-2"].map((id) => ({ id, fields: ["cluster"], restart: true })),
+  );
+  assert.deepEqual(diff(cluster(2), specs([{ id: "web", cmd: "x" }])), { added: ["web"], removed: ["web-1", "web-2"], changed: [] });
+  // An id that is kept: the run has other variables all the same.
+  assert.deepEqual(diff(cluster(1), specs([{ id: "web-1", cmd: "x" }])).changed[0]?.restart, true);
+});
+
+const process = fc.record(
+  {
+    cmd: fc.constantFrom("a", "b"),
+    cwd: fc.constantFrom("a", "b"),
+    env: fc.dictionary(fc.constantFrom("A", "B"), fc.constantFrom("1", "2")),
+    autostart: fc.boolean(),
+    restartLimit: fc.constantFrom(0, 3),
+    timeout: fc.constantFrom(0, 1),
+    logger: fc.record({ console: fc.boolean(), stdout: fc.constantFrom("a.log", "b.log") }, { requiredKeys: [] }),
+  },
+  { requiredKeys: ["cmd"] },
+);
+const configuration = fc
+  .uniqueArray(fc.tuple(fc.constantFrom("a", "b", "c", "d", "__proto__"), process), { selector: ([id]) => id, maxLength: 5 })
+  .map((list) => specs(list.map(([id, fields]) => ({ id, ...fields }))));
+
+test("between any two configurations: each process is added, removed, changed or the same, and the way back mirrors it", () => {
+  fc.assert(
+    fc.property(configuration, configuration, (before, now) => {
+      const there = diff(before, now);
+      const back = diff(now, before);
+      assert.deepEqual([...there.added].sort(), [...back.removed].sort());
+      assert.deepEqual(new Set(there.changed.map(({ id }) => id)), new Set(back.changed.map(({ id }) => id)));
+      for (const change of there.changed) {
+        assert.ok(change.fields.length > 0 && !(there.added.includes(change.id) || there.removed.includes(change.id)));
+        const mirrored = back.changed.find(({ id }) => id === change.id);
+        assert.deepEqual([mirrored?.restart, mirrored?.route], [change.restart, change.route]);
+        assert.deepEqual(new Set(mirrored?.fields), new Set(change.fields));
+      }
+      const kept = now.filter(({ id }) => !there.added.includes(id) && !there.changed.some((change) => change.id === id));
+      for (const spec of kept)
+        assert.deepEqual(
+          spec,
+          before.find(({ id }) => id === spec.id),
+        );
+      assert.equal(before.length - there.removed.length, now.length - there.added.length);
+    }),
+  );
+});
+
+test("a configuration is the same as itself, and as a copy of itself", () => {
+  fc.assert(
+    fc.property(configuration, (some) => {
+      const nothing = { added: [], removed: [], changed: [] };
+      assert.deepEqual(diff(some, some), nothing);
+      assert.deepEqual(diff(some, structuredClone(some)), nothing);
+    }),
+  );
+});

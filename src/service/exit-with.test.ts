@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { normalise } from "../config/normalise.ts";
+import type { ProcessSpec } from "../config/spec.ts";
+import type { Ending, Instance, Outcome } from "../supervisor/states.ts";
+import { checkExitWith, ExitWith } from "./exit-with.ts";
+
+const { processes } = normalise(
+  {
+    processes: [
+      { id: "job", cmd: "x" },
+      { id: "web", cmd: "y", cluster: { instances: 3 } },
+    ],
+  },
+  { folder: "/", parallelism: 1, now: new Date(0) },
+);
+const specOf = (id: string): ProcessSpec => processes.find((spec) => spec.id === id) as ProcessSpec;
+
+const idle = (outcome: Outcome, run = 1): Instance => ({ status: "idle", run, restarts: 0, outcome });
+const ended = (ending: Ending): Instance => idle({ kind: "failed", ending });
+const exited = (code: number | null, signal: string | null = null): Instance => ended({ kind: "exited", code, signal });
+const runs: Instance = { status: "running", run: 1, restarts: 0, pid: 9, since: 0, ready: false };
+const backoff: Instance = { status: "backoff", run: 1, restarts: 0, until: 9, ending: { kind: "unknown" } };
+const never = idle({ kind: "never-started" }, 0);
+
+/** The exit code, once it is over. */
+function over(states: readonly Instance[], nextRun?: number): number | undefined {
+  return new ExitWith("job", specOf).over([
+    { id: "job", states, nextRun },
+    { id: "web-1", states: [runs], nextRun: undefined },
+  ]);
+}
+
+test("3.6 the exit code is that of the process; a signal counts as 128 and its number, as in a shell", () => {
+  const codes: readonly (readonly [Instance, number])[] = [
+    [idle({ kind: "finished", ending: { kind: "exited", code: 0, signal: null } }), 0],
+    [exited(3), 3],
+    [exited(null, "SIGKILL"), 137],
+    [exited(null, "SIGTERM"), 143],
+    [idle({ kind: "exhausted", ending: { kind: "exited", code: 4, signal: null } }), 4],
+    [idle({ kind: "stopped", ending: { kind: "exited", code: null, signal: "SIGTERM" } }), 143],
+    [idle({ kind: "stopped" }), 0],
+    [ended({ kind: "unknown" }), 1],
+    [ended({ kind: "unstartable", message: "", permanent: true, exitCode: 127 }), 127],
+    [ended({ kind: "unstartable", message: "", permanent: false }), 1],
+  ];
+  for (const [state, code] of codes) assert.equal(over([state]), code, JSON.stringify(state));
+});
+
+test("3.6 it is over when nothing starts it again: not while it runs, comes back, waits for its schedule, or has never run", () => {
+  for (const states of [[runs], [backoff], [never], [exited(1), runs]]) assert.equal(over(states), undefined, JSON.stringify(states));
+  assert.equal(over([exited(1)], 5), undefined);
+  assert.equal(over([never, exited(5)]), 5);
+});
+
+test("3.6 a cluster is over with its last instance; the first code that is not 0 counts", () => {
+  const web = new ExitWith("web", specOf);
+  const of = (...states: readonly Instance[]) =>
+    states.map((state, index) => ({ id: `web-${index + 1}`, states: [state], nextRun: undefined }));
+  assert.equal(web.over(of(exited(0), runs, exited(7))), undefined);
+  assert.equal(web.over(of(exited(0), exited(6), exited(7))), 6);
+  assert.equal(new ExitWith("web-2", specOf).over(of(runs, exited(6), runs)), 6);
+});
+
+test("3.6 an id that is none is an error with the one that was meant", () => {
+  for (const id of ["job", "web", "web-3"]) checkExitWith(id, { processes });
+  assert.throws(() => checkExitWith("jbo", { processes }), { code: "usage", message: /"jbo": .*none of this id.*Did you mean "job"/ });
+  assert.throws(() => checkExitWith("web-4", { processes }), /none of this id/);
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { diff } from "../config/diff.ts";
+import { normalise } from "../config/normalise.ts";
+import type { Config } from "../config/spec.ts";
+import { readFormer, writeFormer } from "./former.ts";
+import { readTermination, writeTermination } from "./termination.ts";
+
+const config: Config = {
+  ...normalise(
+    {
+      name: "shop",
+      api: { port: 8080 },
+      processes: [
+        { id: "web", cmd: "x", autostart: true, env: { restartLimit: "null" }, logger: { stdout: "web.log" }, pidFile: "web.pid" },
+        { id: "limited", worker: ["a.js", "b"], cron: "* * * * *", terminate: "0 0 * * *", restartLimit: 3, restartDelayMs: 5 },
+        { id: "many", cmd: "y", cluster: { instances: 2, startPort: 7000 }, watch: ["src"], path: ["bin"] },
+      ],
+    },
+    { folder: "/srv", parallelism: 2, now: new Date(0) },
+  ),
+  file: "/srv/procman.json",
+  warnings: [],
+};
+
+test("a configuration comes back as it was, also where it allows any number of restarts", () => {
+  const [web, ...others] = config.processes;
+  assert.ok(web !== undefined && web.policy.restartLimit === Number.POSITIVE_INFINITY);
+  const former = readFormer(writeFormer({ config: { ...config, processes: others }, leaving: [web] }));
+  assert.deepEqual(former, { config: { ...config, processes: others }, leaving: [web] });
+  assert.deepEqual(diff(former?.config.processes ?? [], others), { added: [], removed: [], changed: [] });
+});
+
+test("a note that is missing, torn, older or strange is none", () => {
+  const note = writeFormer({ config, leaving: [] });
+  const strange = [
+    undefined,
+    "",
+    note.slice(0, -1),
+    "null",
+    "[]",
+    "{}",
+    JSON.stringify(config.processes),
+    note.replace("restartResetMs", "x"),
+    note.replace("* * * * *", "never"),
+  ];
+  for (const each of strange) assert.equal(readFormer(each), undefined, each);
+  assert.ok(readFormer(note.replace('"cwd"', '"newField":1,"cwd"')) !== undefined, "members of a newer version are none of our business");
+  fc.assert(fc.property(fc.json(), (text) => readFormer(text) === undefined));
+});
+
+test("an end that is under way goes on with the same keeper, and with no other", () => {
+  const note = writeTermination({ why: "asked by the API", code: 3 }, process.pid);
+  assert.deepEqual(readTermination(note, process.pid), { why: "asked by the API", code: 3 });
+  assert.equal(readTermination(note, process.ppid), undefined);
+  // The same pid after a start of another container.
+  assert.equal(readTermination(note.replace(/(\d+) \d+"}$/, '$1 5"}'), process.pid), undefined);
+  for (const each of [undefined, "", "{", "7"]) assert.equal(readTermination(each, process.pid), undefined);
+});

@@ -1,0 +1,276 @@
+/** The service against a keeper that is only a list of messages: issue 3, "Build" 1, 3 and 6. */
+import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { found } from "../../test/procman.ts";
+import { normalise } from "../config/normalise.ts";
+import type { RawConfig, RawProcess } from "../config/schema.ts";
+import type { Config } from "../config/spec.ts";
+import type { FromKeeper, Running, ToKeeper } from "../contract/keeper-protocol.ts";
+import type { Endpoint } from "../contract/records.ts";
+import { Link } from "../runtime/link.ts";
+import { CONFIGURATION } from "./former.ts";
+import { Service } from "./service.ts";
+import { TERMINATION } from "./termination.ts";
+
+type Snapshot = Partial<Omit<FromKeeper & { readonly t: "snapshot" }, "t">>;
+
+class Channel extends EventEmitter {
+  readonly connected = true;
+  readonly batches: ToKeeper[][] = [];
+
+  send(messages: readonly ToKeeper[]): boolean {
+    this.batches.push([...(JSON.parse(JSON.stringify(messages)) as ToKeeper[])]);
+    return true;
+  }
+
+  /** All but the lines for the console. */
+  get sent(): readonly ToKeeper[] {
+    return this.batches.flat().filter(({ t }) => t !== "logger");
+  }
+
+  get said(): readonly string[] {
+    return this.batches.flat().flatMap((each) => (each.t === "logger" && each.message.t === "say" ? [each.message.text] : []));
+  }
+
+  /** The latest notes. */
+  get notes(): Record<string, string> {
+    const notes = this.sent.flatMap((each) => (each.t === "note" ? [[each.id, each.note] as const] : []));
+    return Object.fromEntries(new Map(notes));
+  }
+
+  /** What was sent, in short: `spawn web 1`. */
+  asked(...kinds: readonly ToKeeper["t"][]): readonly string[] {
+    return this.sent
+      .filter(({ t }) => kinds.includes(t))
+      .map((each) => ("slot" in each ? `${each.t} ${each.slot} ${each.run}` : "code" in each ? `${each.t} ${each.code}` : each.t));
+  }
+}
+
+function folder(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "procman-service-"));
+  context.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+function configOf(stateDir: string, processes: readonly RawProcess[], top: Partial<RawConfig> = {}): Config {
+  const normal = normalise({ ...top, processes: [...processes] }, { folder: stateDir, parallelism: 1, now: new Date() });
+  return { ...normal, stateDir, file: join(stateDir, "procman.json"), warnings: [] };
+}
+
+/** A service that has got its snapshot. It steps aside after the test. */
+function begun(context: TestContext, config: Config, snapshot: Snapshot = {}, options: { readonly exitWith?: string } = {}) {
+  const channel = new Channel();
+  const link = new Link(channel, { message: (message) => service.receive(message as never), closed: () => undefined });
+  const service = new Service(config, link, options);
+  const tell = (...messages: readonly FromKeeper[]): void => void channel.emit("message", messages);
+  context.after(() => service.retire());
+  service.open();
+  channel.batches.length = 0;
+  tell({ t: "snapshot", running: [], ended: [], notes: {}, ...snapshot });
+  return { service, channel, tell };
+}
+
+/** A pid that no machine has: nobody is met by a sweep. */
+const run = (slot: string, number = 1): Running => ({ slot, run: number, pid: 5_000_000, startTime: "1", since: 5 });
+const spawned = (slot: string, number = 1): FromKeeper => ({ t: "spawned", ...run(slot, number) });
+const exited = (slot: string, number = 1, code = 0): FromKeeper => ({
+  t: "exited",
+  slot,
+  run: number,
+  pid: 5_000_000,
+  code,
+  signal: null,
+  unknown: false,
+  survivors: false,
+  at: 9,
+});
+const web: RawProcess = { id: "web", cmd: "sleep 1000", autostart: true, restart: "always" };
+const job: RawProcess = { id: "job", cmd: "sleep 1000", autostart: true };
+const endpointIn = (stateDir: string): Endpoint => JSON.parse(readFileSync(join(stateDir, "endpoint.json"), "utf8")) as Endpoint;
+
+/** What a service that runs these leaves behind when it is killed. */
+async function left(context: TestContext, config: Config, ...slots: readonly string[]): Promise<Snapshot> {
+  const { channel, service, tell } = begun(context, config);
+  tell(...slots.map((slot) => spawned(slot)));
+  await service.retire();
+  return { running: slots.map((slot) => run(slot)), notes: channel.notes };
+}
+
+test("3.3 the configuration is noted in the same array as the first starts, and only when it is another one", async (context) => {
+  const config = configOf(folder(context), [web, job]);
+  const first = begun(context, config);
+  const [batch] = first.channel.batches;
+  assert.deepEqual(
+    batch?.filter(({ t }) => t !== "logger").map((each) => (each.t === "note" ? `note ${each.id}` : each.t)),
+    ["spawn", "spawn", "note web", "note job", `note ${CONFIGURATION}`],
+  );
+  const next = begun(context, config, await left(context, config, "web", "job"));
+  assert.deepEqual(next.channel.sent, [], "it goes on without a word");
+});
+
+test("3.3 gone, changed and new processes at the start of a service: each is told, and a log file moves without a restart", async (context) => {
+  const stateDir = folder(context);
+  const logged = (stdout: string): RawProcess => ({ ...job, id: "logged", logger: { stdout } });
+  const before = configOf(stateDir, [web, { ...job, id: "gone", terminateTimeout: 3 }, logged("a.log")]);
+  const snapshot = await left(context, before, "web", "gone", "logged");
+  const now = configOf(stateDir, [{ ...web, cwd: "/tmp", env: { A: "1" } }, logged("b.log"), { ...job, id: "new" }]);
+  const { channel, tell } = begun(context, now, snapshot);
+  assert.deepEqual(channel.asked("spawn", "signal", "route"), ["route logged 1", "signal gone 1", "signal web 1", "spawn new 1"]);
+  const [route] = channel.sent.filter((each) => each.t === "route");
+  assert.equal(route?.t === "route" && route.capture.stdout, join(stateDir, "b.log"));
+  await found(() => (channel.said.length >= 6 ? true : undefined));
+  for (const line of [
+    /^restarted: its cwd and env have changed$/,
+    /^its logger has changed; it runs on$/,
+    /^stopped for good: the configuration has it no longer$/,
+    /^stopping \(SIGKILL in 3 s if/,
+  ])
+    assert.ok(
+      channel.said.some((said) => line.test(said)),
+      `${line}: ${channel.said.join("\n")}`,
+    );
+  assert.match(channel.notes[CONFIGURATION] ?? "", /"leaving":\[{"id":"gone"/);
+  tell(exited("gone"));
+  await found(() => (channel.notes.gone === "" ? true : undefined));
+  assert.match(channel.notes[CONFIGURATION] ?? "", /"leaving":\[\]/);
+});
+
+test("3.3 a pid file that is another one now: the old one is gone, the new one names who runs", async (context) => {
+  const stateDir = folder(context);
+  const [old, next] = [join(stateDir, "old.pid"), join(stateDir, "next.pid")];
+  const snapshot = await left(context, configOf(stateDir, [{ ...web, pidFile: old }]), "web");
+  assert.ok(existsSync(old));
+  begun(context, configOf(stateDir, [{ ...web, pidFile: next }]), snapshot);
+  assert.ok(!existsSync(old));
+  rmSync(next, { force: true });
+  const healed = await left(context, configOf(stateDir, [{ ...web, pidFile: next }]), "web");
+  rmSync(next);
+  begun(context, configOf(stateDir, [{ ...web, pidFile: next }]), healed);
+  assert.equal(readFileSync(next, "utf8"), "5000000\n");
+});
+
+test("notes that can't be used are told and deleted; what runs is taken up, who isn't configured is stopped, older runs are killed", async (context) => {
+  const config = configOf(folder(context), [web, job]);
+  const { notes = {} } = await left(context, config, "web", "job");
+  const { channel, service } = begun(context, config, {
+    running: [run("web"), run("stranger", 3), run("job", 0)],
+    notes: { ...notes, web: "{torn", foreign: "[]" },
+  });
+  assert.deepEqual(channel.asked("spawn", "signal"), ["signal job 0", "signal stranger 3"]);
+  assert.equal(channel.notes.foreign, "");
+  assert.match(channel.notes.web ?? "", /"status":"running"/);
+  await found(() => (channel.said.length >= 5 ? true : undefined));
+  assert.deepEqual(
+    channel.said.slice(0, 5),
+    [
+      'Cannot use what was noted of "web": it is damaged, or of another version; it is left out',
+      'Cannot use what was noted of "foreign": it is damaged, or of another version; it is left out',
+      "runs already (pid 5000000); what was before is not known",
+      "runs (pid 5000000), but the configuration does not have it; it is stopped",
+      "an earlier run of it is still there (pid 5000000); it is killed",
+    ],
+    channel.said.join("\n"),
+  );
+  assert.equal(service.supervisor.find("web").states[0]?.status, "running");
+});
+
+test("3.1 an end that nobody waits for is acknowledged, so that it is not told again", (context) => {
+  const config = configOf(folder(context), [{ ...job, autostart: false }]);
+  const idle = { blocked: false, slots: { job: { status: "idle", run: 5, restarts: 0, outcome: { kind: "stopped" } } } };
+  const over = exited("job", 4) as FromKeeper & { readonly t: "exited" };
+  const { channel } = begun(context, config, { notes: { job: JSON.stringify(idle) }, ended: [over] });
+  assert.deepEqual(channel.asked("ack", "spawn"), ["ack job 4"]);
+});
+
+test("3.1 a service that is killed while it stops everything: the next one finishes that, for the same keeper only", async (context) => {
+  const stateDir = folder(context);
+  const config = configOf(stateDir, [web, job]);
+  const first = begun(context, config);
+  first.tell(spawned("web"), spawned("job"));
+  void first.service.terminate("asked by the API");
+  await found(() => (first.channel.notes[TERMINATION] === undefined ? undefined : true));
+  await first.service.retire();
+  const notes = first.channel.notes;
+  const second = begun(context, config, { running: [run("web")], notes });
+  assert.ok(second.service.isTerminating);
+  second.tell(exited("web"), exited("job"));
+  await found(() => (second.channel.asked("end").length > 0 ? true : undefined));
+  assert.deepEqual(second.channel.asked("spawn", "end"), ["end 0"]);
+  const other = begun(context, config, {
+    running: [run("web")],
+    notes: { ...notes, [TERMINATION]: (notes[TERMINATION] ?? "").replace(/\d+"}$/, '5"}') },
+  });
+  assert.ok(!other.service.isTerminating);
+  assert.equal(other.channel.notes[TERMINATION], "");
+});
+
+test("3.6 exit-with: everything ends with its process and its code, also when that ended while no service was there", async (context) => {
+  const config = configOf(folder(context), [web, job]);
+  const first = begun(context, config, {}, { exitWith: "job" });
+  first.tell(spawned("web"), spawned("job"));
+  first.tell(exited("job", 1, 0));
+  assert.ok(first.service.isTerminating);
+  const second = begun(context, config, await left(context, config, "web", "job"), { exitWith: "job" });
+  assert.ok(!second.service.isTerminating);
+  await second.service.retire();
+  const failed = { t: "failed", slot: "job", run: 2, errno: "ENOENT", step: "program", message: "", at: 9 } as const;
+  const { notes = {} } = await left(context, config, "web", "job");
+  const starting = JSON.stringify({ blocked: false, slots: { job: { status: "starting", run: 2, restarts: 1 } } });
+  const third = begun(context, config, { running: [run("web")], ended: [failed], notes: { ...notes, job: starting } }, { exitWith: "job" });
+  await found(() => (third.channel.asked("signal").includes("signal web 1") ? true : undefined));
+  third.tell(exited("web"));
+  await found(() => (third.channel.asked("end").length > 0 ? true : undefined));
+  assert.deepEqual(third.channel.asked("end"), ["end 127"]);
+});
+
+test("the API comes back at once at the port of the last service; a port that is somebody else's by now is left to them", async (context) => {
+  const stateDir = folder(context);
+  const config = configOf(stateDir, [web]);
+  const first = begun(context, config, await left(context, config, "web"));
+  await found(() => (existsSync(join(stateDir, "endpoint.json")) ? true : undefined));
+  const { port } = endpointIn(stateDir);
+  await first.service.retire();
+  assert.equal(endpointIn(stateDir).port, port, "the address stays known");
+  const changed = (service: Service): Promise<number> =>
+    found(() => (endpointIn(stateDir).startTime === "" ? undefined : service.isTerminating ? undefined : endpointIn(stateDir).port));
+  const forget = (): void => writeFileSync(join(stateDir, "endpoint.json"), JSON.stringify({ ...endpointIn(stateDir), startTime: "" }));
+  forget();
+  const second = begun(context, config, await left(context, config, "web"));
+  assert.equal(await changed(second.service), port);
+  await second.service.retire();
+  const somebody: Server = createServer().listen(port, "127.0.0.1");
+  await once(somebody, "listening");
+  context.after(() => void somebody.close());
+  forget();
+  const third = begun(context, config, await left(context, config, "web"));
+  const other = await changed(third.service);
+  assert.ok(other !== port && other > 0);
+});
+
+test("a service that has stepped aside holds nothing, sends nothing and decides nothing", async (context) => {
+  const stateDir = folder(context);
+  const config = configOf(stateDir, [
+    { ...web, timeout: 100, cron: "* * * * * *" },
+    { ...job, restart: "error", restartDelayMs: 1 },
+  ]);
+  const free = (): Promise<true> =>
+    found(() => (process.getActiveResourcesInfo().some((name) => /Timeout|Immediate|TCP/.test(name)) ? undefined : true));
+  await free();
+  const { service, channel, tell } = begun(context, config, await left(context, config, "web", "job"));
+  await found(() => (existsSync(join(stateDir, "endpoint.json")) ? true : undefined));
+  tell(exited("job", 1, 1));
+  await service.retire();
+  const sent = channel.batches.length;
+  tell(exited("web"));
+  void service.terminate("nobody hears that");
+  // What keeps the event loop of a service alive: nothing of it is left.
+  await free();
+  assert.equal(channel.batches.length, sent);
+  assert.match(channel.notes.job ?? "", /"status":"backoff"/, "what was decided is sent");
+  assert.equal(channel.listenerCount("message"), 0);
+});

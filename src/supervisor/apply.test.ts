@@ -1,0 +1,409 @@
+/** From one set of plans to another, and from what an earlier service left: issue 3, "Build" 1 and 3. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
+import type { Change } from "./change.ts";
+import type { Memory } from "./memory.ts";
+import type { Notice } from "./notice.ts";
+import type { Plan } from "./plan.ts";
+import type { Policy } from "./restart-policy.ts";
+import type { Instance } from "./states.ts";
+import { Supervisor } from "./supervisor.ts";
+
+process.env.TZ = "UTC";
+const HOUR = 3_600_000;
+const policy: Policy = {
+  restart: "error",
+  restartLimit: Number.POSITIVE_INFINITY,
+  restartResetMs: 60_000,
+  graceMs: 0,
+  terminateMs: 30_000,
+  timeoutMs: 0,
+  waits: false,
+};
+
+function plan(id: string, fields: Partial<Plan> = {}, rules: Partial<Policy> = {}): Plan {
+  return { id, autostart: true, overrun: false, ...fields, policy: { ...policy, ...rules } };
+}
+
+function setup(memories: Readonly<Record<string, Memory>> = {}, before: readonly Plan[] = [], leaving: readonly string[] = []) {
+  const clock = new FakeClock();
+  const spawner = new FakeSpawner();
+  const notices: { readonly id: string; readonly notice: Notice }[] = [];
+  const removed: string[] = [];
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: () => undefined,
+    notice: (id, notice) => notices.push({ id, notice }),
+    removed: (id) => removed.push(id),
+  });
+  const start = clock.wall();
+  supervisor.resume(before, new Map(Object.entries(memories)), new Set(leaving));
+  const told = (): readonly string[] => notices.splice(0).map(({ id, notice }) => `${id} ${show(notice, start)}`);
+  const status = (id: string) => supervisor.find(id).states.map((state) => state.status);
+  const ids = (): readonly string[] => supervisor.processes.map(({ id }) => id);
+  return { clock, spawner, supervisor, removed, told, status, ids, start };
+}
+
+function show(notice: Notice, start: number): string {
+  if (notice.type === "missed") return `missed ${notice.kind} ${notice.times} from ${(notice.first - start) / HOUR}`;
+  if (notice.type === "changed") return `changed ${notice.fields.join("+")}: ${notice.effect}`;
+  return notice.type === "removed" ? `removed ${notice.isIdle ? "idle" : "running"}` : notice.type;
+}
+
+/** These plans run, each in its first run. */
+function running(...plans: readonly Plan[]) {
+  const all = setup();
+  all.supervisor.apply(plans);
+  for (const { id } of plans) all.spawner.up(id);
+  all.spawner.asked();
+  return all;
+}
+
+function end({ spawner }: { readonly spawner: FakeSpawner }, slot: string, code = 0): void {
+  spawner.exit(slot, code);
+  spawner.swept(slot);
+}
+
+const changes = (...list: readonly (Change & { readonly id: string })[]): ReadonlyMap<string, Change> =>
+  new Map(list.map((change) => [change.id, change]));
+const renewed = (id: string): ReadonlyMap<string, Change> => changes({ id, fields: ["cmd"], restart: true });
+const eased = (id: string): ReadonlyMap<string, Change> => changes({ id, fields: ["timeout"], restart: false });
+const up = (fields: Partial<Instance & { status: "running" }> = {}): Instance =>
+  ({ status: "running", run: 4, restarts: 2, pid: 50, since: 400, ready: false, ...fields }) as Instance;
+const failed = { kind: "exited", code: 1, signal: null } as const;
+
+test("3.3 new processes start by their policy, the others go on without a word", () => {
+  const all = running(plan("web"));
+  all.supervisor.apply([plan("web"), plan("api"), plan("idle", { autostart: false })]);
+  assert.deepEqual(all.spawner.asked(), ["spawn api 1"]);
+  assert.deepEqual(all.told(), []);
+  assert.deepEqual(all.ids(), ["web", "api", "idle"]);
+});
+
+test("3.3 who is gone is stopped by its own policy, said, and forgotten once it is over", () => {
+  const all = running(plan("web"), plan("old", {}, { graceMs: 500, terminateMs: 700 }));
+  all.supervisor.apply([plan("web")]);
+  assert.deepEqual(all.told(), ["old removed running"]);
+  assert.deepEqual(all.ids(), ["web", "old"], "it is shown until it has ended");
+  all.clock.advance(500);
+  assert.deepEqual(all.spawner.asked(), ["SIGTERM old 1"]);
+  all.clock.advance(700);
+  assert.deepEqual(all.spawner.asked(), ["SIGKILL old 1"]);
+  assert.ok(all.spawner.memories.has("old"));
+  for (const verb of ["start", "restart"] as const) assert.throws(() => all.supervisor.find("old")[verb](), { code: "process-leaving" });
+  end(all, "old");
+  assert.deepEqual([all.ids(), all.removed, all.spawner.memories.has("old")], [["web"], ["old"], false]);
+});
+
+test("3.3 who is gone and idle is forgotten at once; a pending restart doesn't come", () => {
+  const all = running(plan("job", { cron: "* * * * *" }), plan("crashes", {}, { restartDelayMs: 100 }));
+  end(all, "job");
+  all.spawner.exit("crashes", 1);
+  all.supervisor.apply([]);
+  assert.deepEqual(all.told(), ["crashes removed running", "job removed idle"]);
+  assert.deepEqual([all.ids(), all.removed.toSorted()], [[], ["crashes", "job"]]);
+  all.clock.advance(HOUR);
+  assert.deepEqual(all.spawner.asked(), []);
+  assert.equal(all.clock.armed, 0);
+});
+
+test("3.3 several that are gone are stopped last first; who comes back while it goes starts after its end", () => {
+  const all = running(plan("a"), plan("b"), plan("c"));
+  all.supervisor.apply([plan("b")]);
+  assert.deepEqual(all.spawner.asked(), ["SIGTERM c 1", "SIGTERM a 1"]);
+  all.supervisor.apply([plan("a", { cron: "* * * * *" }), plan("b")]);
+  assert.deepEqual(all.ids(), ["a", "b", "c"]);
+  end(all, "a");
+  end(all, "c");
+  assert.deepEqual(all.spawner.asked().slice(-2), ["spawn a 2", "sweep SIGTERM c 1"]);
+  assert.deepEqual([all.ids(), all.removed], [["a", "b"], ["c"]]);
+  assert.ok(all.supervisor.find("a").nextRun !== undefined, "its schedule counts again");
+});
+
+test("3.3 what concerns the run restarts it, counted from nothing", () => {
+  const all = running(plan("web"));
+  all.supervisor.apply([plan("web")], renewed("web"));
+  assert.deepEqual(all.told(), ["web changed cmd: restarts"]);
+  assert.deepEqual(all.spawner.asked(), ["SIGTERM web 1"]);
+  end(all, "web");
+  assert.deepEqual(all.spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
+  assert.equal(all.supervisor.find("web").states[0]?.restarts, 0);
+});
+
+test("3.3 a pending restart comes at once when what it would start is another thing; one that is being stopped stays so", () => {
+  const all = running(plan("crashes", {}, { restartDelayMs: 60_000 }), plan("stopped"));
+  all.spawner.exit("crashes", 1);
+  all.supervisor.find("stopped").stop();
+  all.spawner.asked();
+  const plans = [plan("crashes", {}, { restartDelayMs: 60_000 }), plan("stopped")];
+  all.supervisor.apply(plans, new Map([...renewed("crashes"), ...renewed("stopped")]));
+  assert.deepEqual(all.told(), ["crashes changed cmd: restarts", "stopped changed cmd: runs on"]);
+  end(all, "stopped");
+  assert.deepEqual(all.spawner.asked(), ["spawn crashes 2", "sweep SIGTERM stopped 1"]);
+});
+
+test("3.3 the change may be what a failed process needs: it starts; who finished, was stopped or never started stays as it is", () => {
+  const all = running(plan("failed", {}, { restart: "never" }), plan("finished"), plan("stopped"), plan("manual", { autostart: false }));
+  all.spawner.exit("failed", 1);
+  all.spawner.exit("finished", 0);
+  all.supervisor.find("stopped").stop();
+  end(all, "stopped");
+  all.spawner.asked();
+  const ids = ["failed", "finished", "stopped", "manual"];
+  all.supervisor.apply(
+    [plan("failed", {}, { restart: "never" }), plan("finished"), plan("stopped"), plan("manual", { autostart: false })],
+    new Map(ids.flatMap((id) => [...renewed(id)])),
+  );
+  assert.deepEqual(all.spawner.asked(), ["spawn failed 2"]);
+  assert.deepEqual(
+    all.told().map((line) => line.replace(" changed cmd", "")),
+    ["failed: starts", "finished: none", "stopped: none", "manual: none"],
+  );
+});
+
+test("3.3 a blocked process is not restarted, and that is said", () => {
+  const all = running(plan("web"));
+  all.supervisor.find("web").block();
+  all.told();
+  all.supervisor.apply([plan("web")], renewed("web"));
+  assert.deepEqual([all.told(), all.spawner.asked()], [["web changed cmd: blocked"], []]);
+  all.spawner.exit("web", 1);
+  all.supervisor.apply([plan("web")], renewed("web"));
+  assert.deepEqual([all.told(), all.spawner.asked()], [["web changed cmd: none"], []]);
+});
+
+test("3.3 overlapping runs are restarted each in its slot; who is gone goes with all of them", () => {
+  const many = plan("many", { autostart: false, overrun: true, cron: "* * * * *" });
+  const all = running(many);
+  for (const slot of ["many", "many:2"]) {
+    all.clock.advance(60_000);
+    all.spawner.up(slot);
+  }
+  all.spawner.asked();
+  all.supervisor.apply([many], renewed("many"));
+  assert.deepEqual(all.spawner.asked(), ["SIGTERM many 1", "SIGTERM many:2 1"]);
+  end(all, "many");
+  end(all, "many:2");
+  all.spawner.up("many");
+  all.spawner.up("many:2");
+  all.supervisor.apply([]);
+  end(all, "many");
+  assert.deepEqual(all.ids(), ["many"]);
+  end(all, "many:2");
+  assert.deepEqual(all.ids(), []);
+});
+
+test("3.3 a stricter policy counts for what runs, from its real start; a milder one drops the deadline", () => {
+  const all = running(plan("web"), plan("late"));
+  all.clock.advance(5_000);
+  const strict = (id: string, timeoutMs: number): Plan => plan(id, {}, { timeoutMs });
+  all.supervisor.apply([strict("web", 8_000), strict("late", 4_000)], new Map([...eased("web"), ...eased("late")]));
+  assert.deepEqual(all.told(), ["web changed timeout: runs on", "late changed timeout: runs on"]);
+  all.clock.advance(0);
+  assert.deepEqual(all.spawner.asked(), ["SIGTERM late 1"]);
+  all.clock.advance(2_999);
+  assert.deepEqual(all.spawner.asked(), []);
+  all.supervisor.apply([strict("web", 0), strict("late", 4_000)], eased("web"));
+  all.clock.advance(20_000);
+  assert.deepEqual(all.spawner.asked(), []);
+});
+
+test("3.3 a stop under way takes over new times, counted from its SIGTERM", () => {
+  const all = running(plan("web"));
+  all.supervisor.find("web").stop();
+  all.clock.advance(1_000);
+  all.supervisor.apply([plan("web", {}, { terminateMs: 1_500 })], eased("web"));
+  all.clock.advance(499);
+  assert.deepEqual(all.spawner.asked(), ["SIGTERM web 1"]);
+  all.clock.advance(1);
+  assert.deepEqual(all.spawner.asked(), ["SIGKILL web 1"]);
+});
+
+test("3.3 schedules: another pattern counts at once, the same goes on, none ends it; a policy without restart drops a pending one", () => {
+  const job = (cron?: string): Plan => plan("job", { autostart: false, ...(cron === undefined ? {} : { cron }) }, { restart: "never" });
+  const all = setup();
+  all.supervisor.apply([job("0 5 * * *"), plan("crashes", {}, { restartDelayMs: 100 })]);
+  all.spawner.up("crashes");
+  all.spawner.exit("crashes", 1);
+  all.spawner.asked();
+  all.supervisor.apply([job("0 3 * * *"), plan("crashes", {}, { restart: "never" })], new Map([...eased("job"), ...eased("crashes")]));
+  assert.equal(all.supervisor.find("job").nextRun, all.start + 3 * HOUR);
+  all.clock.advance(3 * HOUR);
+  assert.deepEqual(all.spawner.asked(), ["spawn job 1"]);
+  all.supervisor.apply([job()], eased("job"));
+  all.clock.advance(48 * HOUR);
+  assert.deepEqual(all.spawner.asked(), []);
+});
+
+test("3.3 autostart that is turned on starts a process that never ran", () => {
+  const all = setup();
+  all.supervisor.apply([plan("web", { autostart: false })]);
+  all.supervisor.apply([plan("web")], eased("web"));
+  assert.deepEqual([all.told(), all.spawner.asked()], [["web changed timeout: starts"], ["spawn web 1"]]);
+});
+
+test("3.1 from memory into new plans: who is there is taken up by its old plan and goes on by the new one, who is gone is stopped by the old", () => {
+  const before = [plan("same"), plan("changed"), plan("old", {}, { terminateMs: 200 }), plan("waits", {}, { restartDelayMs: 1 })];
+  const all = setup(
+    {
+      same: { blocked: true, slots: { same: up() } },
+      changed: { blocked: false, slots: { changed: up() } },
+      old: { blocked: false, slots: { old: up() } },
+      waits: { blocked: false, slots: { waits: { status: "backoff", run: 2, restarts: 5, until: 9_000, ending: failed } } },
+    },
+    before,
+  );
+  all.supervisor.apply([plan("same"), plan("changed"), plan("waits"), plan("new")], renewed("changed"));
+  assert.deepEqual(all.spawner.asked(), [
+    "adopt alive same 4",
+    "adopt alive changed 4",
+    "adopt alive old 4",
+    "SIGTERM old 4",
+    "SIGTERM changed 4",
+    "spawn new 1",
+  ]);
+  assert.ok(all.supervisor.find("same").isBlocked);
+  all.clock.advance(200);
+  assert.deepEqual(all.spawner.asked(), ["SIGKILL old 4"]);
+  all.clock.advance(7_800);
+  assert.deepEqual(all.spawner.asked(), ["spawn waits 3"]);
+  assert.equal(all.supervisor.find("waits").states[0]?.restarts, 6);
+});
+
+test("3.1 who was on its way out goes on with that, unless the plans have it again", () => {
+  const stopping: Instance = {
+    status: "stopping",
+    phase: "terminate",
+    run: 4,
+    restarts: 0,
+    pid: 50,
+    started: 1,
+    since: 900,
+    next: "idle",
+    cause: "operator",
+  };
+  const memories = { old: { blocked: false, slots: { old: stopping } }, back: { blocked: false, slots: { back: stopping } } };
+  const all = setup(memories, [plan("old"), plan("back")], ["old", "back"]);
+  all.supervisor.apply([plan("back")]);
+  assert.deepEqual(all.told(), []);
+  end(all, "old");
+  end(all, "back");
+  assert.deepEqual(all.spawner.asked(), [
+    "adopt alive old 4",
+    "adopt alive back 4",
+    "sweep SIGTERM old 4",
+    "sweep SIGTERM back 4",
+    "spawn back 5",
+  ]);
+  assert.deepEqual([all.ids(), all.removed], [["back"], ["old"]]);
+});
+
+test("3.1 only an overlapping run is left: no second copy, and the next overlapping one has a name of its own", () => {
+  const many = plan("many", { overrun: true, cron: "* * * * *" });
+  const all = setup({ many: { blocked: false, slots: { "many:3": up() } } }, [many]);
+  all.supervisor.apply([many]);
+  assert.deepEqual(all.spawner.asked(), ["adopt alive many:3 4"]);
+  all.clock.advance(120_000);
+  assert.deepEqual(all.spawner.asked(), ["spawn many 1", "spawn many:2 1"]);
+});
+
+test("3.1 a run that was asked for and that nobody has started is asked for again, by what the plans say now", () => {
+  const asked: Memory = { blocked: false, slots: { web: { status: "starting", run: 3, restarts: 1 } } };
+  const all = setup({ web: asked }, [plan("web")]);
+  all.supervisor.apply([plan("web")]);
+  all.spawner.lose("web");
+  assert.deepEqual(all.spawner.asked(), ["adopt asked web 3", "spawn web 3"]);
+  all.spawner.up("web");
+  assert.deepEqual(all.status("web"), ["running"]);
+});
+
+test("3.1 an operator's restart under way is finished: the old run ends, the new one starts", () => {
+  const first = running(plan("web"));
+  first.supervisor.find("web").restart();
+  const memory = JSON.parse(JSON.stringify(first.spawner.memories.get("web"))) as Memory;
+  const next = setup({ web: memory }, [plan("web")]);
+  next.supervisor.apply([plan("web")]);
+  end(next, "web");
+  assert.deepEqual(next.spawner.asked(), ["adopt alive web 1", "sweep SIGTERM web 1", "spawn web 2"]);
+});
+
+test("3.1 a planned start or end that passed while nobody was there is said once, and not made up for", () => {
+  const job = plan("job", { autostart: false, cron: "0 * * * *" }, { restart: "never" });
+  const web = plan("web", { terminate: "30 * * * *" });
+  const first = running(job, web);
+  const memories = Object.fromEntries(
+    ["job", "web"].map((id) => [id, JSON.parse(JSON.stringify(first.spawner.memories.get(id))) as Memory]),
+  );
+  assert.deepEqual(memories.job?.planned, { start: first.start + HOUR }, "also of a process that has never run");
+  const planned = (start: number): Memory => ({ ...(memories.job as Memory), planned: { start } });
+  const all = setup({ web: memories.web as Memory, job: planned(first.start - 2 * HOUR) }, [job, web]);
+  all.supervisor.apply([job, web]);
+  assert.deepEqual(all.told(), ["job missed start 3 from -2"]);
+  assert.deepEqual(all.spawner.asked(), ["adopt alive web 1"]);
+  assert.equal((all.spawner.memories.get("job") as Memory).planned?.start, all.start + HOUR, "the next service doesn't say it again");
+  const late = setup({ web: { ...(memories.web as Memory), planned: { terminate: all.start - HOUR / 2 } } }, [web]);
+  assert.deepEqual(late.told(), ["web missed terminate 1 from -0.5"]);
+  assert.deepEqual(late.spawner.asked(), ["adopt alive web 1"]);
+  const idle = { ...(memories.job as Memory), planned: { terminate: all.start - HOUR } };
+  assert.deepEqual(setup({ web: idle }, [web]).told(), [], "who didn't run has missed no termination");
+});
+
+test("3.1 the next planned time is remembered when a run was skipped, and when the clock was set back", () => {
+  const all = running(plan("web", { cron: "0 * * * *" }));
+  const remembered = (): number => ((all.spawner.memories.get("web") as Memory).planned?.start ?? Number.NaN) - all.start;
+  all.clock.advance(HOUR);
+  assert.deepEqual([all.told(), remembered()], [["web skipped"], 2 * HOUR]);
+  all.supervisor.find("web").block();
+  all.clock.advance(HOUR);
+  assert.equal(remembered(), 3 * HOUR);
+  all.clock.jump(-24 * HOUR);
+  all.clock.advance(60_000);
+  assert.equal(remembered(), -21 * HOUR);
+});
+
+test("3.1 timeouts, delays and deadlines don't care for the wall clock", () => {
+  for (const jump of [7 * HOUR, -7 * HOUR]) {
+    const all = running(plan("slow", {}, { timeoutMs: 10_000, terminateMs: 5_000 }), plan("crashes", {}, { restartDelayMs: 10_000 }));
+    all.spawner.exit("crashes", 1);
+    all.clock.jump(jump);
+    all.clock.advance(9_999);
+    assert.deepEqual(all.spawner.asked(), []);
+    all.clock.advance(1);
+    assert.deepEqual(all.spawner.asked().toSorted(), ["SIGTERM slow 1", "spawn crashes 2"]);
+    all.clock.jump(-jump);
+    all.clock.advance(4_999);
+    assert.deepEqual(all.spawner.asked(), []);
+    all.clock.advance(1);
+    assert.deepEqual(all.spawner.asked(), ["SIGKILL slow 1"]);
+  }
+});
+
+test("3.1 a termination by schedule comes once when the clock is set ahead, and not again when it is set back", () => {
+  const web = plan("web", { terminate: "0 3 * * *" }, { restart: "always" });
+  const all = running(web);
+  all.clock.jump(5 * HOUR);
+  all.clock.advance(30_000);
+  assert.deepEqual([all.told(), all.spawner.asked()], [["web terminated"], ["SIGTERM web 1"]]);
+  end(all, "web");
+  all.spawner.up("web");
+  all.clock.jump(-3 * HOUR);
+  all.clock.advance(2 * HOUR);
+  assert.deepEqual(all.told(), []);
+});
+
+test("who is disposed of holds no timer and does nothing more, whatever is reported", () => {
+  const all = running(
+    plan("web", { cron: "* * * * *", terminate: "0 * * * *" }, { timeoutMs: 5_000 }),
+    plan("crashes", {}, { restartDelayMs: 9 }),
+  );
+  all.spawner.exit("crashes", 1);
+  all.supervisor.dispose();
+  assert.equal(all.clock.armed, 0);
+  const before = all.spawner.memories.get("web");
+  all.spawner.exit("web", 1);
+  all.clock.advance(HOUR);
+  assert.deepEqual([all.spawner.asked(), all.clock.armed], [[], 0]);
+  assert.equal(all.spawner.memories.get("web"), before, "what the next service is told stays as it was");
+});

@@ -1,0 +1,461 @@
+/** The service comes back, or a new keeper goes on, with real programs and a configuration that may have changed: issue 3, "Build" 1, 3 and 6. */
+import assert from "node:assert/strict";
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { Client } from "../../src/client/client.ts";
+import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import { signToken } from "../../src/contract/token.ts";
+import { folderWith, found, gone, isAlive, type Process, Procman, running } from "../procman.ts";
+
+const sleeper = { cmd: "sleep 1000", autostart: true } as const;
+const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
+const stateOf = ({ folder }: { readonly folder: string }, file: string): string => join(folder, ".procman/procman", file);
+const startedPids = ({ lines }: Procman, id: string): readonly number[] =>
+  lines.filter((line) => new RegExp(`^${id} .* started \\(pid`).test(line)).map(pidIn);
+
+function endpointOf(procman: { readonly folder: string }): Endpoint | undefined {
+  const file = stateOf(procman, "endpoint.json");
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
+}
+
+/** A client of the service, once that answers. `before`: pid of one that is gone. */
+async function api(procman: { readonly folder: string }, before?: number): Promise<Client> {
+  const { hostname, port } = await found(() => {
+    const endpoint = endpointOf(procman);
+    return endpoint === undefined || endpoint.pid === before ? undefined : endpoint;
+  });
+  const token = await signToken(
+    { audience: "procman", consumer: "test", scopes: ["admin"] },
+    readFileSync(stateOf(procman, "secret")),
+    600,
+  );
+  return new Client(async (method, path) => {
+    const answer = await fetch(`http://${hostname}:${port}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, connection: "close" },
+    });
+    return { status: answer.status, body: await answer.json() };
+  });
+}
+
+/** Kills the service and resolves, with a client, when the next one answers. */
+async function serviceKilled(procman: Procman): Promise<Client> {
+  await api(procman);
+  const pid = procman.helper("service");
+  process.kill(pid, "SIGKILL");
+  return api(procman, pid);
+}
+
+function configure({ folder }: { readonly folder: string }, processes: readonly Process[]): void {
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes }));
+}
+
+/** A new keeper for the folder of one that was killed. */
+function nextRun(context: TestContext, { folder }: Procman): Procman {
+  const next = new Procman(folder);
+  context.after(async () => {
+    if (next.child.exitCode === null && next.child.signalCode === null) await next.stop();
+  });
+  return next;
+}
+
+const recordOf = (records: readonly ProcessRecord[], id: string): ProcessRecord => {
+  const record = records.find((each) => each.id === id);
+  assert.ok(record !== undefined, id);
+  return record;
+};
+
+test("3.1 states, pids, run numbers, restart counts, blocks, pending restarts and schedules are as they were when the service was killed", async (context) => {
+  const procman = await running(context, [
+    { id: "steady", ...sleeper },
+    { id: "counts", cmd: "sleep 1000", autostart: true, restartDelayMs: 5 },
+    { id: "blocked", ...sleeper },
+    { id: "finished", cmd: "true", autostart: true },
+    { id: "errored", cmd: "no-such-program", autostart: true },
+    { id: "exhausted", cmd: "exit 4", autostart: true, restartLimit: 1, restartDelayMs: 5 },
+    { id: "stopped", ...sleeper },
+    { id: "waits", cmd: "exit 5", autostart: true, restartDelayMs: 100_000 },
+    { id: "job", cmd: "true", cron: "0 0 1 1 *" },
+    { id: "nightly", ...sleeper, terminate: "0 0 1 1 *" },
+    { id: "manual", cmd: "true", cron: "0 0 1 2 *" },
+  ]);
+  for (const pattern of [/steady .*started/, /stopped .*started/, /waits .*restart 1 in/, /exhausted .*used up/, /finished .*finished/])
+    await procman.line(pattern);
+  for (let starts = 1; starts <= 2; starts += 1)
+    process.kill(pidIn((await procman.count(/counts .*started/, starts)).at(-1) ?? ""), "SIGKILL");
+  await procman.count(/counts .*started/, 3);
+  const client = await api(procman);
+  await client.act("blocked", "block");
+  await client.act("stopped", "stop");
+  await procman.line(/stopped .*\| stopped$/);
+  const before = await client.processes();
+  const after = await (await serviceKilled(procman)).processes();
+  const plain = (records: readonly ProcessRecord[]): readonly object[] =>
+    records.map(({ started: _started, nextRestart: _nextRestart, reason, ...record }) => ({
+      ...record,
+      reason: reason.replace(/in [\d.]+ s/, ""),
+    }));
+  assert.deepEqual(plain(after), plain(before));
+  for (const [id, field] of [
+    ["steady", "started"],
+    ["counts", "started"],
+    ["waits", "nextRestart"],
+  ] as const) {
+    const [was, is] = [before, after].map((records) => Date.parse(recordOf(records, id)[field] ?? ""));
+    assert.ok(Math.abs((was ?? 0) - (is ?? 1e6)) < 100, `${id} ${field}: ${was} ${is}`);
+  }
+  assert.deepEqual(
+    ["steady", "counts", "blocked", "job", "exhausted"].map((id) => {
+      const { status, run, restarts, blocked } = recordOf(after, id);
+      return [id, status, run, restarts, blocked];
+    }),
+    [
+      ["steady", "running", 1, 0, false],
+      ["counts", "running", 3, 2, false],
+      ["blocked", "running", 1, 0, true],
+      ["job", "created", undefined, 0, false],
+      ["exhausted", "exhausted", 2, 1, false],
+    ],
+  );
+  assert.ok(recordOf(after, "job").nextRun !== undefined && recordOf(after, "nightly").nextTerminate !== undefined);
+});
+
+test("3.1 a pending restart comes, and a timeout ends its run, though the service was killed meanwhile", async (context) => {
+  const procman = await running(context, [
+    { id: "comes", cmd: "exit 5", autostart: true, restartDelayMs: 700 },
+    { id: "slow", cmd: "sleep 1000", autostart: true, timeout: 1, restart: "error", restartLimit: 0 },
+  ]);
+  await procman.line(/comes .*restart 1 in 700 ms/);
+  await procman.line(/slow .*started/);
+  process.kill(procman.helper("service"), "SIGKILL");
+  await procman.line(/comes .*restart 2 in 700 ms/);
+  await procman.line(/slow .*timeout of 1 s; stopping/);
+  const [, age] = /after ([\d.]+) s; no restart/.exec(await procman.line(/slow .*no restart is allowed/)) ?? [];
+  assert.ok(Number(age) >= 1, "counted from the start of the run");
+});
+
+test("3.1 an operator's restart under way is finished by the next service, also when the process ends while there is none", async (context) => {
+  const program = "trap 'while [ ! -e go ]; do sleep 0.02; done; exit 0' TERM; echo up; while :; do sleep 0.02; done";
+  const procman = await running(context, [{ id: "web", cmd: program, autostart: true, logger: { console: true } }]);
+  await procman.line(/web .*up$/);
+  const client = await api(procman);
+  await client.act("web", "restart");
+  await procman.line(/web .*stopping/);
+  await serviceKilled(procman);
+  writeFileSync(join(procman.folder, "go"), "");
+  await procman.count(/web .*started \(pid/, 2);
+  await procman.count(/web .*up$/, 2);
+  const service = procman.helper("service");
+  process.kill(service, "SIGSTOP");
+  // The keeper hands it to a service that never reads it.
+  const pid = startedPids(procman, "web").at(-1) ?? 0;
+  process.kill(pid, "SIGKILL");
+  await gone(pid);
+  process.kill(service, "SIGKILL");
+  await procman.line(/web .*was ended by SIGKILL.*restart 1 at once/);
+  await procman.count(/web .*started \(pid/, 3);
+  assert.equal(await procman.stop(), 0);
+});
+
+test("3.1 what ends while there is no service is told with its exit code by the next one", async (context) => {
+  const procman = await running(context, [
+    { id: "job", cmd: "while [ ! -e go ]; do sleep 0.02; done; exit 7", autostart: true, restartLimit: 0 },
+  ]);
+  const pid = pidIn(await procman.line(/job .*started/));
+  const service = procman.helper("service");
+  process.kill(service, "SIGSTOP");
+  writeFileSync(join(procman.folder, "go"), "");
+  await gone(pid);
+  process.kill(service, "SIGKILL");
+  await procman.line(/job .*exited with code 7 .*no restart is allowed/);
+});
+
+test("3.1 a service that is killed while it stops everything: the next one finishes that", async (context) => {
+  const procman = await running(context, [
+    {
+      id: "slow",
+      cmd: "trap 'while [ ! -e go ]; do sleep 0.02; done; exit 0' TERM; echo up; while :; do sleep 0.02; done",
+      autostart: true,
+      logger: { console: true },
+    },
+    { id: "quick", ...sleeper },
+  ]);
+  await procman.line(/slow .*up$/);
+  await (await api(procman)).terminate();
+  await procman.line(/quick .*\| stopped$/);
+  const before = procman.helper("service");
+  process.kill(before, "SIGKILL");
+  await procman.count(/stopping everything \(asked by the API\)/, 2);
+  writeFileSync(join(procman.folder, "go"), "");
+  assert.equal((await procman.exit()).code, 0);
+  assert.equal(startedPids(procman, "quick").length, 1);
+});
+
+const stubborn = "trap '' TERM; echo up; while :; do sleep 0.05; done";
+
+test("3.3 the configuration changed while the service was down: gone, changed, eased, blocked, new", async (context) => {
+  const loud = { logger: { console: true } };
+  const old = [
+    { id: "same", ...sleeper },
+    { id: "gone", cmd: stubborn, autostart: true, terminateTimeout: 0.2, ...loud },
+    { id: "env", cmd: 'echo "I say $WORD"; sleep 1000', autostart: true, env: { WORD: "before" }, ...loud },
+    { id: "eased", ...sleeper },
+    { id: "stricter", ...sleeper, restartLimit: 0 },
+    { id: "blocked", ...sleeper },
+    { id: "silent", cmd: "echo heard; sleep 1000", autostart: true },
+    { id: "cron", cmd: "true", cron: "0 0 1 1 *" },
+  ];
+  const procman = await running(context, old);
+  for (const id of ["same", "gone", "env", "eased", "stricter", "blocked", "silent"])
+    await procman.line(new RegExp(`^${id} .*started \\(pid`));
+  await procman.line(/gone .*up$/);
+  const client = await api(procman);
+  await client.act("blocked", "block");
+  const pids = Object.fromEntries((await client.processes()).map(({ id, pid }) => [id, pid]));
+  configure(procman, [
+    { id: "same", ...sleeper },
+    { id: "env", cmd: 'echo "I say $WORD"; sleep 1000', autostart: true, env: { WORD: "after" }, cwd: "..", ...loud },
+    { id: "eased", ...sleeper, restartDelayMs: 5, terminate: "0 0 1 1 *" },
+    { id: "stricter", ...sleeper, restartLimit: 0, timeout: 0.05 },
+    { id: "blocked", cmd: "sleep 2000", autostart: true },
+    { id: "silent", cmd: "echo heard; sleep 1000", autostart: true, ...loud },
+    { id: "cron", cmd: "true", cron: "0 0 1 2 *" },
+    { id: "new", ...sleeper },
+  ]);
+  const next = await serviceKilled(procman);
+  for (const pattern of [
+    /gone .*stopped for good: the configuration has it no longer/,
+    /gone .*did not end within 200 ms of SIGTERM; killing it/,
+    /gone .*\| stopped$/,
+    /env .*restarted: its cwd and env have changed/,
+    /env .*I say after/,
+    /eased .*its restartDelayMs and terminate have changed; it runs on|eased .*its terminate and restartDelayMs have changed; it runs on/,
+    /stricter .*its timeout has changed; it runs on/,
+    /stricter .*timeout of 50 ms; stopping/,
+    /blocked .*its cmd has changed; not restarted, as it is blocked/,
+    /silent .*restarted: its logger has changed/,
+    /silent .*heard/,
+    /cron .*its cron has changed$/,
+    /new .*started \(pid/,
+  ])
+    await procman.line(pattern);
+  const records = await next.processes();
+  assert.deepEqual(
+    records.map(({ id }) => id),
+    ["same", "env", "eased", "stricter", "blocked", "silent", "cron", "new"],
+  );
+  for (const id of ["same", "eased", "blocked"]) {
+    assert.equal(recordOf(records, id).pid, pids[id], `${id} was not restarted`);
+    assert.ok(isAlive(pids[id] ?? 0));
+  }
+  for (const id of ["gone", "env", "silent", "stricter"]) await gone(pids[id] ?? 0);
+  assert.match(recordOf(records, "cron").nextRun ?? "", /-0[12]-/);
+  const lines = procman.lines.length;
+  await serviceKilled(procman);
+  await procman.line(/it is started again/, lines);
+  assert.ok(!procman.lines.slice(lines).some((line) => /changed|stopped for good/.test(line)), "the next one has nothing to say of that");
+});
+
+test("3.3 another log file: no restart, and the keeper knows where the output goes from now on", async (context) => {
+  const logged = (stdout: string): Process => ({ id: "web", ...sleeper, logger: { stdout } });
+  const procman = await running(context, [logged("logs/a.log")]);
+  const pid = pidIn(await procman.line(/web .*started/));
+  configure(procman, [logged("logs/b.log")]);
+  await serviceKilled(procman);
+  await procman.line(/web .*its logger has changed; it runs on/);
+  await found(() => (readFileSync(stateOf(procman, "run/journal"), "utf8").match(/"capture","key":"web#1".*b\.log/) ? true : undefined));
+  assert.ok(isAlive(pid));
+  assert.deepEqual(startedPids(procman, "web"), [pid]);
+});
+
+test("3.3 a cluster made smaller, then larger, then a plain process: who keeps its id goes on", async (context) => {
+  const cluster = (instances: number): Process => ({ id: "web", ...sleeper, cluster: { instances } });
+  const procman = await running(context, [cluster(3)]);
+  await procman.count(/web-\d .*started/, 3);
+  const pids = [1, 2, 3].map((number) => startedPids(procman, `web-${number}`)[0] ?? 0);
+  configure(procman, [cluster(2)]);
+  await serviceKilled(procman);
+  await procman.line(/web-3 .*stopped for good/);
+  await gone(pids[2] ?? 0);
+  configure(procman, [cluster(3)]);
+  await serviceKilled(procman);
+  await procman.count(/web-3 .*started/, 2);
+  for (const pid of pids.slice(0, 2)) assert.ok(isAlive(pid));
+  configure(procman, [{ id: "web", ...sleeper }]);
+  await serviceKilled(procman);
+  await procman.line(/^web +\| started/);
+  for (const pid of pids) await gone(pid);
+});
+
+test("3.3 the keeper was killed, the configuration changed, procman is run again: the same rules", async (context) => {
+  const procman = await running(context, [
+    { id: "same", ...sleeper },
+    { id: "old", ...sleeper },
+    { id: "moved", ...sleeper },
+  ]);
+  for (const id of ["same", "old", "moved"]) await procman.line(new RegExp(`^${id} .*started`));
+  const [same, old, moved] = ["same", "old", "moved"].map((id) => startedPids(procman, id)[0] ?? 0);
+  process.kill(procman.pid, "SIGKILL");
+  await procman.exit();
+  configure(procman, [
+    { id: "same", ...sleeper },
+    { id: "moved", ...sleeper, cwd: "/" },
+    { id: "new", ...sleeper },
+  ]);
+  const next = nextRun(context, procman);
+  await next.line(/old .*stopped for good: the configuration has it no longer/);
+  await next.line(/moved .*restarted: its cwd has changed/);
+  await next.line(/new .*started/);
+  await next.line(/moved .*started/);
+  for (const pid of [old, moved]) await gone(pid ?? 0);
+  assert.ok(isAlive(same ?? 0));
+  assert.deepEqual(startedPids(next, "same"), []);
+  assert.equal(await next.stop(), 0);
+  await gone(same ?? 0);
+});
+
+test("a configuration that is invalid, or gone, when the service comes back: it goes on by the last one that was valid", async (context) => {
+  const procman = await running(context, [{ id: "web", ...sleeper }]);
+  const pid = pidIn(await procman.line(/web .*started/));
+  for (const text of ["{ half-way edit", undefined]) {
+    const file = join(procman.folder, "procman.json");
+    if (text === undefined) rmSync(file);
+    else writeFileSync(file, text);
+    const from = procman.lines.length;
+    const client = await serviceKilled(procman);
+    await procman.line(/it runs on with the configuration that it had/, from);
+    assert.equal((await client.process("web")).pid, pid);
+  }
+  process.kill(pid, "SIGKILL");
+  await procman.count(/web .*started \(pid/, 2);
+  assert.equal(await procman.stop(), 0);
+});
+
+test("notes that are lost or torn: what runs is taken up, with the same pid and without a second copy", async (context) => {
+  const procman = await running(context, [
+    { id: "lost", ...sleeper },
+    { id: "torn", ...sleeper },
+    { id: "fine", ...sleeper },
+  ]);
+  for (const id of ["lost", "torn", "fine"]) await procman.line(new RegExp(`^${id} .*started`));
+  const pids = Object.fromEntries(["lost", "torn", "fine"].map((id) => [id, startedPids(procman, id)[0] ?? 0]));
+  process.kill(procman.pid, "SIGKILL");
+  await procman.exit();
+  const journal = stateOf(procman, "run/journal");
+  const note = (id: string, text: string): string => `${JSON.stringify({ t: "note", id, note: text })}\n`;
+  appendFileSync(journal, note("lost", "") + note("torn", '{"blocked":false,"slo') + note(":config", "?") + note("foreign", "{}"));
+  const next = nextRun(context, procman);
+  await next.line(/Cannot use what was noted of "torn"/);
+  await next.line(/Cannot use what was noted of "foreign"/);
+  for (const id of ["lost", "torn"])
+    await next.line(new RegExp(`^${id} .*runs already \\(pid ${pids[id]}\\); what was before is not known`));
+  const client = await api(next, procman.pid);
+  for (const { id, pid, restarts, run, status } of await client.processes())
+    assert.deepEqual({ pid, restarts, run, status }, { pid: pids[id], restarts: 0, run: 1, status: "running" }, id);
+  for (const id of Object.keys(pids)) assert.deepEqual(startedPids(next, id), []);
+  process.kill(pids.lost ?? 0, "SIGKILL");
+  await next.line(/lost .*restart 1 at once/);
+  const lines = next.lines.length;
+  await serviceKilled(next);
+  assert.ok(!next.lines.slice(lines).some((line) => /Cannot use/.test(line)), "said once");
+});
+
+test("3.1 what the schedule planned while procman was away is said once, and not made up for", async (context) => {
+  const job = { id: "job", cmd: "echo ran >> runs", cron: "* * * * * *" };
+  const procman = await running(context, [job, { id: "steady", ...sleeper }]);
+  await procman.line(/job .*starts by its schedule/);
+  process.kill(procman.pid, "SIGKILL");
+  await procman.exit();
+  const before = Date.now();
+  await found(() => (Date.now() > before + 2_100 ? true : undefined));
+  const ran = readFileSync(join(procman.folder, "runs"), "utf8").length;
+  const next = nextRun(context, procman);
+  await next.line(/job .*not started by its schedule \d+ times \(\d\d:\d\d:\d\d to \d\d:\d\d:\d\d\): procman was away then/);
+  assert.ok(readFileSync(join(procman.folder, "runs"), "utf8").length <= ran + 8, "one run at most may have begun since");
+  await next.line(/job .*starts by its schedule/);
+  assert.equal(next.lines.filter((line) => /procman was away/.test(line)).length, 1);
+});
+
+test("the API comes back at the same address", async (context) => {
+  const procman = await running(context, [{ id: "web", ...sleeper }]);
+  await api(procman);
+  const { port } = endpointOf(procman) as Endpoint;
+  await serviceKilled(procman);
+  assert.equal(endpointOf(procman)?.port, port);
+});
+
+/** Runs with `--exit-with`. */
+function exitingWith(context: TestContext, id: string, processes: readonly Process[]): Procman {
+  const procman = new Procman(folderWith(context, { processes }), { args: ["--exit-with", id] });
+  context.after(async () => {
+    if (procman.child.exitCode === null && procman.child.signalCode === null) await procman.stop("SIGTERM");
+  });
+  return procman;
+}
+
+test("3.6 exit-with: procman stops everything else and ends with the exit code of the process", async (context) => {
+  const ends: readonly (readonly [string, number])[] = [
+    ["true", 0],
+    ["exit 3", 3],
+    ["kill -KILL $$", 137],
+    ["no-such-program", 127],
+    ["./not-executable", 126],
+  ];
+  for (const [cmd, code] of ends) {
+    const procman = exitingWith(context, "job", [
+      { id: "web", ...sleeper },
+      { id: "job", cmd, autostart: true, restartLimit: 0 },
+    ]);
+    writeFileSync(join(procman.folder, "not-executable"), "");
+    const web = pidIn(await procman.line(/web .*started/));
+    assert.equal((await procman.exit()).code, code, `${cmd}\n${procman.lines.join("\n")}`);
+    await gone(web);
+    await procman.line(/stopping everything \("job" is over\)/);
+  }
+});
+
+test("3.6 exit-with: restarts come first; a stop by SIGTERM ends with its code, too; an operator's stop is an end", async (context) => {
+  const restarts = exitingWith(context, "job", [{ id: "job", cmd: "exit 9", autostart: true, restartLimit: 2, restartDelayMs: 5 }]);
+  assert.equal((await restarts.exit()).code, 9);
+  assert.equal(startedPids(restarts, "job").length, 3);
+  const trapping = {
+    id: "job",
+    cmd: "trap 'exit 5' TERM; echo up; while :; do sleep 0.02; done",
+    autostart: true,
+    restart: "always",
+    logger: { console: true },
+  };
+  const signalled = exitingWith(context, "job", [trapping]);
+  await signalled.line(/job .*up$/);
+  assert.equal(await signalled.stop(), 5);
+  const stopped = exitingWith(context, "job", [trapping, { id: "web", ...sleeper }]);
+  await stopped.line(/job .*up$/);
+  await (await api(stopped)).act("job", "stop");
+  assert.equal((await stopped.exit()).code, 5);
+});
+
+test("3.6 exit-with survives a restart of the service, also when its process ends meanwhile", async (context) => {
+  for (const isDown of [false, true]) {
+    const procman = exitingWith(context, "job", [
+      { id: "job", cmd: "while [ ! -e go ]; do sleep 0.02; done; exit 6", autostart: true, restartLimit: 0 },
+      { id: "web", ...sleeper },
+    ]);
+    await procman.line(/job .*started/);
+    await procman.line(/web .*started/);
+    if (isDown) process.kill(procman.helper("service"), "SIGSTOP");
+    else await serviceKilled(procman);
+    const job = startedPids(procman, "job")[0] ?? 0;
+    writeFileSync(join(procman.folder, "go"), "");
+    await gone(job);
+    if (isDown) process.kill(procman.helper("service"), "SIGKILL");
+    assert.equal((await procman.exit()).code, 6);
+  }
+});
+
+test("3.6 exit-with an id that is none: exit code 64, what was meant, and nothing starts", async (context) => {
+  const procman = exitingWith(context, "wbe", [{ id: "web", cmd: "touch ran; sleep 1000", autostart: true }]);
+  assert.equal((await procman.exit()).code, 64);
+  await procman.line(/Cannot exit with process "wbe": the configuration has none of this id\. Did you mean "web"\?/);
+  assert.ok(!existsSync(join(procman.folder, "ran")));
+});
