@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { holderOf } from "../src/os/lock.ts";
 
 const BIN = fileURLToPath(new URL("../dist/procman.cjs", import.meta.url));
 
@@ -23,6 +24,8 @@ export class Procman {
   readonly folder: string;
   readonly lines: string[] = [];
   readonly child: ChildProcess;
+  /** `stopHolder` was called: nobody comes back. */
+  isStopped = false;
   #rest = "";
   #exit: { readonly code: number | null; readonly signal: string | null } | undefined;
   readonly #waiting = new Set<() => void>();
@@ -45,6 +48,37 @@ export class Procman {
 
   get pid(): number {
     return this.child.pid ?? 0;
+  }
+
+  /** Folder of its state. */
+  get stateDir(): string {
+    const [name = "procman"] = readdirSync(join(this.folder, ".procman"));
+    return join(this.folder, ".procman", name);
+  }
+
+  /** Pid of whoever holds the state folder now: after a kill, another than the one that was started. */
+  get keeper(): number | undefined {
+    return existsSync(join(this.folder, ".procman")) ? holderOf(this.stateDir)?.pid : undefined;
+  }
+
+  /** Resolves with the pid of the keeper that came in place of a killed one, once its service answers. */
+  async successor(of: number = this.pid): Promise<number> {
+    return found(() => {
+      const [keeper, file] = [this.keeper, join(this.stateDir, "endpoint.json")];
+      const isNew = keeper !== undefined && keeper !== of;
+      return isNew && existsSync(file) && readFileSync(file, "utf8").includes(`"keeper":${keeper},`) ? keeper : undefined;
+    });
+  }
+
+  /** Stops the keeper that holds the state folder now, whoever started it. */
+  async stopHolder(): Promise<void> {
+    const { keeper } = this;
+    this.isStopped = true;
+    if (keeper === undefined || keeper <= 1) return;
+    process.kill(keeper, "SIGTERM");
+    const second = setTimeout(() => isAlive(keeper) && process.kill(keeper, "SIGTERM"), 3_000);
+    await gone(keeper);
+    clearTimeout(second);
   }
 
   /** The first line (from number `from` on) that matches. */
@@ -126,11 +160,12 @@ export async function running(
   const folder = folderWith(context, { processes, ...options.config });
   const procman = new Procman(folder, options);
   context.after(async () => {
-    if (procman.child.exitCode !== null || procman.child.signalCode !== null) return;
-    procman.child.kill("SIGTERM");
-    const second = setTimeout(() => procman.child.kill("SIGTERM"), 3_000);
-    await once(procman.child, "exit");
-    clearTimeout(second);
+    // One that was killed may be coming back at this moment.
+    if (procman.child.signalCode === "SIGKILL" && !procman.isStopped) await found(() => procman.keeper);
+    if (procman.child.signalCode === null && procman.child.exitCode === null && procman.keeper === undefined) {
+      procman.child.kill("SIGTERM");
+      await once(procman.child, "exit");
+    } else await procman.stopHolder();
   });
   return procman;
 }

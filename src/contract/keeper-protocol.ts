@@ -31,6 +31,8 @@ export type ToKeeper =
   /** The `exited` or `failed` of this run has been dealt with. */
   | (RunKey & { readonly t: "ack" })
   | { readonly t: "logger"; readonly message: ToLogger }
+  /** Answers `ping`. */
+  | { readonly t: "pong" }
   /** The service answers `stop`: it is alive and stops everything in order. */
   | { readonly t: "stopping" }
   /** Everything is stopped: the keeper ends with this exit code. */
@@ -68,6 +70,10 @@ export type FromKeeper =
       /** Folder with a cgroup for each slot, where the machine has them. */
       readonly cgroups?: string;
     }
+  /** Whoever doesn't answer for half a minute is replaced. */
+  | { readonly t: "ping" }
+  /** Somebody had removed the state folder; it is there again, without what the service kept in it. */
+  | { readonly t: "renewed" }
   /** The state folder can't be used; the service says why and ends. */
   | { readonly t: "refused"; readonly reason: string }
   | (Running & { readonly t: "spawned" })

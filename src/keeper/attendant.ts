@@ -1,79 +1,77 @@
-/** A process of procman's own that the keeper starts, and starts again when it ends. */
-import { type ChildProcess, spawn } from "node:child_process";
+/** Keeps one process of procman's own up: starts it again when it ends. */
+import { Companion, type Exit } from "./companion.ts";
 
 /** Delays of the starts after an end, in milliseconds; the last one goes on. A life of `STABLE_MS` begins anew. */
 const DELAYS_MS = [0, 50, 100, 200, 400, 800, 1_600, 3_200, 5_000];
-const STABLE_MS = 10_000;
+const STABLE_MS = 2_000;
 
 export type AttendantOptions<Message> = {
   readonly argv: readonly string[];
+  readonly environment: () => NodeJS.ProcessEnv;
   /** How often in a row it is started again before it stays down. */
   readonly limit: number;
-  readonly onStart: (starts: number, pid: number) => void;
+  readonly onStart: () => void;
   readonly onMessages: (messages: readonly Message[]) => void;
   /** `final`: it stays down. */
-  readonly onExit: (how: { readonly code: number | null; readonly signal: string | null; readonly final: boolean }) => void;
+  readonly onExit: (how: Exit & { readonly final: boolean }) => void;
 };
 
 export class Attendant<ToIt, FromIt> {
   readonly #options: AttendantOptions<FromIt>;
-  #process: ChildProcess | undefined;
-  #outbox: ToIt[] = [];
-  #flushing = false;
+  #argv: readonly string[];
+  #current: Companion<ToIt, FromIt> | undefined;
   #failures = 0;
-  #starts = 0;
   #startedAt = 0;
   #wanted = true;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: AttendantOptions<FromIt>) {
     this.#options = options;
+    this.#argv = options.argv;
   }
 
-  get pid(): number | undefined {
-    return this.#process?.pid;
+  get current(): Companion<ToIt, FromIt> | undefined {
+    return this.#current;
   }
 
   /** Its end has not been seen yet. */
   get exists(): boolean {
-    return this.#process !== undefined;
+    return this.#current !== undefined;
   }
 
   get isUp(): boolean {
-    return this.#process?.connected ?? false;
+    return this.#current?.isUp ?? false;
   }
 
   start(): void {
-    const [program, ...args] = this.#options.argv;
-    // An `--inspect` meant for an app must not reach procman; certificates for TLS would cost 30 ms of each start.
-    const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, PROCMAN_RESTARTED: _inherited, ...env } = process.env;
-    if (this.#starts > 0) env.PROCMAN_RESTARTED = String(this.#starts);
-    const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true, env });
-    this.#process = child;
-    this.#startedAt = performance.now();
-    this.#starts += 1;
-    child.on("message", (messages) => this.#options.onMessages(messages as FromIt[]));
-    child.once("error", (error) => this.#ended(child, { code: null, signal: (error as NodeJS.ErrnoException).code ?? "error" }));
-    child.once("exit", (code, signal) => this.#ended(child, { code, signal }));
-    if (child.pid !== undefined) this.#options.onStart(this.#starts, child.pid);
-    this.flush();
+    this.take(this.tryOut(this.#argv));
   }
 
-  /** All messages of one turn travel as one array. They wait for its first start; while it is down later they are dropped, as its next start gets a fresh account. */
+  /** A newcomer beside the one that is up; nobody hears it yet. */
+  tryOut(argv: readonly string[]): Companion<ToIt, FromIt> {
+    return new Companion(argv, this.#options.environment(), { messages: () => undefined, exit: () => undefined });
+  }
+
+  /** From now on this is the one; whoever was it before is nobody's any more. */
+  take(companion: Companion<ToIt, FromIt>): void {
+    clearTimeout(this.#timer);
+    this.#argv = companion.argv;
+    this.#current = companion;
+    this.#startedAt = performance.now();
+    companion.events = {
+      messages: (messages) => this.#current === companion && this.#options.onMessages(messages),
+      exit: (how) => this.#current === companion && this.#ended(how),
+    };
+    this.#options.onStart();
+  }
+
+  /** While it is down, messages are dropped: its next start gets a fresh account. */
   send(message: ToIt): void {
-    if (!this.isUp && this.#starts > 0) return;
-    this.#outbox.push(message);
-    if (this.#flushing || this.#starts === 0) return;
-    this.#flushing = true;
-    setImmediate(() => this.flush());
+    this.#current?.send(message);
   }
 
   flush(): void {
-    this.#flushing = false;
-    const messages = this.#outbox;
-    this.#outbox = [];
-    // A channel that breaks in this moment shows by its `exit`, and whatever was in it is told to the next one.
-    if (messages.length > 0 && this.isUp) this.#process?.send(messages, () => undefined);
+    this.#current?.flush();
   }
 
   /** It isn't started again. */
@@ -84,17 +82,16 @@ export class Attendant<ToIt, FromIt> {
 
   kill(): void {
     this.retire();
-    this.#process?.kill("SIGKILL");
+    this.#current?.kill();
   }
 
-  #ended(child: ChildProcess, how: { readonly code: number | null; readonly signal: string | null }): void {
-    if (this.#process !== child) return;
-    this.#process = undefined;
-    this.#outbox = [];
+  #ended(how: Exit): void {
+    this.#current = undefined;
     if (performance.now() - this.#startedAt > STABLE_MS) this.#failures = 0;
     const final = !this.#wanted || this.#failures >= this.#options.limit;
     this.#options.onExit({ ...how, final });
-    if (final || !this.#wanted) return;
+    // Whoever heard of the end may have put another in its place.
+    if (final || !this.#wanted || this.#current !== undefined) return;
     const delay = DELAYS_MS[Math.min(this.#failures, DELAYS_MS.length - 1)] ?? 0;
     this.#failures += 1;
     this.#timer = setTimeout(() => this.start(), delay);

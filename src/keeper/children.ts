@@ -6,13 +6,15 @@ import { monotonicMs } from "../os/monotonic.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 import type { Cgroups } from "./cgroups.ts";
+import { keyOf } from "./entry.ts";
 import type { Fifos, Pair } from "./fifos.ts";
-import { keyOf } from "./journal.ts";
 
 /** Spawning blocks the loop; longer than this in one turn, and a storm of restarts would leave nothing else a chance. Milliseconds. */
 const TURN_MS = 5;
-/** How often the end of a process is looked for whose parent we aren't. Milliseconds. */
+/** How often the end of a process is looked for whose parent we aren't: this, or as many milliseconds as there are of them. */
 const POLL_MS = 100;
+/** Each look asks only whether the pid is taken; every so many, whether it is still the same process, and no zombie. */
+const LOOKS_PER_STAT = 20;
 
 export type Reports = {
   readonly spawned: (running: Running, pair: Pair | undefined, request: SpawnRequest) => void;
@@ -33,6 +35,7 @@ export class Children {
   readonly #queue: SpawnRequest[] = [];
   #draining = false;
   #poll: NodeJS.Timeout | undefined;
+  #looks = 0;
 
   constructor({ fifos, cgroups }: { readonly fifos: Fifos; readonly cgroups: Cgroups }, reports: Reports) {
     this.#fifos = fifos;
@@ -57,18 +60,21 @@ export class Children {
   /** Takes up a run of an earlier keeper. One that has ended meanwhile is reported at once, its exit unknown. */
   adopt(record: Running): void {
     this.#children.set(keyOf(record), { ...record, adopted: true });
-    this.#poll ??= setInterval(() => this.checkAdopted(), POLL_MS);
+    this.#poll ??= setTimeout(() => this.#look(), POLL_MS);
   }
 
-  checkAdopted(): void {
-    const adopted = [...this.#children].filter(([, child]) => child.adopted);
-    for (const [key, child] of adopted)
-      if (!isAlive(child.pid, child.startTime)) this.#ended(key, child, { code: null, signal: null, unknown: true });
-    if (adopted.length === 0) {
-      clearInterval(this.#poll);
-      this.#poll = undefined;
-    }
+  /** Who of the adopted has ended? */
+  checkAdopted(isThere: (child: Child) => boolean = ({ pid, startTime }) => isAlive(pid, startTime)): void {
+    for (const [key, child] of this.#children)
+      if (child.adopted && !isThere(child)) this.#ended(key, child, { code: null, signal: null, unknown: true });
     this.#reports.turnEnds();
+  }
+
+  #look(): void {
+    this.#looks += 1;
+    this.checkAdopted(this.#looks % LOOKS_PER_STAT === 0 ? undefined : ({ pid }) => isTaken(pid));
+    const count = [...this.#children.values()].filter(({ adopted }) => adopted).length;
+    this.#poll = count === 0 ? undefined : setTimeout(() => this.#look(), Math.max(POLL_MS, count));
   }
 
   signal(key: RunKey, signal: Signal): void {
@@ -188,8 +194,12 @@ function errnoOf(error: NodeJS.ErrnoException): string {
 }
 
 function groupLives(pid: number): boolean {
+  return isTaken(-pid);
+}
+
+function isTaken(pid: number): boolean {
   try {
-    return process.kill(-pid, 0);
+    return process.kill(pid, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }

@@ -34,6 +34,10 @@ export class Ending {
     this.#ended = ended;
   }
 
+  get isUnderWay(): boolean {
+    return this.#phase !== "none";
+  }
+
   /** SIGTERM or SIGINT came. A second one kills. */
   ask(signal: string): void {
     if (this.#phase === "finishing") return this.#ended.state()?.signalAll("SIGKILL");

@@ -1,10 +1,13 @@
 /** The FIFOs that carry the output of runs: made ahead in batches, used again once they are drained. */
 import { execFile } from "node:child_process";
-import { closeSync, constants, mkdirSync, openSync, rmSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../os/folder.ts";
 
 /** Two FIFOs of one run. The keeper's own open keeps unread bytes alive while the logger is away. */
-export type Pair = { readonly number: number; readonly out: string; readonly err: string; readonly holds: readonly [number, number] };
+export type Pair = Paths & { readonly number: number; readonly holds: readonly [number, number] };
+
+export type Paths = { readonly out: string; readonly err: string };
 
 /** Pairs made beyond what is asked for, so that restarts needn't wait for `mkfifo`. */
 const SPARE = 4;
@@ -19,7 +22,19 @@ export class Fifos {
 
   constructor(folder: string) {
     this.#folder = folder;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, 0o700);
+  }
+
+  get isThere(): boolean {
+    return existsSync(this.#folder);
+  }
+
+  /** The folder was removed: it is made anew, and who has a pair goes on with that (`pathsOf`). */
+  renew(): void {
+    makeFolder(this.#folder, 0o700);
+    const [free, gone] = [this.#free.filter(isWhole), this.#free.filter((pair) => !isWhole(pair))];
+    this.#free.splice(0, Number.POSITIVE_INFINITY, ...free);
+    for (const pair of gone) close(pair);
   }
 
   /** undefined: call `fill` first. */
@@ -28,18 +43,31 @@ export class Fifos {
   }
 
   giveBack(pair: Pair): void {
-    this.#free.push(pair);
+    if (isWhole(pair)) this.#free.push(pair);
+    else close(pair);
   }
 
-  /** Takes up a pair that an earlier keeper gave to a run; undefined when somebody has removed it. */
-  adopt(number: number): Pair | undefined {
+  /** Takes up a pair that an earlier keeper gave to a run of this leader; undefined when it is gone, with all who held it. */
+  adopt(number: number, leader: number | undefined): Pair | undefined {
     this.#last = Math.max(this.#last, number);
-    try {
-      return this.#open(number);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw error;
-    }
+    const paths = this.#paths(number);
+    if (isWhole(paths)) return openPair(number, paths);
+    return leader === undefined ? undefined : this.ofProcess(leader);
+  }
+
+  /** The pair that this process writes to, whatever became of its files. Linux only. */
+  ofProcess(pid: number): Pair | undefined {
+    const held = { out: `/proc/${pid}/fd/1`, err: `/proc/${pid}/fd/2` };
+    const number = Number(
+      linkOf(held.out)
+        .slice(this.#folder.length + 1)
+        .split(".")[0],
+    );
+    const { out, err } = this.#paths(number);
+    if (!linkOf(held.out).startsWith(out) || !linkOf(held.err).startsWith(err)) return undefined;
+    this.#last = Math.max(this.#last, number);
+    const { holds } = openPair(number, held);
+    return { number, out, err, holds };
   }
 
   /** Rejects when the folder takes no more FIFOs. */
@@ -52,7 +80,7 @@ export class Fifos {
 
   /** Closes all that is free, and removes the folder. */
   remove(): void {
-    for (const { holds } of this.#free) for (const fd of holds) closeSync(fd);
+    for (const pair of this.#free) close(pair);
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
@@ -87,25 +115,51 @@ export class Fifos {
   #openAll(numbers: readonly number[]): readonly Pair[] {
     const pairs: Pair[] = [];
     try {
-      for (const number of numbers) pairs.push(this.#open(number));
+      for (const number of numbers) pairs.push(openPair(number, this.#paths(number)));
       return pairs;
     } catch (error) {
-      for (const { holds } of pairs) for (const fd of holds) closeSync(fd);
+      for (const pair of pairs) close(pair);
       throw error;
     }
   }
 
-  #open(number: number): Pair {
-    const [out, err] = [join(this.#folder, `${number}.out`), join(this.#folder, `${number}.err`)];
-    const flags = constants.O_RDONLY | constants.O_NONBLOCK;
-    const first = openSync(out, flags);
-    try {
-      return { number, out, err, holds: [first, openSync(err, flags)] };
-    } catch (error) {
-      closeSync(first);
-      throw error;
-    }
+  #paths(number: number): Paths {
+    return { out: join(this.#folder, `${number}.out`), err: join(this.#folder, `${number}.err`) };
   }
+}
+
+/** By which names another process opens the pair: those of its files, or of our own descriptors where somebody has removed the files. */
+export function pathsOf(pair: Pair): Paths {
+  if (isWhole(pair)) return { out: pair.out, err: pair.err };
+  const [out, err] = pair.holds.map((fd) => `/proc/${process.pid}/fd/${fd}`) as [string, string];
+  return { out, err };
+}
+
+function isWhole({ out, err }: Paths): boolean {
+  return existsSync(out) && existsSync(err);
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return "";
+  }
+}
+
+function openPair(number: number, { out, err }: Paths): Pair {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK;
+  const first = openSync(out, flags);
+  try {
+    return { number, out, err, holds: [first, openSync(err, flags)] };
+  } catch (error) {
+    closeSync(first);
+    throw error;
+  }
+}
+
+function close({ holds }: Pair): void {
+  for (const fd of holds) closeSync(fd);
 }
 
 function mkfifo(cwd: string, names: readonly string[]): Promise<void> {

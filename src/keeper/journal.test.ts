@@ -53,6 +53,36 @@ test("a torn last line is left out, and so is anything that is no entry", (conte
   assert.deepEqual([...new Journal(path, quiet).books.running.values()], [running]);
 });
 
+test("lines that are no entries are left out, and that is said", (context) => {
+  const path = file(context);
+  filled(path);
+  appendFileSync(path, 'rubbish\n{"t":"run","record":{"slot":"web","run":9,"pid":1,"startTime":"7"}}\n{"t":"later-invention"}\n');
+  const said: string[] = [];
+  assert.deepEqual([...new Journal(path, (problem) => said.push(problem)).books.running.values()], [running]);
+  assert.equal(said.length, 1);
+  assert.match(said[0] ?? "", /^2 lines of .* can't be read/);
+});
+
+test("a journal of a newer procman is not touched", (context) => {
+  const path = file(context);
+  filled(path);
+  const text = readFileSync(path, "utf8").replace(/"format":\d+/, '"format":999');
+  writeFileSync(path, text);
+  assert.throws(() => new Journal(path, quiet), /written by a newer procman \(format 999/);
+  assert.equal(readFileSync(path, "utf8"), text);
+});
+
+test("a removed file is noticed, and written anew with all that counts", (context) => {
+  const path = file(context);
+  const journal = filled(path);
+  assert.ok(journal.isThere);
+  rmSync(join(path, ".."), { recursive: true });
+  assert.ok(!journal.isThere);
+  journal.renew();
+  assert.ok(journal.isThere);
+  assert.deepEqual([...new Journal(path, quiet).books.running.values()], [running]);
+});
+
 test("after another boot nothing of it counts", (context) => {
   const path = file(context);
   filled(path);

@@ -1,23 +1,11 @@
 /** What a later keeper must know, as lines of JSON appended to one file: a torn last line is left out, the rest stands. */
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { EndReport, Running } from "../contract/keeper-protocol.ts";
-import type { Capture } from "../contract/logger-protocol.ts";
+import { makeFolder } from "../os/folder.ts";
 import { bootId } from "../os/process-stat.ts";
+import { type CaptureRecord, type Entry, isEntry, keyOf } from "./entry.ts";
 import type { LoggerProcess } from "./former-logger.ts";
-
-export type Entry =
-  | { readonly t: "run"; readonly record: Running }
-  | ({ readonly t: "capture"; readonly key: string } & CaptureRecord)
-  | { readonly t: "end"; readonly record: EndReport }
-  | { readonly t: "ack"; readonly slot: string; readonly run: number }
-  /** All output of the run is written: its FIFOs are free. */
-  | { readonly t: "drained"; readonly key: string }
-  | ({ readonly t: "logger" } & LoggerProcess)
-  | { readonly t: "note"; readonly id: string; readonly note: string };
-
-/** Output of a run that may not all be written yet, whether the run lives or not. */
-export type CaptureRecord = { readonly fifos: number; readonly capture: Capture };
 
 /** All that the entries add up to. */
 export type Books = {
@@ -29,12 +17,11 @@ export type Books = {
   logger?: LoggerProcess;
 };
 
+/** Raised when an older procman would misread it. */
+const FORMAT = 1;
+
 /** The file is written anew once it is this large and most of it is out of date. Bytes. */
 const COMPACT_BYTES = 1 << 20;
-
-export function keyOf({ slot, run }: { readonly slot: string; readonly run: number }): string {
-  return `${slot}#${run}`;
-}
 
 export class Journal {
   readonly books: Books = { running: new Map(), ended: new Map(), captures: new Map(), notes: new Map() };
@@ -49,9 +36,20 @@ export class Journal {
   constructor(path: string, report: (problem: string) => void) {
     this.#path = path;
     this.#report = report;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    if (existsSync(path)) for (const entry of entriesOf(readFileSync(path, "utf8"))) this.#apply(entry);
+    makeFolder(dirname(path), 0o700);
+    if (existsSync(path)) this.#read(readFileSync(path, "utf8"));
     this.#fd = this.#rewrite();
+  }
+
+  /** False once somebody has removed the file. */
+  get isThere(): boolean {
+    return statSync(this.#path, { throwIfNoEntry: false })?.ino === fstatSync(this.#fd).ino;
+  }
+
+  /** Writes all of it anew, in a folder that may be gone. */
+  renew(): void {
+    makeFolder(dirname(this.#path), 0o700);
+    this.#compact();
   }
 
   /** Known at once; on disk with the next `flush`. */
@@ -78,6 +76,20 @@ export class Journal {
   remove(): void {
     closeSync(this.#fd);
     rmSync(this.#path, { force: true });
+  }
+
+  #read(text: string): void {
+    const [first = "", ...lines] = text.split("\n");
+    const { boot, format = 0 } = parsed(first) as { readonly boot?: string; readonly format?: number };
+    if (format > FORMAT)
+      throw new Error(`it was written by a newer procman (format ${format}, this one knows ${FORMAT}); use that one, or stop it first`);
+    // Nothing of another boot lives on, and its times mean nothing now.
+    if (boot !== bootId()) return;
+    const entries = lines.filter((line) => line !== "").map(parsed);
+    for (const entry of entries) if (isEntry(entry)) this.#apply(entry);
+    // Half a line at the end is what a killed keeper leaves; anything else was done by others.
+    const foreign = entries.slice(0, -1).filter((entry) => !isEntry(entry)).length;
+    if (foreign > 0) this.#report(`${foreign} lines of ${this.#path} can't be read and are left out; what they told is found out anew`);
   }
 
   #append(): void {
@@ -135,7 +147,7 @@ export class Journal {
       ...[...ended.values()].map((record) => ({ t: "end", record }) as const),
       ...[...notes].map(([id, note]) => ({ t: "note", id, note }) as const),
     ];
-    const text = [bootLine(), ...entries.map((entry) => JSON.stringify(entry)), ""].join("\n");
+    const text = [firstLine(), ...entries.map((entry) => JSON.stringify(entry)), ""].join("\n");
     const whole = `${this.#path}.tmp`;
     writeFileSync(whole, text, { mode: 0o600 });
     renameSync(whole, this.#path);
@@ -145,20 +157,17 @@ export class Journal {
   }
 }
 
-/** First line of a journal: nothing of another boot lives on, and its times mean nothing now. */
-function bootLine(): string {
-  return JSON.stringify({ boot: bootId() });
+/** First line of a journal. */
+function firstLine(): string {
+  return JSON.stringify({ boot: bootId(), format: FORMAT });
 }
 
-function entriesOf(text: string): readonly Entry[] {
-  const [boot, ...lines] = text.split("\n");
-  return boot === bootLine() ? lines.flatMap(entryOf) : [];
-}
-
-function entryOf(line: string): Entry[] {
+/** What is no JSON object counts as an empty one. */
+function parsed(line: string): object {
   try {
-    return [JSON.parse(line) as Entry];
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? value : {};
   } catch {
-    return [];
+    return {};
   }
 }

@@ -1,52 +1,66 @@
 /** Owns the children and keeps service and logger up. Does as it is told and remembers what it saw. */
-import { existsSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { EXIT } from "../base/errors.ts";
+import { EXIT, ProcmanError } from "../base/errors.ts";
 import { fingerprint } from "../base/fingerprint.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
-import { makeFolder } from "../os/folder.ts";
-import { takeLock } from "../os/lock.ts";
 import { Attendant } from "./attendant.ts";
+import type { Exit } from "./companion.ts";
 import { Ending } from "./ending.ts";
+import { loggerOf, ownEnvironment, type Start, serviceOf } from "./installation.ts";
+import { Pulse } from "./pulse.ts";
 import { State } from "./state.ts";
 
 /** The service is started again this often in a row before it stays down; the processes live on without it. */
 const SERVICE_LIMIT = 10;
 
-export type Programs = { readonly service: readonly string[]; readonly logger: readonly string[] };
+/** In the state folder while the service stays down: why. */
+const DOWN = "service-down";
 
 export class Keeper {
   readonly #service: Attendant<FromKeeper, ToKeeper>;
   readonly #logger: Attendant<ToLogger, FromLogger>;
   readonly #ending: Ending;
+  readonly #pulse: Pulse;
+  readonly #isRevival: boolean;
   #state: State | undefined;
   #style: ToLogger | undefined;
+  /** Why the state folder can't be made anew: said once. */
+  #unusable: string | undefined;
 
-  constructor(programs: Programs) {
+  constructor(start: Start) {
+    const { installation, options } = start;
+    this.#isRevival = start.revivals > 0;
+    const environment = (): NodeJS.ProcessEnv => ownEnvironment(start);
     this.#service = new Attendant({
-      argv: programs.service,
+      argv: serviceOf(installation, options),
+      environment,
       limit: SERVICE_LIMIT,
-      onStart: () => undefined,
+      onStart: () => this.#pulse.answered(),
       onMessages: (messages) => this.#onService(messages),
       onExit: (how) => this.#onServiceExit(how),
     });
     this.#logger = new Attendant({
-      argv: programs.logger,
+      argv: loggerOf(installation),
+      environment,
       limit: Number.POSITIVE_INFINITY,
-      onStart: (starts, pid) => {
-        this.#state?.loggerStarted(pid);
-        if (starts > 1) this.#retellLogger();
-      },
+      onStart: () => this.#onLoggerStart(),
       onMessages: (messages) => this.#onLogger(messages),
       onExit: () => undefined,
     });
     this.#ending = new Ending({ service: this.#service, logger: this.#logger, state: () => this.#state });
+    this.#pulse = new Pulse({
+      look: () => this.#lookAfterState(),
+      ping: () => this.#service.send({ t: "ping" }),
+      hangs: (silentMs) => this.#onHang(silentMs),
+    });
   }
 
   start(): void {
     this.#service.start();
     this.#logger.start();
+    this.#pulse.start();
     process.on("SIGTERM", () => this.#ending.ask("SIGTERM"));
     process.on("SIGINT", () => this.#ending.ask("SIGINT"));
     for (const signal of ["SIGHUP", "SIGUSR1"] as const) process.on(signal, () => this.#service.send({ t: "signalled", signal }));
@@ -66,6 +80,8 @@ export class Keeper {
         if (message.message.t === "style") this.#style = message.message;
         return this.#logger.send(message.message);
       }
+      case "pong":
+        return this.#pulse.answered();
       case "stopping":
         return this.#ending.answered();
       case "end":
@@ -86,35 +102,35 @@ export class Keeper {
 
   #take(stateDir: string, captures: number): boolean {
     try {
-      makeFolder(stateDir, 0o700);
-      const lock = takeLock(stateDir);
-      if (!("release" in lock)) {
-        this.#refuse(
-          `procman is already running with this state folder (pid ${lock.pid}, ${stateDir}); stop it with "kill ${lock.pid}" first`,
-        );
-        return false;
-      }
-      this.#state = new State({
-        folder: join(stateDir, "run"),
-        mark: fingerprint(stateDir),
-        lock,
-        captures,
-        service: this.#service,
-        logger: this.#logger,
-      });
-      if (this.#logger.pid !== undefined) this.#state.loggerStarted(this.#logger.pid);
-      return true;
+      this.#state = new State({ stateDir, mark: fingerprint(stateDir), captures, service: this.#service, logger: this.#logger });
     } catch (error) {
-      this.#refuse(
-        `the state folder ${stateDir} can't be used: ${(error as Error).message}${existsSync(stateDir) ? "" : " (PROCMAN_STATE_DIR names another place for it)"}`,
-      );
+      this.#refuse(error instanceof ProcmanError ? error.message : cantUse(stateDir, error as Error));
       return false;
     }
+    this.#loggerIs(this.#state);
+    rmSync(join(stateDir, DOWN), { force: true });
+    this.#sayAdopted(this.#state.adopted);
+    return true;
   }
 
-  #retellLogger(): void {
+  #sayAdopted(count: number): void {
+    if (this.#isRevival)
+      warn(
+        `the keeper was killed; this one (pid ${process.pid}) goes on in its place with ${count} processes, none was restarted. Stop all with "procman terminate"`,
+      );
+    else if (count > 0) warn(`${count} processes that an earlier procman left running are adopted; none was restarted`);
+  }
+
+  #loggerIs(state: State): void {
+    const { pid } = this.#logger.current ?? {};
+    if (pid !== undefined) state.loggerStarted(pid);
+  }
+
+  #onLoggerStart(): void {
     if (this.#style !== undefined) this.#logger.send(this.#style);
-    this.#state?.retellLogger();
+    if (this.#state === undefined) return;
+    this.#loggerIs(this.#state);
+    this.#state.retellLogger();
   }
 
   #refuse(reason: string): void {
@@ -131,15 +147,50 @@ export class Keeper {
   }
 
   /** A service that ends on purpose before anything runs (a bad configuration, a second `run`) ends the keeper too. */
-  #onServiceExit({ code, signal, final }: { readonly code: number | null; readonly signal: string | null; readonly final: boolean }): void {
+  #onServiceExit({ code, signal, final }: Exit & { readonly final: boolean }): void {
     if (this.#ending.serviceExited()) return;
-    if (this.#state === undefined && code !== null) return void this.#ending.finish(code);
+    if (this.#state === undefined && (code !== null || final)) return void this.#ending.finish(code ?? EXIT.bug);
     const how = signal === null ? `exit code ${code}` : signal;
-    process.stderr.write(
-      final
-        ? `procman: the service ended (${how}) and stays down; the processes run on. Stop all with "kill ${process.pid}"\n`
-        : `procman: the service ended (${how}); it is started again, the processes run on\n`,
-    );
-    if (final && this.#state === undefined) void this.#ending.finish(EXIT.bug);
+    if (!final) return warn(`the service ended (${how}); it is started again, the processes run on`);
+    const reason = `the service ended (${how}) ${SERVICE_LIMIT + 1} times in a row and stays down`;
+    warn(`${reason}; the processes run on. Start it again with "procman upgrade", stop all with "kill ${process.pid}"`);
+    if (this.#state !== undefined) writeFileSync(join(this.#state.folder, DOWN), `${reason}\n`, { mode: 0o600 });
   }
+
+  #onHang(silentMs: number): void {
+    const { current } = this.#service;
+    if (current === undefined) return;
+    warn(`the service has not answered for ${silentMs / 1_000} s; it is ended`);
+    current.kill();
+  }
+
+  #lookAfterState(): void {
+    const state = this.#state;
+    if (state === undefined || state.isThere || this.#ending.isUnderWay) return;
+    try {
+      state.renew();
+      warn(`somebody has removed ${state.folder} or a part of it; it is made anew, and nothing is lost but older logs and tokens`);
+      this.#service.send({ t: "renewed" });
+    } catch (error) {
+      if (!(error instanceof ProcmanError)) return this.#onUnusable(state, error as Error);
+      // Another procman came in between, and has adopted what runs: two would quarrel.
+      warn(`somebody has removed ${state.folder}, and ${error.message}; this one (pid ${process.pid}) ends and leaves the processes to it`);
+      this.#service.kill();
+      process.exit(EXIT.refused);
+    }
+  }
+
+  #onUnusable({ folder }: State, { message }: Error): void {
+    if (this.#unusable === message) return;
+    this.#unusable = message;
+    warn(`somebody has removed ${folder} or a part of it, and it can't be made anew: ${message}; until it can, procman must not be killed`);
+  }
+}
+
+function cantUse(stateDir: string, { message }: Error): string {
+  return `the state folder ${stateDir} can't be used: ${message}${existsSync(stateDir) ? "" : " (PROCMAN_STATE_DIR names another place for it)"}`;
+}
+
+function warn(problem: string): void {
+  process.stderr.write(`procman: ${problem}\n`);
 }

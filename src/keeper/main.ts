@@ -1,9 +1,9 @@
 /** Entry of the keeper: `procman run` becomes this process. */
 
 import { close as closeInspector } from "node:inspector";
-import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { ProcmanError } from "../base/errors.ts";
+import { takeRevivals } from "../os/revival.ts";
 import { Keeper } from "./keeper.ts";
 import { runOptions } from "./options.ts";
 
@@ -20,11 +20,11 @@ export function main(folder: string, args: readonly string[]): void {
   // A fork copies the page tables of all memory in use: a young generation that doesn't grow makes each spawn a sixth quicker.
   setTimeout(slim, FLAGS_AFTER_MS).unref();
   try {
-    const options = runOptions(args);
-    const service = [...(options.config === undefined ? [] : ["--config", options.config]), ...(options.console ? ["--console"] : [])];
     new Keeper({
-      service: [process.execPath, join(folder, "service.cjs"), ...service],
-      logger: [process.execPath, join(folder, "logger.cjs")],
+      installation: { node: process.execPath, folder },
+      args,
+      options: runOptions(args),
+      revivals: takeRevivals(),
     }).start();
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;

@@ -1,23 +1,27 @@
 /** All that the keeper holds once the state folder is known: children, FIFOs, journal, lock. */
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { FromKeeper, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
+import { ProcmanError } from "../base/errors.ts";
+import type { FromKeeper, Running, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { Capture, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
-import type { Lock } from "../os/lock.ts";
+import { makeFolder } from "../os/folder.ts";
+import { type Lock, takeLock } from "../os/lock.ts";
 import { isAlive, type ProcessStat, processStat } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 import { markedProcesses } from "../os/strays.ts";
 import type { Attendant } from "./attendant.ts";
 import { Cgroups } from "./cgroups.ts";
 import { Children } from "./children.ts";
-import { Fifos, type Pair } from "./fifos.ts";
+import { keyOf } from "./entry.ts";
+import { Fifos, type Pair, pathsOf } from "./fifos.ts";
 import { FormerLogger } from "./former-logger.ts";
-import { Journal, keyOf } from "./journal.ts";
+import { foundRuns } from "./found.ts";
+import { Journal } from "./journal.ts";
 
 export type StateOptions = {
-  readonly folder: string;
+  readonly stateDir: string;
   /** The end of every `PROCMAN_RUN_ID` of this state folder. */
   readonly mark: string;
-  readonly lock: Lock;
   /** How many FIFO pairs will be asked for at first. */
   readonly captures: number;
   readonly service: Attendant<FromKeeper, ToKeeper>;
@@ -28,6 +32,7 @@ type Open = { readonly pair: Pair; readonly capture: Capture };
 
 export class State {
   readonly #options: StateOptions;
+  #lock: Lock;
   readonly #journal: Journal;
   readonly #fifos: Fifos;
   readonly #cgroups: Cgroups;
@@ -35,11 +40,19 @@ export class State {
   #former: FormerLogger | undefined;
   /** Output under way, by run; it may outlast the run. */
   readonly #open = new Map<string, Open>();
+  /** How many processes of an earlier keeper go on. */
+  adopted = 0;
 
+  /** @throws ProcmanError `already-running` */
   constructor(options: StateOptions) {
+    const { stateDir } = options;
     this.#options = options;
-    this.#journal = new Journal(join(options.folder, "journal"), warn);
-    this.#fifos = new Fifos(join(options.folder, "fifos"));
+    makeFolder(stateDir, 0o700);
+    this.#lock = lockOf(stateDir);
+    const run = join(stateDir, "run");
+    const hasRecords = existsSync(join(run, "journal")) || endedInOrder(run);
+    this.#journal = new Journal(join(run, "journal"), warn);
+    this.#fifos = new Fifos(join(run, "fifos"));
     this.#cgroups = new Cgroups(`procman-${options.mark}`, warn);
     this.#children = new Children(
       { fifos: this.#fifos, cgroups: this.#cgroups },
@@ -49,7 +62,7 @@ export class State {
           if (pair !== undefined && capture !== undefined) {
             this.#open.set(key, { pair, capture });
             this.#journal.add({ t: "capture", key, fifos: pair.number, capture });
-            options.logger.send({ t: "open", key, out: pair.out, err: pair.err, capture });
+            options.logger.send({ t: "open", key, ...pathsOf(pair), capture });
           }
           this.#journal.add({ t: "run", record: running });
           options.service.send({ t: "spawned", ...running });
@@ -63,10 +76,28 @@ export class State {
         turnEnds: () => this.flush(),
       },
     );
-    this.#adopt();
+    this.#adopt(hasRecords ? [] : foundRuns(options.mark));
     // A failure meets the first run that needs one again, and is told with that run's name.
     if (options.captures > this.#open.size) this.#fifos.fill(options.captures - this.#open.size).catch(() => undefined);
     this.flush();
+  }
+
+  get folder(): string {
+    return this.#options.stateDir;
+  }
+
+  /** Nobody has removed the lock, the journal or the folder of FIFOs. */
+  get isThere(): boolean {
+    return this.#lock.holds() && this.#journal.isThere && this.#fifos.isThere;
+  }
+
+  /** Makes anew what somebody has removed. @throws ProcmanError `already-running` */
+  renew(): void {
+    const { stateDir } = this.#options;
+    makeFolder(stateDir, 0o700);
+    if (!this.#lock.holds()) this.#lock = lockOf(stateDir);
+    this.#fifos.renew();
+    this.#journal.renew();
   }
 
   /** Nobody runs, and nobody was left behind by a run. */
@@ -84,10 +115,10 @@ export class State {
     };
   }
 
-  command(message: Exclude<ToKeeper, { readonly t: "open" | "logger" | "stopping" | "end" }>): void {
+  command(message: Exclude<ToKeeper, { readonly t: "open" | "logger" | "pong" | "stopping" | "end" }>): void {
     switch (message.t) {
       case "spawn":
-        return this.#journal.books.ended.has(keyOf(message)) ? undefined : this.#children.spawn(message);
+        return this.#spawn(message);
       case "signal":
         return this.#children.signal(message, message.signal);
       case "note":
@@ -97,6 +128,14 @@ export class State {
       default:
         return message satisfies never;
     }
+  }
+
+  /** Asked for twice, by a service that was started again: the answer is what became of it the first time. */
+  #spawn(message: ToKeeper & { readonly t: "spawn" }): void {
+    const { running, ended } = this.#journal.books;
+    const known = running.get(keyOf(message));
+    if (known !== undefined) this.#options.service.send({ t: "spawned", ...known });
+    else if (!ended.has(keyOf(message))) this.#children.spawn(message);
   }
 
   /** To all that runs, and to whoever carries the mark outside of those groups. */
@@ -125,7 +164,7 @@ export class State {
     for (const key of keys) {
       const open = this.#open.get(key);
       if (open === undefined || this.#former?.reads(key)) continue;
-      logger.send({ t: "open", key, out: open.pair.out, err: open.pair.err, capture: open.capture });
+      logger.send({ t: "open", key, ...pathsOf(open.pair), capture: open.capture });
       if (!this.#journal.books.running.has(key)) logger.send({ t: "ended", key });
     }
   }
@@ -141,14 +180,15 @@ export class State {
     this.#fifos.remove();
     this.#cgroups.remove();
     this.#journal.remove();
-    this.#options.lock.release();
+    this.#lock.release();
   }
 
   /** Goes on where an earlier keeper was killed. */
-  #adopt(): void {
+  #adopt(found: readonly Running[]): void {
     const { running, captures, logger } = this.#journal.books;
+    for (const record of found) this.#journal.add({ t: "run", record });
     for (const [key, { fifos, capture }] of captures) {
-      const pair = this.#fifos.adopt(fifos);
+      const pair = this.#fifos.adopt(fifos, running.get(key)?.pid);
       if (pair === undefined) this.#journal.add({ t: "drained", key });
       else this.#open.set(key, { pair, capture });
     }
@@ -156,6 +196,7 @@ export class State {
       this.#former = new FormerLogger(logger, this.#open.keys(), (keys) => this.retellLogger(keys));
     for (const record of running.values()) this.#children.adopt(record);
     if (running.size > 0) this.#children.checkAdopted();
+    this.adopted = this.#children.running.length;
     this.retellLogger();
   }
 
@@ -168,6 +209,20 @@ export class State {
     this.#journal.add({ t: "end", record: report });
     this.#options.service.send(report);
   }
+}
+
+/** An orderly end leaves an empty folder. None at all is a first start, or somebody has removed it. */
+function endedInOrder(run: string): boolean {
+  return existsSync(run) && readdirSync(run).length === 0;
+}
+
+function lockOf(stateDir: string): Lock {
+  const lock = takeLock(stateDir);
+  if ("release" in lock) return lock;
+  throw new ProcmanError(
+    "already-running",
+    `procman is already running with this state folder (pid ${lock.pid}, ${stateDir}); stop it with "kill ${lock.pid}" first`,
+  );
 }
 
 function warn(problem: string): void {

@@ -2,13 +2,17 @@
  * One keeper per state folder. A lock is a file `lock.N` that names its holder; the highest N counts. It is made
  * whole and at once by `link`, so of two that find the same dead holder only one becomes the next.
  */
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bootId, isAlive, processStat } from "./process-stat.ts";
 
 export type Holder = { readonly pid: number; readonly startTime: string; readonly bootId: string };
 
-export type Lock = { readonly release: () => void };
+export type Lock = {
+  /** False once somebody has removed it. */
+  readonly holds: () => boolean;
+  readonly release: () => void;
+};
 
 /** The lock, or whoever holds it. */
 export function takeLock(stateDir: string): Lock | Holder {
@@ -25,7 +29,11 @@ export function takeLock(stateDir: string): Lock | Holder {
       continue;
     }
     for (const number of held) rmSync(join(stateDir, `lock.${number}`), { force: true });
-    return { release: () => rmSync(mine, { force: true }) };
+    const { ino } = statSync(mine);
+    return {
+      holds: () => statSync(mine, { throwIfNoEntry: false })?.ino === ino,
+      release: () => rmSync(mine, { force: true }),
+    };
   }
 }
 

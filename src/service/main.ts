@@ -3,10 +3,12 @@ import { parseArgs } from "node:util";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { load } from "../config/load.ts";
 import type { Config } from "../config/spec.ts";
+import { revive, takeRevival } from "../os/revival.ts";
 import { Link } from "../runtime/link.ts";
 import { Service } from "./service.ts";
 
 process.title = "procman: service";
+const revival = takeRevival();
 // The terminal's Ctrl-C and a service manager's SIGTERM are for the keeper, which asks for an orderly stop.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
 // The terminal may be closed; what is said there is lost with it, nothing else.
@@ -19,7 +21,7 @@ function main(): void {
   if (config === undefined) return process.disconnect();
   const link = new Link(process, {
     message: (message) => (message.t === "refused" ? end(message.reason) : service.receive(message)),
-    closed: () => process.exit(EXIT.refused),
+    closed: () => void leave(),
   });
   const service = new Service(values.console ? withConsole(config) : config, link);
   service.open();
@@ -40,6 +42,12 @@ function configured(path: string | undefined): Config | undefined {
 
 function withConsole(config: Config): Config {
   return { ...config, processes: config.processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) };
+}
+
+/** The keeper is gone, and didn't say so. Another one starts a service of its own. */
+async function leave(): Promise<never> {
+  if (revival !== undefined) await revive(revival);
+  process.exit(EXIT.refused);
 }
 
 function end(reason: string): void {

@@ -57,7 +57,7 @@ export function describe(ending: Ending): string {
     case "unstartable":
       return `could not be started: ${ending.message}`;
     case "unknown":
-      return "ended while procman was away; its exit code is not known";
+      return "ended, and its exit code is not known (procman was killed during its run)";
     default:
       return ending satisfies never;
   }

@@ -9,13 +9,20 @@ const SECRET_BYTES = 32;
 /** Made at the first start of an instance; every token is signed with it. */
 export function secretIn(stateDir: string): Uint8Array {
   const path = join(stateDir, "secret");
-  const fresh = `${path}.${process.pid}.tmp`;
   try {
     return readFileSync(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  writeFileSync(fresh, randomBytes(SECRET_BYTES), { mode: 0o600 });
+  keepSecret(stateDir, randomBytes(SECRET_BYTES));
+  return readFileSync(path);
+}
+
+/** One that is there already stays. */
+export function keepSecret(stateDir: string, secret: Uint8Array): void {
+  const path = join(stateDir, "secret");
+  const fresh = `${path}.${process.pid}.tmp`;
+  writeFileSync(fresh, secret, { mode: 0o600 });
   try {
     linkSync(fresh, path);
   } catch (error) {
@@ -23,7 +30,6 @@ export function secretIn(stateDir: string): Uint8Array {
   } finally {
     rmSync(fresh, { force: true });
   }
-  return readFileSync(path);
 }
 
 export function announce(stateDir: string, endpoint: Endpoint): void {

@@ -17,7 +17,7 @@ import { ServiceControl } from "./control.ts";
 import { captureOf, launchOf, whyUnstartable } from "./launch.ts";
 import { type Line, narrate, narrateNotice } from "./narrator.ts";
 import { keepPidFile } from "./pid-file.ts";
-import { announce, secretIn, withdraw } from "./presence.ts";
+import { announce, keepSecret, secretIn, withdraw } from "./presence.ts";
 
 /** The API's parts are loaded this long after the first processes were asked for. Milliseconds. */
 const API_DELAY_MS = 300;
@@ -32,6 +32,8 @@ export class Service {
   readonly #specs: ReadonlyMap<string, ProcessSpec>;
   readonly #spawner: KeeperSpawner;
   readonly supervisor: Supervisor;
+  /** Puts secret and endpoint into the state folder (again). */
+  #presence: (() => void) | undefined;
   #terminating = false;
 
   constructor(config: Config, link: Link) {
@@ -78,6 +80,10 @@ export class Service {
         return this.#onLogger(message.message);
       case "stop":
         return void this.terminate(message.signal);
+      case "ping":
+        return this.#link.send({ t: "pong" });
+      case "renewed":
+        return this.#presence?.();
       case "signalled":
         return this.#say(undefined, { severity: "info", text: `${message.signal} does nothing yet` });
       default:
@@ -111,22 +117,22 @@ export class Service {
     const { stateDir, name, api } = this.config;
     try {
       const [{ serveApi }] = await Promise.all([import("../api/server.ts"), import("../contract/token.ts")]);
+      const secret = secretIn(stateDir);
       const { port } = await serveApi({
         control: new ServiceControl(this),
         hostname: api.hostname,
         port: api.port ?? 0,
-        secret: secretIn(stateDir),
+        secret,
         audience: name,
         revoked: api.revoked,
       });
-      announce(stateDir, {
-        hostname: api.hostname,
-        port,
-        pid: process.pid,
-        startTime: processStat(process.pid)?.startTime ?? "",
-        keeper: this.keeper,
-        version: VERSION,
-      });
+      const startTime = processStat(process.pid)?.startTime ?? "";
+      const endpoint = { hostname: api.hostname, port, pid: process.pid, startTime, keeper: this.keeper, version: VERSION };
+      this.#presence = () => {
+        keepSecret(stateDir, secret);
+        announce(stateDir, endpoint);
+      };
+      this.#presence();
     } catch (error) {
       this.#say(undefined, {
         severity: "error",

@@ -282,16 +282,33 @@ test("2.2 stop: where procman is given a cgroup, not even who leaves the group a
   await gone(away);
 });
 
-test("the keeper is killed: its processes live on, and the next run adopts them without a second copy", async (context) => {
+test("the keeper is killed: another comes in its place, adopts the processes and goes on with them", async (context) => {
   const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const pid = pidIn(await procman.line(/web .*started/));
   procman.child.kill("SIGKILL");
-  await procman.exit();
+  await procman.line(/the keeper was killed; this one \(pid \d+\) goes on in its place with 1 processes/);
+  assert.ok(isAlive(pid));
+  process.kill(pid, "SIGTERM");
+  await procman.line(/web .*its exit code is not known.*restart 1/);
+  const again = pidIn((await procman.count(/web .*started/, 2))[1] ?? "");
+  await procman.stopHolder();
+  await gone(again);
+  assert.deepEqual(readdirSync(join(procman.stateDir, "run")), []);
+});
+
+test("the keeper is killed where a guard starts it again: nobody comes in its place, and the next run adopts the processes", async (context) => {
+  const folder = folderWith(context, { processes: [{ id: "web", cmd: "sleep 1000", autostart: true }] });
+  const procman = new Procman(folder, { args: ["--guarded"] });
+  const pid = pidIn(await procman.line(/web .*started/));
+  const service = procman.helper("service");
+  procman.child.kill("SIGKILL");
+  await gone(service);
+  assert.equal(procman.keeper, undefined);
   assert.ok(isAlive(pid));
   const next = new Procman(procman.folder);
-  context.after(() => void next.child.kill("SIGTERM"));
+  await next.line(/1 processes that an earlier procman left running are adopted/);
   process.kill(pid, "SIGTERM");
-  await next.line(/web .*ended while procman was away.*restart 1/);
+  await next.line(/web .*its exit code is not known.*restart 1/);
   const again = pidIn(await next.line(/web .*started/));
   assert.equal(await next.stop(), 0);
   await gone(again);

@@ -1,0 +1,69 @@
+/** One process of procman's own, with a channel to it. */
+import { type ChildProcess, spawn } from "node:child_process";
+
+export type Exit = { readonly code: number | null; readonly signal: string | null };
+
+export type CompanionEvents<Message> = {
+  readonly messages: (messages: readonly Message[]) => void;
+  readonly exit: (how: Exit) => void;
+};
+
+export class Companion<ToIt, FromIt> {
+  readonly argv: readonly string[];
+  /** Whoever listens may change: a newcomer is heard by an upgrade before it takes its place. */
+  events: CompanionEvents<FromIt>;
+  readonly #process: ChildProcess;
+  #outbox: ToIt[] = [];
+  #flushing = false;
+  #over = false;
+
+  constructor(argv: readonly string[], env: NodeJS.ProcessEnv, events: CompanionEvents<FromIt>) {
+    this.argv = argv;
+    this.events = events;
+    const [program, ...args] = argv;
+    const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true, env });
+    this.#process = child;
+    child.on("message", (messages) => this.events.messages(messages as FromIt[]));
+    child.once("error", (error: NodeJS.ErrnoException) => this.#ended({ code: null, signal: error.code ?? "error" }));
+    child.once("exit", (code, signal) => this.#ended({ code, signal }));
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** Its end has not been seen yet. */
+  get exists(): boolean {
+    return !this.#over;
+  }
+
+  get isUp(): boolean {
+    return this.#process.connected;
+  }
+
+  /** All messages of one turn travel as one array. */
+  send(message: ToIt): void {
+    this.#outbox.push(message);
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setImmediate(() => this.flush());
+  }
+
+  flush(): void {
+    this.#flushing = false;
+    const messages = this.#outbox;
+    this.#outbox = [];
+    // A channel that breaks in this moment shows by its `exit`, and whatever was in it is told to the next one.
+    if (messages.length > 0 && this.isUp) this.#process.send(messages, () => undefined);
+  }
+
+  kill(signal: "SIGKILL" | "SIGUSR1" = "SIGKILL"): void {
+    this.#process.kill(signal);
+  }
+
+  #ended(how: Exit): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.events.exit(how);
+  }
+}

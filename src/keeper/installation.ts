@@ -1,0 +1,49 @@
+/** Where procman's programs lie, how they are started, and what they get of the environment. */
+import { join } from "node:path";
+import { monotonicMs } from "../os/monotonic.ts";
+import { revivalVariable } from "../os/revival.ts";
+import type { RunOptions } from "./options.ts";
+
+export type Installation = { readonly node: string; readonly folder: string };
+
+/** How this keeper was started. */
+export type Start = {
+  readonly installation: Installation;
+  /** What followed the word `run`. */
+  readonly args: readonly string[];
+  readonly options: RunOptions;
+  /** How many keepers in a row were started in place of a killed one. */
+  readonly revivals: number;
+};
+
+export function serviceOf({ node, folder }: Installation, { config, console }: RunOptions): readonly string[] {
+  return [node, join(folder, "service.cjs"), ...(config === undefined ? [] : ["--config", config]), ...(console ? ["--console"] : [])];
+}
+
+export function loggerOf({ node, folder }: Installation): readonly string[] {
+  return [node, join(folder, "logger.cjs")];
+}
+
+/** An `--inspect` meant for an app must not reach procman; certificates for TLS would cost 30 ms of each start. */
+const WITHHELD = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"] as const;
+
+/** The environment of service and logger. They start another keeper when this one is killed, unless somebody else does. */
+export function ownEnvironment({ installation: { node, folder }, args, options, revivals }: Start): NodeJS.ProcessEnv {
+  const env = { ...process.env };
+  const withheld: Record<string, string> = {};
+  for (const name of WITHHELD) {
+    const value = env[name];
+    delete env[name];
+    if (value !== undefined) withheld[name] = value;
+  }
+  if (isGuarded(options)) return env;
+  const argv = [node, join(folder, "procman.cjs"), "run", ...args];
+  return { ...env, ...revivalVariable({ argv, env: withheld, count: revivals, since: STARTED }) };
+}
+
+const STARTED = monotonicMs();
+
+/** systemd tells whom it started: systemd.exec(5). */
+function isGuarded({ guarded }: RunOptions): boolean {
+  return guarded || process.env.SYSTEMD_EXEC_PID === String(process.pid) || process.pid === 1;
+}

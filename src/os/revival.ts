@@ -1,0 +1,67 @@
+/** A killed keeper comes back: its service, or else its logger, starts another that adopts what runs. */
+import { spawn } from "node:child_process";
+import { monotonicMs } from "./monotonic.ts";
+
+/** How a keeper was started: told to its own processes by their environment. */
+export type Revival = {
+  readonly argv: readonly string[];
+  /** Variables of the keeper that its own processes go without. */
+  readonly env: Readonly<Record<string, string>>;
+  /** How many keepers in a row were started in this way and ended soon. */
+  readonly count: number;
+  /** When this keeper was started; monotonic milliseconds. */
+  readonly since: number;
+};
+
+const VARIABLE = "PROCMAN_REVIVAL";
+const COUNT = "PROCMAN_REVIVALS";
+
+/** Delays of the revivals in a row, in milliseconds; after the last one nobody comes back. A life of `STABLE_MS` begins anew. */
+const DELAYS_MS = [0, 0, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000];
+const STABLE_MS = 2_000;
+
+/** What procman's own processes get beside the environment of the keeper. */
+export function revivalVariable(revival: Revival): NodeJS.ProcessEnv {
+  return { [VARIABLE]: JSON.stringify(revival) };
+}
+
+/** undefined: whoever started procman looks after it. */
+export function takeRevival(): Revival | undefined {
+  const text = process.env[VARIABLE];
+  delete process.env[VARIABLE];
+  return text === undefined ? undefined : (JSON.parse(text) as Revival);
+}
+
+/** In the keeper: which one in a row it is; 0 for one that a user started. */
+export function takeRevivals(): number {
+  const count = Number(process.env[COUNT] ?? 0);
+  delete process.env[COUNT];
+  return count;
+}
+
+/** The keeper's terminal goes on to its successor. Resolves once that is started, or can't be. */
+export async function revive({ argv, env, count, since }: Revival): Promise<void> {
+  const next = monotonicMs() - since > STABLE_MS ? 0 : count;
+  const delay = DELAYS_MS[next];
+  if (delay === undefined) {
+    process.stderr.write(
+      `procman: the keeper has ended ${count} times in a row and is not started again; the processes run on without it. "procman run" takes them up\n`,
+    );
+    return;
+  }
+  await new Promise((resolve) => setTimeout(resolve, delay));
+  const [program, ...args] = argv;
+  const child = spawn(program ?? "", args, {
+    detached: true,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, ...env, [COUNT]: String(next + 1) },
+  });
+  await new Promise<void>((resolve) => {
+    child.once("spawn", resolve);
+    child.once("error", (error) => {
+      process.stderr.write(`procman: the keeper was killed, and another could not be started: ${error.message}\n`);
+      resolve();
+    });
+  });
+  child.unref();
+}
