@@ -1,6 +1,7 @@
 // Finds lines that are missing, doubled, damaged or out of order in one log, and knows what procman itself says is missing.
-import { eachLine, filesOf } from "./log-files.mjs";
+
 import { bytesOf, parseRaw, rawLineOf } from "./lines.mjs";
+import { eachLine, filesOf } from "./log-files.mjs";
 
 /** What a killed logger may have read and not written, for each stream. */
 const LOST_BYTES = 64 * 1024;
@@ -98,7 +99,14 @@ class LineCheck {
     if (gap === undefined) return this.#find("doubled", `${run.id} ${run.run} ${number} at ${this.#place()}`);
     this.#find("disorder", `${run.id} ${run.run} ${number} at ${this.#place()} after ${run.next - 1}`);
     const [from, to] = gap;
-    run.gaps.splice(run.gaps.indexOf(gap), 1, ...[[from, number - 1], [number + 1, to]].filter(([first, last]) => first <= last));
+    run.gaps.splice(
+      run.gaps.indexOf(gap),
+      1,
+      ...[
+        [from, number - 1],
+        [number + 1, to],
+      ].filter(([first, last]) => first <= last),
+    );
   }
 
   /** Lines up to `number` are not there: forgiven as far as marks stand there. */
@@ -166,7 +174,9 @@ function isEnding(raw, line) {
 function isCutOf(odd, run) {
   if (isBeginning(odd.raw, expectedOf(run))) return true;
   if (odd.marks <= run.marks) return false;
-  return Array.from({ length: CUT_LINES }, (_, index) => rawLineOf(run.id, run.run, run.next + index)).some((line) => line.includes(odd.raw));
+  return Array.from({ length: CUT_LINES }, (_, index) => rawLineOf(run.id, run.run, run.next + index)).some((line) =>
+    line.includes(odd.raw),
+  );
 }
 
 /** The first line of a run that nothing else is known of. */

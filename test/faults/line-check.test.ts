@@ -10,7 +10,8 @@ import { bytesOf, lineOf, rawLineOf } from "../../examples/kill-the-manager/line
 
 const MARK = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]";
 const line = (number: number, run = "r1"): string => lineOf("web", run, number);
-const lines = (from: number, to: number, run = "r1"): string[] => Array.from({ length: to - from + 1 }, (_, index) => line(from + index, run));
+const lines = (from: number, to: number, run = "r1"): string[] =>
+  Array.from({ length: to - from + 1 }, (_, index) => line(from + index, run));
 const knows = (printed: number, more: object = {}) => ({ id: "web", run: "r1", printed, isCut: false, ...more });
 
 function check(context: TestContext, text: readonly (string | Buffer)[], runs: Parameters<typeof checkLog>[1]) {
@@ -31,8 +32,11 @@ test("a log in which every line stands once and in order has no finding, with tw
 
 const text = lines(1, 100);
 const without = (from: number, to: number): string[] => text.filter((_, index) => index + 1 < from || index + 1 > to);
-const replaced = (number: number, by: string | Buffer): (string | Buffer)[] => text.map((each, index) => (index + 1 === number ? by : each));
-const PLANTED: Readonly<Record<string, { readonly log: readonly (string | Buffer)[]; readonly printed?: number; readonly isCut?: boolean; readonly says: RegExp }>> = {
+const replaced = (number: number, by: string | Buffer): (string | Buffer)[] =>
+  text.map((each, index) => (index + 1 === number ? by : each));
+const PLANTED: Readonly<
+  Record<string, { readonly log: readonly (string | Buffer)[]; readonly printed?: number; readonly isCut?: boolean; readonly says: RegExp }>
+> = {
   "one line missing": { log: without(50, 50), says: /^missing: web r1: 50 to 50, before .*:50$/ },
   "the first line missing": { log: without(1, 1), says: /^missing: .*1 to 1/ },
   "the last lines missing": { log: without(99, 100), says: /^missing: .*99 to 100, its last/ },
@@ -42,7 +46,10 @@ const PLANTED: Readonly<Record<string, { readonly log: readonly (string | Buffer
   "an old block doubled": { log: [...text, ...lines(10, 12)], says: /^doubled: .* 10 at/ },
   "two lines swapped": { log: [...lines(1, 9), line(11), line(10), ...lines(12, 100)], says: /^disorder: web r1 10 at .*:11 after 11$/ },
   "a character changed": { log: replaced(40, line(40).replace("#", "+")), says: /^damaged: .*:40/ },
-  "a multi-byte character cut": { log: replaced(1, Buffer.concat([Buffer.from(line(1)).filter((_, at) => at !== 16), Buffer.from("\n")])), says: /^damaged/ },
+  "a multi-byte character cut": {
+    log: replaced(1, Buffer.concat([Buffer.from(line(1)).filter((_, at) => at !== 16), Buffer.from("\n")])),
+    says: /^damaged/,
+  },
   "a line cut in two": { log: replaced(70, `${line(70).slice(0, 30)}\n${line(70).slice(30)}`), says: /^damaged: .*:70/ },
   "two lines on one": { log: replaced(70, line(70) + line(71)), says: /^damaged: .*:70/ },
   "an empty line": { log: replaced(70, `${line(70)}\n`), says: /^damaged: .*:71: ""/ },
@@ -52,7 +59,10 @@ const PLANTED: Readonly<Record<string, { readonly log: readonly (string | Buffer
   "a second gap behind one mark": { log: [...lines(1, 50), MARK, ...lines(53, 70), ...lines(73, 100)], says: /^missing: .*71 to 72/ },
   "a doubled line behind the mark": { log: [...lines(1, 50), MARK, ...lines(50, 100)], says: /^doubled: .* 50 at/ },
   "a piece behind the mark that is nobody's": { log: [...lines(1, 50), MARK, "nonsense", ...lines(53, 100)], says: /^damaged: .*nonsense/ },
-  "a piece before the mark that does not go on": { log: [...lines(1, 50), line(53).slice(0, 30), MARK, ...lines(53, 100)], says: /^damaged: .*:51/ },
+  "a piece before the mark that does not go on": {
+    log: [...lines(1, 50), line(53).slice(0, 30), MARK, ...lines(53, 100)],
+    says: /^damaged: .*:51/,
+  },
 };
 
 for (const [name, { log, printed = 100, isCut = false, says }] of Object.entries(PLANTED))
@@ -86,7 +96,11 @@ test("a mark excuses the line that was cut in the file, and the rest of one that
 });
 
 test("a run that was killed may end within a line, one that nobody could read may lack its last 64 KiB, and no more", (context) => {
-  const cut = check(context, [...text, line(101).slice(0, 20), ...lines(1, 10, "r2")], [knows(100, { isCut: true }), { ...knows(10), run: "r2" }]);
+  const cut = check(
+    context,
+    [...text, line(101).slice(0, 20), ...lines(1, 10, "r2")],
+    [knows(100, { isCut: true }), { ...knows(10), run: "r2" }],
+  );
   assert.deepEqual(cut.findings, []);
   const unread = check(context, lines(1, 20), [knows(100, { isUnread: true })]);
   assert.deepEqual(unread.findings, []);

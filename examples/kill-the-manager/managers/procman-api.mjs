@@ -41,7 +41,9 @@ export class Api {
   #token() {
     const claims = { iss: "procman", aud: this.#name, sub: "kill-the-manager", iat: Math.floor(Date.now() / 1_000), scope: "admin" };
     const signed = `${base64url({ alg: "HS256" })}.${base64url(claims)}`;
-    return `${signed}.${createHmac("sha256", readFileSync(join(this.#folder, "secret"))).update(signed).digest("base64url")}`;
+    return `${signed}.${createHmac("sha256", readFileSync(join(this.#folder, "secret")))
+      .update(signed)
+      .digest("base64url")}`;
   }
 }
 

@@ -3,11 +3,17 @@ import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "
 
 const LOOK_MS = 20;
 
+/**
+ * @typedef {{ slot: string, run: number, pid: number }} RunRecord
+ * @typedef {{ slot: string, run: number, at: number, code?: number | null, signal?: string | null, unknown?: boolean }} EndRecord
+ */
+
 export class JournalTail {
-  /** By slot and run number. */
+  /** By slot and run number, as `web#3`. @type {Map<string, RunRecord>} */
   runs = new Map();
+  /** @type {Map<string, EndRecord>} */
   ends = new Map();
-  /** All that a service noted of a process, in order. */
+  /** All that a service noted of a process, in order. @type {Map<string, any[]>} */
   notes = new Map();
   #path;
   #file;

@@ -73,7 +73,8 @@ export class Procman {
   /** Pids of procman's own processes; after the death of a keeper there may be two loggers for a while. */
   parts() {
     const all = marked(this.mark);
-    const of = (name) => all.filter(({ command }) => command.startsWith(`procman: ${name}`) || command.includes(`/${name}.cjs`)).map(({ pid }) => pid);
+    const of = (name) =>
+      all.filter(({ command }) => command.startsWith(`procman: ${name}`) || command.includes(`/${name}.cjs`)).map(({ pid }) => pid);
     return { keeper: of("keeper"), service: of("service"), logger: of("logger") };
   }
 

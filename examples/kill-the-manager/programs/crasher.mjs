@@ -6,8 +6,14 @@ import { Instance } from "./instance.mjs";
 
 const [folder, id, shortest, longest] = process.argv.slice(2);
 const instance = new Instance(folder, id);
-instance.last = () => ({ printed: 2 });
-writeSync(1, `${lineOf(id, instance.run, 1)}\n`);
+let printed = 0;
+instance.last = () => ({ printed });
+print();
 await sleep(Number(shortest) + Math.random() * (Number(longest) - Number(shortest)));
-writeSync(1, `${lineOf(id, instance.run, 2)}\n`);
+print();
 instance.end(1 + (process.pid % 100));
+
+function print() {
+  writeSync(1, `${lineOf(id, instance.run, printed + 1)}\n`);
+  printed += 1;
+}

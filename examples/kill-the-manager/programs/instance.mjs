@@ -19,15 +19,13 @@ export class Instance {
     this.#diary = join(folder, "diary.jsonl");
     this.note("begin", { managed: process.env.PROCMAN_RUN_ID ?? "" });
     this.#guard(folder);
-    process.on("SIGTERM", () => this.end(0, { asked: true }));
+    // With STUBBORN only SIGKILL ends it.
+    process.on("SIGTERM", () => process.env.STUBBORN === undefined && this.end(0, { asked: true }));
   }
 
   /** One write to a file opened for appending: notes of many processes don't mix. */
   note(what, more = {}) {
-    appendFileSync(
-      this.#diary,
-      `${JSON.stringify({ what, id: this.id, run: this.run, pid: process.pid, at: monotonicMs(), ...more })}\n`,
-    );
+    appendFileSync(this.#diary, `${JSON.stringify({ what, id: this.id, run: this.run, pid: process.pid, at: monotonicMs(), ...more })}\n`);
   }
 
   /** What the program adds to the note of its end. */
