@@ -22,7 +22,7 @@ export class KeeperSpawner implements Spawner {
   /** What the keeper's snapshot told of runs that nobody has asked about yet. */
   readonly #running = new Map<string, Running>();
   readonly #ended = new Map<string, EndReport>();
-
+  readonly #adopted: (() => void)[] = [];
   #cgroups: string | undefined;
 
   constructor(options: KeeperSpawnerOptions) {
@@ -59,11 +59,18 @@ export class KeeperSpawner implements Spawner {
     if (seen === "asked" && running === undefined && ended === undefined) return this.spawn(slot, run, on);
     this.#reports.set(slot, { run, on });
     if (seen === "ended") return;
-    setImmediate(() => {
-      if (running !== undefined) on.spawned(running.pid, running.since);
-      else if (ended !== undefined) this.#end(ended);
-      else on.ended({ kind: "unknown" }, false);
+    this.#adopted.push(() => {
+      if (running !== undefined) return on.spawned(running.pid, running.since);
+      if (ended === undefined) return on.ended({ kind: "unknown" }, false);
+      // Whom it left behind is found by its pid, which the service that asked for it never learned.
+      if (ended.t === "exited") on.spawned(ended.pid, ended.at);
+      this.#end(ended);
     });
+  }
+
+  /** After the supervisor took up its processes, and before any later news of them: what became of the runs that it goes on with. */
+  tellAdopted(): void {
+    for (const tell of this.#adopted.splice(0)) tell();
   }
 
   remember(id: string, memory: unknown): void {

@@ -107,6 +107,7 @@ export class Service {
     this.#spawner.load(snapshot);
     const memories = new Map(Object.entries(snapshot.notes).map(([id, note]) => [id, JSON.parse(note) as Memory]));
     this.supervisor.apply(this.config.processes.map(planOf), memories);
+    this.#spawner.tellAdopted();
     this.#link.flush();
     // After the first processes: nobody asks before they run.
     setTimeout(() => void this.#serve(), API_DELAY_MS);
