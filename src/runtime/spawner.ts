@@ -24,6 +24,7 @@ export class KeeperSpawner implements Spawner {
   readonly #ended = new Map<string, EndReport>();
   readonly #adopted: (() => void)[] = [];
   #cgroups: string | undefined;
+  #loaded = false;
 
   constructor(options: KeeperSpawnerOptions) {
     this.#options = options;
@@ -32,6 +33,7 @@ export class KeeperSpawner implements Spawner {
   /** Before the supervisor takes up its processes: what the keeper knows. */
   load({ running, ended, cgroups }: FromKeeper & { readonly t: "snapshot" }): void {
     this.#cgroups = cgroups;
+    this.#loaded = true;
     for (const run of running) this.#running.set(keyOf(run.slot, run.run), run);
     for (const report of ended) this.#ended.set(keyOf(report.slot, report.run), report);
   }
@@ -78,6 +80,8 @@ export class KeeperSpawner implements Spawner {
   }
 
   receive(message: (Running & { readonly t: "spawned" }) | EndReport): void {
+    // What came before the snapshot is in it. An answer now would make the keeper forget what nobody has heard.
+    if (!this.#loaded) return;
     if (message.t === "spawned") this.#on(message.slot, message.run)?.spawned(message.pid, message.since);
     else this.#end(message);
   }

@@ -97,7 +97,8 @@ export class Machine {
   #spawn(request: ToKeeper & { readonly t: "spawn" }): void {
     const known = this.#books.running.get(keyOf(request));
     if (known !== undefined) this.#tell({ t: "spawned", ...known });
-    else if (!this.#books.ended.has(keyOf(request)) && !this.#queue.some((each) => keyOf(each) === keyOf(request))) this.#queue.push(request);
+    else if (!this.#books.ended.has(keyOf(request)) && !this.#queue.some((each) => keyOf(each) === keyOf(request)))
+      this.#queue.push(request);
   }
 
   /** The keeper starts the next run. `dies`: right after the fork, before a line of it is written. */

@@ -43,7 +43,10 @@ class Service {
         this.taken = undefined;
       },
     };
-    this.#link = new Link(channel as unknown as NodeJS.Process, { message: (message) => this.#onMessage(message), closed: () => undefined });
+    this.#link = new Link(channel as unknown as NodeJS.Process, {
+      message: (message) => this.#onMessage(message),
+      closed: () => undefined,
+    });
     const sweeper = { sweep: ({ marker }: { marker: string }, _signal: string, done: () => void) => this.sweeps.set(marker, done) };
     this.#spawner = new KeeperSpawner({
       link: this.#link,
@@ -259,7 +262,8 @@ export class World {
   problem(): string | undefined {
     const { children, leftBehind } = this.machine;
     if (children.length > 1) return `two live runs: ${children.map(keyOf).join(", ")}`;
-    if (children.length > 0 && leftBehind.size > 0) return `${children.map(keyOf)} was started beside those that ${[...leftBehind]} left behind`;
+    if (children.length > 0 && leftBehind.size > 0)
+      return `${children.map(keyOf)} was started beside those that ${[...leftBehind]} left behind`;
     return undefined;
   }
 
@@ -268,11 +272,16 @@ export class World {
     const { machine, service, seen } = this;
     const [state] = service.process.states;
     const [child] = machine.children;
-    if (child !== undefined && (state?.status !== "running" || state.run !== child.run)) return `${keyOf(child)} lives, the state is ${JSON.stringify(state)}`;
+    if (child !== undefined && (state?.status !== "running" || state.run !== child.run))
+      return `${keyOf(child)} lives, the state is ${JSON.stringify(state)}`;
     if (child === undefined && state?.status !== "idle") return `nobody lives, the state is ${JSON.stringify(state)}`;
     for (const [key, { code, isOrphan }] of machine.deaths) {
       const known = seen.get(key);
-      const isRight = isOrphan ? known === "unknown" || known === String(code) : code === null ? /^SIG/.test(known ?? "") : known === String(code);
+      const isRight = isOrphan
+        ? known === "unknown" || known === String(code)
+        : code === null
+          ? /^SIG/.test(known ?? "")
+          : known === String(code);
       if (!isRight) return `${key} ended with ${code}${isOrphan ? " as an orphan" : ""}, the service took it for ${known}`;
     }
     return this.#unfulfilled(child?.run ?? 0);
