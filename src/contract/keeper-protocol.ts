@@ -22,12 +22,18 @@ export type SpawnRequest = RunKey & {
 
 export type ToKeeper =
   /** First message of each service: which folder holds the state, how many FIFO pairs to expect. */
-  | { readonly t: "open"; readonly protocol: number; readonly stateDir: string; readonly captures: number }
+  | { readonly t: "open"; readonly protocol: number; readonly version: string; readonly stateDir: string; readonly captures: number }
+  /** It has taken up its work; `problem`: but has no API. */
+  | { readonly t: "ready"; readonly problem?: string }
+  /** Answers `aside`: it does nothing any more, until it gets a snapshot again. */
+  | { readonly t: "aside" }
   | (SpawnRequest & { readonly t: "spawn" })
   /** To the whole process group of the run. */
   | (RunKey & { readonly t: "signal"; readonly signal: Signal })
   /** The service's memory of a process, opaque to the keeper; it travels in one array with the commands it belongs to. */
   | { readonly t: "note"; readonly id: string; readonly note: string }
+  /** From now on the output of this run goes elsewhere; it is captured even if its record was lost. */
+  | (RunKey & { readonly t: "route"; readonly capture: Capture })
   /** The `exited` or `failed` of this run has been dealt with. */
   | (RunKey & { readonly t: "ack" })
   | { readonly t: "logger"; readonly message: ToLogger }
@@ -64,12 +70,14 @@ export type FromKeeper =
   /** Answer to `open`: what runs, what ended and was not acknowledged, all notes. */
   | {
       readonly t: "snapshot";
-      readonly running: readonly Running[];
+      readonly running: readonly (Running & { readonly captured: boolean })[];
       readonly ended: readonly EndReport[];
       readonly notes: Readonly<Record<string, string>>;
       /** Folder with a cgroup for each slot, where the machine has them. */
       readonly cgroups?: string;
     }
+  /** Another service takes over: drop all work without ending it. */
+  | { readonly t: "aside" }
   /** Whoever doesn't answer for half a minute is replaced. */
   | { readonly t: "ping" }
   /** Somebody had removed the state folder; it is there again, without what the service kept in it. */

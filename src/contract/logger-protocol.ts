@@ -25,11 +25,41 @@ export type Capture = {
 };
 
 /** How console lines look, for all processes. */
-export type ConsoleStyle = { readonly decorate: boolean; readonly colors: boolean };
+export type ConsoleStyle = {
+  readonly decorate: boolean;
+  readonly colors: boolean;
+  /** Absolute path: all console lines go there instead, always with time stamps and never coloured (nobody sees the console of a detached procman). */
+  readonly file?: string;
+};
+
+/** The line that a logger had begun to read of each stream and whose end had not come: bytes in base64, "" for none. */
+export type Begun = { readonly out: string; readonly err: string };
+
+/**
+ * What a logger leaves to the next one when SIGUSR1 ends it, as JSON in `HOME/handover-PID.json`. A run that was opened and
+ * isn't in it is drained. A logger that ended because its keeper was gone and everything was written leaves one, too, without captures.
+ */
+export type HandoverRecord = { readonly captures: Readonly<Record<string, Begun>> };
+
+export function handoverFile(home: string, pid: number): string {
+  return `${home}/handover-${pid}.json`;
+}
 
 export type ToLogger =
+  /** The run folder, for the hand-over: said before any `open`. */
+  | { readonly t: "home"; readonly folder: string }
   /** Start to read the two FIFOs of a run (also after a restart of the logger, for all runs that are not drained). */
-  | { readonly t: "open"; readonly key: string; readonly out: string; readonly err: string; readonly capture: Capture }
+  | {
+      readonly t: "open";
+      readonly key: string;
+      readonly out: string;
+      readonly err: string;
+      readonly capture: Capture;
+      /** Absent: nobody has read this run before. "killed": its reader was, and the log says so. Else what its reader handed over. */
+      readonly former?: "killed" | Begun;
+    }
+  /** The configuration has changed: from now on whole lines go there, also the one whose beginning has been read. */
+  | { readonly t: "route"; readonly key: string; readonly capture: Capture }
   /** The run's own process has ended. What it wrote is in the FIFO already; `drained` follows once nobody holds the FIFOs open. */
   | { readonly t: "ended"; readonly key: string }
   | { readonly t: "style"; readonly style: ConsoleStyle }
@@ -41,9 +71,14 @@ export type ToLogger =
   | { readonly t: "close" };
 
 export type FromLogger =
+  /** First message: it listens. */
+  | { readonly t: "ready"; readonly version: string }
   /** Both FIFOs of the run reached their end and everything is written: the keeper lets go of them. */
   | { readonly t: "drained"; readonly key: string }
-  /** A file can't be written: said once until it works again. */
+  /**
+   * A file can't be written: said once until it works again. For `handoverFile`: the logger stays, as it can't hand over
+   * at all; or, with code EAGAIN, until no line waits for a file any more.
+   */
   | { readonly t: "problem"; readonly file: string; readonly code: string; readonly message: string }
   /** The file works again; `lostLines`/`lostBytes` were dropped meanwhile (0: all waited). */
   | { readonly t: "recovered"; readonly file: string; readonly lostLines: number; readonly lostBytes: number }

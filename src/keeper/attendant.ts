@@ -6,7 +6,8 @@ const DELAYS_MS = [0, 50, 100, 200, 400, 800, 1_600, 3_200, 5_000];
 const STABLE_MS = 2_000;
 
 export type AttendantOptions<Message> = {
-  readonly argv: readonly string[];
+  /** Asked for each start: an upgrade changes it. */
+  readonly argv: () => readonly string[];
   readonly environment: () => NodeJS.ProcessEnv;
   /** How often in a row it is started again before it stays down. */
   readonly limit: number;
@@ -18,8 +19,9 @@ export type AttendantOptions<Message> = {
 
 export class Attendant<ToIt, FromIt> {
   readonly #options: AttendantOptions<FromIt>;
-  #argv: readonly string[];
   #current: Companion<ToIt, FromIt> | undefined;
+  /** All that live, in office or not. */
+  readonly #companions = new Set<Companion<ToIt, FromIt>>();
   #failures = 0;
   #startedAt = 0;
   #wanted = true;
@@ -27,16 +29,15 @@ export class Attendant<ToIt, FromIt> {
 
   constructor(options: AttendantOptions<FromIt>) {
     this.#options = options;
-    this.#argv = options.argv;
   }
 
   get current(): Companion<ToIt, FromIt> | undefined {
     return this.#current;
   }
 
-  /** Its end has not been seen yet. */
+  /** The end of one has not been seen yet. */
   get exists(): boolean {
-    return this.#current !== undefined;
+    return [...this.#companions].some(({ exists }) => exists);
   }
 
   get isUp(): boolean {
@@ -44,18 +45,20 @@ export class Attendant<ToIt, FromIt> {
   }
 
   start(): void {
-    this.take(this.tryOut(this.#argv));
+    this.take(this.tryOut(this.#options.argv()));
   }
 
   /** A newcomer beside the one that is up; nobody hears it yet. */
   tryOut(argv: readonly string[]): Companion<ToIt, FromIt> {
-    return new Companion(argv, this.#options.environment(), { messages: () => undefined, exit: () => undefined });
+    const companion = new Companion<ToIt, FromIt>(argv, this.#options.environment());
+    for (const each of this.#companions) if (!each.exists) this.#companions.delete(each);
+    this.#companions.add(companion);
+    return companion;
   }
 
   /** From now on this is the one; whoever was it before is nobody's any more. */
   take(companion: Companion<ToIt, FromIt>): void {
     clearTimeout(this.#timer);
-    this.#argv = companion.argv;
     this.#current = companion;
     this.#startedAt = performance.now();
     companion.events = {
@@ -82,7 +85,7 @@ export class Attendant<ToIt, FromIt> {
 
   kill(): void {
     this.retire();
-    this.#current?.kill();
+    for (const companion of this.#companions) if (companion.exists) companion.kill();
   }
 
   #ended(how: Exit): void {

@@ -9,17 +9,14 @@ export type CompanionEvents<Message> = {
 };
 
 export class Companion<ToIt, FromIt> {
-  readonly argv: readonly string[];
   /** Whoever listens may change: a newcomer is heard by an upgrade before it takes its place. */
-  events: CompanionEvents<FromIt>;
+  events: CompanionEvents<FromIt> = { messages: () => undefined, exit: () => undefined };
   readonly #process: ChildProcess;
   #outbox: ToIt[] = [];
   #flushing = false;
   #over = false;
 
-  constructor(argv: readonly string[], env: NodeJS.ProcessEnv, events: CompanionEvents<FromIt>) {
-    this.argv = argv;
-    this.events = events;
+  constructor(argv: readonly string[], env: NodeJS.ProcessEnv) {
     const [program, ...args] = argv;
     const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true, env });
     this.#process = child;

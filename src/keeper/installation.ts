@@ -1,4 +1,5 @@
 /** Where procman's programs lie, how they are started, and what they get of the environment. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { monotonicMs } from "../os/monotonic.ts";
 import { revivalVariable } from "../os/revival.ts";
@@ -6,18 +7,36 @@ import type { RunOptions } from "./options.ts";
 
 export type Installation = { readonly node: string; readonly folder: string };
 
+export function isInstallation({ node, folder }: Installation): boolean {
+  return [node, ...["procman.cjs", "service.cjs", "logger.cjs"].map((name) => join(folder, name))].every((path) => existsSync(path));
+}
+
 /** How this keeper was started. */
 export type Start = {
+  /** Where the keeper itself came from. */
   readonly installation: Installation;
   /** What followed the word `run`. */
   readonly args: readonly string[];
   readonly options: RunOptions;
   /** How many keepers in a row were started in place of a killed one. */
   readonly revivals: number;
+  /** Of the killed keeper that this one was started for. */
+  readonly stateDir?: string;
 };
 
-export function serviceOf({ node, folder }: Installation, { config, console }: RunOptions): readonly string[] {
-  return [node, join(folder, "service.cjs"), ...(config === undefined ? [] : ["--config", config]), ...(console ? ["--console"] : [])];
+/** `stateDir`: of the run that it takes up, which must go on even if the configuration is not valid now. */
+export function serviceOf(
+  { node, folder }: Installation,
+  { config, console }: RunOptions,
+  stateDir: string | undefined,
+): readonly string[] {
+  return [
+    node,
+    join(folder, "service.cjs"),
+    ...(config === undefined ? [] : ["--config", config]),
+    ...(console ? ["--console"] : []),
+    ...(stateDir === undefined ? [] : ["--state-dir", stateDir]),
+  ];
 }
 
 export function loggerOf({ node, folder }: Installation): readonly string[] {
@@ -28,7 +47,7 @@ export function loggerOf({ node, folder }: Installation): readonly string[] {
 const WITHHELD = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"] as const;
 
 /** The environment of service and logger. They start another keeper when this one is killed, unless somebody else does. */
-export function ownEnvironment({ installation: { node, folder }, args, options, revivals }: Start): NodeJS.ProcessEnv {
+export function ownEnvironment({ args, options, revivals }: Start, { node, folder }: Installation): NodeJS.ProcessEnv {
   const env = { ...process.env };
   const withheld: Record<string, string> = {};
   for (const name of WITHHELD) {

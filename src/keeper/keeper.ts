@@ -1,29 +1,38 @@
 /** Owns the children and keeps service and logger up. Does as it is told and remembers what it saw. */
-import { existsSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { fingerprint } from "../base/fingerprint.ts";
+import { VERSION } from "../base/version.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import type { UpgradeStep } from "../contract/upgrade.ts";
 import { Attendant } from "./attendant.ts";
 import type { Exit } from "./companion.ts";
 import { Ending } from "./ending.ts";
-import { loggerOf, ownEnvironment, type Start, serviceOf } from "./installation.ts";
+import { type Installation, loggerOf, ownEnvironment, type Start, serviceOf } from "./installation.ts";
 import { Pulse } from "./pulse.ts";
 import { State } from "./state.ts";
+import { Upgrade } from "./upgrade.ts";
+import { UpgradeDesk } from "./upgrade-desk.ts";
+import { warn } from "./warning.ts";
 
 /** The service is started again this often in a row before it stays down; the processes live on without it. */
 const SERVICE_LIMIT = 10;
 
-/** In the state folder while the service stays down: why. */
-const DOWN = "service-down";
-
 export class Keeper {
+  readonly #start: Start;
   readonly #service: Attendant<FromKeeper, ToKeeper>;
   readonly #logger: Attendant<ToLogger, FromLogger>;
   readonly #ending: Ending;
-  readonly #pulse: Pulse;
-  readonly #isRevival: boolean;
+  readonly #upgrade: Upgrade;
+  readonly #pulse = new Pulse({
+    look: () => this.#lookAfterState(),
+    ping: () => this.#service.send({ t: "ping" }),
+    hangs: (silentMs) => this.#onHang(silentMs),
+  });
+  /** Where service and logger come from: changes with an upgrade. */
+  readonly #from: { service: Installation; logger: Installation };
+  readonly #versions = { service: VERSION, logger: VERSION };
   #state: State | undefined;
   #style: ToLogger | undefined;
   /** Why the state folder can't be made anew: said once. */
@@ -31,39 +40,37 @@ export class Keeper {
 
   constructor(start: Start) {
     const { installation, options } = start;
-    this.#isRevival = start.revivals > 0;
-    const environment = (): NodeJS.ProcessEnv => ownEnvironment(start);
+    this.#start = start;
+    this.#from = { service: installation, logger: installation };
     this.#service = new Attendant({
-      argv: serviceOf(installation, options),
-      environment,
+      argv: () => serviceOf(this.#from.service, options, this.#state?.folder ?? start.stateDir),
+      environment: () => ownEnvironment(start, this.#from.service),
       limit: SERVICE_LIMIT,
       onStart: () => this.#pulse.answered(),
       onMessages: (messages) => this.#onService(messages),
       onExit: (how) => this.#onServiceExit(how),
     });
     this.#logger = new Attendant({
-      argv: loggerOf(installation),
-      environment,
+      argv: () => loggerOf(this.#from.logger),
+      environment: () => ownEnvironment(start, this.#from.service),
       limit: Number.POSITIVE_INFINITY,
-      onStart: () => this.#onLoggerStart(),
+      onStart: () => this.#onLoggerStart(false),
       onMessages: (messages) => this.#onLogger(messages),
-      onExit: () => undefined,
+      onExit: () => this.#upgrade.loggerExited(),
     });
     this.#ending = new Ending({ service: this.#service, logger: this.#logger, state: () => this.#state });
-    this.#pulse = new Pulse({
-      look: () => this.#lookAfterState(),
-      ping: () => this.#service.send({ t: "ping" }),
-      hangs: (silentMs) => this.#onHang(silentMs),
-    });
+    this.#upgrade = new Upgrade({ service: this.#service, logger: this.#logger, brief: () => this.#brief() });
   }
 
   start(): void {
+    const desk = new UpgradeDesk((to) => this.#goOver(to));
     this.#service.start();
     this.#logger.start();
     this.#pulse.start();
     process.on("SIGTERM", () => this.#ending.ask("SIGTERM"));
     process.on("SIGINT", () => this.#ending.ask("SIGINT"));
-    for (const signal of ["SIGHUP", "SIGUSR1"] as const) process.on(signal, () => this.#service.send({ t: "signalled", signal }));
+    process.on("SIGHUP", () => this.#service.send({ t: "signalled", signal: "SIGHUP" }));
+    process.on("SIGUSR1", () => this.#state !== undefined && void desk.onSignal(this.#state.folder, this.#start.installation));
     process.on("SIGUSR2", () => this.#logger.send({ t: "reopen" }));
   }
 
@@ -82,6 +89,10 @@ export class Keeper {
       }
       case "pong":
         return this.#pulse.answered();
+      case "ready":
+        return this.#upgrade.onReady(message.problem);
+      case "aside":
+        return this.#upgrade.onAside();
       case "stopping":
         return this.#ending.answered();
       case "end":
@@ -92,11 +103,17 @@ export class Keeper {
   }
 
   /** The service has read the configuration: now it is known which folder holds the state. */
-  #open({ stateDir, captures, protocol }: ToKeeper & { readonly t: "open" }): void {
+  #open({ stateDir, captures, protocol, version }: ToKeeper & { readonly t: "open" }): void {
+    this.#versions.service = version;
     if (protocol !== PROTOCOL)
       return this.#refuse(`the running keeper speaks protocol ${PROTOCOL}, the service ${protocol}; stop procman and start it again`);
     if (this.#state === undefined && !this.#take(stateDir, captures)) return;
-    this.#service.send({ t: "snapshot", ...(this.#state as State).snapshot() });
+    this.#brief();
+  }
+
+  #brief(): void {
+    if (this.#state === undefined) return;
+    this.#service.send({ t: "snapshot", ...this.#state.snapshot() });
     this.#service.flush();
   }
 
@@ -107,30 +124,24 @@ export class Keeper {
       this.#refuse(error instanceof ProcmanError ? error.message : cantUse(stateDir, error as Error));
       return false;
     }
-    this.#loggerIs(this.#state);
-    rmSync(join(stateDir, DOWN), { force: true });
+    this.#onLoggerStart(true);
     this.#sayAdopted(this.#state.adopted);
     return true;
   }
 
   #sayAdopted(count: number): void {
-    if (this.#isRevival)
+    const processes = count === 1 ? "1 process" : `${count} processes`;
+    if (this.#start.revivals > 0)
       warn(
-        `the keeper was killed; this one (pid ${process.pid}) goes on in its place with ${count} processes, none was restarted. Stop all with "procman terminate"`,
+        `the keeper was killed; this one (pid ${process.pid}) goes on in its place with ${processes}, none was restarted. Stop all with "procman terminate"`,
       );
-    else if (count > 0) warn(`${count} processes that an earlier procman left running are adopted; none was restarted`);
+    else if (count > 0) warn(`${processes} that an earlier procman left running ${count === 1 ? "is" : "are"} adopted; none was restarted`);
   }
 
-  #loggerIs(state: State): void {
+  #onLoggerStart(isFirst: boolean): void {
     const { pid } = this.#logger.current ?? {};
-    if (pid !== undefined) state.loggerStarted(pid);
-  }
-
-  #onLoggerStart(): void {
     if (this.#style !== undefined) this.#logger.send(this.#style);
-    if (this.#state === undefined) return;
-    this.#loggerIs(this.#state);
-    this.#state.retellLogger();
+    if (pid !== undefined) this.#state?.outputs.loggerStarted(pid, isFirst);
   }
 
   #refuse(reason: string): void {
@@ -141,6 +152,7 @@ export class Keeper {
     for (const message of messages) {
       if (message.t === "drained") this.#state?.drained(message.key);
       else if (message.t === "closed") this.#ending.loggerClosed();
+      else if (message.t === "ready") this.#versions.logger = message.version;
       else this.#service.send({ t: "logger", message });
     }
     this.#state?.flush();
@@ -148,13 +160,27 @@ export class Keeper {
 
   /** A service that ends on purpose before anything runs (a bad configuration, a second `run`) ends the keeper too. */
   #onServiceExit({ code, signal, final }: Exit & { readonly final: boolean }): void {
-    if (this.#ending.serviceExited()) return;
+    if (this.#ending.serviceExited() || this.#upgrade.serviceExited()) return;
     if (this.#state === undefined && (code !== null || final)) return void this.#ending.finish(code ?? EXIT.bug);
     const how = signal === null ? `exit code ${code}` : signal;
     if (!final) return warn(`the service ended (${how}); it is started again, the processes run on`);
     const reason = `the service ended (${how}) ${SERVICE_LIMIT + 1} times in a row and stays down`;
     warn(`${reason}; the processes run on. Start it again with "procman upgrade", stop all with "kill ${process.pid}"`);
-    if (this.#state !== undefined) writeFileSync(join(this.#state.folder, DOWN), `${reason}\n`, { mode: 0o600 });
+    this.#state?.serviceIsDown(reason);
+  }
+
+  /** Service first: it says what it needs of the logger. */
+  async #goOver(to: Installation): Promise<readonly UpgradeStep[]> {
+    const service = await this.#upgrade.service(serviceOf(to, this.#start.options, this.#state?.folder), this.#versions.service);
+    if (!service.ok) return [service];
+    this.#from.service = to;
+    this.#versions.service = service.to;
+    this.#state?.serviceIsUp();
+    const logger = await this.#upgrade.logger(loggerOf(to), this.#versions.logger);
+    if (!logger.ok) return [service, logger];
+    this.#from.logger = to;
+    this.#versions.logger = logger.to;
+    return [service, logger];
   }
 
   #onHang(silentMs: number): void {
@@ -189,8 +215,4 @@ export class Keeper {
 
 function cantUse(stateDir: string, { message }: Error): string {
   return `the state folder ${stateDir} can't be used: ${message}${existsSync(stateDir) ? "" : " (PROCMAN_STATE_DIR names another place for it)"}`;
-}
-
-function warn(problem: string): void {
-  process.stderr.write(`procman: ${problem}\n`);
 }

@@ -3,7 +3,7 @@
 import { close as closeInspector } from "node:inspector";
 import { setFlagsFromString } from "node:v8";
 import { ProcmanError } from "../base/errors.ts";
-import { takeRevivals } from "../os/revival.ts";
+import { takeRevived } from "../os/revival.ts";
 import { Keeper } from "./keeper.ts";
 import { runOptions } from "./options.ts";
 
@@ -20,12 +20,8 @@ export function main(folder: string, args: readonly string[]): void {
   // A fork copies the page tables of all memory in use: a young generation that doesn't grow makes each spawn a sixth quicker.
   setTimeout(slim, FLAGS_AFTER_MS).unref();
   try {
-    new Keeper({
-      installation: { node: process.execPath, folder },
-      args,
-      options: runOptions(args),
-      revivals: takeRevivals(),
-    }).start();
+    const start = { installation: { node: process.execPath, folder }, args, options: runOptions(args), ...takeRevived() };
+    new Keeper(start).start();
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     process.stderr.write(`procman: ${error.message}\n`);

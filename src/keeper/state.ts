@@ -1,22 +1,22 @@
-/** All that the keeper holds once the state folder is known: children, FIFOs, journal, lock. */
-import { existsSync, readdirSync } from "node:fs";
+/** All that the keeper holds once the state folder is known: lock, journal, children and their output. */
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
-import type { FromKeeper, Running, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
-import type { Capture, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import type { FromKeeper, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
+import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import { makeFolder } from "../os/folder.ts";
 import { type Lock, takeLock } from "../os/lock.ts";
-import { isAlive, type ProcessStat, processStat } from "../os/process-stat.ts";
+import type { ProcessStat } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 import { markedProcesses } from "../os/strays.ts";
 import type { Attendant } from "./attendant.ts";
 import { Cgroups } from "./cgroups.ts";
 import { Children } from "./children.ts";
 import { keyOf } from "./entry.ts";
-import { Fifos, type Pair, pathsOf } from "./fifos.ts";
-import { FormerLogger } from "./former-logger.ts";
 import { foundRuns } from "./found.ts";
 import { Journal } from "./journal.ts";
+import { Outputs } from "./outputs.ts";
+import { warn } from "./warning.ts";
 
 export type StateOptions = {
   readonly stateDir: string;
@@ -28,57 +28,37 @@ export type StateOptions = {
   readonly logger: Attendant<ToLogger, FromLogger>;
 };
 
-type Open = { readonly pair: Pair; readonly capture: Capture };
+/** In the state folder while the service stays down: why. */
+const DOWN = "service-down";
 
 export class State {
   readonly #options: StateOptions;
   #lock: Lock;
   readonly #journal: Journal;
-  readonly #fifos: Fifos;
   readonly #cgroups: Cgroups;
   readonly #children: Children;
-  #former: FormerLogger | undefined;
-  /** Output under way, by run; it may outlast the run. */
-  readonly #open = new Map<string, Open>();
+  readonly outputs: Outputs;
   /** How many processes of an earlier keeper go on. */
-  adopted = 0;
+  readonly adopted: number;
 
   /** @throws ProcmanError `already-running` */
   constructor(options: StateOptions) {
-    const { stateDir } = options;
+    const { stateDir, mark } = options;
     this.#options = options;
     makeFolder(stateDir, 0o700);
     this.#lock = lockOf(stateDir);
     const run = join(stateDir, "run");
-    const hasRecords = existsSync(join(run, "journal")) || endedInOrder(run);
+    const isClean = endedInOrder(run);
     this.#journal = new Journal(join(run, "journal"), warn);
-    this.#fifos = new Fifos(join(run, "fifos"));
-    this.#cgroups = new Cgroups(`procman-${options.mark}`, warn);
-    this.#children = new Children(
-      { fifos: this.#fifos, cgroups: this.#cgroups },
-      {
-        spawned: (running, pair, { capture }) => {
-          const key = keyOf(running);
-          if (pair !== undefined && capture !== undefined) {
-            this.#open.set(key, { pair, capture });
-            this.#journal.add({ t: "capture", key, fifos: pair.number, capture });
-            options.logger.send({ t: "open", key, ...pathsOf(pair), capture });
-          }
-          this.#journal.add({ t: "run", record: running });
-          options.service.send({ t: "spawned", ...running });
-        },
-        failed: (failed) => this.#over({ t: "failed", ...failed }),
-        exited: (exited) => {
-          this.#over({ t: "exited", ...exited });
-          const key = keyOf(exited);
-          if (this.#open.has(key) && !this.#former?.reads(key)) options.logger.send({ t: "ended", key });
-        },
-        turnEnds: () => this.flush(),
-      },
-    );
-    this.#adopt(hasRecords ? [] : foundRuns(options.mark));
+    this.outputs = new Outputs(run, this.#journal, options.logger);
+    this.#cgroups = new Cgroups(`procman-${mark}`, warn);
+    this.#children = this.#newChildren();
+    if (!isClean) this.#adopt();
+    this.adopted = this.#children.running.length;
+    const { count, fifos } = this.outputs;
     // A failure meets the first run that needs one again, and is told with that run's name.
-    if (options.captures > this.#open.size) this.#fifos.fill(options.captures - this.#open.size).catch(() => undefined);
+    if (options.captures > count) fifos.fill(options.captures - count).catch(() => undefined);
+    rmSync(join(stateDir, DOWN), { force: true });
     this.flush();
   }
 
@@ -88,15 +68,14 @@ export class State {
 
   /** Nobody has removed the lock, the journal or the folder of FIFOs. */
   get isThere(): boolean {
-    return this.#lock.holds() && this.#journal.isThere && this.#fifos.isThere;
+    return this.#lock.holds() && this.#journal.isThere && this.outputs.fifos.isThere;
   }
 
   /** Makes anew what somebody has removed. @throws ProcmanError `already-running` */
   renew(): void {
-    const { stateDir } = this.#options;
-    makeFolder(stateDir, 0o700);
-    if (!this.#lock.holds()) this.#lock = lockOf(stateDir);
-    this.#fifos.renew();
+    makeFolder(this.folder, 0o700);
+    if (!this.#lock.holds()) this.#lock = lockOf(this.folder);
+    this.outputs.renew();
     this.#journal.renew();
   }
 
@@ -106,21 +85,25 @@ export class State {
   }
 
   snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t"> {
-    const { ended, notes } = this.#journal.books;
+    const { ended, notes, running } = this.#journal.books;
     return {
-      running: this.#children.running.map(({ slot, run, pid, startTime, since }) => ({ slot, run, pid, startTime, since })),
+      running: [...running.values()].map((record) => ({ ...record, captured: this.outputs.has(keyOf(record)) })),
       ended: [...ended.values()],
       notes: Object.fromEntries(notes),
       ...(this.#cgroups.folder === undefined ? {} : { cgroups: this.#cgroups.folder }),
     };
   }
 
-  command(message: Exclude<ToKeeper, { readonly t: "open" | "logger" | "pong" | "stopping" | "end" }>): void {
+  command(message: Exclude<ToKeeper, { readonly t: "open" | "ready" | "aside" | "logger" | "pong" | "stopping" | "end" }>): void {
     switch (message.t) {
       case "spawn":
         return this.#spawn(message);
       case "signal":
         return this.#children.signal(message, message.signal);
+      case "route": {
+        const running = this.#journal.books.running.get(keyOf(message));
+        return running === undefined ? undefined : this.outputs.route(running, message.capture);
+      }
       case "note":
         return this.#journal.add({ t: "note", id: message.id, note: message.note });
       case "ack":
@@ -128,6 +111,59 @@ export class State {
       default:
         return message satisfies never;
     }
+  }
+
+  /** To all that runs, and to whoever carries the mark outside of those groups. */
+  signalAll(signal: Signal): void {
+    this.#children.signalAll(signal);
+    for (const { pid } of this.#strays()) signalIfThere(pid, signal);
+  }
+
+  drained(key: string): void {
+    // The last holder of its output is gone: so is, most likely, the run.
+    if (this.outputs.drained(key) && this.#journal.books.running.has(key)) this.#children.checkAdopted();
+  }
+
+  flush(): void {
+    this.#journal.flush();
+  }
+
+  /** For those who ask while the service stays down. */
+  serviceIsDown(reason: string): void {
+    writeFileSync(join(this.folder, DOWN), `${reason}\n`, { mode: 0o600 });
+  }
+
+  serviceIsUp(): void {
+    rmSync(join(this.folder, DOWN), { force: true });
+  }
+
+  /** Nothing runs any more and nobody shall go on from here. */
+  remove(): void {
+    this.outputs.remove();
+    this.#cgroups.remove();
+    this.#journal.remove();
+    this.serviceIsUp();
+    this.#lock.release();
+  }
+
+  #newChildren(): Children {
+    const { service } = this.#options;
+    return new Children(
+      { fifos: this.outputs.fifos, cgroups: this.#cgroups },
+      {
+        spawned: (running, pair, { capture }) => {
+          if (pair !== undefined && capture !== undefined) this.outputs.begin(keyOf(running), pair, capture);
+          this.#journal.add({ t: "run", record: running });
+          service.send({ t: "spawned", ...running });
+        },
+        failed: (failed) => this.#over({ t: "failed", ...failed }),
+        exited: (exited) => {
+          this.#over({ t: "exited", ...exited });
+          this.outputs.ended(keyOf(exited));
+        },
+        turnEnds: () => this.flush(),
+      },
+    );
   }
 
   /** Asked for twice, by a service that was started again: the answer is what became of it the first time. */
@@ -138,66 +174,16 @@ export class State {
     else if (!ended.has(keyOf(message))) this.#children.spawn(message);
   }
 
-  /** To all that runs, and to whoever carries the mark outside of those groups. */
-  signalAll(signal: Signal): void {
-    this.#children.signalAll(signal);
-    for (const { pid } of this.#strays()) signalIfThere(pid, signal);
-  }
-
-  drained(key: string): void {
-    const open = this.#open.get(key);
-    if (open === undefined) return;
-    this.#open.delete(key);
-    this.#fifos.giveBack(open.pair);
-    this.#journal.add({ t: "drained", key });
-    // The last holder of its output is gone: so is, most likely, the run.
-    if (this.#journal.books.running.has(key)) this.#children.checkAdopted();
-  }
-
-  loggerStarted(pid: number): void {
-    this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
-  }
-
-  /** A logger that was started again gets all that is under way. */
-  retellLogger(keys: Iterable<string> = this.#open.keys()): void {
-    const { logger } = this.#options;
-    for (const key of keys) {
-      const open = this.#open.get(key);
-      if (open === undefined || this.#former?.reads(key)) continue;
-      logger.send({ t: "open", key, ...pathsOf(open.pair), capture: open.capture });
-      if (!this.#journal.books.running.has(key)) logger.send({ t: "ended", key });
+  /** Goes on where an earlier keeper was killed: perhaps between the birth of a process and its record. */
+  #adopt(): void {
+    const { running, ended } = this.#journal.books;
+    for (const record of foundRuns(this.#options.mark)) {
+      const known = [...running.values(), ...ended.values()].some(({ slot, run }) => slot === record.slot && run >= record.run);
+      if (!known) this.#journal.add({ t: "run", record });
     }
-  }
-
-  flush(): void {
-    this.#journal.flush();
-  }
-
-  /** Nothing runs any more and nobody shall go on from here. */
-  remove(): void {
-    this.#former?.stop();
-    for (const { pair } of this.#open.values()) this.#fifos.giveBack(pair);
-    this.#fifos.remove();
-    this.#cgroups.remove();
-    this.#journal.remove();
-    this.#lock.release();
-  }
-
-  /** Goes on where an earlier keeper was killed. */
-  #adopt(found: readonly Running[]): void {
-    const { running, captures, logger } = this.#journal.books;
-    for (const record of found) this.#journal.add({ t: "run", record });
-    for (const [key, { fifos, capture }] of captures) {
-      const pair = this.#fifos.adopt(fifos, running.get(key)?.pid);
-      if (pair === undefined) this.#journal.add({ t: "drained", key });
-      else this.#open.set(key, { pair, capture });
-    }
-    if (logger !== undefined && isAlive(logger.pid, logger.startTime))
-      this.#former = new FormerLogger(logger, this.#open.keys(), (keys) => this.retellLogger(keys));
+    this.outputs.adopt();
     for (const record of running.values()) this.#children.adopt(record);
     if (running.size > 0) this.#children.checkAdopted();
-    this.adopted = this.#children.running.length;
-    this.retellLogger();
   }
 
   #strays(): readonly ProcessStat[] {
@@ -223,8 +209,4 @@ function lockOf(stateDir: string): Lock {
     "already-running",
     `procman is already running with this state folder (pid ${lock.pid}, ${stateDir}); stop it with "kill ${lock.pid}" first`,
   );
-}
-
-function warn(problem: string): void {
-  process.stderr.write(`procman: ${problem}\n`);
 }

@@ -32,6 +32,11 @@ export class Backlog {
     return this.#done;
   }
 
+  /** Nothing is held, and a mark tells of all that was dropped. */
+  get isEmpty(): boolean {
+    return this.#done === this.#bytes.length && this.#lostLines === this.#markedLines;
+  }
+
   get lostLines(): number {
     return this.#lostLines;
   }

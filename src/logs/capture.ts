@@ -1,8 +1,9 @@
 /** The output of one run: two streams, and the places that its configuration names. */
-import type { Capture as CaptureSpec, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import type { Begun, Capture as CaptureSpec, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import type { Console } from "./console.ts";
 import { errnoOf, reasonOf } from "./errno.ts";
 import type { Files } from "./files.ts";
+import type { Gate } from "./gate.ts";
 import type { Sink, StreamEvents } from "./stream.ts";
 import { decoratedFile, onConsole, plainFile, Stream } from "./stream.ts";
 
@@ -11,34 +12,40 @@ export type Open = Extract<ToLogger, { t: "open" }>;
 export type Surroundings = {
   readonly files: Files;
   readonly console: Console;
+  /** Closed: nothing is read. */
+  readonly hold: Gate;
   readonly tell: (message: FromLogger) => void;
-  /** A logger before this one was killed while it read this run. */
-  readonly isRestart: boolean;
 };
 
 const ERROR_MARK = "! ";
 
-function fileSink(spec: CaptureSpec, which: "out" | "err", around: Surroundings): Sink | undefined {
+type Which = "out" | "err";
+
+function fileSink(spec: CaptureSpec, which: Which, files: Files, killing: unknown): Sink | undefined {
   const path = which === "out" ? spec.stdout : (spec.stderr ?? spec.stdout);
   if (path === undefined) return undefined;
-  const share = around.files.share(path, spec.id, spec.rotation);
-  if (around.isRestart) share.file.markRestart();
+  const share = files.share(path, spec.id, spec.rotation);
+  if (killing !== undefined) share.file.markRestart(killing);
   const isAmongOutput = which === "err" && path === spec.stdout;
   return spec.decorateFiles ? decoratedFile(share, spec.id, isAmongOutput ? ERROR_MARK : "") : plainFile(share);
 }
 
-function sinksOf(spec: CaptureSpec, which: "out" | "err", around: Surroundings): readonly Sink[] {
-  const file = fileSink(spec, which, around);
-  const shown = spec.console ? onConsole(around.console, spec.id, which === "out" ? 1 : 2) : undefined;
+/** `killing`: see `LogFile.markRestart`; absent when nobody was killed. */
+function sinksOf(spec: CaptureSpec, which: Which, { files, console }: Surroundings, killing?: unknown): readonly Sink[] {
+  const file = fileSink(spec, which, files, killing);
+  const shown = spec.console ? onConsole(console, spec.id, which === "out" ? 1 : 2) : undefined;
   return [file, shown].filter((sink) => sink !== undefined);
 }
 
 export class Capture {
-  readonly #streams: readonly Stream[];
+  readonly #around: Surroundings;
+  readonly #out: Stream;
+  readonly #err: Stream;
   #unsettled = 2;
 
-  /** `done` is called when both streams ended and all is written. */
-  constructor(open: Open, around: Surroundings, done: () => void) {
+  /** `done` is called when both streams ended and all is written. `batch`: what the message came with. */
+  constructor({ open, batch }: { readonly open: Open; readonly batch: unknown }, around: Surroundings, done: () => void) {
+    this.#around = around;
     const events = (file: string): StreamEvents => ({
       settled: () => {
         this.#unsettled -= 1;
@@ -46,22 +53,38 @@ export class Capture {
       },
       failed: (error) => around.tell({ t: "problem", file, code: errnoOf(error), message: `Cannot read ${file}: ${reasonOf(error)}` }),
     });
-    const { capture: spec } = open;
-    this.#streams = [
-      new Stream(open.out, sinksOf(spec, "out", around), events(open.out)),
-      new Stream(open.err, sinksOf(spec, "err", around), events(open.err)),
-    ];
+    const stream = (which: Which): Stream => {
+      const { [which]: path, capture, former } = open;
+      const sinks = sinksOf(capture, which, around, former === "killed" ? batch : undefined);
+      const begun = Buffer.from(typeof former === "object" ? former[which] : "", "base64");
+      return new Stream({ path, sinks, hold: around.hold, begun, events: events(path) });
+    };
+    this.#out = stream("out");
+    this.#err = stream("err");
+  }
+
+  /** What has been read of lines that are not whole, for the next logger. */
+  get begun(): Begun {
+    return { out: this.#out.begun.toString("base64"), err: this.#err.begun.toString("base64") };
   }
 
   open(): void {
-    for (const stream of this.#streams) stream.open();
+    this.#out.open();
+    this.#err.open();
+  }
+
+  route(spec: CaptureSpec): void {
+    this.#out.route(() => sinksOf(spec, "out", this.#around));
+    this.#err.route(() => sinksOf(spec, "err", this.#around));
   }
 
   ended(): void {
-    for (const stream of this.#streams) stream.check();
+    this.#out.check();
+    this.#err.check();
   }
 
   drain(): void {
-    for (const stream of this.#streams) stream.drain();
+    this.#out.drain();
+    this.#err.drain();
   }
 }

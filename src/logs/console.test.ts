@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
+import { gunzipSync } from "node:zlib";
 import { numbers, Rig, read, sizeOf, until } from "./test-rig.ts";
 
 const STAMP = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z";
@@ -15,7 +17,7 @@ describe("console of the logger", () => {
   afterEach(() => rig.end());
 
   it("shows lines on the console with the id in front, errors on standard error, procman's own between them", async () => {
-    const { stdout, stderr } = rig.start({}, "pipe");
+    const { stdout, stderr } = rig.start("pipe");
     const run = rig.run("web");
     rig.send(
       { t: "style", style: { decorate: true, colors: false } },
@@ -38,7 +40,7 @@ describe("console of the logger", () => {
   });
 
   it("is not stopped by a console that nobody reads: only what shows there waits", async () => {
-    const { stdout } = rig.start({}, "pipe");
+    const { stdout } = rig.start("pipe");
     const [shown, silent] = [rig.run("shown"), rig.run("silent")];
     const file = join(rig.dir, "o.log");
     rig.send(rig.open(shown, { console: true }), rig.open(silent, { stdout: file }));
@@ -58,7 +60,7 @@ describe("console of the logger", () => {
   });
 
   it("closes within two seconds although the terminal stands still", async () => {
-    rig.start({}, "pipe");
+    rig.start("pipe");
     const run = rig.run("shown");
     rig.send(rig.open(run, { console: true, stdout: join(rig.dir, "o.log") }));
     rig.child(run, "seq -w 1 1000000");
@@ -68,8 +70,57 @@ describe("console of the logger", () => {
     assert.ok(Date.now() - begin < 2000);
   });
 
+  it("goes to a file where nobody sees it: with time stamps, without colours, rotated, bounded", async () => {
+    const { stdout, stderr } = rig.start("pipe");
+    const shown = Promise.all([stdout?.toArray(), stderr?.toArray()]);
+    const file = join(rig.dir, "home", "console.log");
+    const run = rig.run("web");
+    rig.send(
+      rig.open(run, { console: true }),
+      { t: "style", style: { decorate: false, colors: true, file } },
+      { t: "say", at: 0, severity: "error", text: "hello" },
+    );
+    await once(rig.child(run, "echo err >&2; head -c 50000000 /dev/urandom | base64 -w 100"), "exit");
+    await rig.drained(run);
+    rig.send({ t: "say", at: 0, severity: "info", text: "bye" });
+    assert.equal(await rig.close(), 0);
+    const sizes = readdirSync(join(rig.dir, "home")).map((name) => sizeOf(join(rig.dir, "home", name)));
+    assert.ok(sizes.length >= 5, sizes.join());
+    assert.ok(Math.max(...sizes) <= 10e6, sizes.join());
+    assert.ok(sizes.reduce((sum, size) => sum + size, 0) <= 50e6, sizes.join());
+    const lines = read(file).split("\n");
+    assert.equal(lines.at(-2), "1970-01-01T00:00:00.000Z procman | bye");
+    assert.match(lines.at(-4) ?? "", new RegExp(`^${STAMP} web     \\| [A-Za-z0-9+/]{100}$`));
+    assert.deepEqual(await shown, [[], []]);
+  });
+
+  it("keeps the order of what is shown when it moves to a file under way", async () => {
+    const { stdout } = rig.start("pipe");
+    const file = join(rig.dir, "console.log");
+    const run = rig.run("web");
+    rig.send(rig.open(run, { console: true }));
+    const child = rig.child(run, "seq -w 1 1000000");
+    const exited = once(child, "exit");
+    let text = "";
+    stdout?.on("data", (data: Buffer) => {
+      text += data.toString("latin1");
+      if (sizeOf(file) === 0) rig.send({ t: "style", style: { decorate: false, colors: false, file } });
+    });
+    await exited;
+    await rig.drained(run);
+    await rig.close();
+    const dir = readdirSync(rig.dir).filter((name) => name.startsWith("console.log"));
+    const [current, ...rotated] = dir.sort();
+    const moved = [...rotated, current ?? ""].map((name) => {
+      const bytes = readFileSync(join(rig.dir, name));
+      return (name.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("latin1");
+    });
+    assert.ok([text, ...moved].join("").replaceAll(/^.*\| /gm, "") === numbers(1, 1_000_000));
+    assert.ok(text.length > 0);
+  });
+
   it("goes on without a console that is gone", async () => {
-    const { stdout } = rig.start({}, "pipe");
+    const { stdout } = rig.start("pipe");
     const run = rig.run("shown");
     const file = join(rig.dir, "o.log");
     stdout?.destroy();

@@ -1,27 +1,31 @@
-/** Lines on procman's own standard output and error. A terminal that stands still never stops the logger. */
-import { write } from "node:fs";
-import type { ConsoleStyle, ToLogger } from "../contract/logger-protocol.ts";
+/** The lines that procman shows: its own and those of processes, on the terminal or, where nobody sees one, in a file. */
+import type { ConsoleStyle, Rotation, ToLogger } from "../contract/logger-protocol.ts";
 import type { Look } from "./decorate.ts";
 import { binary, decorate } from "./decorate.ts";
-import { errnoOf } from "./errno.ts";
+import type { Files } from "./files.ts";
 import { Gate } from "./gate.ts";
 import { stamp } from "./stamp.ts";
+import { Terminal } from "./terminal.ts";
 
 export type Say = Extract<ToLogger, { t: "say" }>;
 
-/** Above this, the streams that show on the console wait. */
-const FULL_BYTES = 1024 * 1024;
-/** The same terminal gets everything; a message of procman's own waits in any case up to here. */
-const SAY_BYTES = 2 * FULL_BYTES;
-const BUSY_MS = 10;
+/** Where the lines go. */
+type Outlet = {
+  readonly gate: Gate;
+  readonly isDead: boolean;
+  readonly isOverfull: boolean;
+  readonly write: (fd: number, lines: Buffer) => void;
+  readonly release?: () => void;
+};
+
+/** A console file and those rotated away from it: five of 10 MB. */
+const ROTATION: Rotation = { sizeBytes: 10e6, ageMs: 0, totalBytes: 40e6, gzip: true };
 const MAX_PAD = 20;
 
 const RESET = "\u001b[0m";
 /** Cyan, green, blue, magenta and their bright ones; yellow and red belong to warnings and errors. */
 const PALETTE = [36, 32, 34, 35, 96, 92, 94, 95] as const;
 const SEVERITY = { info: 2, warn: 33, error: 31 } as const;
-
-type Piece = { readonly fd: number; readonly bytes: Buffer };
 
 function colorOf(id: string): number {
   let hash = 0;
@@ -34,24 +38,28 @@ function paint(text: string, color: number): string {
 }
 
 export class Console {
-  /** Closed while more waits than the terminal takes. */
+  /** Closed while the terminal or the file takes no more. */
   readonly gate = new Gate();
+  readonly #files: Files;
+  readonly #terminal = new Terminal();
+  #outlet: Outlet = this.#terminal;
   #style: ConsoleStyle = { decorate: false, colors: false };
   #width = "procman".length;
-  readonly #queue: Piece[] = [];
-  #queued = 0;
-  #writing = false;
-  /** Nobody is at the other end any more. */
-  #dead = false;
   #unsaid = 0;
-  #whenEmpty: (() => void) | undefined;
+  #unwatch = this.#watch();
 
-  set style(style: ConsoleStyle) {
-    this.#style = style;
+  constructor(files: Files) {
+    this.#files = files;
   }
 
+  set style(style: ConsoleStyle) {
+    if (style.file !== this.#style.file) this.#move(style.file);
+    this.#style = style.file === undefined ? style : { file: style.file, decorate: true, colors: false };
+  }
+
+  /** A write to the terminal is under way. */
   get isBusy(): boolean {
-    return this.#writing;
+    return this.#terminal.isBusy;
   }
 
   /** Makes room for the id in front of the lines. */
@@ -61,34 +69,27 @@ export class Console {
 
   /** Whole lines of a process, for `fd` 1 or 2. */
   lines(id: string, fd: number, lines: Buffer): void {
-    if (this.#dead) return;
+    if (this.#outlet.isDead) return;
     const before = this.#prefix(id, colorOf(id), Date.now());
     const look: Look = { before, after: this.#style.colors ? RESET : "" };
-    this.#add({ fd, bytes: Buffer.from(decorate(lines, look)) });
+    this.#outlet.write(fd, decorate(lines, look));
   }
 
   say(message: Say): void {
-    if (this.#dead) return;
-    if (this.#queued > SAY_BYTES) {
+    if (this.#outlet.isDead) return;
+    if (this.#outlet.isOverfull) {
       this.#unsaid += 1;
       return;
     }
     const color = SEVERITY[message.severity];
     const before = this.#prefix(message.id ?? "procman", color, message.at);
     const look = this.#style.colors ? { before: `${before}\u001b[${color}m`, after: RESET } : { before, after: "" };
-    this.#add({ fd: 1, bytes: Buffer.from(decorate(Buffer.from(`${message.text}\n`), look)) });
+    this.#outlet.write(1, decorate(Buffer.from(`${message.text}\n`), look));
   }
 
-  /** Resolves when all is written, or after `ms`. */
+  /** Resolves when the terminal has taken all, or after `ms`. (A file is another one's care: see `Files`.) */
   flush(ms: number): Promise<void> {
-    if (!this.#writing) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#whenEmpty = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    return this.#terminal.flush(ms);
   }
 
   #prefix(id: string, color: number, time: number): string {
@@ -96,50 +97,32 @@ export class Console {
     return this.#style.colors ? paint(head, color) : head;
   }
 
-  #add(piece: Piece): void {
-    this.#queue.push(piece);
-    this.#queued += piece.bytes.length;
-    if (this.#queued > FULL_BYTES) this.gate.set(true);
-    if (!this.#writing) this.#next();
+  #move(file: string | undefined): void {
+    this.#unwatch();
+    this.#outlet.release?.();
+    this.#outlet = file === undefined ? this.#terminal : this.#fileOutlet(file);
+    this.#unwatch = this.#watch();
   }
 
-  #next(): void {
-    const first = this.#queue.shift();
-    this.#writing = first !== undefined;
-    if (first) this.#write(first);
-    else this.#whenEmpty?.();
+  #fileOutlet(path: string): Outlet {
+    const { file, release } = this.#files.share(path, "procman", ROTATION);
+    return { gate: file.gate, isDead: false, isOverfull: false, write: (_fd, lines) => file.write(lines), release };
   }
 
-  /** In a thread of the pool: a blocked terminal blocks only that thread. */
-  #write({ fd, bytes }: Piece): void {
-    write(fd, bytes, 0, bytes.length, null, (error, written) => {
-      if (!error) this.#wrote({ fd, bytes }, written);
-      else if (errnoOf(error) === "EAGAIN") setTimeout(() => this.#write({ fd, bytes }), BUSY_MS);
-      else this.#die();
-    });
+  #watch(): () => void {
+    const { gate } = this.#outlet;
+    const changed = (): void => {
+      this.gate.set(gate.closed);
+      if (!gate.closed) this.#sayUnsaid();
+    };
+    changed();
+    return gate.watch(changed);
   }
 
-  #wrote({ fd, bytes }: Piece, written: number): void {
-    this.#queued -= written;
-    if (written < bytes.length) {
-      this.#write({ fd, bytes: bytes.subarray(written) });
-      return;
-    }
-    this.#next();
-    if (this.#queued > FULL_BYTES / 2) return;
-    this.gate.set(false);
+  #sayUnsaid(): void {
     const unsaid = this.#unsaid;
     this.#unsaid = 0;
     if (unsaid > 0)
       this.say({ t: "say", at: Date.now(), severity: "warn", text: `${unsaid} messages not shown: the terminal was too slow` });
-  }
-
-  /** The terminal is gone (EPIPE, EIO): for good, nothing else waits for it. */
-  #die(): void {
-    this.#dead = true;
-    this.#queue.length = 0;
-    this.#queued = 0;
-    this.#next();
-    this.gate.set(false);
   }
 }

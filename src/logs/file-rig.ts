@@ -28,6 +28,7 @@ export function setUp(
       events.emit("problem", ...problem);
     },
     recovered: (...how: readonly [string, number, number]) => events.emit("recovered", ...how),
+    caughtUp: () => events.emit("caughtUp"),
   };
   return { file: new LogFile(path, { compressor, holdMs, report }), compressor, events, problems };
 }

@@ -21,13 +21,20 @@ describe("log file", () => {
     const path = join(folder("torn"), "a.log");
     writeFileSync(path, "half a li");
     const { file } = setUp(path);
-    file.markRestart();
-    file.markRestart();
     file.write(Buffer.from("whole\n"));
-    assert.equal(
-      readFileSync(path, "utf8"),
-      "half a li\n[procman: the logger was restarted here; up to 64 KiB of output may be missing]\nwhole\n",
-    );
+    assert.equal(readFileSync(path, "utf8"), "half a li\nwhole\n");
+    file.end();
+  });
+
+  it("marks each killing of a logger once, however many streams say it", () => {
+    const path = join(folder("marked"), "a.log");
+    const mark = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]\n";
+    const { file } = setUp(path);
+    for (const killing of ["first", "first", "second"]) {
+      file.markRestart(killing);
+      file.write(Buffer.from("line\n"));
+    }
+    assert.equal(readFileSync(path, "utf8"), `${mark}line\nline\n${mark}line\n`);
     file.end();
   });
 

@@ -14,6 +14,7 @@ const RETRY_MS = 250;
 const RETRY_DROPPING_MS = 1000;
 /** A FIFO or terminal that is full for a moment is no failure. */
 const RETRY_BUSY_MS = 10;
+const MOMENT_MS = 1000;
 
 const RESTART_MARK = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]\n";
 /** The file itself is in order, it only has no room: it stays open. */
@@ -22,6 +23,8 @@ const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EAGAIN"]);
 export type FileReport = {
   readonly problem: (file: string, code: string, message: string) => void;
   readonly recovered: (file: string, lostLines: number, lostBytes: number) => void;
+  /** Nothing waits for the file any more, however short that was. */
+  readonly caughtUp: () => void;
 };
 
 export type FileOptions = { readonly report: FileReport; readonly compressor: Compressor; readonly holdMs: number };
@@ -43,7 +46,7 @@ export class LogFile {
   readonly #appender: Appender;
   readonly #archive: Archive;
   #trouble: Trouble | undefined;
-  #marked = false;
+  #marked: unknown;
   #whenIdle: (() => void) | undefined;
 
   constructor(path: string, options: FileOptions) {
@@ -54,6 +57,17 @@ export class LogFile {
       works: (file) => options.report.recovered(file, 0, 0),
     });
     this.#appender = new Appender(path, this.#archive);
+  }
+
+  /** Lines are held that the file could not take, or the count of those that were dropped. */
+  get isBehind(): boolean {
+    return this.#trouble !== undefined && !this.#trouble.backlog.isEmpty;
+  }
+
+  /** And that for longer than a slow reader explains. */
+  get isStuck(): boolean {
+    const trouble = this.#trouble;
+    return trouble !== undefined && this.isBehind && (trouble.said || Date.now() - trouble.since > MOMENT_MS);
   }
 
   set rotation(rotation: Rotation | undefined) {
@@ -83,10 +97,10 @@ export class LogFile {
     this.#fail(new Backlog(lines.subarray(start), done - start), error);
   }
 
-  /** Once, however many streams of the runs before write here. */
-  markRestart(): void {
-    if (this.#marked) return;
-    this.#marked = true;
+  /** Once for each killing (whatever stands for it), however many streams of the killed logger write here. */
+  markRestart(killing: unknown): void {
+    if (this.#marked === killing) return;
+    this.#marked = killing;
     this.write(Buffer.from(RESTART_MARK));
   }
 
@@ -163,6 +177,7 @@ export class LogFile {
     this.#trouble = undefined;
     const { lostLines, lostBytes } = trouble.backlog;
     if (trouble.said) this.#options.report.recovered(this.path, lostLines, lostBytes);
+    this.#options.report.caughtUp();
     this.gate.set(false);
     if (this.#whenIdle) this.#close();
   }

@@ -38,6 +38,16 @@ export class Files {
     };
   }
 
+  /** A file that lines wait for. */
+  get behind(): LogFile | undefined {
+    return this.#find((file) => file.isBehind);
+  }
+
+  /** One that they wait for since more than a moment. */
+  get stuck(): LogFile | undefined {
+    return this.#find((file) => file.isStuck);
+  }
+
   reopen(): void {
     for (const { file } of this.#entries.values()) file.reopen();
   }
@@ -49,6 +59,11 @@ export class Files {
   end(): void {
     for (const { file } of this.#entries.values()) file.end();
     this.#entries.clear();
+  }
+
+  #find(is: (file: LogFile) => boolean): LogFile | undefined {
+    for (const { file } of this.#entries.values()) if (is(file)) return file;
+    return undefined;
   }
 
   #entry(path: string): Entry {

@@ -44,7 +44,7 @@ export class LineSplitter {
     this.#mark = Buffer.from(cutMark(limit));
   }
 
-  /** Takes the bytes `from` … `to` of `area`. What lies in the `HEAD_ROOM` before them is overwritten. */
+  /** Takes the bytes `from` … `to` of `area`. What lies in the `HEAD_ROOM` before them is overwritten (the first push needs none). */
   push(area: Buffer, from: number, to: number): void {
     let at = from;
     while (at < to) {
@@ -55,6 +55,11 @@ export class LineSplitter {
       }
       at = this.#pushLong(area, at, to);
     }
+  }
+
+  /** The partial line so far, valid until the next `push`. Another splitter goes on from here if this is pushed into it first. */
+  get begun(): Buffer {
+    return this.#carry.subarray(0, this.#length);
   }
 
   /** The stream is over: a last line without newline gets one. */

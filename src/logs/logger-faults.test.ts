@@ -83,8 +83,8 @@ describe("logger process in trouble", () => {
       await until(() => sizeOf(stdout) > kill * 4e6);
       assert.equal(child.exitCode, null);
       await rig.kill();
-      rig.start({ PROCMAN_RESTARTED: "1" });
-      rig.send(rig.open(run, { stdout }));
+      rig.start();
+      rig.send(rig.open(run, { stdout }, "killed"));
     }
     await exited;
     await rig.drained(run);

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
+import { VERSION } from "../base/version.ts";
 import { cutMark, MAX_LINE_BYTES } from "./lines.ts";
 import { numbers, Rig, read, until } from "./test-rig.ts";
 
@@ -16,6 +17,12 @@ describe("logger process", () => {
     rig = new Rig();
   });
   afterEach(() => rig.end());
+
+  it("says as its first word that it listens, and its version", async () => {
+    rig.start();
+    await rig.hear("ready");
+    assert.deepEqual(rig.heard, [{ t: "ready", version: VERSION }]);
+  });
 
   it("writes both streams of a run to their files, whole and in order, and says when all is written", async () => {
     rig.start();
@@ -97,7 +104,10 @@ describe("logger process", () => {
     await once(rig.child(run, `(read line <"${go}"; echo "grandchild $line") & echo parent`), "exit");
     await until(() => existsSync(stdout) && read(stdout) === "parent\n");
     rig.send({ t: "ended", key: "parent" }, { t: "reopen" });
-    assert.equal(rig.heard.length, 0);
+    assert.deepEqual(
+      rig.heard.map(({ t }) => t),
+      ["ready"],
+    );
     writeFileSync(go, "writes\n");
     await rig.hear("drained", "parent");
     assert.equal(read(stdout), "parent\ngrandchild writes\n");
@@ -120,6 +130,24 @@ describe("logger process", () => {
     await rig.hear("drained", "none");
     const problem = await rig.hear("problem");
     assert.deepEqual([problem.file, problem.code], [run.out, "ENOENT"]);
+  });
+
+  it("reads a FIFO whose name is gone through the keeper's descriptor, apart from other openings", async () => {
+    rig.start();
+    const run = rig.run("web");
+    const [stdout, stderr] = [join(rig.dir, "o.log"), join(rig.dir, "e.log")];
+    const child = rig.child(run, "read line; seq -w 1 1000000; echo err >&2");
+    const [out, err] = run.held.map((fd) => `/proc/${process.pid}/fd/${fd}`) as [string, string];
+    await until(() => readlinkSync(`/proc/${child.pid}/fd/2`) === run.err);
+    for (const file of [run.out, run.err]) rmSync(file);
+    rig.send(rig.open({ ...run, out, err }, { stdout, stderr }));
+    await until(() => existsSync(stderr));
+    const exited = once(child, "exit");
+    child.stdin?.end("\n");
+    await exited;
+    await rig.drained(run);
+    assert.ok(read(stdout) === numbers(1, 1_000_000));
+    assert.equal(read(stderr), "err\n");
   });
 
   it("rotates under load with compression and loses no line", async () => {

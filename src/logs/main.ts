@@ -1,20 +1,26 @@
 /** The logger process: started by the keeper, told what to read by IPC. It holds bytes, never decisions. */
 import { setFlagsFromString } from "node:v8";
+import { VERSION } from "../base/version.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { takeRevival } from "../os/revival.ts";
 import { Logger } from "./logger.ts";
+import { callForKeeper } from "./orphan.ts";
 
 process.title = "procman: logger";
+const revival = takeRevival();
 // Time stamps make short-lived strings by the megabyte: without a bound, V8 gives their young generation 16 MB and more.
 // (As an argument of `node` the flag would make Node's own compiled code useless, and the start 20 ms longer.)
 setFlagsFromString("--semi-space-growth-factor=1");
 
+/** So long for the last messages, to a keeper that doesn't read them. */
+const LAST_MS = 1000;
+
 /** Messages of one turn of the event loop travel together. */
 let outbox: FromLogger[] = [];
 let closing = false;
-/** Captures opened by the first batch of a logger that was started again have lost what their last reader held. */
-let isRestart = process.env.PROCMAN_RESTARTED !== undefined;
+let home: string | undefined;
 
-const logger = new Logger({ tell, idle: leaveIfAlone });
+const logger = new Logger({ tell, idle: leaveIfAlone, close: () => void close(), handedOver: () => void leave() });
 
 function tell(message: FromLogger): void {
   if (outbox.length === 0) setImmediate(() => void post());
@@ -37,29 +43,31 @@ function leaveIfAlone(): void {
 async function close(): Promise<void> {
   if (closing) return;
   closing = true;
-  await logger.close();
+  await logger.close(!process.connected);
   tell({ t: "closed" });
-  await post();
+  await leave();
+}
+
+async function leave(): Promise<void> {
+  closing = true;
+  await Promise.race([post(), new Promise((resolve) => setTimeout(resolve, LAST_MS))]);
   if (process.connected) process.disconnect();
   // An exit waits for the thread pool, and a thread that writes to a stopped terminal never comes back.
   if (logger.isStuck) process.kill(process.pid, "SIGKILL");
   process.exit(0);
 }
 
-function receive(batch: readonly ToLogger[]): void {
-  for (const message of batch) {
-    if (closing) return;
-    if (message.t === "close") void close();
-    else logger.receive(message, isRestart);
-  }
-  isRestart = false;
-}
-
-process.on("message", receive);
+process.on("message", (batch: readonly ToLogger[]) => {
+  for (const message of batch) if (message.t === "home") home = message.folder;
+  logger.receive(batch);
+});
 process.on("disconnect", () => {
   logger.checkAll();
   leaveIfAlone();
+  if (!closing && revival !== undefined && home !== undefined) void callForKeeper(revival, home);
 });
 // Sent to a whole group or session, these are meant for others: the logger ends when all output is written.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
+process.on("SIGUSR1", () => logger.handOver());
 process.on("SIGUSR2", () => logger.reopen());
+tell({ t: "ready", version: VERSION });

@@ -33,32 +33,62 @@ export function onConsole(console: Console, id: string, fd: number): Sink {
   return { gate: console.gate, write: (lines) => console.lines(id, fd, lines), release: () => undefined };
 }
 
+export type StreamOptions = {
+  readonly path: string;
+  readonly sinks: readonly Sink[];
+  /** While it is closed nothing is read, whatever the sinks say. */
+  readonly hold: Gate;
+  /** What an earlier logger had read of a line. */
+  readonly begun: Buffer;
+  readonly events: StreamEvents;
+};
+
 export class Stream {
   readonly #fifo: Fifo;
   readonly #splitter: LineSplitter;
-  readonly #sinks: readonly Sink[];
+  readonly #hold: Gate;
   readonly #events: StreamEvents;
-  readonly #unwatch: readonly (() => void)[];
+  #sinks: readonly Sink[];
+  #unwatch: readonly (() => void)[];
   #atEnd = false;
   #settled = false;
 
-  constructor(path: string, sinks: readonly Sink[], events: StreamEvents) {
+  constructor({ path, sinks, hold, begun, events }: StreamOptions) {
     this.#sinks = sinks;
+    this.#hold = hold;
     this.#events = events;
     this.#splitter = new LineSplitter((lines) => {
-      for (const sink of sinks) sink.write(lines);
+      for (const sink of this.#sinks) sink.write(lines);
     });
+    this.#splitter.push(begun, 0, begun.length);
     this.#fifo = new Fifo(path, {
       chunk: (area, bytes) => this.#splitter.push(area, HEAD_ROOM, HEAD_ROOM + bytes),
       end: () => this.#end(),
       failed: events.failed,
     });
-    this.#unwatch = sinks.map(({ gate }) => gate.watch(() => this.#update()));
+    this.#unwatch = this.#watch();
+  }
+
+  /** The beginning of a line whose end has not been read. */
+  get begun(): Buffer {
+    return this.#splitter.begun;
   }
 
   open(): void {
     this.#update();
     this.#fifo.open();
+  }
+
+  /** From the next whole line on all goes to other places; nothing more comes once the end was reached. */
+  route(open: () => readonly Sink[]): void {
+    if (this.#atEnd) return;
+    const before = this.#sinks;
+    for (const end of this.#unwatch) end();
+    // First the new ones: a file that is among both stays open.
+    this.#sinks = open();
+    for (const { release } of before) release();
+    this.#unwatch = this.#watch();
+    this.#update();
   }
 
   /** The run is over: see `Fifo.check`. */
@@ -71,6 +101,10 @@ export class Stream {
     this.#fifo.drain();
   }
 
+  #watch(): readonly (() => void)[] {
+    return [this.#hold, ...this.#sinks.map(({ gate }) => gate)].map((gate) => gate.watch(() => this.#update()));
+  }
+
   #end(): void {
     this.#atEnd = true;
     this.#splitter.flush();
@@ -79,7 +113,7 @@ export class Stream {
 
   /** A closed gate pauses the reading: the pipe fills up and its writer waits. */
   #update(): void {
-    const isHeld = this.#sinks.some(({ gate }) => gate.closed);
+    const isHeld = this.#hold.closed || this.#sinks.some(({ gate }) => gate.closed);
     if (isHeld) this.#fifo.pause();
     else if (this.#atEnd) this.#settle();
     else this.#fifo.resume();

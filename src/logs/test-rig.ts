@@ -6,7 +6,9 @@ import { EventEmitter, once } from "node:events";
 import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Capture, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import type { Begun, Capture, FromLogger, HandoverRecord, ToLogger } from "../contract/logger-protocol.ts";
+
+import { handoverFile } from "../contract/logger-protocol.ts";
 
 const LIMIT_MS = 20_000;
 
@@ -26,11 +28,10 @@ export class Rig {
   }
 
   /** Starts a logger (again). `console`: where its standard output goes. */
-  start(env: Readonly<Record<string, string>> = {}, console: "ignore" | "pipe" = "ignore"): ChildProcess {
+  start(console: "ignore" | "pipe" = "ignore"): ChildProcess {
     const stdio = ["ignore", console, console === "pipe" ? "pipe" : "inherit", "ipc"] as const;
     this.#logger = fork(join(import.meta.dirname, "main.ts"), {
       execArgv: ["--import", "tsx"],
-      env: { ...process.env, ...env },
       stdio: [...stdio],
     });
     this.#logger.on("message", (batch) => {
@@ -38,6 +39,7 @@ export class Rig {
       this.heard.push(...batch);
       this.#news.emit("news");
     });
+    this.send({ t: "home", folder: this.dir });
     return this.#logger;
   }
 
@@ -54,8 +56,12 @@ export class Rig {
     return { key, out, err, held };
   }
 
-  open({ key, out, err }: Run, capture: Partial<Capture>): ToLogger {
-    return { t: "open", key, out, err, capture: { id: key, console: false, decorateFiles: false, ...capture } };
+  open({ key, out, err }: Run, capture: Partial<Capture>, former?: "killed" | Begun): ToLogger {
+    return { t: "open", key, out, err, capture: this.capture(key, capture), ...(former === undefined ? {} : { former }) };
+  }
+
+  capture(id: string, capture: Partial<Capture>): Capture {
+    return { id, console: false, decorateFiles: false, ...capture };
   }
 
   /** A shell script whose output goes to the FIFOs of the run. */
@@ -90,7 +96,26 @@ export class Rig {
     return code;
   }
 
+  /** Asks the logger for its hand-over and waits for it. */
+  handOver(): Promise<HandoverRecord> {
+    this.logger.kill("SIGUSR1");
+    return this.handedOver();
+  }
+
+  /** The logger's hand-over, once it has ended. */
+  async handedOver(): Promise<HandoverRecord> {
+    const { logger } = this;
+    const exited = logger.exitCode === null ? once(logger, "exit", { signal: AbortSignal.timeout(LIMIT_MS) }) : [logger.exitCode];
+    assert.equal((await exited)[0], 0);
+    return JSON.parse(read(this.handoverFile)) as HandoverRecord;
+  }
+
+  get handoverFile(): string {
+    return handoverFile(this.dir, this.logger.pid ?? 0);
+  }
+
   async kill(): Promise<void> {
+    if (this.logger.exitCode !== null || this.logger.signalCode !== null) return;
     const exited = once(this.logger, "exit");
     this.logger.kill("SIGKILL");
     await exited;

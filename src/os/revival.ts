@@ -15,6 +15,7 @@ export type Revival = {
 
 const VARIABLE = "PROCMAN_REVIVAL";
 const COUNT = "PROCMAN_REVIVALS";
+const STATE_DIR = "PROCMAN_REVIVAL_OF";
 
 /** Delays of the revivals in a row, in milliseconds; after the last one nobody comes back. A life of `STABLE_MS` begins anew. */
 const DELAYS_MS = [0, 0, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000];
@@ -32,15 +33,16 @@ export function takeRevival(): Revival | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as Revival);
 }
 
-/** In the keeper: which one in a row it is; 0 for one that a user started. */
-export function takeRevivals(): number {
-  const count = Number(process.env[COUNT] ?? 0);
+/** In the keeper: which one in a row it is (0: a user started it), and whose processes it takes up. */
+export function takeRevived(): { readonly revivals: number; readonly stateDir?: string } {
+  const { [COUNT]: count = "0", [STATE_DIR]: stateDir } = process.env;
   delete process.env[COUNT];
-  return count;
+  delete process.env[STATE_DIR];
+  return { revivals: Number(count), ...(stateDir === undefined ? {} : { stateDir }) };
 }
 
 /** The keeper's terminal goes on to its successor. Resolves once that is started, or can't be. */
-export async function revive({ argv, env, count, since }: Revival): Promise<void> {
+export async function revive({ argv, env, count, since }: Revival, stateDir: string): Promise<void> {
   const next = monotonicMs() - since > STABLE_MS ? 0 : count;
   const delay = DELAYS_MS[next];
   if (delay === undefined) {
@@ -54,7 +56,7 @@ export async function revive({ argv, env, count, since }: Revival): Promise<void
   const child = spawn(program ?? "", args, {
     detached: true,
     stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, ...env, [COUNT]: String(next + 1) },
+    env: { ...process.env, ...env, [COUNT]: String(next + 1), [STATE_DIR]: stateDir },
   });
   await new Promise<void>((resolve) => {
     child.once("spawn", resolve);

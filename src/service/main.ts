@@ -16,12 +16,14 @@ process.stderr.on("error", () => undefined);
 main();
 
 function main(): void {
-  const { values } = parseArgs({ options: { config: { type: "string" }, console: { type: "boolean", default: false } } });
+  const { values } = parseArgs({
+    options: { config: { type: "string" }, console: { type: "boolean", default: false }, "state-dir": { type: "string" } },
+  });
   const config = configured(values.config);
   if (config === undefined) return process.disconnect();
   const link = new Link(process, {
     message: (message) => (message.t === "refused" ? end(message.reason) : service.receive(message)),
-    closed: () => void leave(),
+    closed: () => void leave(config.stateDir),
   });
   const service = new Service(values.console ? withConsole(config) : config, link);
   service.open();
@@ -45,8 +47,8 @@ function withConsole(config: Config): Config {
 }
 
 /** The keeper is gone, and didn't say so. Another one starts a service of its own. */
-async function leave(): Promise<never> {
-  if (revival !== undefined) await revive(revival);
+async function leave(stateDir: string): Promise<never> {
+  if (revival !== undefined) await revive(revival, stateDir);
   process.exit(EXIT.refused);
 }
 

@@ -63,7 +63,7 @@ export class Service {
   /** Asks the keeper for the state folder; everything else follows its snapshot. */
   open(): void {
     const captures = this.config.processes.filter((spec) => spec.autostart && captureOf(spec) !== undefined).length;
-    this.#link.send({ t: "open", protocol: PROTOCOL, stateDir: this.config.stateDir, captures });
+    this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
     this.#link.send({ t: "logger", message: { t: "style", style: consoleStyle(this.config) } });
     this.#link.flush();
   }
@@ -82,6 +82,8 @@ export class Service {
         return void this.terminate(message.signal);
       case "ping":
         return this.#link.send({ t: "pong" });
+      case "aside":
+        return;
       case "renewed":
         return this.#presence?.();
       case "signalled":

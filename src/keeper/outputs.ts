@@ -1,0 +1,123 @@
+/** The output of runs on its way from their FIFOs to the logger: who reads what, and where it goes. */
+import { join } from "node:path";
+import type { Running } from "../contract/keeper-protocol.ts";
+import type { Begun, Capture, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { isAlive, processStat } from "../os/process-stat.ts";
+import type { Attendant } from "./attendant.ts";
+import { keyOf } from "./entry.ts";
+import { Fifos, type Pair, pathsOf } from "./fifos.ts";
+import { FormerLogger } from "./former-logger.ts";
+import { type Handover, takeHandover } from "./handover.ts";
+import type { Journal } from "./journal.ts";
+
+/** Output under way; it may outlast its run. */
+type Open = {
+  readonly pair: Pair;
+  readonly capture: Capture;
+  /** A logger may have read of it. */
+  readonly told: boolean;
+};
+
+export class Outputs {
+  readonly fifos: Fifos;
+  /** The run folder. */
+  readonly #home: string;
+  readonly #journal: Journal;
+  readonly #logger: Attendant<ToLogger, FromLogger>;
+  readonly #open = new Map<string, Open>();
+  #former: FormerLogger | undefined;
+
+  constructor(home: string, journal: Journal, logger: Attendant<ToLogger, FromLogger>) {
+    this.#home = home;
+    this.#journal = journal;
+    this.#logger = logger;
+    this.fifos = new Fifos(join(home, "fifos"));
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  has(key: string): boolean {
+    return this.#open.has(key);
+  }
+
+  /** A run writes into this pair from now on. */
+  begin(key: string, pair: Pair, capture: Capture, former?: "killed"): void {
+    this.#journal.add({ t: "capture", key, fifos: pair.number, capture });
+    this.#tell(key, { pair, capture, told: false }, former);
+  }
+
+  /** A change of where the output of a run goes. A run whose output nobody reads (its record was lost) is read again. */
+  route(running: Running, capture: Capture): void {
+    const key = keyOf(running);
+    const open = this.#open.get(key);
+    const pair = open?.pair ?? this.fifos.ofProcess(running.pid);
+    if (pair === undefined) return;
+    if (open === undefined) return this.begin(key, pair, capture, "killed");
+    this.#journal.add({ t: "capture", key, fifos: pair.number, capture });
+    this.#open.set(key, { ...open, capture });
+    if (!this.#former?.reads(key)) this.#logger.send({ t: "route", key, capture });
+  }
+
+  ended(key: string): void {
+    if (this.#open.has(key) && !this.#former?.reads(key)) this.#logger.send({ t: "ended", key });
+  }
+
+  /** False: that is known already. */
+  drained(key: string): boolean {
+    const open = this.#open.get(key);
+    if (open === undefined) return false;
+    this.#open.delete(key);
+    this.fifos.giveBack(open.pair);
+    this.#journal.add({ t: "drained", key });
+    return true;
+  }
+
+  /** Our own logger is there; `isFirst`: nothing was read by one of ours before. */
+  loggerStarted(pid: number, isFirst: boolean): void {
+    const before = this.#journal.books.logger;
+    this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
+    this.#logger.send({ t: "home", folder: this.#home });
+    if (!isFirst) this.#retell(this.#open.keys(), takeHandover(this.#home, before?.pid));
+  }
+
+  /** Goes on with what an earlier keeper had under way. Before `loggerStarted`. */
+  adopt(): void {
+    const { captures, running, logger } = this.#journal.books;
+    for (const [key, { fifos, capture }] of captures) {
+      const pair = this.fifos.adopt(fifos, running.get(key)?.pid);
+      if (pair === undefined) this.#journal.add({ t: "drained", key });
+      else this.#open.set(key, { pair, capture, told: true });
+    }
+    const again = (keys: Iterable<string>): void => this.#retell(keys, takeHandover(this.#home, logger?.pid));
+    if (logger === undefined || !isAlive(logger.pid, logger.startTime)) again(this.#open.keys());
+    else this.#former = new FormerLogger(logger, this.#open.keys(), again);
+  }
+
+  /** The state folder was removed and is there again. */
+  renew(): void {
+    this.fifos.renew();
+  }
+
+  remove(): void {
+    this.#former?.stop();
+    for (const { pair } of this.#open.values()) this.fifos.giveBack(pair);
+    this.fifos.remove();
+  }
+
+  /** To a logger that has begun anew: all that is under way, and what became of the line that its predecessor was reading. */
+  #retell(keys: Iterable<string>, handover: Handover): void {
+    for (const key of [...keys]) {
+      const open = this.#open.get(key);
+      if (open === undefined || this.#former?.reads(key)) continue;
+      this.#tell(key, open, open.told ? handover(key) : undefined);
+      if (!this.#journal.books.running.has(key)) this.#logger.send({ t: "ended", key });
+    }
+  }
+
+  #tell(key: string, { pair, capture, told }: Open, former: "killed" | Begun | undefined): void {
+    this.#open.set(key, { pair, capture, told: told || this.#logger.isUp });
+    this.#logger.send({ t: "open", key, ...pathsOf(pair), capture, ...(former === undefined ? {} : { former }) });
+  }
+}

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
+import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import type { UpgradeStep } from "../contract/upgrade.ts";
+import { Attendant } from "./attendant.ts";
+import { Upgrade } from "./upgrade.ts";
+
+/** What a program does that stands in for a service or a logger: by the first argument. */
+const PROGRAM = `
+const [, , how, version] = process.argv;
+const say = (message) => process.send([message]);
+process.on("disconnect", () => process.exit());
+const isLogger = how.startsWith("logger");
+if (how === "exits") process.exit(3);
+if (how !== "mute") say(isLogger ? { t: "ready", version } : { t: "open", protocol: how === "foreign" ? 99 : 1, version, stateDir: "", captures: 0 });
+process.on("SIGUSR1", () => how !== "logger-stuck" && process.exit(0));
+process.on("message", (messages) => {
+  for (const { t } of messages) {
+    if (t === "snapshot" && how === "dies") process.exit(4);
+    if (t === "snapshot" && how === "silent") continue;
+    if (t === "snapshot") say({ t: "ready", ...(how === "portless" ? { problem: "no port" } : {}) });
+    if (t === "aside" && how !== "stubborn") say({ t: "aside" });
+  }
+});
+`;
+
+type Office = {
+  readonly service: Attendant<FromKeeper, ToKeeper>;
+  readonly logger: Attendant<ToLogger, FromLogger>;
+  readonly upgrade: Upgrade;
+  readonly argv: (how: string, version?: string) => readonly string[];
+  /** How often a service was told everything. */
+  readonly briefed: () => number;
+};
+
+/** Service and logger in office, as the keeper has them. */
+async function office(context: TestContext, how = "good", loggerHow = "logger"): Promise<Office> {
+  const folder = mkdtempSync(join(tmpdir(), "procman-upgrade-"));
+  const script = join(folder, "program.cjs");
+  writeFileSync(script, PROGRAM);
+  const argv = (what: string, version = "1"): readonly string[] => [process.execPath, script, what, version];
+  const environment = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH });
+  const started = { service: false, logger: false };
+  let count = 0;
+  const ready = { wake: (): void => undefined };
+  const both = new Promise<void>((resolve) => {
+    ready.wake = () => started.service && started.logger && resolve();
+  });
+  const limit = Number.POSITIVE_INFINITY;
+  const service: Office["service"] = new Attendant<FromKeeper, ToKeeper>({
+    argv: () => argv(how),
+    environment,
+    limit,
+    onStart: () => undefined,
+    onMessages: (messages) => {
+      for (const message of messages) {
+        if (message.t === "open") started.service = true;
+        if (message.t === "ready") upgrade.onReady(message.problem);
+        if (message.t === "aside") upgrade.onAside();
+      }
+      ready.wake();
+    },
+    onExit: () => void upgrade.serviceExited(),
+  });
+  const logger: Office["logger"] = new Attendant<ToLogger, FromLogger>({
+    argv: () => argv(loggerHow),
+    environment,
+    limit,
+    onStart: () => undefined,
+    onMessages: () => {
+      started.logger = true;
+      ready.wake();
+    },
+    onExit: () => upgrade.loggerExited(),
+  });
+  const brief = (): void => {
+    count += 1;
+    service.send({ t: "snapshot", running: [], ended: [], notes: {} });
+  };
+  const upgrade = new Upgrade({ service, logger, brief, patience: { load: 5_000, aside: 300, ready: 1_000, handover: 300 } });
+  service.start();
+  logger.start();
+  context.after(async () => {
+    const exits = [service, logger].flatMap(({ current }) => (current === undefined ? [] : [current]));
+    service.kill();
+    logger.kill();
+    for (const companion of exits) await over(companion);
+    rmSync(folder, { recursive: true });
+  });
+  await both;
+  return { service, logger, upgrade, argv, briefed: () => count };
+}
+
+async function over(companion: { readonly exists: boolean } | undefined): Promise<void> {
+  while (companion?.exists) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+function problemOf({ ok, from, to, problem = "" }: UpgradeStep): string {
+  assert.equal(ok, false);
+  assert.equal(from, to);
+  return problem;
+}
+
+test("a service that loads and takes up its work replaces the old one, which is ended", async (context) => {
+  const { service, upgrade, argv, briefed } = await office(context);
+  const old = service.current;
+  const { ms, ...step } = await upgrade.service(argv("good", "2"), "1");
+  assert.deepEqual(step, { part: "service", from: "1", to: "2", ok: true });
+  assert.notEqual(service.current, old);
+  assert.ok(service.isUp && ms >= 0);
+  assert.equal(briefed(), 1);
+  await over(old);
+});
+
+for (const [how, why] of [
+  ["exits", /it ended at once \(exit code 3\)/],
+  ["foreign", /it speaks protocol 99, and this keeper is too old for that/],
+] as const)
+  test(`a service that ${how === "exits" ? "ends at once" : "speaks another protocol"} never comes into office: the old one isn't even disturbed`, async (context) => {
+    const { service, upgrade, argv, briefed } = await office(context);
+    const old = service.current;
+    assert.match(problemOf(await upgrade.service(argv(how, "2"), "1")), why);
+    assert.equal(service.current, old);
+    assert.equal(briefed(), 0);
+  });
+
+for (const [how, why] of [
+  ["dies", /it ended before it had taken up its work/],
+  ["silent", /it did not take up its work in time/],
+  ["portless", /no port/],
+] as const)
+  test(`a service that ${how === "dies" ? "dies in office" : how === "silent" ? "doesn't take up its work" : "has no API"} makes room for the old one again, which gets a fresh account`, async (context) => {
+    const { service, upgrade, argv, briefed } = await office(context);
+    const old = service.current;
+    assert.match(problemOf(await upgrade.service(argv(how, "2"), "1")), why);
+    while (service.current !== old) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.ok(old?.isUp);
+    assert.equal(briefed(), 2);
+  });
+
+test("an old service that doesn't step aside is ended, and replaced all the same", async (context) => {
+  const { service, upgrade, argv } = await office(context, "stubborn");
+  const old = service.current;
+  const { ok, to } = await upgrade.service(argv("good", "2"), "1");
+  assert.deepEqual([ok, to], [true, "2"]);
+  await over(old);
+  assert.ok(service.isUp);
+});
+
+test("a logger takes over when the old one has handed over and ended", async (context) => {
+  const { logger, upgrade, argv } = await office(context);
+  const old = logger.current;
+  const { ms, ...step } = await upgrade.logger(argv("logger", "2"), "1");
+  assert.deepEqual(step, { part: "logger", from: "1", to: "2", ok: true });
+  assert.notEqual(logger.current, old);
+  assert.ok(!old?.exists && logger.isUp && ms >= 0);
+});
+
+test("a logger that can't hand over stays, and so does one whose successor is not fit", async (context) => {
+  const { logger, upgrade, argv } = await office(context, "good", "logger-stuck");
+  const old = logger.current;
+  assert.match(problemOf(await upgrade.logger(argv("logger", "2"), "1")), /still holds lines/);
+  assert.match(problemOf(await upgrade.logger(argv("exits", "2"), "1")), /ended at once/);
+  assert.equal(logger.current, old);
+  assert.ok(old?.isUp);
+});
