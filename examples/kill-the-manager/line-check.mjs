@@ -13,14 +13,13 @@ const ENOUGH = 20;
 
 /**
  * @param {string} path
- * @param {readonly { run: string, id: string, printed: number, isCut: boolean, isUnread?: boolean }[]} runs
+ * @param {readonly { run: string, id: string, printed: number, isCut: boolean, readersKilled?: number, isUnread?: boolean }[]} runs
  *   What is known of the runs that wrote to it: how many lines at least, whether it was killed (so that its last line may be cut),
- *   and whether it ended while nobody read it or kept its output.
- * @returns {{ lines: number, bytes: number, marks: number, findings: readonly string[], excused: Map<string, number>, excusedBytes: number }}
- *   `excused`: how often lines of a run were missing where a mark says so.
+ *   how many of its readers were killed, and whether it ended while nobody read it or kept its output.
+ * @returns {{ lines: number, bytes: number, marks: number, findings: readonly string[], excusedBytes: number }}
  */
 export function checkLog(path, runs) {
-  const check = new LineCheck();
+  const check = new LineCheck(new Map(runs.map(({ run, readersKilled = Number.POSITIVE_INFINITY }) => [run, readersKilled])));
   for (const file of filesOf(path)) {
     check.file = file;
     eachLine(file, (raw) => check.line(raw));
@@ -36,21 +35,19 @@ class LineCheck {
   #lines = 0;
   #marks = 0;
   #excusedBytes = 0;
-  #excused = new Map();
+  /** By run: how many of its readers were killed, less what was forgiven for that. */
+  #excuses;
   #findings = [];
   #runs = new Map();
   /** Lines that are no whole line of anybody: their place, and how many marks stood before them. */
   #odd = [];
 
+  constructor(excuses) {
+    this.#excuses = excuses;
+  }
+
   get result() {
-    return {
-      lines: this.#lines,
-      bytes: this.#bytes,
-      marks: this.#marks,
-      findings: this.#findings,
-      excused: this.#excused,
-      excusedBytes: this.#excusedBytes,
-    };
+    return { lines: this.#lines, bytes: this.#bytes, marks: this.#marks, findings: this.#findings, excusedBytes: this.#excusedBytes };
   }
 
   line(raw) {
@@ -119,7 +116,8 @@ class LineCheck {
   }
 
   #excuse(run, from, to, extraBytes = 0) {
-    const marks = this.#marks - run.marks;
+    const excuses = this.#excuses.get(run.run) ?? Number.POSITIVE_INFINITY;
+    const marks = Math.min(this.#marks - run.marks, excuses);
     const ending = this.#takeOdd((odd) => odd.marks > run.marks && isEnding(odd.raw, rawLineOf(run.id, run.run, to)));
     const missing = bytesOf(run.id, run.run, from, to) - (ending?.raw.length ?? 0);
     // What was read, with the part of a line that waited for its rest.
@@ -128,7 +126,7 @@ class LineCheck {
       if (ending !== undefined) this.#odd.push(ending);
       return false;
     }
-    this.#excused.set(run.run, (this.#excused.get(run.run) ?? 0) + marks);
+    if (missing > extraBytes) this.#excuses.set(run.run, excuses - Math.min(marks, Math.ceil((missing - extraBytes) / LOST_BYTES)));
     this.#excusedBytes += missing;
     return true;
   }
