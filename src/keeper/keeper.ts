@@ -74,8 +74,12 @@ export class Keeper {
     process.on("SIGUSR2", () => this.#logger.send({ t: "reopen" }));
   }
 
+  /** Written down first, then done: whoever dies in between leaves a stop that goes on instead of one that nobody knows of. */
   #onService(messages: readonly ToKeeper[]): void {
-    for (const message of messages) this.#onServiceMessage(message);
+    const isMemory = ({ t }: ToKeeper): boolean => t === "note" || t === "ack";
+    for (const message of messages.filter(isMemory)) this.#onServiceMessage(message);
+    this.#state?.flush();
+    for (const message of messages.filter((each) => !isMemory(each))) this.#onServiceMessage(message);
     this.#state?.flush();
   }
 

@@ -86,7 +86,8 @@ export class Machine {
   #open(): void {
     const { running, ended, notes } = this.#books;
     this.isOpen = true;
-    this.toService.push([{ t: "snapshot", running: [...running.values()], ended: [...ended.values()], notes: Object.fromEntries(notes) }]);
+    const alive = [...running.values()].map((record) => ({ ...record, captured: true }));
+    this.toService.push([{ t: "snapshot", running: alive, ended: [...ended.values()], notes: Object.fromEntries(notes) }]);
   }
 
   #signal(key: RunKey, signal: "SIGTERM" | "SIGKILL"): void {

@@ -66,7 +66,7 @@ class Service {
       },
     };
     this.supervisor = new Supervisor({ clock, spawner: this.#spawner, publish: saw, notice: () => undefined });
-    this.#link.send({ t: "open", protocol: 1, stateDir: "/", captures: 0 });
+    this.#link.send({ t: "open", protocol: 1, version: "", stateDir: "/", captures: 0 });
     this.#link.flush();
   }
 
