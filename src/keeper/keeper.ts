@@ -123,7 +123,8 @@ export class Keeper {
 
   #take(stateDir: string, captures: number): boolean {
     try {
-      this.#state = new State({ stateDir, mark: fingerprint(stateDir), captures, service: this.#service, logger: this.#logger });
+      const [mark, isRevival] = [fingerprint(stateDir), this.#start.revivals > 0];
+      this.#state = new State({ stateDir, mark, isRevival, captures, service: this.#service, logger: this.#logger });
     } catch (error) {
       this.#refuse(error instanceof ProcmanError ? error.message : cantUse(stateDir, error as Error));
       return false;

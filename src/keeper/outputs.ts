@@ -79,8 +79,7 @@ export class Outputs {
   /** Our own logger is there; `isFirst`: nothing was read by one of ours before. */
   loggerStarted(pid: number, isFirst: boolean): void {
     const before = this.#own;
-    this.#own = pid;
-    this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
+    this.#know(pid);
     this.#logger.send({ t: "home", folder: this.#home });
     if (!isFirst) this.#takeOver(this.#open.keys(), before === undefined ? [] : [before]);
   }
@@ -94,7 +93,9 @@ export class Outputs {
       else this.#open.set(key, { pair, capture, told: true });
     }
     const before = [...loggers.keys()];
+    const { pid: own } = this.#logger.current ?? {};
     const alive = [...loggers.values()].filter(({ pid, startTime }) => isAlive(pid, startTime));
+    if (own !== undefined) this.#know(own);
     if (alive.length === 0) this.#takeOver(this.#open.keys(), before);
     else this.#former = new FormerLoggers(alive, this.#open.keys(), (keys) => this.#takeOver(keys, before));
   }
@@ -108,6 +109,14 @@ export class Outputs {
     this.#former?.stop();
     for (const { pair } of this.#open.values()) this.fifos.giveBack(pair);
     this.fifos.remove();
+  }
+
+  /** Written down before it is told to read anything: a keeper after us must ask it for that. */
+  #know(pid: number): void {
+    if (this.#own === pid) return;
+    this.#own = pid;
+    this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
+    this.#journal.flush();
   }
 
   /** These loggers have ended: ours goes on with what they read. */
