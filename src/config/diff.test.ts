@@ -6,7 +6,7 @@ import { normalise } from "./normalise.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
 import type { ProcessSpec } from "./spec.ts";
 
-const around = { folder: "/srv", parallelism: 2, now: new Date(0) };
+const around = { folder: "/srv", parallelism: 2, now: new Date(0), stripsTypes: false };
 
 function specs(processes: readonly RawProcess[], top: Partial<RawConfig> = {}): readonly ProcessSpec[] {
   return normalise({ ...top, processes: [...processes] }, around).processes;

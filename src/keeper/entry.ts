@@ -11,6 +11,8 @@ export type Entry =
   /** All output of the run is written: its FIFOs are free. */
   | { readonly t: "drained"; readonly key: string }
   | ({ readonly t: "logger" } & LoggerProcess)
+  /** A logger has ended, and what it left is in the hands of another. */
+  | { readonly t: "logger-gone"; readonly pid: number }
   /** "": it is forgotten. */
   | { readonly t: "note"; readonly id: string; readonly note: string };
 
@@ -35,6 +37,7 @@ export function isEntry(value: object): value is Entry {
     case "drained":
       return typeof key === "string";
     case "logger":
+    case "logger-gone":
       return typeof pid === "number" && pid > 1;
     case "note":
       return typeof id === "string" && typeof note === "string";

@@ -1,4 +1,4 @@
-/** The logger of an earlier keeper. Two readers of one FIFO would tear its lines apart: it is asked to hand over, and reads on until it has. */
+/** Loggers of earlier keepers. Two readers of one FIFO would tear its lines apart: they are asked to hand over, and read on until they have. */
 import { readFileSync } from "node:fs";
 import { isAlive } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
@@ -8,26 +8,24 @@ export type LoggerProcess = { readonly pid: number; readonly startTime: string }
 /** How often it is looked whether it is gone. Milliseconds. */
 const LOOK_MS = 10;
 
-export class FormerLogger {
+export class FormerLoggers {
   readonly #keys: ReadonlySet<string>;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `onGone`: it has ended, and what it read is for its successor. */
-  constructor(logger: LoggerProcess, keys: Iterable<string>, onGone: (keys: ReadonlySet<string>) => void) {
+  /** `onGone`: all have ended, and what they read is for their successor. */
+  constructor(loggers: readonly LoggerProcess[], keys: Iterable<string>, onGone: (keys: ReadonlySet<string>) => void) {
     this.#keys = new Set(keys);
-    let asked = false;
+    const unasked = new Set(loggers);
     this.#timer = setInterval(() => {
-      if (!isAlive(logger.pid, logger.startTime)) {
-        this.stop();
-        onGone(this.#keys);
-      } else if (!asked && listens(logger.pid)) {
-        asked = true;
-        signalIfThere(logger.pid, "SIGUSR1");
-      }
+      const alive = loggers.filter(({ pid, startTime }) => isAlive(pid, startTime));
+      for (const logger of alive) if (unasked.has(logger) && listens(logger.pid)) ask(logger, unasked);
+      if (alive.length > 0) return;
+      this.stop();
+      onGone(this.#keys);
     }, LOOK_MS);
   }
 
-  /** Whether it reads the output of this run. */
+  /** Whether one of them reads the output of this run. */
   reads(key: string): boolean {
     return this.#timer !== undefined && this.#keys.has(key);
   }
@@ -46,4 +44,9 @@ function listens(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+function ask(logger: LoggerProcess, unasked: Set<LoggerProcess>): void {
+  unasked.delete(logger);
+  signalIfThere(logger.pid, "SIGUSR1");
 }

@@ -59,6 +59,15 @@ test("an empty note is none: it is forgotten, also when the file was written ane
   assert.deepEqual([...new Journal(path, quiet).books.notes], [["job", "there"]]);
 });
 
+test("all loggers that may still read are known, the latest last, until they are gone", (context) => {
+  const path = file(context);
+  const journal = filled(path);
+  for (const pid of [21, 22, 23, 21]) journal.add({ t: "logger", pid, startTime: String(pid) });
+  journal.add({ t: "logger-gone", pid: 22 });
+  journal.flush();
+  assert.deepEqual([...new Journal(path, quiet).books.loggers.keys()], [23, 21]);
+});
+
 test("a torn last line is left out, and so is anything that is no entry", (context) => {
   const path = file(context);
   filled(path);

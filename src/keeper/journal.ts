@@ -13,8 +13,8 @@ export type Books = {
   readonly ended: Map<string, EndReport>;
   readonly captures: Map<string, CaptureRecord>;
   readonly notes: Map<string, string>;
-  /** The latest one. */
-  logger?: LoggerProcess;
+  /** Ours, and those of earlier keepers that may still read; by pid, the latest last. */
+  readonly loggers: Map<number, LoggerProcess>;
 };
 
 /** Raised when an older procman would misread it. */
@@ -24,7 +24,7 @@ const FORMAT = 1;
 const COMPACT_BYTES = 1 << 20;
 
 export class Journal {
-  readonly books: Books = { running: new Map(), ended: new Map(), captures: new Map(), notes: new Map() };
+  readonly books: Books = { running: new Map(), ended: new Map(), captures: new Map(), notes: new Map(), loggers: new Map() };
   readonly #path: string;
   #fd: number;
   #size = 0;
@@ -114,7 +114,7 @@ export class Journal {
   }
 
   #apply(entry: Entry): void {
-    const { running, ended, captures, notes } = this.books;
+    const { running, ended, captures, notes, loggers } = this.books;
     switch (entry.t) {
       case "run":
         return void running.set(keyOf(entry.record), entry.record);
@@ -129,8 +129,10 @@ export class Journal {
       case "drained":
         return void captures.delete(entry.key);
       case "logger":
-        this.books.logger = { pid: entry.pid, startTime: entry.startTime };
-        return;
+        loggers.delete(entry.pid);
+        return void loggers.set(entry.pid, { pid: entry.pid, startTime: entry.startTime });
+      case "logger-gone":
+        return void loggers.delete(entry.pid);
       case "note":
         return void (entry.note === "" ? notes.delete(entry.id) : notes.set(entry.id, entry.note));
       default:
@@ -139,9 +141,9 @@ export class Journal {
   }
 
   #rewrite(): number {
-    const { running, ended, captures, notes, logger } = this.books;
+    const { running, ended, captures, notes, loggers } = this.books;
     const entries: readonly Entry[] = [
-      ...(logger === undefined ? [] : [{ t: "logger", ...logger } as const]),
+      ...[...loggers.values()].map((logger) => ({ t: "logger", ...logger }) as const),
       ...[...captures].map(([key, capture]) => ({ t: "capture", key, ...capture }) as const),
       ...[...running.values()].map((record) => ({ t: "run", record }) as const),
       ...[...ended.values()].map((record) => ({ t: "end", record }) as const),

@@ -74,8 +74,12 @@ export class Keeper {
     process.on("SIGUSR2", () => this.#logger.send({ t: "reopen" }));
   }
 
+  /** Written down first, then done: whoever dies in between leaves a stop that goes on instead of one that nobody knows of. */
   #onService(messages: readonly ToKeeper[]): void {
-    for (const message of messages) this.#onServiceMessage(message);
+    const isMemory = ({ t }: ToKeeper): boolean => t === "note" || t === "ack";
+    for (const message of messages.filter(isMemory)) this.#onServiceMessage(message);
+    this.#state?.flush();
+    for (const message of messages.filter((each) => !isMemory(each))) this.#onServiceMessage(message);
     this.#state?.flush();
   }
 
@@ -119,7 +123,8 @@ export class Keeper {
 
   #take(stateDir: string, captures: number): boolean {
     try {
-      this.#state = new State({ stateDir, mark: fingerprint(stateDir), captures, service: this.#service, logger: this.#logger });
+      const [mark, isRevival] = [fingerprint(stateDir), this.#start.revivals > 0];
+      this.#state = new State({ stateDir, mark, isRevival, captures, service: this.#service, logger: this.#logger });
     } catch (error) {
       // Service and logger of a killed keeper have both called for another.
       if (this.#start.revivals > 0 && error instanceof ProcmanError) void this.#ending.finish(EXIT.done);

@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runOptions } from "./options.ts";
 
-test("the options of run: configuration, console, the process that everything ends with", () => {
-  assert.deepEqual(runOptions([]), { console: false });
-  assert.deepEqual(runOptions(["-c", "a.json", "--console", "--exit-with", "job"]), { config: "a.json", console: true, exitWith: "job" });
-  assert.deepEqual(runOptions(["--exit-with=job"]), { console: false, exitWith: "job" });
+const PLAIN = { console: false, guarded: false, detached: false };
+
+test("the options of run: configuration, console, the process that everything ends with, who looks after procman", () => {
+  assert.deepEqual(runOptions([]), PLAIN);
+  const given = ["-c", "a.json", "--console", "--exit-with", "job"];
+  assert.deepEqual(runOptions(given), { ...PLAIN, config: "a.json", console: true, exitWith: "job" });
+  assert.deepEqual(runOptions(["--exit-with=job", "--guarded"]), { ...PLAIN, guarded: true, exitWith: "job" });
 });
 
 test("an option that is not known, or lacks its value, is an error of usage", () => {

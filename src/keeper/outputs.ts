@@ -6,7 +6,7 @@ import { isAlive, processStat } from "../os/process-stat.ts";
 import type { Attendant } from "./attendant.ts";
 import { keyOf } from "./entry.ts";
 import { Fifos, type Pair, pathsOf } from "./fifos.ts";
-import { FormerLogger } from "./former-logger.ts";
+import { FormerLoggers } from "./former-logger.ts";
 import { type Handover, takeHandover } from "./handover.ts";
 import type { Journal } from "./journal.ts";
 
@@ -25,7 +25,9 @@ export class Outputs {
   readonly #journal: Journal;
   readonly #logger: Attendant<ToLogger, FromLogger>;
   readonly #open = new Map<string, Open>();
-  #former: FormerLogger | undefined;
+  #former: FormerLoggers | undefined;
+  /** Pid of our own logger. */
+  #own: number | undefined;
 
   constructor(home: string, journal: Journal, logger: Attendant<ToLogger, FromLogger>) {
     this.#home = home;
@@ -76,23 +78,26 @@ export class Outputs {
 
   /** Our own logger is there; `isFirst`: nothing was read by one of ours before. */
   loggerStarted(pid: number, isFirst: boolean): void {
-    const before = this.#journal.books.logger;
-    this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
+    const before = this.#own;
+    this.#know(pid);
     this.#logger.send({ t: "home", folder: this.#home });
-    if (!isFirst) this.#retell(this.#open.keys(), takeHandover(this.#home, before?.pid));
+    if (!isFirst) this.#takeOver(this.#open.keys(), before === undefined ? [] : [before]);
   }
 
   /** Goes on with what an earlier keeper had under way. Before `loggerStarted`. */
   adopt(): void {
-    const { captures, running, logger } = this.#journal.books;
+    const { captures, running, loggers } = this.#journal.books;
     for (const [key, { fifos, capture }] of captures) {
       const pair = this.fifos.adopt(fifos, running.get(key)?.pid);
       if (pair === undefined) this.#journal.add({ t: "drained", key });
       else this.#open.set(key, { pair, capture, told: true });
     }
-    const again = (keys: Iterable<string>): void => this.#retell(keys, takeHandover(this.#home, logger?.pid));
-    if (logger === undefined || !isAlive(logger.pid, logger.startTime)) again(this.#open.keys());
-    else this.#former = new FormerLogger(logger, this.#open.keys(), again);
+    const before = [...loggers.keys()];
+    const { pid: own } = this.#logger.current ?? {};
+    const alive = [...loggers.values()].filter(({ pid, startTime }) => isAlive(pid, startTime));
+    if (own !== undefined) this.#know(own);
+    if (alive.length === 0) this.#takeOver(this.#open.keys(), before);
+    else this.#former = new FormerLoggers(alive, this.#open.keys(), (keys) => this.#takeOver(keys, before));
   }
 
   /** The state folder was removed and is there again. */
@@ -104,6 +109,23 @@ export class Outputs {
     this.#former?.stop();
     for (const { pair } of this.#open.values()) this.fifos.giveBack(pair);
     this.fifos.remove();
+  }
+
+  /** Written down before it is told to read anything: a keeper after us must ask it for that. */
+  #know(pid: number): void {
+    if (this.#own === pid) return;
+    this.#own = pid;
+    this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
+    this.#journal.flush();
+  }
+
+  /** These loggers have ended: ours goes on with what they read. */
+  #takeOver(keys: Iterable<string>, pids: readonly number[]): void {
+    this.#retell(keys, takeHandover(this.#home, pids));
+    // At once: what they left is nowhere else any more.
+    this.#logger.flush();
+    for (const pid of pids) this.#journal.add({ t: "logger-gone", pid });
+    this.#journal.flush();
   }
 
   /** To a logger that has begun anew: all that is under way, and what became of the line that its predecessor was reading. */

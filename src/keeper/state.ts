@@ -1,5 +1,5 @@
 /** All that the keeper holds once the state folder is known: lock, journal, children and their output. */
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import type { FromKeeper, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
@@ -7,6 +7,7 @@ import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import { makeFolder } from "../os/folder.ts";
 import { type Lock, takeLock } from "../os/lock.ts";
 import type { ProcessStat } from "../os/process-stat.ts";
+import { endedInOrder } from "../os/revival.ts";
 import { signalIfThere } from "../os/signal.ts";
 import { markedProcesses } from "../os/strays.ts";
 import type { Attendant } from "./attendant.ts";
@@ -22,6 +23,8 @@ export type StateOptions = {
   readonly stateDir: string;
   /** The end of every `PROCMAN_RUN_ID` of this state folder. */
   readonly mark: string;
+  /** It comes in place of a killed keeper: nobody asked for a start. */
+  readonly isRevival: boolean;
   /** How many FIFO pairs will be asked for at first. */
   readonly captures: number;
   readonly service: Attendant<FromKeeper, ToKeeper>;
@@ -48,7 +51,11 @@ export class State {
     makeFolder(stateDir, 0o700);
     this.#lock = lockOf(stateDir);
     const run = join(stateDir, "run");
-    const isClean = endedInOrder(run);
+    const isClean = endedInOrder(stateDir);
+    if (isClean && options.isRevival) {
+      this.#lock.release();
+      throw new ProcmanError("no-daemon", 'procman was killed, came back and was stopped in order meanwhile; start it with "procman run"');
+    }
     this.#journal = new Journal(join(run, "journal"), warn);
     this.outputs = new Outputs(run, this.#journal, options.logger);
     this.#cgroups = new Cgroups(`procman-${mark}`, warn);
@@ -195,11 +202,6 @@ export class State {
     this.#journal.add({ t: "end", record: report });
     this.#options.service.send(report);
   }
-}
-
-/** An orderly end leaves an empty folder. None at all is a first start, or somebody has removed it. */
-function endedInOrder(run: string): boolean {
-  return existsSync(run) && readdirSync(run).length === 0;
 }
 
 function lockOf(stateDir: string): Lock {

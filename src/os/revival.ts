@@ -1,5 +1,9 @@
 /** A killed keeper comes back: its service, or else its logger, starts another that adopts what runs. */
 import { spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { holderOf } from "./lock.ts";
 import { monotonicMs } from "./monotonic.ts";
 
 /** How a keeper was started: told to its own processes by their environment. */
@@ -21,6 +25,15 @@ const STATE_DIR = "PROCMAN_REVIVAL_OF";
 const DELAYS_MS = [0, 0, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000];
 const STABLE_MS = 2_000;
 
+/** So often it is looked whether somebody else was quicker. Milliseconds. */
+const LOOK_MS = 50;
+
+/** An orderly end leaves an empty run folder. None at all is a first start, or somebody has removed it. */
+export function endedInOrder(stateDir: string): boolean {
+  const run = join(stateDir, "run");
+  return existsSync(run) && readdirSync(run).length === 0;
+}
+
 /** What procman's own processes get beside the environment of the keeper. */
 export function revivalVariable(revival: Revival): NodeJS.ProcessEnv {
   return { [VARIABLE]: JSON.stringify(revival) };
@@ -41,7 +54,7 @@ export function takeRevived(): { readonly revivals: number; readonly stateDir?: 
   return { revivals: Number(count), ...(stateDir === undefined ? {} : { stateDir }) };
 }
 
-/** The keeper's terminal goes on to its successor. Resolves once that is started, or can't be. */
+/** The keeper's terminal goes on to its successor. Resolves once that is started, can't be, or isn't wanted any more. */
 export async function revive({ argv, env, count, since }: Revival, stateDir: string): Promise<void> {
   const next = monotonicMs() - since > STABLE_MS ? 0 : count;
   const delay = DELAYS_MS[next];
@@ -51,7 +64,8 @@ export async function revive({ argv, env, count, since }: Revival, stateDir: str
     );
     return;
   }
-  await new Promise((resolve) => setTimeout(resolve, delay));
+  for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(LOOK_MS)) if (!isMissed(stateDir)) return;
+  if (!isMissed(stateDir)) return;
   const [program, ...args] = argv;
   const child = spawn(program ?? "", args, {
     detached: true,
@@ -66,4 +80,9 @@ export async function revive({ argv, env, count, since }: Revival, stateDir: str
     });
   });
   child.unref();
+}
+
+/** Somebody else may have started another keeper, and that may have ended everything in order. */
+function isMissed(stateDir: string): boolean {
+  return holderOf(stateDir) === undefined && !endedInOrder(stateDir);
 }

@@ -22,8 +22,9 @@ export class KeeperSpawner implements Spawner {
   /** What the keeper's snapshot told of runs that nobody has asked about yet. */
   readonly #running = new Map<string, Running>();
   readonly #ended = new Map<string, EndReport>();
-
+  readonly #adopted: (() => void)[] = [];
   #cgroups: string | undefined;
+  #loaded = false;
 
   constructor(options: KeeperSpawnerOptions) {
     this.#options = options;
@@ -32,6 +33,7 @@ export class KeeperSpawner implements Spawner {
   /** Before the supervisor takes up its processes: what the keeper knows. */
   load({ running, ended, cgroups }: FromKeeper & { readonly t: "snapshot" }): void {
     this.#cgroups = cgroups;
+    this.#loaded = true;
     for (const run of running) this.#running.set(keyOf(run.slot, run.run), run);
     for (const report of ended) this.#ended.set(keyOf(report.slot, report.run), report);
   }
@@ -59,18 +61,19 @@ export class KeeperSpawner implements Spawner {
     this.#reports.set(slot, { run, on });
     if (seen === "ended") return;
     this.#ended.delete(key);
-    // Later: by then it is known what the configuration of now wants of it.
-    setImmediate(() => {
-      if (running !== undefined) on.spawned(running.pid, running.since);
-      else if (ended !== undefined) this.#end(ended);
+    this.#adopted.push(() => {
+      if (running !== undefined) return on.spawned(running.pid, running.since);
       // The request is in the keeper's queue, or was lost with that.
-      else if (seen === "asked") on.lost();
-      else on.ended({ kind: "unknown" }, false);
+      if (ended === undefined) return seen === "asked" ? on.lost() : on.ended({ kind: "unknown" }, false);
+      // Whom it left behind is found by its pid, which the service that asked for it never learned.
+      if (ended.t === "exited") on.spawned(ended.pid, ended.at);
+      this.#end(ended);
     });
   }
 
-  /** All runs are taken up: nobody asks for the ends of others. */
+  /** All runs are taken up, and it is known what the configuration of now wants of them: what became of them is told. Nobody asks for the ends of others. */
   settle(): void {
+    for (const tell of this.#adopted.splice(0)) tell();
     for (const { slot, run } of this.#ended.values()) this.#options.link.send({ t: "ack", slot, run });
     this.#ended.clear();
     this.#running.clear();
@@ -85,6 +88,8 @@ export class KeeperSpawner implements Spawner {
   }
 
   receive(message: (Running & { readonly t: "spawned" }) | EndReport): void {
+    // What came before the snapshot is in it. An answer now would make the keeper forget what nobody has heard.
+    if (!this.#loaded) return;
     if (message.t === "spawned") this.#on(message.slot, message.run)?.spawned(message.pid, message.since);
     else this.#end(message);
   }

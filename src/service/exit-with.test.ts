@@ -12,7 +12,7 @@ const { processes } = normalise(
       { id: "web", cmd: "y", cluster: { instances: 3 } },
     ],
   },
-  { folder: "/", parallelism: 1, now: new Date(0) },
+  { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false },
 );
 const specOf = (id: string): ProcessSpec => processes.find((spec) => spec.id === id) as ProcessSpec;
 

@@ -18,7 +18,7 @@ const config: Config = {
         { id: "many", cmd: "y", cluster: { instances: 2, startPort: 7000 }, watch: ["src"], path: ["bin"] },
       ],
     },
-    { folder: "/srv", parallelism: 2, now: new Date(0) },
+    { folder: "/srv", parallelism: 2, now: new Date(0), stripsTypes: false },
   ),
   file: "/srv/procman.json",
   warnings: [],

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { normalise } from "../config/normalise.ts";
 import type { Config } from "../config/spec.ts";
-import type { EndReport, Running } from "../contract/keeper-protocol.ts";
+import type { EndReport, FromKeeper } from "../contract/keeper-protocol.ts";
 import type { Memory } from "../supervisor/memory.ts";
 import type { Instance } from "../supervisor/states.ts";
 import { CONFIGURATION, writeFormer } from "./former.ts";
@@ -12,10 +12,16 @@ import { type Past, recall } from "./recall.ts";
 
 function configOf(...ids: readonly string[]): Config {
   const processes = ids.map((id) => ({ id, cmd: `run ${id}`, autostart: true }));
-  return { ...normalise({ processes }, { folder: "/srv", parallelism: 1, now: new Date(0) }), file: "/srv/procman.json", warnings: [] };
+  return {
+    ...normalise({ processes }, { folder: "/srv", parallelism: 1, now: new Date(0), stripsTypes: false }),
+    file: "/srv/procman.json",
+    warnings: [],
+  };
 }
 
-const run = (slot: string, number = 4): Running => ({ slot, run: number, pid: 77, startTime: "1", since: 5 });
+type Seen = (FromKeeper & { readonly t: "snapshot" })["running"][number];
+
+const run = (slot: string, number = 4): Seen => ({ slot, run: number, pid: 77, startTime: "1", since: 5, captured: true });
 const exited = (slot: string, number: number, code: number): EndReport => ({
   t: "exited",
   slot,
@@ -32,7 +38,7 @@ const memory = (slot: string, state: Instance): string => JSON.stringify({ block
 
 function past(
   config: Config,
-  { notes = {}, running = [], ended = [] }: { notes?: Record<string, string>; running?: Running[]; ended?: EndReport[] },
+  { notes = {}, running = [], ended = [] }: { notes?: Record<string, string>; running?: Seen[]; ended?: EndReport[] },
 ): Past {
   return recall({ notes, running, ended }, config);
 }

@@ -10,7 +10,7 @@ import { found } from "../../test/procman.ts";
 import { normalise } from "../config/normalise.ts";
 import type { RawConfig, RawProcess } from "../config/schema.ts";
 import type { Config } from "../config/spec.ts";
-import type { FromKeeper, Running, ToKeeper } from "../contract/keeper-protocol.ts";
+import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { Endpoint } from "../contract/records.ts";
 import { Link } from "../runtime/link.ts";
 import { CONFIGURATION } from "./former.ts";
@@ -58,7 +58,10 @@ function folder(context: TestContext): string {
 }
 
 function configOf(stateDir: string, processes: readonly RawProcess[], top: Partial<RawConfig> = {}): Config {
-  const normal = normalise({ ...top, processes: [...processes] }, { folder: stateDir, parallelism: 1, now: new Date() });
+  const normal = normalise(
+    { ...top, processes: [...processes] },
+    { folder: stateDir, parallelism: 1, now: new Date(), stripsTypes: false },
+  );
   return { ...normal, stateDir, file: join(stateDir, "procman.json"), warnings: [] };
 }
 
@@ -76,7 +79,9 @@ function begun(context: TestContext, config: Config, snapshot: Snapshot = {}, op
 }
 
 /** A pid that no machine has: nobody is met by a sweep. */
-const run = (slot: string, number = 1): Running => ({ slot, run: number, pid: 5_000_000, startTime: "1", since: 5 });
+type Seen = (FromKeeper & { readonly t: "snapshot" })["running"][number];
+
+const run = (slot: string, number = 1): Seen => ({ slot, run: number, pid: 5_000_000, startTime: "1", since: 5, captured: true });
 const spawned = (slot: string, number = 1): FromKeeper => ({ t: "spawned", ...run(slot, number) });
 const exited = (slot: string, number = 1, code = 0): FromKeeper => ({
   t: "exited",
@@ -161,7 +166,7 @@ test("notes that can't be used are told and deleted; what runs is taken up, who 
     running: [run("web"), run("stranger", 3), run("job", 0)],
     notes: { ...notes, web: "{torn", foreign: "[]" },
   });
-  assert.deepEqual(channel.asked("spawn", "signal"), ["signal job 0", "signal stranger 3"]);
+  assert.deepEqual(channel.asked("spawn", "signal"), ["signal job 0", "signal stranger 3", "spawn job 2"]);
   assert.equal(channel.notes.foreign, "");
   assert.match(channel.notes.web ?? "", /"status":"running"/);
   await found(() => (channel.said.length >= 5 ? true : undefined));

@@ -101,6 +101,8 @@ export class Slot {
     const swept = state.status === "stopping" && "ending" in state;
     spawner.adopt(this.id, state.run, swept ? "ended" : "pid" in state ? "alive" : "asked", this.#reports(state.run));
     if (swept) spawner.sweep(this.id, state.run, state.pid, state.phase === "sweep" ? "SIGTERM" : "SIGKILL");
+    // A keeper may have died between writing this down and doing it, and no deadline follows.
+    else if (state.status === "stopping" && state.phase === "kill") spawner.signal(this.id, state.run, "SIGKILL");
     this.#arm();
   }
 

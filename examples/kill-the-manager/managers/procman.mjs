@@ -1,0 +1,124 @@
+// procman under this load: how it is started, which processes it consists of, when a killed part is back.
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isAlive, kill, MARK, marked, stat, within } from "../processes.mjs";
+import { Api } from "./procman-api.mjs";
+import { JournalTail } from "./procman-journal.mjs";
+
+/** A killed keeper is started again by the service or the logger; where nobody of them is left, by whoever looks after the machine. */
+const BY_ITSELF_MS = 3_000;
+const NAME = "load";
+
+/** The one of this checkout, else the installed one. */
+export function findProcman() {
+  const built = fileURLToPath(new URL("../../../dist/procman.cjs", import.meta.url));
+  if (process.env.PROCMAN_BIN !== undefined) return process.env.PROCMAN_BIN;
+  if (existsSync(built)) return built;
+  return execFileSync("sh", ["-c", "command -v procman"], { encoding: "utf8" }).trim();
+}
+
+export class Procman {
+  /** Everything that is started for this load carries it. */
+  mark;
+  stateDir;
+  api;
+  journal;
+  #folder;
+  #bin;
+  #env;
+  #said;
+
+  /** @param {{ folder: string, processes: readonly object[], bin?: string, env?: object, config?: object }} options */
+  constructor({ folder, processes, bin = findProcman(), env = {}, config = {} }) {
+    mkdirSync(folder, { recursive: true });
+    this.#folder = folder;
+    this.#bin = bin;
+    this.#env = env;
+    this.mark = folder;
+    this.stateDir = join(folder, ".procman", NAME);
+    this.#said = openSync(join(folder, "said.log"), "a");
+    writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: NAME, ...config, processes }, undefined, 2));
+    this.api = new Api(this.stateDir, NAME);
+    this.journal = new JournalTail(join(this.stateDir, "run", "journal"));
+  }
+
+  /** As `procman run --detach` or a unit of the machine's init would: nobody waits for it. */
+  start() {
+    const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
+    const child = spawn(process.execPath, [this.#bin, "run"], {
+      cwd: this.#folder,
+      env: { ...inherited, ...this.#env, [MARK]: this.mark },
+      stdio: ["ignore", this.#said, this.#said],
+      detached: true,
+    });
+    child.unref();
+    return child;
+  }
+
+  /** Pid of the keeper that holds the lock; undefined: there is none. */
+  get keeper() {
+    const locks = existsSync(this.stateDir) ? readdirSync(this.stateDir).filter((name) => /^lock\.\d+$/.test(name)) : [];
+    const newest = locks.sort((a, b) => Number(a.slice(5)) - Number(b.slice(5))).at(-1);
+    if (newest === undefined) return undefined;
+    try {
+      const { pid, startTime } = JSON.parse(readFileSync(join(this.stateDir, newest), "utf8"));
+      return isAlive(pid) && stat(pid)?.startTime === startTime ? pid : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Pids of procman's own processes; after the death of a keeper there may be two loggers for a while. */
+  parts() {
+    const all = marked(this.mark);
+    const of = (name) =>
+      all.filter(({ command }) => command.startsWith(`procman: ${name}`) || command.includes(`/${name}.cjs`)).map(({ pid }) => pid);
+    return { keeper: of("keeper"), service: of("service"), logger: of("logger") };
+  }
+
+  /** @param {"service" | "logger" | "keeper" | "everything"} what @returns {readonly number[]} whom it killed */
+  kill(what) {
+    const parts = this.parts();
+    const pids = what === "everything" ? [...parts.keeper, ...parts.service, ...parts.logger] : parts[what];
+    return pids.filter((pid) => kill(pid));
+  }
+
+  /** Makes sure that there is a keeper: one that came by itself, or else one that is started here. @returns whether it came by itself */
+  async revive(patienceMs = BY_ITSELF_MS) {
+    if ((await within(patienceMs, () => this.keeper)) !== undefined) return true;
+    this.start();
+    return false;
+  }
+
+  /** Resolves with the records of all processes once a service of the present keeper answers; undefined: it doesn't. */
+  answered(patienceMs = 30_000) {
+    return within(patienceMs, async () => {
+      const { keeper } = this;
+      if (keeper === undefined || this.api.endpoint?.keeper !== keeper) return undefined;
+      const answer = await this.api.ask("GET", "/processes");
+      return answer?.status === 200 ? answer.body : undefined;
+    });
+  }
+
+  /** Stops everything; resolves with those that it left behind. */
+  async end(patienceMs = 60_000) {
+    const { keeper } = this;
+    if (keeper !== undefined) {
+      const answer = await this.api.ask("POST", "/terminate");
+      if (answer?.status !== 202) kill(keeper, "SIGTERM");
+      await within(patienceMs, () => !isAlive(keeper));
+    }
+    // Whoever ends at the same moment is given that moment.
+    await within(2_000, () => marked(this.mark).length === 0);
+    this.journal.stop();
+    return marked(this.mark);
+  }
+
+  /** For whoever gives up: nobody stays behind. */
+  destroy() {
+    this.journal.stop();
+    for (let round = 0; round < 20 && marked(this.mark).length > 0; round += 1) for (const { pid } of marked(this.mark)) kill(pid);
+  }
+}

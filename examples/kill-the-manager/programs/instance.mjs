@@ -1,0 +1,46 @@
+// What all programs of this load share: a diary of their runs, and a guard that notices a second copy.
+import { appendFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+/** Unlike `Date.now()` the same scale in all processes whatever happens to the clock. Milliseconds since boot. */
+export function monotonicMs() {
+  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
+}
+
+export class Instance {
+  #diary;
+
+  /** `folder` is the load's; `id` the name under which the manager knows the process. */
+  constructor(folder, id) {
+    this.id = id;
+    /** Names this run: pids come back, pids with a time don't. */
+    this.run = `${process.pid}-${Math.round(monotonicMs()).toString(36)}`;
+    this.#diary = join(folder, "diary.jsonl");
+    this.note("begin", { managed: process.env.PROCMAN_RUN_ID ?? "" });
+    this.#guard(folder);
+    // With STUBBORN only SIGKILL ends it.
+    process.on("SIGTERM", () => process.env.STUBBORN === undefined && this.end(0, { asked: true }));
+  }
+
+  /** One write to a file opened for appending: notes of many processes don't mix. */
+  note(what, more = {}) {
+    appendFileSync(this.#diary, `${JSON.stringify({ what, id: this.id, run: this.run, pid: process.pid, at: monotonicMs(), ...more })}\n`);
+  }
+
+  /** What the program adds to the note of its end. */
+  last = () => ({});
+
+  end(code, more = {}) {
+    this.note("end", { code, ...more, ...this.last() });
+    process.exit(code);
+  }
+
+  /** A socket in Linux's abstract name space: one process can have the name, and the kernel takes it back whatever that dies of. */
+  #guard(folder) {
+    const server = createServer();
+    server.on("error", (error) => this.note("twice", { error: error.code }));
+    server.listen({ path: `\0${folder}/${this.id}` });
+    server.unref();
+  }
+}

@@ -1,0 +1,52 @@
+/** What runs while parts of procman are killed: printers, crashers, jobs by schedule, and processes that an operator starts and stops. */
+import { fileURLToPath } from "node:url";
+
+const PROGRAMS = fileURLToPath(new URL("../../examples/kill-the-manager/programs/", import.meta.url));
+
+/** Crash all the time and come back by policy; nobody else touches them, so their runs can be counted. */
+export const CRASHERS = ["crash-quick", "crash-slow", "crash-error", "crash-family"] as const;
+/** An operator plays with them. */
+export const TOYS = ["toy-plain", "toy-once", "toy-stubborn"] as const;
+/** All whose lines are numbered. */
+export const PRINTERS = ["print", "print-rotated", "print-errors", ...TOYS] as const;
+
+export function loadIn(folder: string): readonly object[] {
+  const program = (name: string, id: string, ...args: readonly (string | number)[]): string =>
+    [process.execPath, `${PROGRAMS}${name}.mjs`, folder, id, ...args].join(" ");
+  const log = (id: string) => ({ stdout: `logs/${id}.log` });
+  const always = { autostart: true, restart: "always" };
+  const crasher = (id: string, shortest: number, longest: number, more: object = {}) => ({
+    id,
+    cmd: program("crasher", id, shortest, longest),
+    ...always,
+    restartDelayMs: 10,
+    logger: log(id),
+    ...more,
+  });
+  const toy = (id: string, more: object = {}) => ({ id, cmd: program("printer", id, 20_000, 150), logger: log(id), ...more });
+  return [
+    { id: "print", cmd: program("printer", "print", 300_000, 70), ...always, logger: log("print") },
+    {
+      id: "print-rotated",
+      cmd: program("printer", "print-rotated", 200_000, 60),
+      ...always,
+      logger: { ...log("print-rotated"), rotate: { size: "2MB", total: "2GB", gzip: true } },
+    },
+    {
+      id: "print-errors",
+      cmd: `${program("printer", "print-errors", 60_000, 100)} 1>&2`,
+      ...always,
+      logger: { stdout: "logs/print-errors.out.log", stderr: "logs/print-errors.log" },
+    },
+    crasher("crash-quick", 20, 200),
+    crasher("crash-slow", 500, 3_000),
+    crasher("crash-error", 50, 1_000, { restart: "error", restartDelayMs: 120 }),
+    crasher("crash-family", 300, 1_500, { cmd: `sleep 1000 & ${program("crasher", "crash-family", 300, 1_500)}; exit $?` }),
+    { id: "job", cmd: program("crasher", "job", 10, 300), cron: "* * * * * *", logger: log("job") },
+    { id: "overrun", cmd: "sleep 2.5", cron: "* * * * * *", overrun: true },
+    { id: "timeout", cmd: "sleep 1000", ...always, restartDelayMs: 10, timeout: 0.7 },
+    toy("toy-plain", { autostart: true, restart: "always" }),
+    toy("toy-once"),
+    toy("toy-stubborn", { autostart: true, terminateTimeout: 0.2, env: { STUBBORN: "1" } }),
+  ];
+}

@@ -1,0 +1,86 @@
+/** What earlier keepers left: loggers that still read, services that would start another keeper. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { kill } from "../../examples/kill-the-manager/processes.mjs";
+import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
+import { found, gone } from "../procman.ts";
+import { folderFor, program, type Rig, started, successor } from "./rig.ts";
+
+const printer = (folder: string) => ({
+  id: "print",
+  cmd: program(folder, "printer", "print", 100_000, 20),
+  autostart: true,
+  logger: { stdout: "logs/print.log" },
+});
+
+async function growth({ folder }: Rig, bytes = 500_000): Promise<void> {
+  const file = join(folder, "logs/print.log");
+  const from = statSync(file).size;
+  await found(() => (statSync(file).size > from + bytes ? true : undefined));
+}
+
+/** Kills the keeper; resolves once the next one has its service and its logger. */
+async function killKeeper({ procman, records }: Rig): Promise<void> {
+  const before = procman.parts();
+  for (const pid of before.keeper) kill(pid);
+  await successor(procman, "keeper", before.keeper);
+  await successor(procman, "logger", before.logger);
+  await records();
+}
+
+test("two keepers are killed while the first logger is stopped: it goes on alone, then hands over to the third, with the line that it had begun", async (context) => {
+  const folder = folderFor(context);
+  const halves = "printf 'one half and '; while [ ! -e go ]; do sleep 0.1; done; echo the other; exec sleep 1000";
+  const rig = await started(context, folder, [
+    printer(folder),
+    { id: "halves", cmd: halves, autostart: true, logger: { stdout: "logs/halves.log" } },
+  ]);
+  await growth(rig);
+  const [first = 0] = rig.procman.parts().logger;
+  kill(first, "SIGSTOP");
+  await killKeeper(rig);
+  await killKeeper(rig);
+  assert.ok(rig.procman.parts().logger.includes(first));
+  kill(first, "SIGCONT");
+  await found(() => (rig.procman.parts().logger.includes(first) ? undefined : true));
+  await growth(rig);
+  writeFileSync(join(folder, "go"), "");
+  const log = join(folder, "logs/halves.log");
+  assert.equal(await found(() => readFileSync(log, "utf8") || undefined), "one half and the other\n");
+  assert.deepEqual(await rig.verdict(), []);
+});
+
+test("a service that would start another keeper comes too late: everything was stopped in order meanwhile, and stays so", async (context) => {
+  const folder = folderFor(context);
+  const rig = await started(context, folder, [printer(folder)]);
+  await growth(rig);
+  const { service, keeper } = rig.procman.parts();
+  for (const pid of service) kill(pid, "SIGSTOP");
+  for (const pid of keeper) kill(pid);
+  await successor(rig.procman, "keeper", keeper);
+  await rig.records();
+  const verdict = rig.verdict();
+  await found(() => (existsSync(join(rig.procman.stateDir, "endpoint.json")) ? undefined : true));
+  await found(() => (rig.procman.keeper === undefined ? true : undefined));
+  for (const pid of service) kill(pid, "SIGCONT");
+  assert.deepEqual(await verdict, []);
+  for (const pid of service) await gone(pid);
+  assert.deepEqual(rig.procman.parts(), { keeper: [], service: [], logger: [] });
+  assert.deepEqual(checkDiary(folder).runs.length, 1);
+});
+
+test("ten keepers are killed one after the other as soon as they are there: no line is lost, doubled or damaged", async (context) => {
+  const folder = folderFor(context);
+  const rig = await started(context, folder, [printer(folder)]);
+  for (let kills = 0; kills < 10; kills += 1) {
+    const { keeper } = rig.procman.parts();
+    for (const pid of keeper) kill(pid);
+    // A life of some seconds at times, or nobody would come back after ten.
+    await found(() => (rig.procman.keeper !== undefined && !keeper.includes(rig.procman.keeper) ? true : undefined));
+    if (kills % 4 === 3) await growth(rig, 3_000_000);
+  }
+  await growth(rig);
+  assert.deepEqual(await rig.verdict(), []);
+});

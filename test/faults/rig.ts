@@ -1,0 +1,92 @@
+/** procman under a load of counted programs, and what became of them. */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { checkLog } from "../../examples/kill-the-manager/line-check.mjs";
+import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
+import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import { found } from "../procman.ts";
+
+const PROGRAMS = fileURLToPath(new URL("../../examples/kill-the-manager/programs/", import.meta.url));
+
+export type Rig = {
+  readonly folder: string;
+  readonly procman: Procman;
+  /** All records, once the service answers. */
+  readonly records: () => Promise<readonly ProcessRecord[]>;
+  /** Resolves once this holds of the record of a process. */
+  readonly until: (id: string, holds: (record: ProcessRecord) => boolean) => Promise<ProcessRecord>;
+  readonly act: (id: string, action: string) => Promise<void>;
+  /** Stops everything, and says what is wrong with runs and lines. */
+  readonly verdict: (more?: { readonly loggersKilled?: number; readonly isUnread?: boolean }) => Promise<readonly string[]>;
+};
+
+/** Command line of a program in a load's folder. */
+export function program(folder: string, name: "printer" | "crasher", id: string, ...args: readonly (string | number)[]): string {
+  return [process.execPath, `${PROGRAMS}${name}.mjs`, folder, id, ...args].join(" ");
+}
+
+export function folderFor(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "procman-fault-"));
+  mkdirSync(join(folder, "progress"));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Starts procman with these processes; ids whose name begins with `print` or `crash` have numbered lines in `logs/ID.log`. */
+export async function started(
+  context: TestContext,
+  folder: string,
+  processes: readonly { readonly id: string; readonly [field: string]: unknown }[],
+  options: { readonly env?: NodeJS.ProcessEnv; readonly config?: object } = {},
+): Promise<Rig> {
+  const procman = new Procman({ folder, processes, ...options });
+  context.after(() => procman.destroy());
+  procman.start();
+  const records = async (): Promise<readonly ProcessRecord[]> => {
+    const answer = (await procman.answered()) as readonly ProcessRecord[] | undefined;
+    if (answer === undefined) throw new Error("procman does not answer");
+    return answer;
+  };
+  await records();
+  return {
+    folder,
+    procman,
+    records,
+    until: async (id, holds) => {
+      for (const end = Date.now() + 30_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
+        const record = (await records()).find((each) => each.id === id);
+        if (record !== undefined && holds(record)) return record;
+      }
+      throw new Error(`waited in vain for ${id}: ${JSON.stringify(await records())}`);
+    },
+    act: async (id, action) => {
+      for (;;) {
+        const answer = await procman.api.ask("POST", `/processes/${id}/${action}`);
+        if (answer?.status === 200) return;
+        if (answer !== undefined) throw new Error(`${action} of ${id}: ${JSON.stringify(answer)}`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    },
+    verdict: async ({ loggersKilled = 0, isUnread = false } = {}) => {
+      const left = await procman.end();
+      const { runs, findings } = checkDiary(folder);
+      const lines = processes
+        .filter(({ id }) => /^(print|crash)/.test(id))
+        .flatMap(({ id }) => {
+          const own = runs.filter((run) => run.id === id);
+          const known = own.map((run) => ({ ...run, isCut: run.to === undefined, readersKilled: loggersKilled, isUnread }));
+          return checkLog(join(folder, "logs", `${id}.log`), known).findings;
+        });
+      return [...findings, ...lines, ...left.map(({ command }) => `left behind: ${command}`)];
+    },
+  };
+}
+
+/** Another process of procman's than `before`; resolves with its pid. */
+export function successor(procman: Procman, part: "keeper" | "service" | "logger", before: readonly number[]): Promise<number> {
+  return found(() => procman.parts()[part].find((pid) => !before.includes(pid)));
+}

@@ -1,0 +1,46 @@
+/**
+ * Hundreds of kills of procman's own processes at seeded moments, under processes that print, crash and are started and stopped.
+ * `PROCMAN_FAULT_SEED` repeats one seed; `PROCMAN_FAULT_MINUTES` goes on with new seeds for so long.
+ */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { story } from "./schedule.ts";
+import { judge, type Verdict } from "./verdict.ts";
+
+const KILLS = 70;
+const SEEDS = [1, 2];
+
+const { PROCMAN_FAULT_SEED, PROCMAN_FAULT_MINUTES } = process.env;
+
+async function verdictOf(context: TestContext, seed: number): Promise<Verdict> {
+  const folder = mkdtempSync(join(tmpdir(), `procman-seed-${seed}-`));
+  mkdirSync(join(folder, "progress"));
+  context.diagnostic(`seed ${seed} (PROCMAN_FAULT_SEED=${seed} repeats it), ${folder}`);
+  const told = await story(folder, seed, KILLS);
+  context.after(() => told.procman.destroy());
+  const verdict = judge(folder, told, await told.procman.end());
+  context.diagnostic(JSON.stringify(verdict.counts));
+  if (verdict.findings.length === 0) rmSync(folder, { recursive: true, force: true });
+  else console.error(`seed ${seed}, kept in ${folder}:\n${verdict.findings.join("\n")}`);
+  return verdict;
+}
+
+const random = (): number => Math.floor(Math.random() * 1e9);
+const seeds = PROCMAN_FAULT_SEED === undefined ? [...SEEDS, random()] : [Number(PROCMAN_FAULT_SEED)];
+
+for (const seed of seeds)
+  test(`killed at the moments of seed ${seed}: never two copies, no exit and no line lost, every command carried out, nobody left behind`, async (context) => {
+    const { findings, counts } = await verdictOf(context, seed);
+    assert.deepEqual(findings, []);
+    // Less would mean that the test has lost sight of what it is for.
+    for (const [what, least] of Object.entries({ kills: KILLS, service: 12, logger: 12, keeper: 8, runs: 60, commands: 8, lines: 50_000 }))
+      assert.ok((counts[what] ?? 0) >= least, `${what}: ${counts[what]}, at least ${least}`);
+  });
+
+test("for as long as was asked for: one random seed after the other", { skip: PROCMAN_FAULT_MINUTES === undefined }, async (context) => {
+  for (const end = Date.now() + Number(PROCMAN_FAULT_MINUTES) * 60_000; Date.now() < end; )
+    assert.deepEqual((await verdictOf(context, random())).findings, []);
+});

@@ -1,0 +1,129 @@
+/** Kills parts of procman at moments that a seed names, while its processes print, crash and are started and stopped. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
+import { kill, marked } from "../../examples/kill-the-manager/processes.mjs";
+import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import { loadIn, TOYS } from "./load.ts";
+import { operate, type Played } from "./operator.ts";
+import { Chance } from "./random.ts";
+
+/** What is killed together, and how often. */
+const WEIGHTS = {
+  service: 30,
+  logger: 26,
+  keeper: 14,
+  "service logger": 7,
+  "keeper service": 6,
+  "keeper logger": 6,
+  everything: 5,
+  child: 12,
+} as const;
+
+/** Who may be killed among the children, and by what. */
+const VICTIMS = ["print", "print-rotated", "crash-slow", "toy-plain", "timeout"] as const;
+const SIGNALS = ["SIGKILL", "SIGSEGV", "SIGTERM"] as const;
+
+/** A service that ends eleven times in a row within 2 s of its start stays down, by design. */
+const SERVICE_LIMIT = 9;
+/** A keeper takes so long to note what it was told, on a busy machine. Milliseconds. */
+const UNNOTED_MS = 400;
+/** Later than this no successor comes by itself: somebody starts procman again. Milliseconds. */
+const LATE_MS = 1_200;
+
+export type Kill = { readonly what: string; readonly at: number; readonly pids: readonly number[] };
+
+export type Story = {
+  readonly procman: Procman;
+  readonly kills: readonly Kill[];
+  readonly played: readonly Played[];
+  /** How often nobody came by himself. */
+  readonly revived: number;
+  /** All processes, once procman answered after the last kill. */
+  readonly settled: readonly ProcessRecord[] | undefined;
+};
+
+/** Resolves once procman has settled after the last of so many kills. */
+export async function story(folder: string, seed: number, wanted: number): Promise<Story> {
+  const chance = new Chance(seed);
+  const procman = new Procman({ folder, processes: loadIn(folder) });
+  procman.start();
+  const first = await procman.answered();
+  if (first === undefined) throw new Error("procman does not start");
+  const killer = new Killer(procman, chance);
+  let over = false;
+  const isOver = (): boolean => over;
+  const guard = killer.guard(isOver);
+  const operators = TOYS.map((id, index) =>
+    operate(id, { procman, chance: new Chance(seed + index + 1), isOver, isExcused: (at) => killer.keeperDied(at) }),
+  );
+  while (killer.count < wanted) await killer.next();
+  await procman.answered();
+  over = true;
+  const played = await Promise.all(operators);
+  await guard;
+  const settled = (await procman.answered()) as readonly ProcessRecord[] | undefined;
+  return { procman, kills: killer.kills, played, revived: killer.revived, settled };
+}
+
+class Killer {
+  readonly kills: Kill[] = [];
+  revived = 0;
+  readonly #procman: Procman;
+  readonly #chance: Chance;
+  #services = 0;
+
+  constructor(procman: Procman, chance: Chance) {
+    this.#procman = procman;
+    this.#chance = chance;
+  }
+
+  /** How many processes were killed. */
+  get count(): number {
+    return this.kills.reduce((sum, { pids }) => sum + pids.length, 0);
+  }
+
+  /** Whether an accepted command may not have come as far as the journal. */
+  keeperDied(at: number): boolean {
+    return this.kills.some((each) => /keeper|everything/.test(each.what) && each.at > at - 50 && each.at < at + UNNOTED_MS);
+  }
+
+  /** Waits for a moment, within the last transition or after it, and kills somebody. */
+  async next(): Promise<void> {
+    const gap = this.#chance.weighted({ none: 10, short: 30, medium: 45, long: 15 });
+    const [from, to] = { none: [0, 5], short: [5, 120], medium: [120, 600], long: [600, 2_500] }[gap] as [number, number];
+    await sleep(this.#chance.between(from, to));
+    const chosen = this.#chance.weighted(WEIGHTS);
+    const what = this.#services >= SERVICE_LIMIT && /service/.test(chosen) ? "keeper" : chosen;
+    if (/service/.test(what)) this.#services += 1;
+    if (/keeper|everything/.test(what)) this.#services = 0;
+    if (what === "child") return this.#killChild();
+    const at = monotonicMs();
+    const parts = what === "everything" ? (["everything"] as const) : (what.split(" ") as ("keeper" | "service" | "logger")[]);
+    const pids = parts.flatMap((part) => this.#procman.kill(part));
+    if (pids.length > 0) this.kills.push({ what, at, pids });
+  }
+
+  #killChild(): void {
+    const id = this.#chance.of(VICTIMS);
+    const signal = this.#chance.of(SIGNALS);
+    const { journal, mark } = this.#procman;
+    const running = [...journal.runs].filter(([key, { slot }]) => slot === id && !journal.ends.has(key)).map(([, { pid }]) => pid);
+    // The pid of one that has just ended may be somebody else's.
+    const ours = new Set(marked(mark).map(({ pid }) => pid));
+    for (const pid of running.filter((each) => ours.has(each))) kill(pid, signal);
+  }
+
+  /** Starts procman again where nobody does. */
+  async guard(isOver: () => boolean): Promise<void> {
+    let since: number | undefined;
+    while (!isOver()) {
+      await sleep(20);
+      since = this.#procman.keeper === undefined ? (since ?? monotonicMs()) : undefined;
+      if (since === undefined || monotonicMs() - since < LATE_MS) continue;
+      this.revived += 1;
+      this.#procman.start();
+      since = undefined;
+    }
+  }
+}

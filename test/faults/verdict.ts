@@ -1,0 +1,177 @@
+/** After all kills: what was lost, doubled, damaged or left behind. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { checkLog } from "../../examples/kill-the-manager/line-check.mjs";
+import type { EndRecord } from "../../examples/kill-the-manager/managers/procman-journal.mjs";
+import { isAlive } from "../../examples/kill-the-manager/processes.mjs";
+import { checkDiary, type Run } from "../../examples/kill-the-manager/run-check.mjs";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { Instance } from "../../src/supervisor/states.ts";
+import { CRASHERS, PRINTERS } from "./load.ts";
+import type { Kill, Story } from "./schedule.ts";
+
+/** An exit may wait so long for its line in the journal, on a busy machine. Milliseconds. */
+const UNNOTED_MS = 400;
+/** From the spawn of a run to its first note in the diary. Milliseconds. */
+const BIRTH_MS = 1_500;
+/** Output may be read this long after the end of its run. Milliseconds. */
+const DRAIN_MS = 4_000;
+
+export type Verdict = { readonly findings: readonly string[]; readonly counts: Readonly<Record<string, number>> };
+
+export function judge(folder: string, { procman, kills, played, settled }: Story, leftovers: readonly { command: string }[]): Verdict {
+  const diary = checkDiary(folder);
+  const { ends, runs: started, notes } = procman.journal;
+  const logs = checkLogs(folder, diary.runs, { kills, ends });
+  const unknown = [...ends.values()].filter((end) => end.unknown);
+  const findings = [
+    ...diary.findings,
+    ...logs.findings,
+    ...exits(diary.runs, ends, kills),
+    ...gaps(started, ends),
+    ...CRASHERS.flatMap((id) => [...restarts(id, notes), ...decisions(id, diary.runs, { notes, ends })]),
+    ...disagreements(settled),
+    ...played.flatMap((each) => each.findings),
+    ...leftovers.map(({ command }) => `left behind: ${command}`),
+    ...files(folder, procman.stateDir),
+  ];
+  const killed = (what: string): number => kills.filter((each) => new RegExp(`${what}|everything`).test(each.what)).length;
+  return {
+    findings,
+    counts: {
+      kills: kills.reduce((sum, { pids }) => sum + pids.length, 0),
+      service: killed("service"),
+      logger: killed("logger"),
+      keeper: killed("keeper"),
+      runs: diary.runs.length,
+      ends: ends.size,
+      unknown: unknown.length,
+      commands: played.reduce((sum, { accepted }) => sum + accepted, 0),
+      lines: logs.lines,
+      megabytes: Math.round(logs.bytes / 1e6),
+      marks: logs.marks,
+      lostBytes: logs.excusedBytes,
+    },
+  };
+}
+
+type Ends = ReadonlyMap<string, EndRecord>;
+type Notes = ReadonlyMap<string, readonly { readonly slots: Readonly<Record<string, Instance>> }[]>;
+
+/** `web.3@mark` is known to procman as `web#3`. */
+function keyOf({ managed }: Run): string {
+  return managed.replace(/\.(\d+)@.*$/, "#$1");
+}
+
+const wasKilled = (kills: readonly Kill[], what: string, from: number, to: number): boolean =>
+  kills.some((each) => new RegExp(`${what}|everything`).test(each.what) && each.at >= from && each.at <= to);
+
+function checkLogs(folder: string, runs: readonly Run[], { kills, ends }: { readonly kills: readonly Kill[]; readonly ends: Ends }) {
+  const totals = { findings: [] as string[], lines: 0, bytes: 0, marks: 0, excusedBytes: 0 };
+  for (const id of [...PRINTERS, ...CRASHERS, "job"]) {
+    const own = runs.filter((run) => run.id === id);
+    const endOf = (run: Run): number => run.to ?? ends.get(keyOf(run))?.at ?? Number.POSITIVE_INFINITY;
+    const known = own.map((run) => ({
+      ...run,
+      isCut: run.to === undefined,
+      readersKilled: kills.filter(
+        ({ what, at }) => /logger|everything/.test(what) && at > run.from - BIRTH_MS && at < endOf(run) + DRAIN_MS,
+      ).length,
+      // A pipe that neither reader, keeper nor run holds open is gone with what is in it.
+      isUnread: ["keeper", "logger"].every((what) => wasKilled(kills, what, endOf(run) - DRAIN_MS, endOf(run) + DRAIN_MS)),
+    }));
+    const { findings, lines, bytes, marks, excusedBytes } = checkLog(join(folder, "logs", `${id}.log`), known);
+    totals.findings.push(...findings);
+    totals.lines += lines;
+    totals.bytes += bytes;
+    totals.marks += marks;
+    totals.excusedBytes += excusedBytes;
+  }
+  return totals;
+}
+
+/** Each run has its end in procman's books, with the code it ended with; unknown only where its keeper was killed. */
+function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]): readonly string[] {
+  return runs.flatMap((run) => {
+    const key = keyOf(run);
+    const end = ends.get(key);
+    if (end === undefined) return [`lost exit: nobody knows of the end of ${key}`];
+    const to = run.to ?? end.at;
+    const mayBeUnknown = wasKilled(kills, "keeper", run.from - BIRTH_MS, to + UNNOTED_MS);
+    if (end.unknown) return mayBeUnknown ? [] : [`lost exit: that of ${key} is unknown, though its keeper lived`];
+    if (run.to === undefined || run.asked === true) return [];
+    return end.code === run.code ? [] : [`wrong exit: ${key} ended with code ${run.code}, procman says ${end.code} ${end.signal}`];
+  });
+}
+
+/** The runs of a slot are numbered without a gap, and each has an end. */
+function gaps(started: ReadonlyMap<string, { readonly slot: string; readonly run: number }>, ends: Ends): readonly string[] {
+  const slots = new Map<string, Set<number>>();
+  for (const { slot, run } of [...started.values(), ...ends.values()]) slots.set(slot, (slots.get(slot) ?? new Set()).add(run));
+  return [...slots].flatMap(([slot, numbers]) => {
+    const missing = Array.from({ length: Math.max(...numbers) }, (_, index) => index + 1).filter((run) => !numbers.has(run));
+    const open = [...numbers].filter((run) => !ends.has(`${slot}#${run}`));
+    return [
+      ...(missing.length > 0 ? [`run numbers: ${slot} lacks ${missing.join(", ")}`] : []),
+      ...(open.length > 0 ? [`lost exit: ${slot} ${open.join(", ")} never ended in the journal`] : []),
+    ];
+  });
+}
+
+/** Nobody but its policy starts a crasher: so there are as many restarts as runs, less the first. */
+function restarts(id: string, notes: Notes): readonly string[] {
+  const last = notes.get(id)?.at(-1)?.slots[id];
+  if (last === undefined) return [`restarts: nothing is noted of ${id}`];
+  return last.restarts === last.run - 1 ? [] : [`restarts: ${id} has run ${last.run} times and counts ${last.restarts} restarts`];
+}
+
+/**
+ * The ends of a crasher were taken into account with their codes. (Not all such notes are seen: where the service was away for
+ * longer than the delay, the next run follows in the same turn.)
+ */
+function decisions(id: string, runs: readonly Run[], { notes, ends }: { readonly notes: Notes; readonly ends: Ends }): readonly string[] {
+  const taken = new Map<number, Instance>();
+  for (const { slots } of notes.get(id) ?? []) {
+    const state = slots[id];
+    if (state?.status === "backoff") taken.set(state.run, state);
+  }
+  const crashes = runs.filter((run) => run.id === id && run.to !== undefined && run.asked !== true);
+  if (taken.size < crashes.length / 2) return [`lost exit: of ${crashes.length} ends of ${id} the service took account of ${taken.size}`];
+  return crashes.flatMap((run) => {
+    const state = taken.get(Number(keyOf(run).split("#")[1]));
+    const end = ends.get(keyOf(run));
+    if (state?.status !== "backoff") return [];
+    const { ending } = state;
+    const agrees = end?.unknown === true ? ending.kind === "unknown" : ending.kind === "exited" && ending.code === run.code;
+    return agrees ? [] : [`wrong exit: of ${keyOf(run)} (code ${run.code}) the service took ${JSON.stringify(ending)}`];
+  });
+}
+
+/** What is shown as running runs, under its own name. */
+function disagreements(settled: readonly ProcessRecord[] | undefined): readonly string[] {
+  if (settled === undefined) return ["procman does not answer any more"];
+  return settled.flatMap(({ id, status, pid, run }) => {
+    if (status !== "running") return [];
+    const marker = pid === undefined ? undefined : markerOf(pid);
+    // It may have ended in the moment between the answer and the look.
+    if (pid !== undefined && (!isAlive(pid) || marker === undefined)) return [];
+    return marker?.startsWith(`${id}.${run}@`) || marker?.startsWith(`${id}:`) ? [] : [`${id} is shown as pid ${pid}, which is ${marker}`];
+  });
+}
+
+function markerOf(pid: number): string | undefined {
+  try {
+    return /(?:^|\0)PROCMAN_RUN_ID=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, "latin1"))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** In order it ends without a trace, but for what outlives it on purpose. */
+function files(folder: string, stateDir: string): readonly string[] {
+  const kept = new Set(["run", "secret", "logs", "cache"]);
+  const state = existsSync(stateDir) ? readdirSync(stateDir).filter((name) => !kept.has(name)) : ["(no state folder)"];
+  const run = existsSync(join(stateDir, "run")) ? readdirSync(join(stateDir, "run")) : [];
+  const logs = readdirSync(join(folder, "logs")).filter((name) => /\.tmp$/.test(name));
+  return [...state, ...run.map((name) => `run/${name}`), ...logs.map((name) => `logs/${name}`)].map((name) => `left behind: file ${name}`);
+}

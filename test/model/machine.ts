@@ -1,0 +1,217 @@
+/** A machine with a keeper that does as the real one (`src/keeper`), small enough to be walked through: children, journal, channel. */
+import type { EndReport, FromKeeper, RunKey, Running, ToKeeper } from "../../src/contract/keeper-protocol.ts";
+
+export type Command = "start" | "stop" | "restart" | "block" | "unblock";
+
+/** What an operator asked for, and which run there was. */
+export type Wish = { readonly command: Command; readonly run: number };
+
+/** An array of the channel, with the wish that was taken in the same turn. */
+export type Sent = { readonly messages: readonly ToKeeper[]; readonly wish: Wish | undefined };
+
+export type Child = {
+  readonly slot: string;
+  readonly run: number;
+  readonly pid: number;
+  /** The strongest signal it had. */
+  signal: "" | "SIGTERM" | "SIGKILL";
+};
+
+/** What the disk has, and the keeper's memory of it. */
+type Books = {
+  readonly asked: Set<string>;
+  readonly running: Map<string, Running>;
+  readonly ended: Map<string, EndReport>;
+  readonly notes: Map<string, string>;
+};
+
+const emptyBooks = (): Books => ({ asked: new Set(), running: new Map(), ended: new Map(), notes: new Map() });
+const copyOf = ({ asked, running, ended, notes }: Books): Books => ({
+  asked: new Set(asked),
+  running: new Map(running),
+  ended: new Map(ended),
+  notes: new Map(notes),
+});
+
+export const keyOf = ({ slot, run }: RunKey): string => `${slot}#${run}`;
+
+export class Machine {
+  /** Monotonic milliseconds. */
+  now = 1_000;
+  readonly children: Child[] = [];
+  /** Runs whose leader has gone and left somebody behind. */
+  readonly leftBehind = new Set<string>();
+  /** Ended, and their parent (the keeper) has not looked yet. */
+  readonly zombies: { readonly key: string; readonly child: Child; readonly code: number | null; readonly signal: string | null }[] = [];
+  /** What the OS knows of every end: for the check. */
+  readonly deaths = new Map<string, { readonly code: number | null; readonly isOrphan: boolean }>();
+  readonly toKeeper: Sent[] = [];
+  /** What an operator asked for last, of what the keeper was told. */
+  wish: Wish | undefined;
+  readonly toService: (readonly FromKeeper[])[] = [];
+  #pid = 100;
+  #disk = emptyBooks();
+  #books = emptyBooks();
+  #queue: (ToKeeper & { readonly t: "spawn" })[] = [];
+  /** Adopted ones: the keeper isn't their parent and learns no exit code. */
+  #adopted = new Set<string>();
+  /** The keeper's service has said `open`. */
+  isOpen = false;
+
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  /** The keeper takes the next array: first it puts down what it is told, then it does it. `dies`: not any more. */
+  keeperTakes(dies = false): void {
+    const { messages, wish } = this.toKeeper.shift() ?? { messages: [], wish: undefined };
+    this.wish = wish ?? this.wish;
+    for (const message of messages) this.#note(message);
+    this.#flush();
+    if (dies) return;
+    for (const message of messages) this.#act(message);
+  }
+
+  #note(message: ToKeeper): void {
+    if (message.t === "note") this.#books.notes.set(message.id, message.note);
+    else if (message.t === "ack") this.#books.ended.delete(keyOf(message));
+  }
+
+  #act(message: ToKeeper): void {
+    if (message.t === "open") this.#open();
+    else if (message.t === "signal") this.#signal(message, message.signal);
+    else if (message.t === "spawn") this.#spawn(message);
+  }
+
+  #open(): void {
+    const { running, ended, notes } = this.#books;
+    this.isOpen = true;
+    const alive = [...running.values()].map((record) => ({ ...record, captured: true }));
+    this.toService.push([{ t: "snapshot", running: alive, ended: [...ended.values()], notes: Object.fromEntries(notes) }]);
+  }
+
+  #signal(key: RunKey, signal: "SIGTERM" | "SIGKILL"): void {
+    const child = this.children.find((each) => keyOf(each) === keyOf(key));
+    if (child !== undefined && child.signal !== "SIGKILL") child.signal = signal;
+  }
+
+  #spawn(request: ToKeeper & { readonly t: "spawn" }): void {
+    const known = this.#books.running.get(keyOf(request));
+    if (known !== undefined) this.#tell({ t: "spawned", ...known });
+    else if (!this.#books.ended.has(keyOf(request)) && !this.#queue.some((each) => keyOf(each) === keyOf(request)))
+      this.#queue.push(request);
+  }
+
+  /** The keeper starts the next run. `dies`: right after the fork, before a line of it is written. */
+  fork(works: boolean, dies = false): void {
+    const request = this.#queue.shift();
+    if (request === undefined) return;
+    const { slot, run } = request;
+    const key = keyOf(request);
+    this.#books.asked.add(key);
+    this.#flush();
+    if (!works) return this.#over({ t: "failed", slot, run, errno: "EAGAIN", step: "fork", message: "", at: this.now });
+    const child: Child = { slot, run, pid: ++this.#pid, signal: "" };
+    this.children.push(child);
+    if (dies) return;
+    const running: Running = { slot, run, pid: child.pid, startTime: String(child.pid), since: this.now };
+    this.#books.asked.delete(key);
+    this.#books.running.set(key, running);
+    this.#flush();
+    this.#tell({ t: "spawned", ...running });
+  }
+
+  /** A child ends. */
+  die(child: Child, how: { readonly code: number | null; readonly survivors: boolean }): void {
+    const key = keyOf(child);
+    this.children.splice(this.children.indexOf(child), 1);
+    if (how.survivors) this.leftBehind.add(key);
+    this.deaths.set(key, { code: how.code, isOrphan: this.#adopted.has(key) });
+    this.zombies.push({ key, child, code: how.code, signal: how.code === null ? child.signal : null });
+  }
+
+  /** The keeper sees the first of the ends that it has not seen. */
+  keeperLooks(): void {
+    const zombie = this.zombies.shift();
+    if (zombie === undefined) return;
+    const { key, child, code, signal } = zombie;
+    const unknown = this.#adopted.has(key);
+    const { slot, run, pid } = child;
+    this.#over({
+      t: "exited",
+      slot,
+      run,
+      pid,
+      code: unknown ? null : code,
+      signal: unknown ? null : signal,
+      unknown,
+      survivors: this.leftBehind.has(key),
+      at: this.now,
+    });
+  }
+
+  /** The channel to a service that has died; a new one comes and says `open`. */
+  serviceDies(): void {
+    this.toKeeper.length = 0;
+    this.toService.length = 0;
+    this.isOpen = false;
+  }
+
+  /** All that was in memory is gone; another keeper reads the disk, and looks for whom it was about to start. */
+  keeperDies(): void {
+    this.serviceDies();
+    this.#queue = [];
+    this.#books = copyOf(this.#disk);
+    for (const key of [...this.#books.asked]) {
+      const child = this.children.find((each) => keyOf(each) === key);
+      this.#books.asked.delete(key);
+      if (child !== undefined) this.#books.running.set(key, { ...child, startTime: String(child.pid), since: this.now });
+    }
+    this.#adopted = new Set(this.#books.running.keys());
+    // Whoever ended unseen has left no exit code.
+    for (const zombie of this.zombies.splice(0)) {
+      if (!this.#books.running.has(zombie.key)) continue;
+      this.deaths.set(zombie.key, { code: zombie.code, isOrphan: true });
+      this.zombies.push(zombie);
+    }
+    this.#flush();
+  }
+
+  #over(report: EndReport): void {
+    const key = keyOf(report);
+    this.#books.asked.delete(key);
+    this.#books.running.delete(key);
+    this.#books.ended.set(key, report);
+    this.#flush();
+    this.#tell(report);
+  }
+
+  #tell(message: FromKeeper): void {
+    this.toService.push([message]);
+  }
+
+  #flush(): void {
+    this.#disk = copyOf(this.#books);
+  }
+
+  /** All that decides what can happen next; times count from now. */
+  get fingerprint(): unknown {
+    const { asked, running, ended, notes } = this.#books;
+    return [
+      this.children.map(({ slot, run, signal }) => [slot, run, signal]),
+      [...this.leftBehind],
+      this.zombies.map(({ key, code }) => [key, code]),
+      [...this.deaths],
+      this.toKeeper,
+      this.wish,
+      this.toService,
+      [...asked],
+      [...running.keys()],
+      [...ended.keys()],
+      [...notes],
+      this.#queue.map(keyOf),
+      [...this.#adopted],
+      this.isOpen,
+    ];
+  }
+}
