@@ -65,7 +65,7 @@ export class KeeperSpawner implements Spawner {
       if (running !== undefined) return on.spawned(running.pid, running.since);
       if (ended === undefined) return on.ended({ kind: "unknown" }, false);
       // Whom it left behind is found by its pid, which the service that asked for it never learned.
-      if (ended.t === "exited") on.spawned(ended.pid, ended.at);
+      if (ended.t === "exited" && ended.survivors) on.spawned(ended.pid, ended.at);
       this.#end(ended);
     });
   }
