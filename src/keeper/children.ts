@@ -17,6 +17,8 @@ const POLL_MS = 100;
 const LOOKS_PER_STAT = 20;
 
 export type Reports = {
+  /** Right before the fork. */
+  readonly starting: (request: SpawnRequest, pair: Pair | undefined) => void;
   readonly spawned: (running: Running, pair: Pair | undefined, request: SpawnRequest) => void;
   readonly failed: (failed: Failed) => void;
   readonly exited: (exited: Exited) => void;
@@ -122,6 +124,7 @@ export class Children {
     try {
       // The child's own open, blocking and for reading too: no SIGPIPE when the logger dies, and no EAGAIN.
       if (pair !== undefined) ends.push(openSync(pair.out, constants.O_RDWR), openSync(pair.err, constants.O_RDWR));
+      this.#reports.starting(request, pair);
       const child = this.#cgroups.within(request.slot, () => this.#launch(request, ends));
       if (child.pid !== undefined) return this.#started({ request, pair, child, pid: child.pid });
       child.once("error", (error) => this.#unstartable(request, pair, error));

@@ -4,6 +4,8 @@ import type { Capture } from "../contract/logger-protocol.ts";
 import type { LoggerProcess } from "./former-logger.ts";
 
 export type Entry =
+  /** It is about to be started: written before the fork, so that no later keeper starts it once more. */
+  | { readonly t: "asked"; readonly slot: string; readonly run: number }
   | { readonly t: "run"; readonly record: Running }
   | ({ readonly t: "capture"; readonly key: string } & CaptureRecord)
   | { readonly t: "end"; readonly record: EndReport }
@@ -30,6 +32,7 @@ export function isEntry(value: object): value is Entry {
       return isRun(record) && typeof record.pid === "number" && record.pid > 1 && typeof record.startTime === "string";
     case "end":
       return isRun(record) && (record.t === "exited" || record.t === "failed");
+    case "asked":
     case "ack":
       return typeof slot === "string" && typeof run === "number";
     case "capture":

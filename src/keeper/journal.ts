@@ -1,7 +1,7 @@
 /** What a later keeper must know, as lines of JSON appended to one file: a torn last line is left out, the rest stands. */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import type { EndReport, Running } from "../contract/keeper-protocol.ts";
+import type { EndReport, RunKey, Running } from "../contract/keeper-protocol.ts";
 import { makeFolder } from "../os/folder.ts";
 import { bootId } from "../os/process-stat.ts";
 import { type CaptureRecord, type Entry, isEntry, keyOf } from "./entry.ts";
@@ -9,6 +9,8 @@ import type { LoggerProcess } from "./former-logger.ts";
 
 /** All that the entries add up to. */
 export type Books = {
+  /** Those whose start was under way. */
+  readonly asked: Map<string, RunKey>;
   readonly running: Map<string, Running>;
   readonly ended: Map<string, EndReport>;
   readonly captures: Map<string, CaptureRecord>;
@@ -24,7 +26,14 @@ const FORMAT = 1;
 const COMPACT_BYTES = 1 << 20;
 
 export class Journal {
-  readonly books: Books = { running: new Map(), ended: new Map(), captures: new Map(), notes: new Map(), loggers: new Map() };
+  readonly books: Books = {
+    asked: new Map(),
+    running: new Map(),
+    ended: new Map(),
+    captures: new Map(),
+    notes: new Map(),
+    loggers: new Map(),
+  };
   readonly #path: string;
   #fd: number;
   #size = 0;
@@ -114,11 +123,16 @@ export class Journal {
   }
 
   #apply(entry: Entry): void {
-    const { running, ended, captures, notes, loggers } = this.books;
+    const { asked, running, ended, captures, notes, loggers } = this.books;
     switch (entry.t) {
-      case "run":
+      case "asked":
+        return void asked.set(keyOf(entry), { slot: entry.slot, run: entry.run });
+      case "run": {
+        asked.delete(keyOf(entry.record));
         return void running.set(keyOf(entry.record), entry.record);
+      }
       case "end": {
+        asked.delete(keyOf(entry.record));
         running.delete(keyOf(entry.record));
         return void ended.set(keyOf(entry.record), entry.record);
       }
@@ -141,10 +155,11 @@ export class Journal {
   }
 
   #rewrite(): number {
-    const { running, ended, captures, notes, loggers } = this.books;
+    const { asked, running, ended, captures, notes, loggers } = this.books;
     const entries: readonly Entry[] = [
       ...[...loggers.values()].map((logger) => ({ t: "logger", ...logger }) as const),
       ...[...captures].map(([key, capture]) => ({ t: "capture", key, ...capture }) as const),
+      ...[...asked.values()].map((key) => ({ t: "asked", ...key }) as const),
       ...[...running.values()].map((record) => ({ t: "run", record }) as const),
       ...[...ended.values()].map((record) => ({ t: "end", record }) as const),
       ...[...notes].map(([id, note]) => ({ t: "note", id, note }) as const),

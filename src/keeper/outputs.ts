@@ -44,9 +44,18 @@ export class Outputs {
     return this.#open.has(key);
   }
 
-  /** A run writes into this pair from now on. */
-  begin(key: string, pair: Pair, capture: Capture, former?: "killed"): void {
+  /** A run that is about to be started will write into this pair: should we die in between, it is read all the same. */
+  reserve(key: string, pair: Pair, capture: Capture): void {
     this.#journal.add({ t: "capture", key, fifos: pair.number, capture });
+  }
+
+  /** It could not be started. */
+  cancel(key: string): void {
+    if (this.#journal.books.captures.has(key)) this.#journal.add({ t: "drained", key });
+  }
+
+  /** A run that was reserved for writes into this pair from now on. */
+  begin(key: string, pair: Pair, capture: Capture, former?: "killed"): void {
     this.#tell(key, { pair, capture, told: false }, former);
   }
 
@@ -56,8 +65,8 @@ export class Outputs {
     const open = this.#open.get(key);
     const pair = open?.pair ?? this.fifos.ofProcess(running.pid);
     if (pair === undefined) return;
+    this.reserve(key, pair, capture);
     if (open === undefined) return this.begin(key, pair, capture, "killed");
-    this.#journal.add({ t: "capture", key, fifos: pair.number, capture });
     this.#open.set(key, { ...open, capture });
     if (!this.#former?.reads(key)) this.#logger.send({ t: "route", key, capture });
   }

@@ -2,10 +2,11 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
-import type { FromKeeper, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
+import type { EndReport, FromKeeper, RunKey, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import { makeFolder } from "../os/folder.ts";
 import { type Lock, takeLock } from "../os/lock.ts";
+import { monotonicMs } from "../os/monotonic.ts";
 import type { ProcessStat } from "../os/process-stat.ts";
 import { endedInOrder } from "../os/revival.ts";
 import { signalIfThere } from "../os/signal.ts";
@@ -158,12 +159,20 @@ export class State {
     return new Children(
       { fifos: this.outputs.fifos, cgroups: this.#cgroups },
       {
+        starting: ({ slot, run, capture }, pair) => {
+          this.#journal.add({ t: "asked", slot, run });
+          if (pair !== undefined && capture !== undefined) this.outputs.reserve(keyOf({ slot, run }), pair, capture);
+          this.flush();
+        },
         spawned: (running, pair, { capture }) => {
           if (pair !== undefined && capture !== undefined) this.outputs.begin(keyOf(running), pair, capture);
           this.#journal.add({ t: "run", record: running });
           service.send({ t: "spawned", ...running });
         },
-        failed: (failed) => this.#over({ t: "failed", ...failed }),
+        failed: (failed) => {
+          this.outputs.cancel(keyOf(failed));
+          this.#over({ t: "failed", ...failed });
+        },
         exited: (exited) => {
           this.#over({ t: "exited", ...exited });
           this.outputs.ended(keyOf(exited));
@@ -183,14 +192,22 @@ export class State {
 
   /** Goes on where an earlier keeper was killed: perhaps between the birth of a process and its record. */
   #adopt(): void {
-    const { running, ended } = this.#journal.books;
+    const { asked, running, ended } = this.#journal.books;
     for (const record of foundRuns(this.#options.mark)) {
       const known = [...running.values(), ...ended.values()].some(({ slot, run }) => slot === record.slot && run >= record.run);
       if (!known) this.#journal.add({ t: "run", record });
     }
+    // Nobody is there of a run that was about to be started: it was, most likely, and is over. Once more would be once too often.
+    for (const key of [...asked.values()]) this.#journal.add({ t: "end", record: this.#unseen(key) });
     this.outputs.adopt();
     for (const record of running.values()) this.#children.adopt(record);
     if (running.size > 0) this.#children.checkAdopted();
+  }
+
+  #unseen({ slot, run }: RunKey): EndReport {
+    const [left] = markedProcesses(this.#options.mark, `${slot}.${run}`);
+    const how = { code: null, signal: null, unknown: true, survivors: left !== undefined };
+    return { t: "exited", slot, run, pid: left?.group ?? 0, ...how, at: monotonicMs() };
   }
 
   #strays(): readonly ProcessStat[] {

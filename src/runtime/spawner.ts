@@ -66,7 +66,7 @@ export class KeeperSpawner implements Spawner {
       // The request is in the keeper's queue, or was lost with that.
       if (ended === undefined) return seen === "asked" ? on.lost() : on.ended({ kind: "unknown" }, false);
       // Whom it left behind is found by its pid, which the service that asked for it never learned.
-      if (ended.t === "exited") on.spawned(ended.pid, ended.at);
+      if (ended.t === "exited" && ended.survivors) on.spawned(ended.pid, ended.at);
       this.#end(ended);
     });
   }

@@ -102,18 +102,19 @@ export class Machine {
       this.#queue.push(request);
   }
 
-  /** The keeper starts the next run. `dies`: right after the fork, before a line of it is written. */
-  fork(works: boolean, dies = false): void {
+  /** The keeper starts the next run. `dies`: right before or right after the fork, without another line written. */
+  fork(works: boolean, dies?: "before" | "after"): void {
     const request = this.#queue.shift();
     if (request === undefined) return;
     const { slot, run } = request;
     const key = keyOf(request);
     this.#books.asked.add(key);
     this.#flush();
+    if (dies === "before") return;
     if (!works) return this.#over({ t: "failed", slot, run, errno: "EAGAIN", step: "fork", message: "", at: this.now });
     const child: Child = { slot, run, pid: ++this.#pid, signal: "" };
     this.children.push(child);
-    if (dies) return;
+    if (dies === "after") return;
     const running: Running = { slot, run, pid: child.pid, startTime: String(child.pid), since: this.now };
     this.#books.asked.delete(key);
     this.#books.running.set(key, running);
@@ -166,6 +167,7 @@ export class Machine {
       const child = this.children.find((each) => keyOf(each) === key);
       this.#books.asked.delete(key);
       if (child !== undefined) this.#books.running.set(key, { ...child, startTime: String(child.pid), since: this.now });
+      else this.#books.ended.set(key, this.#unseen(key));
     }
     this.#adopted = new Set(this.#books.running.keys());
     // Whoever ended unseen has left no exit code.
@@ -175,6 +177,16 @@ export class Machine {
       this.zombies.push(zombie);
     }
     this.#flush();
+  }
+
+  /** About to be started, and nobody is there: it was, most likely, and is over. */
+  #unseen(key: string): EndReport {
+    const [slot = "", run] = key.split("#");
+    const survivors = this.leftBehind.has(key);
+    this.zombies.splice(0, Number.POSITIVE_INFINITY, ...this.zombies.filter((zombie) => zombie.key !== key));
+    const death = this.deaths.get(key);
+    if (death !== undefined) this.deaths.set(key, { ...death, isOrphan: true });
+    return { t: "exited", slot, run: Number(run), pid: 0, code: null, signal: null, unknown: true, survivors, at: this.now };
   }
 
   #over(report: EndReport): void {

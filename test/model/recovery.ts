@@ -149,7 +149,8 @@ export class World {
     if (budget.services > 0) for (let kept = 0; kept <= machine.toKeeper.length; kept += 1) found.push(`kill service ${kept}`);
     if (budget.keepers > 0) found.push("kill keeper");
     if (budget.keepers > 0 && machine.toKeeper.length > 0) found.push("kill keeper taking");
-    if (budget.keepers > 0 && machine.queued > 0) found.push("kill keeper forking");
+    if (budget.keepers > 0 && machine.queued > 0)
+      found.push("kill keeper before fork", "kill keeper after fork", "kill keeper after fork and exit");
     return found;
   }
 
@@ -217,9 +218,18 @@ export class World {
       case "kill keeper taking":
         machine.keeperTakes(true);
         return this.#killKeeper();
-      case "kill keeper forking":
-        machine.fork(true, true);
+      case "kill keeper before fork":
+        machine.fork(true, "before");
         return this.#killKeeper();
+      case "kill keeper after fork":
+        machine.fork(true, "after");
+        return this.#killKeeper();
+      case "kill keeper after fork and exit": {
+        machine.fork(true, "after");
+        const [born] = machine.children;
+        if (born !== undefined) machine.die(born, { code: 1, survivors: true });
+        return this.#killKeeper();
+      }
       default: {
         budget.services -= 1;
         const kept = Number(move.split(" ")[2]);
