@@ -178,7 +178,12 @@ export function folderWith(
 export async function running(
   context: { readonly after: (call: () => void | Promise<void>) => void },
   processes: readonly Process[],
-  options: { readonly config?: object; readonly env?: NodeJS.ProcessEnv; readonly launcher?: readonly string[] } = {},
+  options: {
+    readonly config?: object;
+    readonly env?: NodeJS.ProcessEnv;
+    readonly launcher?: readonly string[];
+    readonly args?: readonly string[];
+  } = {},
 ): Promise<Procman> {
   const folder = folderWith(context, { processes, ...options.config });
   const procman = new Procman(folder, options);

@@ -1,6 +1,6 @@
 /** What the kernel says of a process, and whether a pid is still the process it was. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export type ProcessStat = {
   readonly pid: number;
@@ -43,11 +43,23 @@ export function processEnvironment(pid: number): string | undefined {
   }
 }
 
-/** Differs after each boot of the machine: start times and monotonic times of another boot mean nothing. */
+/**
+ * Differs after each boot of the machine, and of a container that has pids of its own: start times, monotonic times and pids
+ * of another boot mean nothing.
+ */
 export function bootId(): string {
   return isLinux
-    ? readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()
+    ? `${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()} ${pidNamespace()}`
     : execFileSync("sysctl", ["-n", "kern.boottime"], { encoding: "utf8" }).trim();
+}
+
+/** namespaces(7); "": this kernel has none. */
+function pidNamespace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    return "";
+  }
 }
 
 function fromProc(pid: number): ProcessStat | undefined {

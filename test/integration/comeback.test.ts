@@ -289,11 +289,8 @@ test("3.3 a cluster made smaller, then larger, then a plain process: who keeps i
 });
 
 test("3.3 the keeper was killed, the configuration changed, procman is run again: the same rules", async (context) => {
-  const procman = await running(context, [
-    { id: "same", ...sleeper },
-    { id: "old", ...sleeper },
-    { id: "moved", ...sleeper },
-  ]);
+  const processes = ["same", "old", "moved"].map((id) => ({ id, ...sleeper }));
+  const procman = await running(context, processes, { args: ["--guarded"] });
   for (const id of ["same", "old", "moved"]) await procman.line(new RegExp(`^${id} .*started`));
   const [same, old, moved] = ["same", "old", "moved"].map((id) => startedPids(procman, id)[0] ?? 0);
   process.kill(procman.pid, "SIGKILL");
@@ -333,11 +330,15 @@ test("a configuration that is invalid, or gone, when the service comes back: it 
 });
 
 test("notes that are lost or torn: what runs is taken up, with the same pid and without a second copy", async (context) => {
-  const procman = await running(context, [
-    { id: "lost", ...sleeper },
-    { id: "torn", ...sleeper },
-    { id: "fine", ...sleeper },
-  ]);
+  const procman = await running(
+    context,
+    [
+      { id: "lost", ...sleeper },
+      { id: "torn", ...sleeper },
+      { id: "fine", ...sleeper },
+    ],
+    { args: ["--guarded"] },
+  );
   for (const id of ["lost", "torn", "fine"]) await procman.line(new RegExp(`^${id} .*started`));
   const pids = Object.fromEntries(["lost", "torn", "fine"].map((id) => [id, startedPids(procman, id)[0] ?? 0]));
   process.kill(procman.pid, "SIGKILL");
@@ -363,8 +364,9 @@ test("notes that are lost or torn: what runs is taken up, with the same pid and 
 
 test("3.1 what the schedule planned while procman was away is said once, and not made up for", async (context) => {
   const job = { id: "job", cmd: "echo ran >> runs", cron: "* * * * * *" };
-  const procman = await running(context, [job, { id: "steady", ...sleeper }]);
+  const procman = await running(context, [job, { id: "steady", ...sleeper }], { args: ["--guarded"] });
   await procman.line(/job .*starts by its schedule/);
+  await found(() => (existsSync(join(procman.folder, "runs")) ? true : undefined));
   process.kill(procman.pid, "SIGKILL");
   await procman.exit();
   const before = Date.now();
