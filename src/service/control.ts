@@ -20,6 +20,8 @@ export type Controlled = {
   readonly keeper: number;
   readonly spec: (id: string) => ProcessSpec;
   readonly terminate: (why: string) => Promise<void>;
+  /** Hands all that was decided to the keeper. */
+  readonly commit: () => void;
 };
 
 export class ServiceControl implements Control {
@@ -66,11 +68,14 @@ export class ServiceControl implements Control {
 
   async act(id: string, action: Action): Promise<ProcessRecord> {
     for (const process of this.#find(id)) process[action]();
+    // Before the answer: what was accepted is carried out, even if this service is killed right after.
+    this.#service.commit();
     return this.process(id);
   }
 
   async terminate(): Promise<void> {
     void this.#service.terminate("asked by the API");
+    this.#service.commit();
   }
 
   /** A process, an instance, a cluster, or `all`. */

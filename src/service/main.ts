@@ -45,7 +45,7 @@ function takeOffice(batch: readonly FromKeeper[] = []): void {
     service?.receive(message);
   };
   const stateDir = config?.stateDir ?? formerStateDir ?? "";
-  const link = new Link(process, { message: receive, closed: () => void leave(stateDir) });
+  const link = new Link(process, { message: receive, closed: () => void leave(stateDir, service) });
   service = serviceOf(config, link);
   if (batch.length > 0) for (const message of batch) receive(message);
   else if (service === undefined) link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir, captures: 0 });
@@ -118,8 +118,11 @@ function asWished(found: Config): Config {
 }
 
 /** The keeper is gone, and didn't say so. Another one starts a service of its own. */
-async function leave(stateDir: string): Promise<never> {
+async function leave(stateDir: string, service: Service | undefined): Promise<never> {
+  // Nobody would do what is asked for here.
+  const retired = service?.retire();
   if (revival !== undefined) await revive(revival, stateDir);
+  await retired;
   process.exit(EXIT.refused);
 }
 

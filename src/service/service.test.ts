@@ -13,6 +13,7 @@ import type { Config } from "../config/spec.ts";
 import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { Endpoint } from "../contract/records.ts";
 import { Link } from "../runtime/link.ts";
+import { ServiceControl } from "./control.ts";
 import { CONFIGURATION } from "./former.ts";
 import { Service } from "./service.ts";
 import { TERMINATION } from "./termination.ts";
@@ -116,6 +117,19 @@ test("3.3 the configuration is noted in the same array as the first starts, and 
   );
   const next = begun(context, config, await left(context, config, "web", "job"));
   assert.deepEqual(next.channel.sent, [], "it goes on without a word");
+});
+
+test("3.1 a command is on its way to the keeper before it is answered, and so is the end of all", async (context) => {
+  const { service, channel, tell } = begun(context, configOf(folder(context), [web]));
+  tell(spawned("web"));
+  channel.batches.length = 0;
+  const answer = new ServiceControl(service).act("web", "stop");
+  assert.deepEqual(channel.asked("signal", "note"), ["signal web 1", "note"]);
+  assert.equal((await answer).status, "stopping");
+  channel.batches.length = 0;
+  const end = new ServiceControl(service).terminate();
+  assert.ok(channel.notes[TERMINATION] !== undefined);
+  await end;
 });
 
 test("3.3 gone, changed and new processes at the start of a service: each is told, and a log file moves without a restart", async (context) => {

@@ -122,6 +122,10 @@ export class Service {
     this.#link.sendLater({ t: "end", code: code ?? this.#exitWith?.code(this.supervisor.processes) ?? 0 });
   }
 
+  commit(): void {
+    this.#link.flush();
+  }
+
   /** Steps aside for another service: what runs goes on, nothing is decided, answered or sent here any more. */
   async retire(): Promise<void> {
     this.supervisor.dispose();
