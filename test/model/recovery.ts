@@ -1,122 +1,36 @@
-/** The real supervisor, its spawner and its link over a small machine on which service and keeper may die at every step. */
-import type { FromKeeper, SpawnRequest, ToKeeper } from "../../src/contract/keeper-protocol.ts";
-import { Link } from "../../src/runtime/link.ts";
-import { KeeperSpawner } from "../../src/runtime/spawner.ts";
-import type { Sweeper } from "../../src/runtime/sweeper.ts";
-import type { Memory } from "../../src/supervisor/memory.ts";
+/** A service over a small machine, on which service and keeper may die at every step. */
+import assert from "node:assert/strict";
 import type { Plan } from "../../src/supervisor/plan.ts";
-import type { Clock } from "../../src/supervisor/ports.ts";
-import type { Process } from "../../src/supervisor/process.ts";
-import type { Transition } from "../../src/supervisor/slot.ts";
-import { Supervisor } from "../../src/supervisor/supervisor.ts";
-import { type Command, keyOf, Machine, type Wish } from "./machine.ts";
+import type { Policy } from "../../src/supervisor/restart-policy.ts";
+import { keyOf, Machine } from "./machine.ts";
+import { Service, type Turn } from "./service.ts";
 
-const ID = "web";
+export type Bounds = {
+  /** Of an operator. */
+  readonly commands: number;
+  /** Ends of children that nobody asked for. */
+  readonly exits: number;
+  /** Forks that fail. */
+  readonly failures: number;
+  /** Deaths. */
+  readonly services: number;
+  readonly keepers: number;
+};
 
-/** `setImmediate` of the code under test goes here while a world is looked at. */
-type Turn = (() => void)[];
-
-/** Calls of one service; those of a dead one never come. */
-class Service {
-  readonly machine: Machine;
-  readonly turn: Turn = [];
-  readonly timers: { readonly due: number; readonly call: () => void }[] = [];
-  readonly sweeps = new Map<string, () => void>();
-  readonly supervisor: Supervisor;
-  begun = false;
-  /** Commands that were taken and are not on their way yet. */
-  taken: Wish | undefined;
-  readonly #link: Link;
-  readonly #spawner: KeeperSpawner;
-  readonly #plan: Plan;
-  #receive: (messages: readonly FromKeeper[]) => void = () => undefined;
-
-  constructor(machine: Machine, plan: Plan, saw: (transition: Transition) => void) {
-    this.machine = machine;
-    this.#plan = plan;
-    const channel = {
-      connected: true,
-      on: (_event: string, call: (messages: readonly FromKeeper[]) => void) => {
-        this.#receive = call;
-      },
-      once: () => undefined,
-      send: (messages: readonly ToKeeper[]) => {
-        machine.toKeeper.push({ messages: [...messages], wish: this.taken });
-        this.taken = undefined;
-      },
-    };
-    this.#link = new Link(channel as unknown as NodeJS.Process, {
-      message: (message) => this.#onMessage(message),
-      closed: () => undefined,
-    });
-    const sweeper = { sweep: ({ marker }: { marker: string }, _signal: string, done: () => void) => this.sweeps.set(marker, done) };
-    this.#spawner = new KeeperSpawner({
-      link: this.#link,
-      sweeper: sweeper as unknown as Sweeper,
-      request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
-      marker: (slot, run) => keyOf({ slot, run }),
-      whyUnstartable: () => ({ message: "", exitCode: 1 }),
-    });
-    const clock: Clock = {
-      now: () => machine.now,
-      wall: () => machine.now,
-      chance: () => 0.5,
-      at: (due, call) => {
-        const timer = { due, call };
-        this.timers.push(timer);
-        return () => void (this.timers.includes(timer) && this.timers.splice(this.timers.indexOf(timer), 1));
-      },
-    };
-    this.supervisor = new Supervisor({ clock, spawner: this.#spawner, publish: saw, notice: () => undefined, removed: () => undefined });
-    this.#link.send({ t: "open", protocol: 1, version: "", stateDir: "/", captures: 0 });
-    this.#link.flush();
-  }
-
-  get process(): Process {
-    return this.supervisor.find(ID);
-  }
-
-  receive(messages: readonly FromKeeper[]): void {
-    this.#receive(messages);
-  }
-
-  /** As `Service` of src/service does. */
-  #onMessage(message: FromKeeper): void {
-    if (message.t === "snapshot") this.#begin(message);
-    else if (message.t === "spawned" || message.t === "exited" || message.t === "failed") this.#spawner.receive(message);
-  }
-
-  #begin(snapshot: FromKeeper & { readonly t: "snapshot" }): void {
-    this.#spawner.load(snapshot);
-    const memories = new Map(Object.entries(snapshot.notes).map(([id, note]) => [id, JSON.parse(note) as Memory]));
-    this.supervisor.resume([this.#plan], memories);
-    this.supervisor.apply([this.#plan]);
-    this.#spawner.settle();
-    this.#link.flush();
-    this.begun = true;
-  }
-
-  command(command: Command): void {
-    const { run } = this.process.states[0] ?? { run: 0 };
-    try {
-      this.process[command]();
-      this.taken = { command, run };
-    } catch {
-      // Refused, as in this state it must be.
-    }
-  }
-}
+/** Whoever is not quiet after so many steps never will be. */
+const QUIET_STEPS = 60;
 
 export class World {
-  readonly machine = new Machine();
+  readonly machine: Machine;
   readonly #plan: Plan;
   service: Service;
   /** How each run ended in the eyes of any service. */
   readonly seen = new Map<string, string>();
-  readonly budget: { commands: number; exits: number; failures: number; services: number; keepers: number };
+  readonly budget: { -readonly [what in keyof Bounds]: number };
 
-  constructor(plan: Plan, budget: World["budget"]) {
+  constructor(plan: Plan, budget: Bounds, machine = new Machine()) {
     this.#plan = plan;
+    this.machine = machine;
     this.budget = { ...budget };
     this.service = this.#newService();
   }
@@ -315,4 +229,50 @@ export class World {
 
 function describe(ending: { readonly kind: string; readonly code?: number | null; readonly signal?: string | null }): string {
   return ending.kind === "exited" ? String(ending.code ?? ending.signal) : ending.kind;
+}
+
+const POLICY: Policy = {
+  restart: "always",
+  restartDelayMs: 10,
+  restartLimit: Number.POSITIVE_INFINITY,
+  restartResetMs: 60_000,
+  graceMs: 0,
+  terminateMs: 30_000,
+  timeoutMs: 0,
+  waits: false,
+};
+
+export function planOf(more: Partial<Plan>, rules: Partial<Policy> = {}): Plan {
+  return { id: "web", policy: { ...POLICY, ...rules }, autostart: true, overrun: false, ...more };
+}
+
+/** Visits all states that can be reached; from each, what happens by itself ends well. Returns how many there are. `machine`: another one than the right one. */
+export function walk(plan: Plan, bounds: Bounds, machine: () => Machine = () => new Machine()): number {
+  const seen = new Set<string>();
+  const paths: (readonly string[])[] = [[]];
+  for (let path = paths.pop(); path !== undefined; path = paths.pop()) {
+    const here = path;
+    const world = new World(plan, bounds, machine());
+    for (const move of here) world.do(move);
+    const told = (): string => here.join(", ");
+    assert.equal(world.problem(), undefined, told());
+    const { fingerprint } = world;
+    if (seen.has(fingerprint)) continue;
+    seen.add(fingerprint);
+    for (const move of world.moves()) paths.push([...here, move]);
+    settle(world, told);
+  }
+  return seen.size;
+}
+
+function settle(world: World, told: () => string): void {
+  for (let steps = 0; ; steps += 1) {
+    assert.equal(world.problem(), undefined, told());
+    const move = world.settling();
+    if (move === undefined) break;
+    assert.ok(steps < QUIET_STEPS, `never quiet: ${told()}`);
+    world.do(move);
+  }
+  const unsettled = world.unsettled();
+  assert.equal(unsettled, undefined, `${unsettled}: ${told()}`);
 }

@@ -1,0 +1,29 @@
+/** As `test/model/recovery.model.test.ts`, with more happening at a time. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { planOf, walk } from "../model/recovery.ts";
+
+const CASES = {
+  "the service, around two crashes and a start that fails": {
+    plan: planOf({}),
+    bounds: { commands: 0, exits: 2, failures: 1, services: 1, keepers: 0 },
+    least: 5_000,
+  },
+  "the service, around a command and a crash": {
+    plan: planOf({}),
+    bounds: { commands: 1, exits: 1, failures: 0, services: 1, keepers: 0 },
+    least: 15_000,
+  },
+  "the keeper, around a command and a crash": {
+    plan: planOf({}),
+    bounds: { commands: 1, exits: 1, failures: 0, services: 0, keepers: 1 },
+    least: 15_000,
+  },
+} as const;
+
+for (const [who, { plan, bounds, least }] of Object.entries(CASES))
+  test(`3 death at every step: ${who}: never two live runs, no exit dropped, every wish carried out`, (context) => {
+    const states = walk(plan, bounds);
+    context.diagnostic(`${states} states`);
+    assert.ok(states >= least, `${states} states, at least ${least}`);
+  });

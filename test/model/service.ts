@@ -1,0 +1,108 @@
+/** The real supervisor with its spawner and its link, in a service over the small machine. */
+import type { FromKeeper, SpawnRequest, ToKeeper } from "../../src/contract/keeper-protocol.ts";
+import { Link } from "../../src/runtime/link.ts";
+import { KeeperSpawner } from "../../src/runtime/spawner.ts";
+import type { Sweeper } from "../../src/runtime/sweeper.ts";
+import type { Memory } from "../../src/supervisor/memory.ts";
+import type { Plan } from "../../src/supervisor/plan.ts";
+import type { Clock } from "../../src/supervisor/ports.ts";
+import type { Process } from "../../src/supervisor/process.ts";
+import type { Transition } from "../../src/supervisor/slot.ts";
+import { Supervisor } from "../../src/supervisor/supervisor.ts";
+import { type Command, keyOf, type Machine, type Wish } from "./machine.ts";
+
+const ID = "web";
+
+/** `setImmediate` of the code under test goes here while a world is looked at. */
+export type Turn = (() => void)[];
+
+/** Calls of one service; those of a dead one never come. */
+export class Service {
+  readonly machine: Machine;
+  readonly turn: Turn = [];
+  readonly timers: { readonly due: number; readonly call: () => void }[] = [];
+  readonly sweeps = new Map<string, () => void>();
+  readonly supervisor: Supervisor;
+  begun = false;
+  /** Commands that were taken and are not on their way yet. */
+  taken: Wish | undefined;
+  readonly #link: Link;
+  readonly #spawner: KeeperSpawner;
+  readonly #plan: Plan;
+  #receive: (messages: readonly FromKeeper[]) => void = () => undefined;
+
+  constructor(machine: Machine, plan: Plan, saw: (transition: Transition) => void) {
+    this.machine = machine;
+    this.#plan = plan;
+    const channel = {
+      connected: true,
+      on: (_event: string, call: (messages: readonly FromKeeper[]) => void) => {
+        this.#receive = call;
+      },
+      once: () => undefined,
+      send: (messages: readonly ToKeeper[]) => {
+        machine.toKeeper.push({ messages: [...messages], wish: this.taken });
+        this.taken = undefined;
+      },
+    };
+    this.#link = new Link(channel as unknown as NodeJS.Process, {
+      message: (message) => this.#onMessage(message),
+      closed: () => undefined,
+    });
+    const sweeper = { sweep: ({ marker }: { marker: string }, _signal: string, done: () => void) => this.sweeps.set(marker, done) };
+    this.#spawner = new KeeperSpawner({
+      link: this.#link,
+      sweeper: sweeper as unknown as Sweeper,
+      request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
+      marker: (slot, run) => keyOf({ slot, run }),
+      whyUnstartable: () => ({ message: "", exitCode: 1 }),
+    });
+    const clock: Clock = {
+      now: () => machine.now,
+      wall: () => machine.now,
+      chance: () => 0.5,
+      at: (due, call) => {
+        const timer = { due, call };
+        this.timers.push(timer);
+        return () => void (this.timers.includes(timer) && this.timers.splice(this.timers.indexOf(timer), 1));
+      },
+    };
+    this.supervisor = new Supervisor({ clock, spawner: this.#spawner, publish: saw, notice: () => undefined, removed: () => undefined });
+    this.#link.send({ t: "open", protocol: 1, version: "", stateDir: "/", captures: 0 });
+    this.#link.flush();
+  }
+
+  get process(): Process {
+    return this.supervisor.find(ID);
+  }
+
+  receive(messages: readonly FromKeeper[]): void {
+    this.#receive(messages);
+  }
+
+  /** As `Service` of src/service does. */
+  #onMessage(message: FromKeeper): void {
+    if (message.t === "snapshot") this.#begin(message);
+    else if (message.t === "spawned" || message.t === "exited" || message.t === "failed") this.#spawner.receive(message);
+  }
+
+  #begin(snapshot: FromKeeper & { readonly t: "snapshot" }): void {
+    this.#spawner.load(snapshot);
+    const memories = new Map(Object.entries(snapshot.notes).map(([id, note]) => [id, JSON.parse(note) as Memory]));
+    this.supervisor.resume([this.#plan], memories);
+    this.supervisor.apply([this.#plan]);
+    this.#spawner.settle();
+    this.#link.flush();
+    this.begun = true;
+  }
+
+  command(command: Command): void {
+    const { run } = this.process.states[0] ?? { run: 0 };
+    try {
+      this.process[command]();
+      this.taken = { command, run };
+    } catch {
+      // Refused, as in this state it must be.
+    }
+  }
+}
