@@ -1,6 +1,6 @@
 /** The FIFOs that carry the output of runs: made ahead in batches, used again once they are drained. */
 import { execFile } from "node:child_process";
-import { closeSync, constants, existsSync, openSync, readlinkSync, rmSync } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, openSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../os/folder.ts";
 
@@ -51,8 +51,13 @@ export class Fifos {
   adopt(number: number, leader: number | undefined): Pair | undefined {
     this.#last = Math.max(this.#last, number);
     const paths = this.#paths(number);
-    if (isWhole(paths)) return openPair(number, paths);
-    return leader === undefined ? undefined : this.ofProcess(leader);
+    if (leader !== undefined && this.#wereRemoved(leader)) return this.ofProcess(leader);
+    return isThere(paths) ? openPair(number, paths) : undefined;
+  }
+
+  /** The pair of this process keeps its number, even if its files are gone and nothing tells of it but the process itself. */
+  avoid(pid: number): void {
+    this.#last = Math.max(this.#last, this.#numberOf(pid) || 0);
   }
 
   /** The pair that this process writes to, whatever became of its files. Linux only. */
@@ -123,6 +128,18 @@ export class Fifos {
     }
   }
 
+  /** NaN: it writes into none of ours. */
+  #numberOf(pid: number): number {
+    const link = linkOf(heldBy(pid).out);
+    return link.startsWith(`${this.#folder}/`) ? Number(link.slice(this.#folder.length + 1).split(".")[0]) : Number.NaN;
+  }
+
+  /** The files of the pair that it writes into. */
+  #wereRemoved(pid: number): boolean {
+    const link = linkOf(heldBy(pid).out);
+    return link.startsWith(`${this.#folder}/`) && link.endsWith(" (deleted)");
+  }
+
   #paths(number: number): Paths {
     return { out: join(this.#folder, `${number}.out`), err: join(this.#folder, `${number}.err`) };
   }
@@ -135,8 +152,21 @@ export function pathsOf(pair: Pair): Paths {
   return { out, err };
 }
 
-function isWhole({ out, err }: Paths): boolean {
+/** Its files are those that we hold, and not others of the same names. */
+function isWhole({ out, err, holds: [first, second] }: Pair): boolean {
+  return isSame(out, first) && isSame(err, second);
+}
+
+function isSame(path: string, fd: number): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(fd).ino;
+}
+
+function isThere({ out, err }: Paths): boolean {
   return existsSync(out) && existsSync(err);
+}
+
+function heldBy(pid: number): Paths {
+  return { out: `/proc/${pid}/fd/1`, err: `/proc/${pid}/fd/2` };
 }
 
 function linkOf(path: string): string {

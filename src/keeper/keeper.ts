@@ -202,13 +202,15 @@ export class Keeper {
     if (state === undefined || state.isThere || this.#ending.isUnderWay) return;
     try {
       state.renew();
-      warn(`somebody has removed ${state.folder} or a part of it; it is made anew, and nothing is lost but older logs and tokens`);
+      warn(`somebody has removed ${state.folder} or a part of it; it is made anew, and nothing is lost but what was stored in it`);
       this.#service.send({ t: "renewed" });
     } catch (error) {
       if (!(error instanceof ProcmanError)) return this.#onUnusable(state, error as Error);
       // Another procman came in between, and has adopted what runs: two would quarrel.
       warn(`somebody has removed ${state.folder}, and ${error.message}; this one (pid ${process.pid}) ends and leaves the processes to it`);
       this.#service.kill();
+      // Two readers of one FIFO would tear its lines apart.
+      this.#logger.current?.kill("SIGUSR1");
       process.exit(EXIT.refused);
     }
   }

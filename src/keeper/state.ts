@@ -195,7 +195,9 @@ export class State {
     const { asked, running, ended } = this.#journal.books;
     for (const record of foundRuns(this.#options.mark)) {
       const known = [...running.values(), ...ended.values()].some(({ slot, run }) => slot === record.slot && run >= record.run);
-      if (!known) this.#journal.add({ t: "run", record });
+      if (known) continue;
+      this.#journal.add({ t: "run", record });
+      this.outputs.fifos.avoid(record.pid);
     }
     // Nobody is there of a run that was about to be started: it was, most likely, and is over. Once more would be once too often.
     for (const key of [...asked.values()]) this.#journal.add({ t: "end", record: this.#unseen(key) });

@@ -231,3 +231,41 @@ test("the keeper is killed under five processes that print: its successor has th
     );
   }
 });
+
+test("all of procman is killed, and its state folder removed: the next run finds the processes by their mark, with their output", async (context) => {
+  const ids = ["a", "b"];
+  const folder = folderWith(context, {
+    processes: [
+      ...ids.map((id) => ({ id, cmd: `exec sh "${PROGRAMS}ticks.sh" ${id}`, autostart: true, logger: { stdout: "logs/{id}.log" } })),
+      { id: "silent", cmd: "sleep 1000", autostart: true },
+    ],
+  });
+  const first = new Procman(folder, { args: ["--guarded"] });
+  const pids = await Promise.all([...ids, "silent"].map(async (id) => pidIn(await first.line(new RegExp(`^${id} .*started`)))));
+  const log = (id: string): readonly string[] =>
+    readFileSync(join(folder, `logs/${id}.log`), "utf8")
+      .trim()
+      .split("\n");
+  const more = (id: string, count: number): Promise<unknown> =>
+    found(() => (existsSync(join(folder, `logs/${id}.log`)) && log(id).length >= count ? true : undefined));
+  for (const id of ids) await more(id, 5);
+  for (const pid of [first.helper("service"), first.helper("logger"), first.pid]) process.kill(pid, "SIGKILL");
+  await first.exit();
+  rmSync(join(folder, ".procman"), { recursive: true });
+  const next = new Procman(folder);
+  for (const [index, id] of [...ids, "silent"].entries()) await next.line(new RegExp(`^${id} .*runs already \\(pid ${pids[index]}\\)`));
+  for (const id of ids) await more(id, log(id).length + 10);
+  assert.equal(await next.stop(), 0);
+  for (const pid of pids) await gone(pid);
+  for (const id of ids) {
+    const lines = log(id);
+    assert.equal(lines.filter((line) => line.startsWith("[procman: the logger was restarted here")).length, 1);
+    const numbers = lines.filter((line) => !line.startsWith("[procman: ")).map((line) => Number(line.split(" ")[1]));
+    assert.deepEqual(
+      numbers,
+      [...numbers].sort((one, other) => one - other),
+      "in order",
+    );
+    assert.equal(new Set(numbers).size, numbers.length, "nothing twice");
+  }
+});
