@@ -37,6 +37,8 @@ export type ToKeeper =
   /** The `exited` or `failed` of this run has been dealt with. */
   | (RunKey & { readonly t: "ack" })
   | { readonly t: "logger"; readonly message: ToLogger }
+  /** Answered by `synced` once all before it is written down and done. */
+  | { readonly t: "sync"; readonly number: number }
   /** Answers `ping`. */
   | { readonly t: "pong" }
   /** The service answers `stop`: it is alive and stops everything in order. */
@@ -78,6 +80,7 @@ export type FromKeeper =
     }
   /** Another service takes over: drop all work without ending it. */
   | { readonly t: "aside" }
+  | { readonly t: "synced"; readonly number: number }
   /** Whoever doesn't answer for half a minute is replaced. */
   | { readonly t: "ping" }
   /** Somebody had removed the state folder; it is there again, without what the service kept in it. */

@@ -1,7 +1,9 @@
 /** Spawns, signals and awaits the processes of runs. Holds no opinion on any of them. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, openSync, statSync } from "node:fs";
 import type { Exited, Failed, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
+import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
@@ -32,7 +34,7 @@ export class Children {
   readonly #fifos: Fifos;
   readonly #cgroups: Cgroups;
   readonly #reports: Reports;
-  readonly #environment: NodeJS.ProcessEnv = { ...process.env };
+  readonly #environment: NodeJS.ProcessEnv = withoutFailpoints(process.env);
   readonly #children = new Map<string, Child>();
   readonly #queue: SpawnRequest[] = [];
   #draining = false;
@@ -83,6 +85,7 @@ export class Children {
     const child = this.#children.get(keyOf(key));
     // Not there: it has ended, and the report of that is on its way.
     if (child !== undefined) signalIfThere(-child.pid, signal);
+    failpoint("keeper.signalled");
   }
 
   /** Forgets what was to be started, and signals all that runs. */
@@ -101,6 +104,7 @@ export class Children {
       this.#start(request, pair);
     }
     this.#reports.turnEnds();
+    failpoint("keeper.recorded");
     if (this.#queue.length > 0) setImmediate(() => this.#drain());
     else this.#draining = false;
   }
@@ -125,6 +129,7 @@ export class Children {
       // The child's own open, blocking and for reading too: no SIGPIPE when the logger dies, and no EAGAIN.
       if (pair !== undefined) ends.push(openSync(pair.out, constants.O_RDWR), openSync(pair.err, constants.O_RDWR));
       this.#reports.starting(request, pair);
+      failpoint("keeper.asked");
       const child = this.#cgroups.within(request.slot, () => this.#launch(request, ends));
       if (child.pid !== undefined) return this.#started({ request, pair, child, pid: child.pid });
       child.once("error", (error) => this.#unstartable(request, pair, error));
@@ -156,6 +161,7 @@ export class Children {
     readonly child: ChildProcess;
     readonly pid: number;
   }): void {
+    failpoint("keeper.forked");
     const { slot, run } = request;
     const running: Running = { slot, run, pid, startTime: processStat(pid)?.startTime ?? "", since: monotonicMs() };
     const key = keyOf(request);
@@ -167,6 +173,7 @@ export class Children {
   }
 
   #ended(key: string, { slot, run, pid }: Running, how: Pick<Exited, "code" | "signal" | "unknown">): void {
+    failpoint("keeper.exited");
     this.#children.delete(key);
     this.#reports.exited({ slot, run, pid, ...how, survivors: groupLives(pid), at: monotonicMs() });
   }

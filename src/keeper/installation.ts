@@ -56,7 +56,7 @@ export function ownEnvironment({ args, options, revivals }: Start, { node, folde
   }
   if (isGuarded(options)) return env;
   const argv = [node, join(folder, "procman.cjs"), "run", ...args];
-  return { ...env, ...revivalVariable({ argv, env: withheld, count: revivals, since: STARTED }) };
+  return { ...env, ...revivalVariable({ argv, env: withheld, count: revivals, since: STARTED, keeper: process.pid }) };
 }
 
 const STARTED = monotonicMs();

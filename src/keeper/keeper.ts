@@ -1,4 +1,5 @@
 /** Owns the children and keeps service and logger up. Does as it is told and remembers what it saw. */
+
 import { existsSync } from "node:fs";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { fingerprint } from "../base/fingerprint.ts";
@@ -6,6 +7,7 @@ import { VERSION } from "../base/version.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import type { UpgradeStep } from "../contract/upgrade.ts";
+import { failpoint } from "../os/failpoint.ts";
 import { Attendant } from "./attendant.ts";
 import type { Exit } from "./companion.ts";
 import { Ending } from "./ending.ts";
@@ -76,9 +78,11 @@ export class Keeper {
 
   /** Written down first, then done: whoever dies in between leaves a stop that goes on instead of one that nobody knows of. */
   #onService(messages: readonly ToKeeper[]): void {
+    failpoint("keeper.told");
     const isMemory = ({ t }: ToKeeper): boolean => t === "note" || t === "ack";
     for (const message of messages.filter(isMemory)) this.#onServiceMessage(message);
     this.#state?.flush();
+    failpoint("keeper.noted");
     for (const message of messages.filter((each) => !isMemory(each))) this.#onServiceMessage(message);
     this.#state?.flush();
   }
@@ -91,6 +95,8 @@ export class Keeper {
         if (message.message.t === "style") this.#style = message.message;
         return this.#logger.send(message.message);
       }
+      case "sync":
+        return this.#service.send({ t: "synced", number: message.number });
       case "pong":
         return this.#pulse.answered();
       case "ready":

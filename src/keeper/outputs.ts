@@ -1,7 +1,9 @@
 /** The output of runs on its way from their FIFOs to the logger: who reads what, and where it goes. */
+
 import { join } from "node:path";
 import type { Running } from "../contract/keeper-protocol.ts";
 import type { Begun, Capture, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { failpoint } from "../os/failpoint.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import type { Attendant } from "./attendant.ts";
 import { keyOf } from "./entry.ts";
@@ -130,7 +132,9 @@ export class Outputs {
 
   /** These loggers have ended: ours goes on with what they read. */
   #takeOver(keys: Iterable<string>, pids: readonly number[]): void {
-    this.#retell(keys, takeHandover(this.#home, pids));
+    const handover = takeHandover(this.#home, pids);
+    failpoint("keeper.took");
+    this.#retell(keys, handover);
     // At once: what they left is nowhere else any more.
     this.#logger.flush();
     for (const pid of pids) this.#journal.add({ t: "logger-gone", pid });

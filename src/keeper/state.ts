@@ -1,9 +1,11 @@
 /** All that the keeper holds once the state folder is known: lock, journal, children and their output. */
+
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import type { EndReport, FromKeeper, RunKey, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { failpoint } from "../os/failpoint.ts";
 import { makeFolder } from "../os/folder.ts";
 import { type Lock, takeLock } from "../os/lock.ts";
 import { monotonicMs } from "../os/monotonic.ts";
@@ -51,6 +53,7 @@ export class State {
     this.#options = options;
     makeFolder(stateDir, 0o700);
     this.#lock = lockOf(stateDir);
+    failpoint("keeper.locked");
     const run = join(stateDir, "run");
     const isClean = endedInOrder(stateDir);
     if (isClean && options.isRevival) {
@@ -62,6 +65,7 @@ export class State {
     this.#cgroups = new Cgroups(`procman-${mark}`, warn);
     this.#children = this.#newChildren();
     if (!isClean) this.#adopt();
+    failpoint("keeper.adopted");
     this.adopted = this.#children.running.length;
     const { count, fifos } = this.outputs;
     // A failure meets the first run that needs one again, and is told with that run's name.
@@ -102,7 +106,7 @@ export class State {
     };
   }
 
-  command(message: Exclude<ToKeeper, { readonly t: "open" | "ready" | "aside" | "logger" | "pong" | "stopping" | "end" }>): void {
+  command(message: Exclude<ToKeeper, { readonly t: "open" | "ready" | "aside" | "logger" | "sync" | "pong" | "stopping" | "end" }>): void {
     switch (message.t) {
       case "spawn":
         return this.#spawn(message);
@@ -150,6 +154,7 @@ export class State {
     this.outputs.remove();
     this.#cgroups.remove();
     this.#journal.remove();
+    failpoint("keeper.removed");
     this.serviceIsUp();
     this.#lock.release();
   }
@@ -220,6 +225,7 @@ export class State {
   #over(report: FromKeeper & { readonly t: "exited" | "failed" }): void {
     this.#journal.add({ t: "end", record: report });
     this.#options.service.send(report);
+    failpoint("keeper.over");
   }
 }
 

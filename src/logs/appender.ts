@@ -1,6 +1,7 @@
 /** Appends whole lines to the file that has a certain name now: follows deletion and renaming, rotates before it grows too big. */
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { failpoint } from "../os/failpoint.ts";
 import { makeFolder } from "../os/folder.ts";
 import type { Archive } from "./archive.ts";
 import { errnoOf } from "./errno.ts";
@@ -185,8 +186,10 @@ export class Appender {
     this.#look();
     // Gone by somebody else's hand a moment ago: a new file it is, then.
     if (!this.#open) this.#need();
-    else if (this.#archive.rotate(realpathSync.native(this.path))) this.close();
-    else this.#rotateAt = Date.now() + ROTATE_AGAIN_MS;
+    else if (this.#archive.rotate(realpathSync.native(this.path))) {
+      failpoint("logger.rotated");
+      this.close();
+    } else this.#rotateAt = Date.now() + ROTATE_AGAIN_MS;
     return this.#fitting(bytes, at);
   }
 }

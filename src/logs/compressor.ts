@@ -1,5 +1,7 @@
 /** Compresses rotated files in the background, one at a time for the whole logger. */
+
 import { createReadStream, createWriteStream, renameSync, rmSync } from "node:fs";
+import { failpoint } from "../os/failpoint.ts";
 
 /** The rotated files of one log. */
 export type Compressible = {
@@ -16,7 +18,9 @@ async function compress(file: string, signal: AbortSignal): Promise<void> {
   const unfinished = `${file}.gz.tmp`;
   try {
     await pipeline(createReadStream(file), createGzip(), createWriteStream(unfinished, { mode: 0o640 }), { signal });
+    failpoint("logger.compressing");
     renameSync(unfinished, `${file}.gz`);
+    failpoint("logger.compressed");
     rmSync(file, { force: true });
   } catch (error) {
     rmSync(unfinished, { force: true });

@@ -2,6 +2,7 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import type { FromLogger, HandoverRecord } from "../contract/logger-protocol.ts";
 import { handoverFile } from "../contract/logger-protocol.ts";
+import { failpoint } from "../os/failpoint.ts";
 import type { Console } from "./console.ts";
 import { errnoOf, reasonOf } from "./errno.ts";
 import type { Files } from "./files.ts";
@@ -114,7 +115,9 @@ export class Handover {
   }
 
   #end(): void {
+    failpoint("logger.handing");
     const error = this.#write(this.#options.record());
+    failpoint("logger.handed");
     this.#wanted = false;
     if (error === undefined) return this.#options.done();
     this.#options.hold.set(false);

@@ -1,5 +1,7 @@
 /** What the logger does with each message of the keeper. */
+
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { failpoint } from "../os/failpoint.ts";
 import type { Open } from "./capture.ts";
 import { Capture } from "./capture.ts";
 import { Compressor } from "./compressor.ts";
@@ -125,6 +127,7 @@ export class Logger {
     if (this.#captures.has(key)) return;
     const around = { files: this.#files, console: this.#console, hold: this.#hold, tell: this.#events.tell };
     const capture = new Capture({ open, batch }, around, () => {
+      failpoint("logger.drained");
       this.#captures.delete(key);
       this.#events.tell({ t: "drained", key });
       if (this.isIdle) this.#events.idle();

@@ -1,4 +1,5 @@
 /** One output stream of one run: from its FIFO, in whole lines, to where it is wanted. */
+import { failpoint } from "../os/failpoint.ts";
 import type { Console } from "./console.ts";
 import { decorate, fileId } from "./decorate.ts";
 import { Fifo } from "./fifo.ts";
@@ -62,7 +63,11 @@ export class Stream {
     });
     this.#splitter.push(begun, 0, begun.length);
     this.#fifo = new Fifo(path, {
-      chunk: (area, bytes) => this.#splitter.push(area, HEAD_ROOM, HEAD_ROOM + bytes),
+      chunk: (area, bytes) => {
+        failpoint("logger.read");
+        this.#splitter.push(area, HEAD_ROOM, HEAD_ROOM + bytes);
+        failpoint("logger.written");
+      },
       end: () => this.#end(),
       failed: events.failed,
     });

@@ -15,6 +15,8 @@ export type Revival = {
   readonly count: number;
   /** When this keeper was started; monotonic milliseconds. */
   readonly since: number;
+  /** Its pid. */
+  readonly keeper: number;
 };
 
 const VARIABLE = "PROCMAN_REVIVAL";
@@ -55,7 +57,8 @@ export function takeRevived(): { readonly revivals: number; readonly stateDir?: 
 }
 
 /** The keeper's terminal goes on to its successor. Resolves once that is started, can't be, or isn't wanted any more. */
-export async function revive({ argv, env, count, since }: Revival, stateDir: string): Promise<void> {
+export async function revive(revival: Revival, stateDir: string): Promise<void> {
+  const { argv, env, count, since } = revival;
   const next = monotonicMs() - since > STABLE_MS ? 0 : count;
   const delay = DELAYS_MS[next];
   if (delay === undefined) {
@@ -64,8 +67,8 @@ export async function revive({ argv, env, count, since }: Revival, stateDir: str
     );
     return;
   }
-  for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(LOOK_MS)) if (!isMissed(stateDir)) return;
-  if (!isMissed(stateDir)) return;
+  for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(LOOK_MS)) if (!isMissed(revival, stateDir)) return;
+  if (!isMissed(revival, stateDir)) return;
   const [program, ...args] = argv;
   const child = spawn(program ?? "", args, {
     detached: true,
@@ -83,6 +86,8 @@ export async function revive({ argv, env, count, since }: Revival, stateDir: str
 }
 
 /** Somebody else may have started another keeper, and that may have ended everything in order. */
-function isMissed(stateDir: string): boolean {
-  return holderOf(stateDir) === undefined && !endedInOrder(stateDir);
+function isMissed({ keeper }: Revival, stateDir: string): boolean {
+  const holder = holderOf(stateDir);
+  // A killed process closes its channels before it counts as dead.
+  return (holder === undefined || holder.pid === keeper) && !endedInOrder(stateDir);
 }

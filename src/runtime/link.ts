@@ -1,5 +1,7 @@
 /** The service's end of the channel to the keeper: what one turn says travels as one array. */
+
 import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
+import { failpoint } from "../os/failpoint.ts";
 
 /** How long a message may wait for others. Milliseconds. */
 const LATER_MS = 20;
@@ -21,6 +23,8 @@ export class Link {
   #closed = false;
   readonly #later: ToKeeper[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #syncs = 0;
+  readonly #waiting = new Map<number, () => void>();
 
   constructor(channel: Channel, on: { readonly message: (message: FromKeeper) => void; readonly closed: () => void }) {
     this.#channel = channel;
@@ -68,6 +72,20 @@ export class Link {
     this.#channel.off("disconnect", this.#ended);
   }
 
+  /** Resolves once the keeper has all that was decided; never if that, or the way to it, ends first. */
+  commit(): Promise<void> {
+    this.#syncs += 1;
+    const number = this.#syncs;
+    this.send({ t: "sync", number });
+    this.flush();
+    return new Promise((resolve) => this.#waiting.set(number, resolve));
+  }
+
+  synced(number: number): void {
+    this.#waiting.get(number)?.();
+    this.#waiting.delete(number);
+  }
+
   flush(): void {
     this.#flushing = false;
     if (this.#closed) return;
@@ -75,7 +93,9 @@ export class Link {
       this.#outbox.push({ t: "note", id, note: typeof memory === "string" ? memory : JSON.stringify(memory) });
     this.#notes.clear();
     if (this.#outbox.length === 0 || !this.#channel.connected) return;
+    failpoint("service.decided");
     this.#channel.send?.(this.#outbox);
+    failpoint("service.sent");
     this.#outbox = [];
   }
 

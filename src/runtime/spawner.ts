@@ -1,6 +1,7 @@
 /** The supervisor's port to the operating system, over the keeper. */
 import { join } from "node:path";
 import type { EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
+import { failpoint } from "../os/failpoint.ts";
 import type { RunReports, Spawner } from "../supervisor/ports.ts";
 import type { Ending, SignalName } from "../supervisor/states.ts";
 import type { Link } from "./link.ts";
@@ -36,6 +37,7 @@ export class KeeperSpawner implements Spawner {
     this.#loaded = true;
     for (const run of running) this.#running.set(keyOf(run.slot, run.run), run);
     for (const report of ended) this.#ended.set(keyOf(report.slot, report.run), report);
+    failpoint("service.loaded");
   }
 
   spawn(slot: string, run: number, on: RunReports): void {
@@ -77,6 +79,7 @@ export class KeeperSpawner implements Spawner {
     for (const { slot, run } of this.#ended.values()) this.#options.link.send({ t: "ack", slot, run });
     this.#ended.clear();
     this.#running.clear();
+    failpoint("service.settled");
   }
 
   remember(id: string, memory: unknown): void {

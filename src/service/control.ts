@@ -20,8 +20,8 @@ export type Controlled = {
   readonly keeper: number;
   readonly spec: (id: string) => ProcessSpec;
   readonly terminate: (why: string) => Promise<void>;
-  /** Hands all that was decided to the keeper. */
-  readonly commit: () => void;
+  /** Resolves once the keeper has all that was decided. */
+  readonly commit: () => Promise<void>;
 };
 
 export class ServiceControl implements Control {
@@ -68,14 +68,15 @@ export class ServiceControl implements Control {
 
   async act(id: string, action: Action): Promise<ProcessRecord> {
     for (const process of this.#find(id)) process[action]();
-    // Before the answer: what was accepted is carried out, even if this service is killed right after.
-    this.#service.commit();
-    return this.process(id);
+    const record = this.process(id);
+    // Before the answer: what was accepted is carried out, whoever is killed right after.
+    await this.#service.commit();
+    return record;
   }
 
   async terminate(): Promise<void> {
     void this.#service.terminate("asked by the API");
-    this.#service.commit();
+    await this.#service.commit();
   }
 
   /** A process, an instance, a cluster, or `all`. */

@@ -119,16 +119,24 @@ test("3.3 the configuration is noted in the same array as the first starts, and 
   assert.deepEqual(next.channel.sent, [], "it goes on without a word");
 });
 
-test("3.1 a command is on its way to the keeper before it is answered, and so is the end of all", async (context) => {
+test("3.1 a command is answered once the keeper has it, with the record of the moment it was taken, and so is the end of all", async (context) => {
   const { service, channel, tell } = begun(context, configOf(folder(context), [web]));
   tell(spawned("web"));
   channel.batches.length = 0;
-  const answer = new ServiceControl(service).act("web", "stop");
-  assert.deepEqual(channel.asked("signal", "note"), ["signal web 1", "note"]);
+  let isAnswered = false;
+  const answer = new ServiceControl(service).act("web", "stop").finally(() => {
+    isAnswered = true;
+  });
+  assert.deepEqual(channel.asked("signal", "sync", "note"), ["signal web 1", "sync", "note"]);
+  tell(exited("web"));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(isAnswered, false);
+  tell({ t: "synced", number: 1 });
   assert.equal((await answer).status, "stopping");
   channel.batches.length = 0;
   const end = new ServiceControl(service).terminate();
   assert.ok(channel.notes[TERMINATION] !== undefined);
+  tell({ t: "synced", number: 2 });
   await end;
 });
 

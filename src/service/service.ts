@@ -3,6 +3,7 @@ import { VERSION } from "../base/version.ts";
 import { diff } from "../config/diff.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
+import { failpoint } from "../os/failpoint.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { markerOf } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
@@ -35,6 +36,7 @@ export class Service {
   /** Pid of the keeper. */
   readonly keeper = process.ppid;
   readonly supervisor: Supervisor;
+  readonly commit = (): Promise<void> => this.#link.commit();
   readonly #link: Link;
   readonly #voice: Voice;
   readonly #sweeper = new Sweeper();
@@ -98,6 +100,8 @@ export class Service {
         return this.#voice.repeat(message.message);
       case "stop":
         return void this.terminate(message.signal);
+      case "synced":
+        return this.#link.synced(message.number);
       case "ping":
         return this.#link.send({ t: "pong" });
       case "renewed":
@@ -122,10 +126,6 @@ export class Service {
     this.#link.sendLater({ t: "end", code: code ?? this.#exitWith?.code(this.supervisor.processes) ?? 0 });
   }
 
-  commit(): void {
-    this.#link.flush();
-  }
-
   /** Steps aside for another service: what runs goes on, nothing is decided, answered or sent here any more. */
   async retire(): Promise<void> {
     this.supervisor.dispose();
@@ -146,6 +146,7 @@ export class Service {
     this.#noted = notes[CONFIGURATION];
     this.#spawner.load(snapshot);
     this.#resume(recall(snapshot, config));
+    failpoint("service.resumed");
     const termination = readTermination(notes[TERMINATION], this.keeper);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {

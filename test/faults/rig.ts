@@ -9,8 +9,12 @@ import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { found } from "../procman.ts";
+import type { Kill } from "./schedule.ts";
+import { exits, gaps } from "./verdict.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../../examples/kill-the-manager/programs/", import.meta.url));
+
+export type Excuses = { readonly loggersKilled?: number; readonly isUnread?: boolean; readonly kills?: readonly Kill[] };
 
 export type Rig = {
   readonly folder: string;
@@ -19,9 +23,10 @@ export type Rig = {
   readonly records: () => Promise<readonly ProcessRecord[]>;
   /** Resolves once this holds of the record of a process. */
   readonly until: (id: string, holds: (record: ProcessRecord) => boolean) => Promise<ProcessRecord>;
+  /** Asks until there is an answer. What was asked before an answer got lost may be refused as done already. */
   readonly act: (id: string, action: string) => Promise<void>;
   /** Stops everything, and says what is wrong with runs and lines. */
-  readonly verdict: (more?: { readonly loggersKilled?: number; readonly isUnread?: boolean }) => Promise<readonly string[]>;
+  readonly verdict: (more?: Excuses) => Promise<readonly string[]>;
 };
 
 /** Command line of a program in a load's folder. */
@@ -32,7 +37,7 @@ export function program(folder: string, name: "printer" | "crasher", id: string,
 export function folderFor(context: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "procman-fault-"));
   mkdirSync(join(folder, "progress"));
-  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  if (!process.env.KEEP) context.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -64,16 +69,17 @@ export async function started(
       throw new Error(`waited in vain for ${id}: ${JSON.stringify(await records())}`);
     },
     act: async (id, action) => {
-      for (;;) {
+      for (let asked = 1; ; asked += 1) {
         const answer = await procman.api.ask("POST", `/processes/${id}/${action}`);
-        if (answer?.status === 200) return;
+        if (answer?.status === 200 || (answer?.status === 409 && asked > 1)) return;
         if (answer !== undefined) throw new Error(`${action} of ${id}: ${JSON.stringify(answer)}`);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },
-    verdict: async ({ loggersKilled = 0, isUnread = false } = {}) => {
+    verdict: async ({ loggersKilled = 0, isUnread = false, kills = [] } = {}) => {
       const left = await procman.end();
       const { runs, findings } = checkDiary(folder);
+      const { ends, runs: started } = procman.journal;
       const lines = processes
         .filter(({ id }) => /^(print|crash)/.test(id))
         .flatMap(({ id }) => {
@@ -81,7 +87,13 @@ export async function started(
           const known = own.map((run) => ({ ...run, isCut: run.to === undefined, readersKilled: loggersKilled, isUnread }));
           return checkLog(join(folder, "logs", `${id}.log`), known).findings;
         });
-      return [...findings, ...lines, ...left.map(({ command }) => `left behind: ${command}`)];
+      return [
+        ...findings,
+        ...lines,
+        ...exits(runs, ends, kills),
+        ...gaps(started, ends),
+        ...left.map(({ command }) => `left behind: ${command}`),
+      ];
     },
   };
 }

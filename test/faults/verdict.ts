@@ -91,7 +91,7 @@ function checkLogs(folder: string, runs: readonly Run[], { kills, ends }: { read
 }
 
 /** Each run has its end in procman's books, with the code it ended with; unknown only where its keeper was killed. */
-function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]): readonly string[] {
+export function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]): readonly string[] {
   return runs.flatMap((run) => {
     const key = keyOf(run);
     const end = ends.get(key);
@@ -105,7 +105,7 @@ function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]): readon
 }
 
 /** The runs of a slot are numbered without a gap, and each has an end. */
-function gaps(started: ReadonlyMap<string, { readonly slot: string; readonly run: number }>, ends: Ends): readonly string[] {
+export function gaps(started: ReadonlyMap<string, { readonly slot: string; readonly run: number }>, ends: Ends): readonly string[] {
   const slots = new Map<string, Set<number>>();
   for (const { slot, run } of [...started.values(), ...ends.values()]) slots.set(slot, (slots.get(slot) ?? new Set()).add(run));
   return [...slots].flatMap(([slot, numbers]) => {

@@ -19,6 +19,7 @@ export class Instance {
     this.#diary = join(folder, "diary.jsonl");
     this.note("begin", { managed: process.env.PROCMAN_RUN_ID ?? "" });
     this.#guard(folder);
+    process.on("SIGUSR2", () => this.end(7));
     // With STUBBORN only SIGKILL ends it.
     process.on("SIGTERM", () => process.env.STUBBORN === undefined && this.end(0, { asked: true }));
   }
