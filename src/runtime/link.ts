@@ -9,7 +9,7 @@ const LATER_MS = 20;
 /** What the link needs of a process with an IPC channel. */
 export type Channel = Pick<NodeJS.EventEmitter, "on" | "off" | "once"> & {
   readonly connected: boolean;
-  readonly send?: ((messages: readonly ToKeeper[]) => unknown) | undefined;
+  readonly send?: ((messages: readonly ToKeeper[], done: () => void) => unknown) | undefined;
 };
 
 export class Link {
@@ -94,7 +94,8 @@ export class Link {
     this.#notes.clear();
     if (this.#outbox.length === 0 || !this.#channel.connected) return;
     failpoint("service.decided");
-    this.#channel.send?.(this.#outbox);
+    // An error means that the keeper is gone: so does `disconnect`, which follows. Unheard, it would end the service before that.
+    this.#channel.send?.(this.#outbox, () => undefined);
     failpoint("service.sent");
     this.#outbox = [];
   }

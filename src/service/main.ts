@@ -63,7 +63,7 @@ async function stepAside(service: Service | undefined): Promise<void> {
     takeOffice(messages.slice(start));
   };
   process.on("message", onMessages).once("disconnect", quit);
-  process.send?.([{ t: "aside" }]);
+  process.send?.([{ t: "aside" }], undefined, undefined, () => undefined);
 }
 
 function configured(): Config | undefined {

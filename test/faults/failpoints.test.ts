@@ -50,7 +50,9 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
     begin: crash,
     isOver: runsOn,
   },
+  // A keeper that dies between its record and the deed leaves a process that never got its SIGTERM: it is killed in the end.
   "a stop": {
+    process: { autostart: true, terminateTimeout: 1 },
     points: [...DECISION, "keeper.told", "keeper.noted", "keeper.signalled", ...END],
     begin: (rig) => rig.act("print", "stop"),
     isOver: ({ status }) => status === "stopped",
@@ -62,6 +64,7 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
     isOver: ({ status }) => status === "stopped",
   },
   "a restart by hand": {
+    process: { autostart: true, terminateTimeout: 1 },
     points: [...DECISION, "keeper.signalled", ...END, ...START],
     begin: (rig) => rig.act("print", "restart"),
     isOver: runsOn,
