@@ -75,6 +75,8 @@ export type FromKeeper =
       readonly running: readonly (Running & { readonly captured: boolean })[];
       readonly ended: readonly EndReport[];
       readonly notes: Readonly<Record<string, string>>;
+      /** The same for a keeper and those that came in its place by themselves; another when a user has started procman anew. */
+      readonly lineage: string;
       /** Folder with a cgroup for each slot, where the machine has them. */
       readonly cgroups?: string;
     }

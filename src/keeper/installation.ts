@@ -20,6 +20,7 @@ export type Start = {
   readonly options: RunOptions;
   /** How many keepers in a row were started in place of a killed one. */
   readonly revivals: number;
+  readonly lineage: string;
   /** Of the killed keeper that this one was started for. */
   readonly stateDir?: string;
 };
@@ -46,7 +47,7 @@ export function loggerOf({ node, folder }: Installation): readonly string[] {
 const WITHHELD = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"] as const;
 
 /** The environment of service and logger. They start another keeper when this one is killed, unless somebody else does. */
-export function ownEnvironment({ args, options, revivals }: Start, { node, folder }: Installation): NodeJS.ProcessEnv {
+export function ownEnvironment({ args, options, revivals, lineage }: Start, { node, folder }: Installation): NodeJS.ProcessEnv {
   const env = { ...process.env };
   const withheld: Record<string, string> = {};
   for (const name of WITHHELD) {
@@ -56,7 +57,7 @@ export function ownEnvironment({ args, options, revivals }: Start, { node, folde
   }
   if (isGuarded(options)) return env;
   const argv = [node, join(folder, "procman.cjs"), "run", ...args];
-  return { ...env, ...revivalVariable({ argv, env: withheld, count: revivals, since: STARTED, keeper: process.pid }) };
+  return { ...env, ...revivalVariable({ argv, env: withheld, count: revivals, since: STARTED, keeper: process.pid, lineage }) };
 }
 
 const STARTED = monotonicMs();

@@ -123,7 +123,7 @@ export class Keeper {
 
   #brief(): void {
     if (this.#state === undefined) return;
-    this.#service.send({ t: "snapshot", ...this.#state.snapshot() });
+    this.#service.send({ t: "snapshot", ...this.#state.snapshot(), lineage: this.#start.lineage });
     this.#service.flush();
   }
 

@@ -96,7 +96,7 @@ export class State {
     return this.#children.running.length === 0 && this.#strays().length === 0;
   }
 
-  snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t"> {
+  snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage"> {
     const { ended, notes, running } = this.#journal.books;
     return {
       running: [...running.values()].map((record) => ({ ...record, captured: this.outputs.has(keyOf(record)) })),

@@ -79,7 +79,7 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
   });
   const brief = (): void => {
     count += 1;
-    service.send({ t: "snapshot", running: [], ended: [], notes: {} });
+    service.send({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "" });
   };
   const upgrade = new Upgrade({ service, logger, brief, patience: { load: 5_000, aside: 300, ready: 1_000, handover: 300 } });
   service.start();

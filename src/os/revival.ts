@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { holderOf } from "./lock.ts";
 import { monotonicMs } from "./monotonic.ts";
+import { processStat } from "./process-stat.ts";
 
 /** How a keeper was started: told to its own processes by their environment. */
 export type Revival = {
@@ -17,11 +18,14 @@ export type Revival = {
   readonly since: number;
   /** Its pid. */
   readonly keeper: number;
+  /** Names the keeper that a user started, and all that came in its place. */
+  readonly lineage: string;
 };
 
 const VARIABLE = "PROCMAN_REVIVAL";
 const COUNT = "PROCMAN_REVIVALS";
 const STATE_DIR = "PROCMAN_REVIVAL_OF";
+const LINEAGE = "PROCMAN_REVIVAL_LINEAGE";
 
 /** Delays of the revivals in a row, in milliseconds; after the last one nobody comes back. A life of `STABLE_MS` begins anew. */
 const DELAYS_MS = [0, 0, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000];
@@ -49,16 +53,17 @@ export function takeRevival(): Revival | undefined {
 }
 
 /** In the keeper: which one in a row it is (0: a user started it), and whose processes it takes up. */
-export function takeRevived(): { readonly revivals: number; readonly stateDir?: string } {
-  const { [COUNT]: count = "0", [STATE_DIR]: stateDir } = process.env;
-  delete process.env[COUNT];
-  delete process.env[STATE_DIR];
-  return { revivals: Number(count), ...(stateDir === undefined ? {} : { stateDir }) };
+export function takeRevived(): { readonly revivals: number; readonly lineage: string; readonly stateDir?: string } {
+  const { [COUNT]: count = "0", [STATE_DIR]: stateDir, [LINEAGE]: lineage } = process.env;
+  for (const name of [COUNT, STATE_DIR, LINEAGE]) delete process.env[name];
+  // A pid alone is the same after each start of a container.
+  const own = `${process.pid} ${processStat(process.pid)?.startTime ?? ""}`;
+  return { revivals: Number(count), lineage: lineage ?? own, ...(stateDir === undefined ? {} : { stateDir }) };
 }
 
 /** The keeper's terminal goes on to its successor. Resolves once that is started, can't be, or isn't wanted any more. */
 export async function revive(revival: Revival, stateDir: string): Promise<void> {
-  const { argv, env, count, since } = revival;
+  const { argv, env, count, since, lineage } = revival;
   const next = monotonicMs() - since > STABLE_MS ? 0 : count;
   const delay = DELAYS_MS[next];
   if (delay === undefined) {
@@ -73,7 +78,7 @@ export async function revive(revival: Revival, stateDir: string): Promise<void> 
   const child = spawn(program ?? "", args, {
     detached: true,
     stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, ...env, [COUNT]: String(next + 1), [STATE_DIR]: stateDir },
+    env: { ...process.env, ...env, [COUNT]: String(next + 1), [STATE_DIR]: stateDir, [LINEAGE]: lineage },
   });
   await new Promise<void>((resolve) => {
     child.once("spawn", resolve);

@@ -50,11 +50,9 @@ test("a note that is missing, torn, older or strange is none", () => {
   fc.assert(fc.property(fc.json(), (text) => readFormer(text) === undefined));
 });
 
-test("an end that is under way goes on with the same keeper, and with no other", () => {
-  const note = writeTermination({ why: "asked by the API", code: 3 }, process.pid);
-  assert.deepEqual(readTermination(note, process.pid), { why: "asked by the API", code: 3 });
-  assert.equal(readTermination(note, process.ppid), undefined);
-  // The same pid after a start of another container.
-  assert.equal(readTermination(note.replace(/(\d+) \d+"}$/, '$1 5"}'), process.pid), undefined);
-  for (const each of [undefined, "", "{", "7"]) assert.equal(readTermination(each, process.pid), undefined);
+test("an end that is under way goes on with a keeper of the same lineage, and with no other", () => {
+  const note = writeTermination({ why: "asked by the API", code: 3 }, "7 500");
+  assert.deepEqual(readTermination(note, "7 500"), { why: "asked by the API", code: 3 });
+  assert.equal(readTermination(note, "7 501"), undefined);
+  for (const each of [undefined, "", "{", "7"]) assert.equal(readTermination(each, "7 500"), undefined);
 });

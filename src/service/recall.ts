@@ -19,7 +19,7 @@ export type Past = {
   readonly leftovers: readonly Running[];
 };
 
-type Snapshot = Omit<FromKeeper & { readonly t: "snapshot" }, "t">;
+type Snapshot = Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage">;
 
 export function recall({ notes, running, ended }: Snapshot, config: Config): Past {
   const memories = new Map<string, Memory>();

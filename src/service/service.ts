@@ -3,7 +3,6 @@ import { VERSION } from "../base/version.ts";
 import { diff } from "../config/diff.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
-import { failpoint } from "../os/failpoint.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { markerOf } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
@@ -47,6 +46,7 @@ export class Service {
   /** The configuration as the keeper has it for a later service. */
   #noted: string | undefined;
   #termination: Termination | undefined;
+  #lineage = "";
 
   /** `exitWith`: id of the process that everything ends with. */
   constructor(config: Config, link: Link, { exitWith }: { readonly exitWith?: string | undefined } = {}) {
@@ -118,7 +118,7 @@ export class Service {
     this.#link.send({ t: "stopping" });
     if (this.#termination !== undefined) return;
     this.#termination = { why, ...(code === undefined ? {} : { code }) };
-    this.#link.remember(TERMINATION, writeTermination(this.#termination, this.keeper));
+    this.#link.remember(TERMINATION, writeTermination(this.#termination, this.#lineage));
     this.#voice.info(`stopping everything (${why})`);
     await this.supervisor.stopAll();
     this.#serving.withdraw();
@@ -141,13 +141,13 @@ export class Service {
 
   #begin(snapshot: Snapshot): void {
     const { config } = this;
-    const { notes, running } = snapshot;
+    const { notes, running, lineage } = snapshot;
+    this.#lineage = lineage;
     this.#link.send({ t: "logger", message: { t: "style", style: consoleStyle(config) } });
     this.#noted = notes[CONFIGURATION];
     this.#spawner.load(snapshot);
     this.#resume(recall(snapshot, config));
-    failpoint("service.resumed");
-    const termination = readTermination(notes[TERMINATION], this.keeper);
+    const termination = readTermination(notes[TERMINATION], lineage);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {
       if (notes[TERMINATION] !== undefined) this.#link.forget(TERMINATION);

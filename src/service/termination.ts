@@ -1,6 +1,5 @@
 /** The end of everything as a later service must know it: who is killed in the middle of it has it finished by the next one. */
 import { count, optional, record, text } from "../base/shape.ts";
-import { processStat } from "../os/process-stat.ts";
 
 /** No process has an id like this. */
 export const TERMINATION = ":terminating";
@@ -11,17 +10,17 @@ export type Termination = {
   readonly code?: number;
 };
 
-/** It ends with its keeper: who runs procman anew wants it to run. */
-export function writeTermination(termination: Termination, keeper: number): string {
-  return JSON.stringify({ ...termination, keeper: identityOf(keeper) });
+/** It goes on with a keeper that came by itself in the place of its own. Who runs procman anew wants it to run. */
+export function writeTermination(termination: Termination, lineage: string): string {
+  return JSON.stringify({ ...termination, lineage });
 }
 
 /** undefined: none that is under way. */
-export function readTermination(note: string | undefined, keeper: number): Termination | undefined {
+export function readTermination(note: string | undefined, lineage: string): Termination | undefined {
   if (note === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(note);
-    if (!shape(value) || (value as { readonly keeper: string }).keeper !== identityOf(keeper)) return undefined;
+    if (!shape(value) || (value as { readonly lineage: string }).lineage !== lineage) return undefined;
     const { why, code } = value as Termination;
     return { why, ...(code === undefined ? {} : { code }) };
   } catch {
@@ -29,9 +28,4 @@ export function readTermination(note: string | undefined, keeper: number): Termi
   }
 }
 
-const shape = record({ why: text, code: optional(count), keeper: text });
-
-/** A pid alone may be somebody else's, and is the same after each start of a container. */
-function identityOf(keeper: number): string {
-  return `${keeper} ${processStat(keeper)?.startTime ?? ""}`;
-}
+const shape = record({ why: text, code: optional(count), lineage: text });

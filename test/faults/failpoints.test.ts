@@ -1,6 +1,6 @@
 /** procman kills itself at each step of each transition, by `src/os/failpoint.ts`; whoever comes after goes on. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
@@ -14,101 +14,142 @@ import type { Kill } from "./schedule.ts";
 const START = ["keeper.told", "keeper.noted", "keeper.asked", "keeper.forked", "keeper.recorded"] as const;
 const DECISION = ["service.decided", "service.sent"] as const;
 const END = ["keeper.exited", "keeper.over", "logger.drained"] as const;
-const TAKE_OVER = ["keeper.locked", "keeper.adopted", "keeper.took", "service.loaded", "service.resumed", "service.settled"] as const;
+const TAKE_OVER = ["keeper.locked", "keeper.adopted", "keeper.took", "service.loaded", "service.settled"] as const;
 
 type Transition = {
-  /** Of `print`. */
+  /** Of the process `print`, beside what it is. */
   readonly process?: object;
+  /** Lines in bursts of so many bytes, with a pause of so many milliseconds. */
+  readonly load?: readonly [number, number];
+  readonly redirect?: string;
   readonly points: readonly Failpoint[];
-  readonly begin: (rig: Rig, before: ProcessRecord) => Promise<void> | void;
-  readonly isOver: (now: ProcessRecord, before: ProcessRecord) => boolean;
   /** What `print` has to be before: running, if nothing is said. */
   readonly from?: "stopped";
+  readonly begin: (rig: Rig, before: ProcessRecord) => Promise<void> | void;
+  readonly isOver: (now: ProcessRecord, before: ProcessRecord) => boolean;
+  /** Whom the transition itself kills. */
+  readonly kills?: "keeper" | "service";
 };
 
-const runsOn = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && (now.run ?? 0) > (before.run ?? 0);
+const isNext = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && (now.run ?? 0) > (before.run ?? 0);
 const isSame = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && now.pid === before.pid;
-const crash = (_rig: Rig, { pid = 0 }: ProcessRecord): void => void kill(pid, "SIGUSR2");
+const isStopped = ({ status }: ProcessRecord): boolean => status === "stopped";
+const crash = (_rig: Rig, { pid = 0 }: ProcessRecord): void => {
+  // The program itself, which may not be the leader of its group.
+  for (const child of [pid, ...childrenOf(pid)]) if (isProgram(child)) kill(child, "SIGUSR2");
+};
 const always = { autostart: true, restart: "always" };
+/** A keeper that dies between its record and the deed leaves a process that never got its SIGTERM: it is killed in the end. */
+const brief = { autostart: true, terminateTimeout: 1 };
 
 const TRANSITIONS: Readonly<Record<string, Transition>> = {
-  "a start": {
-    points: [...DECISION, ...START],
+  "a start": { points: [...DECISION, ...START], from: "stopped", begin: (rig) => rig.act("print", "start"), isOver: isNext },
+  "a start with the output redirected": {
+    points: START,
+    redirect: "1>&2",
     from: "stopped",
     begin: (rig) => rig.act("print", "start"),
-    isOver: runsOn,
+    isOver: isNext,
   },
   "a crash with a restart at once": {
     process: { ...always, restartDelayMs: 0 },
     points: [...END, ...DECISION, ...START],
     begin: crash,
-    isOver: runsOn,
+    isOver: isNext,
   },
   "a crash with a later restart": {
     process: { ...always, restartDelayMs: 300 },
     points: [...END, ...DECISION, ...START],
     begin: crash,
-    isOver: runsOn,
+    isOver: isNext,
   },
-  // A keeper that dies between its record and the deed leaves a process that never got its SIGTERM: it is killed in the end.
+  "a crash that leaves somebody behind": {
+    process: { ...always, restartDelayMs: 0 },
+    redirect: "& sleep 1000 & wait $!; wait %1; exit $?",
+    points: ["keeper.exited", "keeper.over", ...DECISION, "keeper.noted", "keeper.asked", "keeper.forked"],
+    begin: crash,
+    isOver: isNext,
+  },
   "a stop": {
-    process: { autostart: true, terminateTimeout: 1 },
+    process: brief,
     points: [...DECISION, "keeper.told", "keeper.noted", "keeper.signalled", ...END],
     begin: (rig) => rig.act("print", "stop"),
-    isOver: ({ status }) => status === "stopped",
+    isOver: isStopped,
   },
   "a stop that takes SIGKILL": {
-    process: { autostart: true, terminateTimeout: 0.2, env: { STUBBORN: "1" } },
+    process: { ...brief, terminateTimeout: 0.2, env: { STUBBORN: "1" } },
     points: [...DECISION, "keeper.told", "keeper.noted", "keeper.signalled", ...END],
     begin: (rig) => rig.act("print", "stop"),
-    isOver: ({ status }) => status === "stopped",
+    isOver: isStopped,
   },
   "a restart by hand": {
-    process: { autostart: true, terminateTimeout: 1 },
+    process: brief,
     points: [...DECISION, "keeper.signalled", ...END, ...START],
     begin: (rig) => rig.act("print", "restart"),
-    isOver: runsOn,
+    isOver: isNext,
   },
   "a death of the keeper": {
     points: [...TAKE_OVER, "logger.handing", "logger.handed"],
     begin: ({ procman }) => void procman.kill("keeper"),
     isOver: isSame,
+    kills: "keeper",
   },
   "a death of the service": {
-    points: ["service.loaded", "service.resumed", "service.settled"],
+    points: ["service.loaded", "service.settled"],
     begin: ({ procman }) => void procman.kill("service"),
     isOver: isSame,
+    kills: "service",
   },
   "output that is written and rotated": {
     process: { autostart: true, logger: { stdout: "logs/print.log", rotate: { size: "1MB" } } },
+    load: [200_000, 10],
     points: ["logger.read", "logger.written", "logger.rotated", "logger.compressing", "logger.compressed"],
     begin: () => undefined,
     isOver: isSame,
   },
 };
 
-async function walk(context: TestContext, { process = { autostart: true }, points, begin, isOver, from }: Transition): Promise<void> {
-  const folder = folderFor(context);
+function childrenOf(pid: number): readonly number[] {
+  const path = `/proc/${pid}/task/${pid}/children`;
+  return existsSync(path) ? readFileSync(path, "utf8").trim().split(" ").filter(Boolean).map(Number) : [];
+}
+
+function isProgram(pid: number): boolean {
+  return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("printer.mjs");
+}
+
+/** Points of a procman in this folder, and a way to let the next process that reaches one die there. */
+function pointsIn(folder: string, points: readonly Failpoint[]) {
   const arms = join(folder, "arms");
   mkdirSync(arms);
-  const env = { PROCMAN_FAILPOINTS: points.map((point) => `${point}=${join(arms, point)}`).join(",") };
-  const [burst, pause] = points.includes("logger.rotated") ? [200_000, 10] : [5_000, 20];
-  const print = { id: "print", cmd: program(folder, "printer", "print", burst, pause), logger: { stdout: "logs/print.log" }, ...process };
-  const rig = await started(context, folder, [print], { env });
+  return {
+    env: { PROCMAN_FAILPOINTS: points.map((point) => `${point}=${join(arms, point)}`).join(",") },
+    arm: (point: Failpoint): void => writeFileSync(join(arms, point), ""),
+    reached: (point: Failpoint) =>
+      found(() => (existsSync(join(arms, point)) ? undefined : true)).catch(() => assert.fail(`${point} is not reached`)),
+  };
+}
+
+async function walk(context: TestContext, transition: Transition): Promise<void> {
+  const { process = { autostart: true }, load = [5_000, 20], redirect = "", points, from, begin, isOver } = transition;
+  const folder = folderFor(context);
+  const { env, arm, reached } = pointsIn(folder, points);
+  const cmd = `${program(folder, "printer", "print", ...load)} ${redirect}`;
+  const rig = await started(context, folder, [{ id: "print", cmd, logger: { stdout: "logs/print.log" }, ...process }], { env });
   const kills: Kill[] = [];
+  const isUp = async (): Promise<boolean> => (await rig.records())[0]?.status === "running";
   for (const point of points) {
-    if (from === "stopped") await rig.act("print", "stop");
-    const before = await rig.until("print", ({ status }) => status === (from ?? "running"));
-    const at = monotonicMs();
-    writeFileSync(join(arms, point), "");
-    await begin(rig, before);
-    await found(() => (existsSync(join(arms, point)) ? undefined : true)).catch(() => assert.fail(`${point} is not reached`));
-    kills.push(
-      { what: point.split(".")[0] ?? "", at, pids: [] },
-      ...(begin.toString().includes('"keeper"') ? [{ what: "keeper", at, pids: [] }] : []),
+    if (from === undefined && !(await isUp())) await rig.act("print", "start");
+    if (from === "stopped" && (await isUp())) await rig.act("print", "stop");
+    const before = await rig.until("print", ({ status }) =>
+      from === undefined ? status === "running" : status !== "stopping" && status !== "running",
     );
+    const at = monotonicMs();
+    arm(point);
+    await begin(rig, before);
+    await reached(point);
+    for (const what of [point.split(".")[0] ?? "", transition.kills ?? []].flat()) kills.push({ what, at, pids: [] });
     await rig.until("print", (now) => isOver(now, before));
-    if (isOver === TRANSITIONS["a stop"]?.isOver || from === undefined) await rig.act("print", "start").catch(() => undefined);
   }
   const loggersKilled = points.filter((point) => point.startsWith("logger")).length;
   assert.deepEqual(await rig.verdict({ loggersKilled, kills }), []);
@@ -116,4 +157,54 @@ async function walk(context: TestContext, { process = { autostart: true }, point
 
 describe("procman dies at each step of", { concurrency: 3 }, () => {
   for (const [name, transition] of Object.entries(TRANSITIONS)) test(name, (context) => walk(context as TestContext, transition));
+
+  for (const overrun of [false, true])
+    test(`a run by schedule${overrun ? " that overlaps others" : ""}`, async (context) => {
+      const folder = folderFor(context as TestContext);
+      const points = [...DECISION, ...START, "keeper.exited", "keeper.over"] as const;
+      const { env, arm, reached } = pointsIn(folder, points);
+      const file = join(folder, "runs");
+      const job = { id: "job", cmd: `echo $PROCMAN_RUN_ID >> runs; sleep ${overrun ? 2.3 : 0.2}`, cron: "* * * * * *", overrun };
+      const { procman, records, verdict } = await started(context as TestContext, folder, [job], { env });
+      const runs = (): readonly string[] => (existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : []);
+      const kills: Kill[] = [];
+      for (const point of points) {
+        kills.push({ what: point.split(".")[0] ?? "", at: monotonicMs(), pids: [] });
+        arm(point);
+        await reached(point);
+        await records();
+        const { length } = runs();
+        await found(() => (runs().length > length ? true : undefined));
+      }
+      assert.deepEqual(await verdict({ kills }), []);
+      assert.equal(new Set(runs()).size, runs().length, `none is started twice: ${runs().join(" ")}`);
+      assert.equal([...procman.journal.ends.values()].filter(({ unknown, at }) => unknown && at < (kills[0]?.at ?? 0)).length, 0);
+      if (overrun) assert.ok(runs().some((run) => run.startsWith("job:2.")));
+    });
+
+  for (const point of [
+    ...DECISION,
+    "keeper.told",
+    "keeper.noted",
+    "keeper.signalled",
+    "keeper.exited",
+    "keeper.over",
+    "keeper.removed",
+  ] as const)
+    test(`the end of all, at ${point}`, async (context) => {
+      const folder = folderFor(context as TestContext);
+      const { env, arm, reached } = pointsIn(folder, [point]);
+      const print = { id: "print", cmd: program(folder, "printer", "print", 5_000, 20), ...brief, logger: { stdout: "logs/print.log" } };
+      const { procman } = await started(context as TestContext, folder, [print], { env });
+      await found(() => (procman.journal.runs.size > 0 ? true : undefined));
+      arm(point);
+      const first = await procman.api.ask("POST", "/terminate");
+      await reached(point);
+      const isOver = (): boolean => Object.values(procman.parts()).flat().length === 0;
+      // Who got no answer asks again.
+      for (let answer = first; answer === undefined && !isOver(); ) answer = await procman.api.ask("POST", "/terminate");
+      await found(() => (isOver() ? true : undefined));
+      assert.deepEqual(await procman.end(), []);
+      assert.ok(!procman.journal.ends.has("print#2"), "it is not started again");
+    });
 });

@@ -87,7 +87,7 @@ export class Machine {
     const { running, ended, notes } = this.#books;
     this.isOpen = true;
     const alive = [...running.values()].map((record) => ({ ...record, captured: true }));
-    this.toService.push([{ t: "snapshot", running: alive, ended: [...ended.values()], notes: Object.fromEntries(notes) }]);
+    this.toService.push([{ t: "snapshot", running: alive, ended: [...ended.values()], notes: Object.fromEntries(notes), lineage: "" }]);
   }
 
   #signal(key: RunKey, signal: "SIGTERM" | "SIGKILL"): void {

@@ -67,6 +67,6 @@ export class JournalTail {
     const { t, record, id, note } = entry;
     if (t === "run") this.runs.set(`${record.slot}#${record.run}`, record);
     else if (t === "end") this.ends.set(`${record.slot}#${record.run}`, record);
-    else if (t === "note") this.notes.set(id, [...(this.notes.get(id) ?? []), JSON.parse(note)]);
+    else if (t === "note" && note !== "") this.notes.set(id, [...(this.notes.get(id) ?? []), JSON.parse(note)]);
   }
 }
