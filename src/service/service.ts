@@ -11,7 +11,7 @@ import { Sweeper } from "../runtime/sweeper.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import { initial } from "../supervisor/states.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
-import { ServiceControl } from "./control.ts";
+import { type LogBook, type Observatory, ServiceControl } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
 import { captureOf, exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
@@ -22,6 +22,7 @@ import { type Past, recall } from "./recall.ts";
 import { Serving } from "./serving.ts";
 import { planOf, Specs } from "./specs.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
+import { unbuiltLogBook, unbuiltObservatory } from "./unbuilt.ts";
 import { consoleStyle, Voice } from "./voice.ts";
 
 /** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
@@ -35,6 +36,8 @@ export class Service {
   /** Pid of the keeper. */
   readonly keeper = process.ppid;
   readonly supervisor: Supervisor;
+  readonly logBook: LogBook = unbuiltLogBook;
+  readonly observatory: Observatory = unbuiltObservatory;
   readonly #link: Link;
   readonly #voice: Voice;
   readonly #sweeper = new Sweeper();
@@ -68,7 +71,7 @@ export class Service {
       notice: (id, notice) => this.#voice.say(id, narrateNotice(notice)),
       removed: (id) => this.#onRemoved(id),
     });
-    this.#serving = new Serving({ config, control: new ServiceControl(this), keeper: this.keeper });
+    this.#serving = new Serving({ config, control: (caller) => new ServiceControl(this, caller), keeper: this.keeper });
   }
 
   get config(): Config {
