@@ -23,7 +23,8 @@ export async function* followLogs(stateDir: string, query: LogQuery, signal: Abo
     for (let pause = SOON_MS; !signal.aborted; pause = Math.min(pause * 2, REST_MS)) {
       const missed = gaps.look(place, library);
       if (missed !== undefined) yield { type: "gap", bytes: missed, cursor: cursorOf(place) };
-      for await (const { segment, matches } of forwards({ library, filter, place })) {
+      for await (const { segment, matches, isGone } of forwards({ library, filter, place })) {
+        if (isGone) yield { type: "gap", bytes: gaps.weightOf(segment), cursor: cursorOf(place) };
         const cursor = place.cursors(segment);
         for (const { entry, end } of matches) {
           if (signal.aborted) return;
@@ -73,6 +74,11 @@ class Gaps {
 
   constructor(folder: string) {
     this.#folder = folder;
+  }
+
+  /** On the disk, at the last look. */
+  weightOf(segment: number): number {
+    return this.#weights.get(segment) ?? 0;
   }
 
   /** Bytes that are gone since the last look (as far as known); undefined: none. */

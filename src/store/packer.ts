@@ -10,12 +10,19 @@ import { indexFile, segmentFile, segmentsIn, unfinishedFile } from "./shelf.ts";
 const REST = 3;
 /** Another logger compresses the same segment, or was killed while it did that. */
 const STALE_MS = 600_000;
+const WAIT_MS = 1_000;
 
 export class Packer {
+  readonly #isBusy: () => boolean;
   #folder: string | undefined;
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = false;
+
+  /** `isBusy`: so much is being written that it is no use to compress, and others need the processors. */
+  constructor(isBusy: () => boolean) {
+    this.#isBusy = isBusy;
+  }
 
   /** Compresses what there is. Rejects never: what could not be compressed stays as it is, for the next time. */
   run(folder: string): Promise<void> {
@@ -76,6 +83,7 @@ export class Packer {
     try {
       let end = 0;
       for (const block of blocks) {
+        while (this.#isBusy() && !this.#stopped) await sleep(WAIT_MS);
         if (this.#stopped) return undefined;
         const began = performance.now();
         const bytes = await readPart(source, block.at, block.bytes);
@@ -83,7 +91,7 @@ export class Packer {
         for (let at = 0; at < packed.length; ) at += writeSync(target, packed, at, packed.length - at, end + at);
         done.push({ ...block, packed: { at: end, bytes: packed.length } });
         end += packed.length;
-        await sleep((performance.now() - began) * REST, undefined, { ref: false });
+        await sleep((performance.now() - began) * REST);
       }
       return done;
     } finally {

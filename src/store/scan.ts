@@ -13,7 +13,12 @@ const AHEAD = 2;
 const BATCH = 2000;
 
 /** Of one block, in the order asked for; maybe none. */
-export type Batch = { readonly segment: number; readonly matches: readonly Match[] };
+export type Batch = {
+  readonly segment: number;
+  readonly matches: readonly Match[];
+  /** It was removed before it could be read. */
+  readonly isGone?: true;
+};
 
 export type Course = { readonly library: Library; readonly filter: Filter; readonly place: Place };
 
@@ -21,8 +26,13 @@ export type Course = { readonly library: Library; readonly filter: Filter; reado
 export async function* forwards({ library, filter, place }: Course): AsyncGenerator<Batch> {
   for (const number of library.numbers) {
     const from = place.begin(number);
-    const reader = from === undefined ? undefined : await library.segment(number);
-    if (from === undefined || reader === undefined) continue;
+    if (from === undefined) continue;
+    const reader = await library.segment(number);
+    if (reader === undefined) {
+      place.pass(number, from, false);
+      yield { segment: number, matches: [], isGone: true };
+      continue;
+    }
     const { end, isGrowing } = reader;
     const blocks = reader.blocks.filter((block) => block.at + block.bytes > from && filter.mayBeIn(block));
     place.pass(number, from, true);

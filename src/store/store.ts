@@ -15,6 +15,9 @@ const SEGMENTS = 8;
 const LOOK_MS = 250;
 const RETRY_MS = 1000;
 const CARE_MS = 60_000;
+/** More than that in a second is a flood. */
+const FLOOD_BYTES = 32 * 1024 * 1024;
+const SECOND_MS = 1000;
 /** Until the configuration says more. */
 const UNTIL_TOLD: StoreSettings = { hours: 366, bytes: Number.MAX_SAFE_INTEGER };
 
@@ -32,7 +35,11 @@ export type Said = Origin & { readonly at: number; readonly text: string };
 
 export class Store {
   readonly #report: StoreReport;
-  readonly #packer = new Packer();
+  readonly #packer = new Packer(() => this.#isFlooded);
+  /** Bytes of the second that began at `#since`, and of the one before. */
+  #bytes = 0;
+  #bytesBefore = 0;
+  #since = 0;
   #folder: string | undefined;
   #settings: StoreSettings | undefined;
   #writer: SegmentWriter | undefined;
@@ -89,6 +96,7 @@ export class Store {
     try {
       const writer = this.#ready(this.#folder, now);
       writer.add(label, at, lines);
+      this.#count(now, lines.length);
     } catch (error) {
       this.#fail(error);
       return this.#drop(label.isWhole ? 1 : countLines(lines), lines.length);
@@ -173,6 +181,19 @@ export class Store {
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  #count(now: number, bytes: number): void {
+    if (now - this.#since >= SECOND_MS) {
+      this.#bytesBefore = now - this.#since < 2 * SECOND_MS ? this.#bytes : 0;
+      [this.#bytes, this.#since] = [0, now];
+    }
+    this.#bytes += bytes;
+  }
+
+  get #isFlooded(): boolean {
+    const age = Date.now() - this.#since;
+    return age < 2 * SECOND_MS && Math.max(this.#bytes, this.#bytesBefore) > FLOOD_BYTES;
   }
 
   /** Closes what others left and what is old, removes what is too much, compresses the rest. */
