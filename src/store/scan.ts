@@ -8,7 +8,7 @@ import type { Place } from "./place.ts";
 import type { SegmentReader } from "./segment-reader.ts";
 
 /** Blocks that are read and unpacked, by threads of their own, while one is looked through. */
-const AHEAD = 2;
+const AHEAD = 1;
 /** So many entries are made at a time; then the event loop has its turn. */
 const BATCH = 2000;
 
