@@ -1,13 +1,13 @@
 /** The REST API: finds the route, checks the token, answers with JSON. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { ProcmanError } from "../base/errors.ts";
-import type { Control } from "../contract/control.ts";
+import type { Caller, Control } from "../contract/control.ts";
 import type { ProblemRecord } from "../contract/records.ts";
 import { matchRoute, type Route } from "../contract/routes.ts";
 import type { Claims } from "../contract/token.ts";
 
 export type ApiOptions = {
-  readonly control: Control;
+  readonly control: (caller: Caller) => Control;
   readonly hostname: string;
   /** 0: any that is free. */
   readonly port: number;
@@ -48,7 +48,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   const { route, id } = match;
   if (!claims.scopes.includes(route.scope) && !claims.scopes.includes("admin"))
     return problem(response, 403, { code: "scope-missing", title: "Forbidden", detail: `the token lacks the scope "${route.scope}"` });
-  await answer(response, route, () => route.answer(options.control, id));
+  await answer(response, route, () => route.answer(options.control({ consumer: claims.consumer }), id));
 }
 
 async function answer(response: ServerResponse, route: Route, call: () => Promise<unknown>): Promise<void> {

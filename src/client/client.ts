@@ -6,7 +6,7 @@ import type { ProblemRecord, ProcessRecord, StateRecord } from "../contract/reco
 /** Sends one request with the token; rejects when there is no answer. */
 export type Send = (method: "GET" | "POST", path: string) => Promise<{ readonly status: number; readonly body: unknown }>;
 
-export class Client implements Control {
+export class Client implements Pick<Control, "processes" | "process" | "state" | "act" | "terminate"> {
   readonly #send: Send;
 
   constructor(send: Send) {

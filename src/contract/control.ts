@@ -1,17 +1,60 @@
 /** All that can be asked of a running procman: one interface, implemented in process and over HTTP. */
-import type { ProcessRecord, StateRecord } from "./records.ts";
+import type {
+  EventRecord,
+  Incident,
+  LogEntry,
+  LogItem,
+  LogPage,
+  LogQuery,
+  LogSubmission,
+  MetricPoint,
+  MetricQuery,
+  ProcessRecord,
+  StateRecord,
+  TelemetryReport,
+} from "./records.ts";
 
 export const ACTIONS = ["start", "stop", "restart", "block", "unblock"] as const;
 
 export type Action = (typeof ACTIONS)[number];
+
+/** Who asks, for the audit lines and incidents. */
+export type Caller = {
+  /** Consumer of the token; `library` in process. */
+  readonly consumer: string;
+  /** A token of a process speaks for that process alone. */
+  readonly process?: string;
+};
+
+export type ActOptions = {
+  /** Resolve when the target state is reached; rejects with `wait-timeout` after so many seconds. Absent: at once. */
+  readonly waitSeconds?: number;
+};
 
 export interface Control {
   processes(): Promise<readonly ProcessRecord[]>;
   /** Rejects with `process-unknown`. */
   process(id: string): Promise<ProcessRecord>;
   state(): Promise<StateRecord>;
-  /** Resolves with the record right after the action was taken. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`. */
-  act(id: string, action: Action): Promise<ProcessRecord>;
+  /** A process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`, `wait-timeout`. */
+  act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord>;
   /** Begins the end of everything. */
   terminate(): Promise<void>;
+
+  /** One page of the stored log. */
+  logs(query: LogQuery): Promise<LogPage>;
+  /** What is stored from `query.cursor` or `query.from` on (absent: the last `query.limit` entries), then what comes, without a hole; oldest first. */
+  follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem>;
+  /** Puts an entry into the log. */
+  log(submission: LogSubmission): Promise<LogEntry>;
+
+  telemetry(report: TelemetryReport): Promise<void>;
+  /** Rejects with `process-unknown`. */
+  metrics(id: string, query: MetricQuery): Promise<readonly MetricPoint[]>;
+  /** Newest first. Rejects with `process-unknown`. */
+  incidents(id: string, limit?: number): Promise<readonly Incident[]>;
+  /** All numbers in the Prometheus text format. */
+  prometheus(): Promise<string>;
+  /** What happens from now on; with `after` (id of an event) also what was missed, as far as it is still known. */
+  events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord>;
 }

@@ -34,6 +34,11 @@ export type ProcessRecord = {
   readonly nextRestart?: string;
   /** One sentence: why it is in this state. */
   readonly reason: string;
+  /** Of the process with all its descendants, as last sampled. 100 is one core. */
+  readonly cpuPercent?: number;
+  readonly memoryBytes?: number;
+  /** The last that it sent about itself. */
+  readonly telemetry?: TelemetryReport;
   /** Number from 1, for an instance of a cluster. */
   readonly instance?: number;
   readonly cluster?: string;
@@ -73,3 +78,122 @@ export type ProblemRecord = {
   readonly detail: string;
   readonly code: string;
 };
+
+export const SEVERITIES = ["debug", "info", "warn", "error"] as const;
+
+export type Severity = (typeof SEVERITIES)[number];
+
+/** Where a log entry comes from: output of a process, its life, a request, what somebody sent (`log`), procman itself. */
+export const CATEGORIES = ["stdout", "stderr", "lifecycle", "api", "log", "plugin", "service"] as const;
+
+export type Category = (typeof CATEGORIES)[number];
+
+/** One line. Output has severity `info` (stdout) or `error` (stderr). */
+export type LogEntry = {
+  readonly time: string;
+  /** Id of the process or instance; absent: procman's own. */
+  readonly process?: string;
+  readonly instance?: number;
+  readonly run?: number;
+  readonly severity: Severity;
+  readonly category: Category;
+  /** Without the line end. */
+  readonly text: string;
+};
+
+export type LogQuery = {
+  /** Processes, instances or clusters; absent or empty: all. */
+  readonly processes?: readonly string[];
+  /** At least this severe. */
+  readonly severity?: Severity;
+  readonly categories?: readonly Category[];
+  /** Milliseconds since 1970, from inclusive, to exclusive. */
+  readonly from?: number;
+  readonly to?: number;
+  /** A part of the text, upper and lower case alike. */
+  readonly search?: string;
+  /** 1 to 10000, default 100. */
+  readonly limit?: number;
+  /** Of the page before: goes on after it without gap or repeat. */
+  readonly cursor?: string;
+  /** Default `desc`: newest first. */
+  readonly order?: "asc" | "desc";
+};
+
+export type LogPage = {
+  readonly entries: readonly LogEntry[];
+  /** Cursor of the next page; absent: there is none now. */
+  readonly next?: string;
+};
+
+/** What a follower gets: entries with where to go on from, or how much it has missed because it was too slow. */
+export type LogItem =
+  | { readonly type: "entry"; readonly entry: LogEntry; readonly cursor: string }
+  | { readonly type: "gap"; readonly bytes: number; readonly cursor: string };
+
+/** Body of `POST /log`. */
+export type LogSubmission = { readonly text: string; readonly severity?: Severity; readonly process?: string };
+
+/** Body of `POST /telemetry`. Sizes are bytes. */
+export type TelemetryReport = {
+  readonly process: string;
+  readonly memory: { readonly rss: number; readonly heapTotal: number; readonly heapUsed: number; readonly external: number };
+  readonly cwd: string;
+  /** ISO 8601. */
+  readonly sent: string;
+  readonly metrics?: Readonly<Record<string, number>>;
+};
+
+/** CPU and memory of a process with all its descendants at one time. */
+export type MetricPoint = {
+  readonly time: string;
+  /** 100 is one core. */
+  readonly cpuPercent: number;
+  readonly memoryBytes: number;
+  readonly processes: number;
+};
+
+/** Milliseconds since 1970; `stepSeconds`: points are put together to one each so long. */
+export type MetricQuery = { readonly from?: number; readonly to?: number; readonly stepSeconds?: number };
+
+/** One end of a run: what happened, why, and what follows. */
+export type Incident = {
+  readonly time: string;
+  readonly process: string;
+  readonly run: number;
+  readonly cause:
+    | "exit"
+    | "signal"
+    | "out-of-memory"
+    | "unstartable"
+    | "timeout"
+    | "terminate"
+    | "watch"
+    | "operator"
+    | "shutdown"
+    | "unknown";
+  /** One sentence. */
+  readonly reason: string;
+  readonly code?: number;
+  readonly signal?: string;
+  readonly pid?: number;
+  readonly started?: string;
+  /** Who asked for it: the consumer of the token. */
+  readonly by?: string;
+  /** What is done now: "restart 2 of 5 in 400 ms", "none: it was stopped". */
+  readonly decision: string;
+  /** The last lines, oldest first, at most 50. */
+  readonly lines: readonly LogEntry[];
+  /** The last minutes before it. */
+  readonly metrics: readonly MetricPoint[];
+};
+
+/** What happens, as it is streamed. `id` grows, and is what `Last-Event-ID` takes. */
+export type EventRecord =
+  | { readonly id: string; readonly time: string; readonly type: "process.state"; readonly process: ProcessRecord; readonly text?: string }
+  | { readonly id: string; readonly time: string; readonly type: "process.scheduled"; readonly process: string; readonly text: string }
+  | { readonly id: string; readonly time: string; readonly type: "process.watch"; readonly process: string; readonly file: string }
+  | { readonly id: string; readonly time: string; readonly type: "process.telemetry"; readonly report: TelemetryReport }
+  | { readonly id: string; readonly time: string; readonly type: "process.incident"; readonly incident: Incident }
+  | { readonly id: string; readonly time: string; readonly type: "log"; readonly entry: LogEntry }
+  | { readonly id: string; readonly time: string; readonly type: "service.state"; readonly state: StateRecord };

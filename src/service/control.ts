@@ -3,11 +3,35 @@ import { ProcmanError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { didYouMean } from "../config/suggest.ts";
-import type { Action, Control } from "../contract/control.ts";
-import type { ProcessRecord, StateRecord, Status } from "../contract/records.ts";
+import type { Action, Caller, Control } from "../contract/control.ts";
+import type {
+  EventRecord,
+  Incident,
+  LogEntry,
+  LogItem,
+  LogPage,
+  LogQuery,
+  LogSubmission,
+  MetricPoint,
+  MetricQuery,
+  ProcessRecord,
+  StateRecord,
+  Status,
+  TelemetryReport,
+} from "../contract/records.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { clusterOf, recordOf, withClusters } from "./records.ts";
+
+/** The stored log. */
+export type LogBook = Pick<Control, "logs" | "follow"> & {
+  readonly log: (submission: LogSubmission, caller: Caller) => Promise<LogEntry>;
+};
+
+/** What is seen of processes: numbers, events, ends. */
+export type Observatory = Pick<Control, "metrics" | "incidents" | "prometheus" | "events"> & {
+  readonly telemetry: (report: TelemetryReport, caller: Caller) => Promise<void>;
+};
 
 /** What is controlled. */
 export type Controlled = {
@@ -22,13 +46,17 @@ export type Controlled = {
   readonly terminate: (why: string) => Promise<void>;
   /** Resolves once the keeper has all that was decided. */
   readonly commit: () => Promise<void>;
+  readonly logBook: LogBook;
+  readonly observatory: Observatory;
 };
 
 export class ServiceControl implements Control {
   readonly #service: Controlled;
+  readonly #caller: Caller;
 
-  constructor(service: Controlled) {
+  constructor(service: Controlled, caller: Caller) {
     this.#service = service;
+    this.#caller = caller;
   }
 
   async processes(): Promise<readonly ProcessRecord[]> {
@@ -75,8 +103,42 @@ export class ServiceControl implements Control {
   }
 
   async terminate(): Promise<void> {
-    void this.#service.terminate("asked by the API");
+    void this.#service.terminate(`asked by ${this.#caller.consumer}`);
     await this.#service.commit();
+  }
+
+  logs(query: LogQuery): Promise<LogPage> {
+    return this.#service.logBook.logs(query);
+  }
+
+  follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
+    return this.#service.logBook.follow(query, signal);
+  }
+
+  log(submission: LogSubmission): Promise<LogEntry> {
+    return this.#service.logBook.log(submission, this.#caller);
+  }
+
+  telemetry(report: TelemetryReport): Promise<void> {
+    return this.#service.observatory.telemetry(report, this.#caller);
+  }
+
+  async metrics(id: string, query: MetricQuery): Promise<readonly MetricPoint[]> {
+    this.#find(id);
+    return this.#service.observatory.metrics(id, query);
+  }
+
+  async incidents(id: string, limit?: number): Promise<readonly Incident[]> {
+    this.#find(id);
+    return this.#service.observatory.incidents(id, limit);
+  }
+
+  prometheus(): Promise<string> {
+    return this.#service.observatory.prometheus();
+  }
+
+  events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
+    return this.#service.observatory.events(after, signal);
   }
 
   /** A process, an instance, a cluster, or `all`. */

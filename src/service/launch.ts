@@ -9,11 +9,11 @@ import type { Capture } from "../contract/logger-protocol.ts";
 import { shellArgv } from "../runtime/command.ts";
 import { environmentOf } from "../runtime/environment.ts";
 
-export type Place = { readonly stateDir: string; readonly marker: string };
+export type Place = { readonly stateDir: string; readonly marker: string; readonly run: number };
 
-export function launchOf(spec: ProcessSpec, { stateDir, marker }: Place): Pick<SpawnRequest, "argv" | "cwd" | "env" | "capture"> {
+export function launchOf(spec: ProcessSpec, { stateDir, marker, run }: Place): Pick<SpawnRequest, "argv" | "cwd" | "env" | "capture"> {
   const { id, env, path, cwd, cluster } = spec;
-  const capture = captureOf(spec);
+  const capture = captureOf(spec, run);
   return {
     argv: argvOf(spec),
     cwd,
@@ -23,8 +23,11 @@ export function launchOf(spec: ProcessSpec, { stateDir, marker }: Place): Pick<S
 }
 
 /** undefined: nobody wants its output. */
-export function captureOf({ id, log }: ProcessSpec): Capture | undefined {
-  return isCaptured(log) ? { id, ...log } : undefined;
+export function captureOf({ id, log, cluster }: ProcessSpec, run: number): Capture | undefined {
+  if (!isCaptured(log)) return undefined;
+  const { stored, ...places } = log;
+  const store = { run, ...(cluster === undefined ? {} : { instance: cluster.index + 1 }) };
+  return { id, ...places, ...(stored === true ? { store } : {}) };
 }
 
 /** What is the case, and what to do about it. */

@@ -124,7 +124,7 @@ test("3.1 a command is answered once the keeper has it, with the record of the m
   tell(spawned("web"));
   channel.batches.length = 0;
   let isAnswered = false;
-  const answer = new ServiceControl(service).act("web", "stop").finally(() => {
+  const answer = new ServiceControl(service, { consumer: "test" }).act("web", "stop").finally(() => {
     isAnswered = true;
   });
   assert.deepEqual(channel.asked("signal", "sync", "note"), ["signal web 1", "sync", "note"]);
@@ -134,7 +134,7 @@ test("3.1 a command is answered once the keeper has it, with the record of the m
   tell({ t: "synced", number: 1 });
   assert.equal((await answer).status, "stopping");
   channel.batches.length = 0;
-  const end = new ServiceControl(service).terminate();
+  const end = new ServiceControl(service, { consumer: "test" }).terminate();
   assert.ok(channel.notes[TERMINATION] !== undefined);
   tell({ t: "synced", number: 2 });
   await end;

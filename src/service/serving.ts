@@ -2,12 +2,12 @@
 import type { Server } from "node:http";
 import { VERSION } from "../base/version.ts";
 import type { Config } from "../config/spec.ts";
-import type { Control } from "../contract/control.ts";
+import type { Caller, Control } from "../contract/control.ts";
 import type { Endpoint } from "../contract/records.ts";
 import { processStat } from "../os/process-stat.ts";
 import { announce, formerPort, keepSecret, secretIn, withdraw } from "./presence.ts";
 
-export type Served = { readonly config: Config; readonly control: Control; readonly keeper: number };
+export type Served = { readonly config: Config; readonly control: (caller: Caller) => Control; readonly keeper: number };
 
 export class Serving {
   readonly #served: Served;
