@@ -1,12 +1,17 @@
-/** The state of supervised processes as records for people and programs. */
-import type { ProcessSpec } from "../config/spec.ts";
-import type { ProcessRecord, Status } from "../contract/records.ts";
+/** Processes and procman itself as records for people and programs. */
+import type { Config, ProcessSpec } from "../config/spec.ts";
+import { VERSION } from "../base/version.ts";
+import type { ProcessRecord, StateRecord, Status, TelemetryReport } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
+import type { Supervisor } from "../supervisor/supervisor.ts";
 import { reasonOf } from "./reason.ts";
 
-export function recordOf(process: Process, spec: ProcessSpec): ProcessRecord {
+/** What is seen of a process from outside, and what it says of itself. */
+export type Seen = Pick<ProcessRecord, "cpuPercent" | "memoryBytes"> & { readonly telemetry?: TelemetryReport };
+
+export function recordOf(process: Process, spec: ProcessSpec, { telemetry, ...usage }: Seen): ProcessRecord {
   const state = shown(process.states);
   const { nextRun, nextTerminate } = process;
   const ending = endingOf(state);
@@ -24,6 +29,8 @@ export function recordOf(process: Process, spec: ProcessSpec): ProcessRecord {
     ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
     ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
     reason: reasonOf(state, { policy: spec.policy, blocked: process.isBlocked }, systemClock.now()),
+    ...("pid" in state && !("ending" in state) ? usage : {}),
+    ...(telemetry === undefined ? {} : { telemetry }),
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
   };
 }
@@ -44,20 +51,57 @@ export function clusterOf(id: string, instances: readonly ProcessRecord[]): Proc
     status,
     blocked: instances.every(({ blocked }) => blocked),
     restarts: instances.reduce((sum, { restarts }) => sum + restarts, 0),
+    ...sumOf(instances, "cpuPercent"),
+    ...sumOf(instances, "memoryBytes"),
     reason: `${running} of ${instances.length} instances are running`,
     instances,
   };
 }
 
-function statusOf(state: Instance): Status {
+function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memoryBytes"): Partial<ProcessRecord> {
+  const values = instances.flatMap((instance) => instance[member] ?? []);
+  return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
+}
+
+export function statusOf(state: Instance): Status {
   if (state.status !== "idle") return state.status;
   return ({ "never-started": "created", stopped: "stopped", finished: "finished", failed: "errored", exhausted: "exhausted" } as const)[
     state.outcome.kind
   ];
 }
 
+/** What the whole consists of. */
+export type Whole = {
+  readonly config: Config;
+  readonly supervisor: Pick<Supervisor, "processes">;
+  readonly isTerminating: boolean;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Pid of the keeper. */
+  readonly keeper: number;
+};
+
+export function stateOf({ config, supervisor, isTerminating, startedAt, keeper }: Whole): StateRecord {
+  const { processes } = supervisor;
+  const counts: Partial<Record<Status, number>> = {};
+  for (const { states } of processes) {
+    const status = statusOf(shown(states));
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return {
+    name: config.name,
+    version: VERSION,
+    pid: keeper,
+    status: isTerminating ? "terminating" : "running",
+    started: new Date(startedAt).toISOString(),
+    uptimeSeconds: Math.round((Date.now() - startedAt) / 1_000),
+    configFile: config.file,
+    processes: { total: processes.length, ...counts },
+  };
+}
+
 /** Of overlapping runs the first that is not over speaks for the process. */
-function shown(states: readonly Instance[]): Instance {
+export function shown(states: readonly Instance[]): Instance {
   return states.find(({ status }) => status !== "idle") ?? (states[0] as Instance);
 }
 
@@ -73,7 +117,7 @@ function timesOf(state: Instance): Pick<ProcessRecord, "started" | "nextRestart"
 }
 
 /** Monotonic milliseconds as a time of day. */
-function wall(at: number): string {
+export function wall(at: number): string {
   return new Date(systemClock.wall() + at - systemClock.now()).toISOString();
 }
 
