@@ -113,7 +113,7 @@ function readShort(path: string): string {
     return "";
   }
   try {
-    return buffer.latin1Slice(0, readSync(file, buffer, 0, STAT_BYTES, 0));
+    return buffer.toString("latin1", 0, readSync(file, buffer, 0, STAT_BYTES, 0));
   } catch {
     return "";
   } finally {

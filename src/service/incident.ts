@@ -31,7 +31,7 @@ export function endOf({ from, to, input }: Transition): Ending | undefined {
 }
 
 export function incidentOf(transition: Transition, ending: Ending, circumstances: Circumstances): Omit<Incident, "metrics"> {
-  const { slot, to, input } = transition;
+  const { slot, input } = transition;
   const from = transition.from as Ended;
   const cause = causeOf(from, ending, circumstances);
   const { by } = cause === "operator" ? (circumstances.asked ?? {}) : {};

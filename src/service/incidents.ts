@@ -36,7 +36,8 @@ export class Incidents {
   readonly #book: IncidentBook;
   readonly #limit = new IncidentLimit<Told>();
   /** Written without their lines, until these are there. */
-  #open: Entry[] = [];
+  #open: readonly { readonly entry: Entry; readonly since: number }[] = [];
+  #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(ports: IncidentPorts) {
@@ -57,7 +58,7 @@ export class Incidents {
       .flat()
       .sort((one, other) => Date.parse(other.incident.time) - Date.parse(one.incident.time))
       .slice(0, limit);
-    return Promise.all(latest.map(async (entry) => (entry.open ? this.#complete(entry) : entry.incident)));
+    return Promise.all(latest.map(async (entry) => (entry.open ? this.#complete(entry, isOld(entry)) : entry.incident)));
   }
 
   /** What was held back is written; lines are looked for by whoever asks next. */
@@ -65,6 +66,7 @@ export class Incidents {
     clearTimeout(this.#timer);
     for (const admitted of this.#limit.drain()) this.#write(admitted);
     this.#open = [];
+    this.#isClosed = true;
   }
 
   forget(id: string): void {
@@ -76,35 +78,42 @@ export class Incidents {
     const metrics = this.#ports.recent(incident.process);
     const entry: Entry = { slot, open: true, incident: { ...incident, metrics, ...(leftOut === 0 ? {} : { leftOut }) } };
     this.#book.append(entry);
-    this.#open.push(entry);
+    this.#open = [...this.#open, { entry, since: performance.now() }];
   }
 
   #arm(): void {
-    if (this.#timer === undefined && (this.#open.length > 0 || this.#limit.isHolding))
+    if (this.#timer === undefined && !this.#isClosed && (this.#open.length > 0 || this.#limit.isHolding))
       this.#timer = setTimeout(() => void this.#settle(), DRAINED_MS).unref();
   }
 
   /** Those of a second ago have their lines now; those that came too fast may be written now. */
   async #settle(): Promise<void> {
-    const due = this.#open;
-    this.#open = [];
-    for (const admitted of this.#limit.release(performance.now())) this.#write(admitted);
-    try {
-      for (const entry of due) this.#ports.written(await this.#complete(entry));
-    } catch (error) {
-      this.#ports.report(`Cannot complete incidents: ${(error as Error).message}; processes run on`);
+    const now = performance.now();
+    const due = this.#open.filter(({ since }) => now - since >= DRAINED_MS);
+    this.#open = this.#open.filter(({ since }) => now - since < DRAINED_MS);
+    for (const admitted of this.#limit.release(now)) this.#write(admitted);
+    for (const { entry } of due) {
+      const incident = await this.#complete(entry, true).catch((error: Error) => {
+        this.#ports.report(`Cannot read the last lines of "${entry.incident.process}": ${error.message}`);
+        return entry.incident;
+      });
+      this.#ports.written(incident);
     }
     this.#timer = undefined;
     this.#arm();
   }
 
-  /** With its lines, which are kept from now on: the log is thrown away one day. */
-  async #complete({ slot, incident }: Entry): Promise<Incident> {
+  /** With its lines, which are kept from then on: the log is thrown away one day. */
+  async #complete({ slot, incident }: Entry, isDrained: boolean): Promise<Incident> {
     const before = Date.parse(incident.time) + LATE_MS;
     const lines = await this.#ports.lastLines({ process: incident.process, run: incident.run, before, count: LINES });
     const complete = { ...incident, lines: lines.map((line) => ({ ...line, text: line.text.slice(0, LINE_LENGTH) })) };
-    // One whose lines are still on their way is looked at again by whoever asks.
-    if (Date.now() - Date.parse(incident.time) >= DRAINED_MS) this.#book.append({ slot, incident: complete });
+    if (isDrained && !this.#isClosed) this.#book.append({ slot, incident: complete });
     return complete;
   }
+}
+
+/** Left by an earlier service, or about to be completed: what it wrote is in the store by now. */
+function isOld({ incident }: Entry): boolean {
+  return Date.now() - Date.parse(incident.time) > 2 * DRAINED_MS;
 }

@@ -1,6 +1,7 @@
 /** Processes and procman itself as records for people and programs. */
-import type { Config, ProcessSpec } from "../config/spec.ts";
+
 import { VERSION } from "../base/version.ts";
+import type { Config, ProcessSpec } from "../config/spec.ts";
 import type { ProcessRecord, StateRecord, Status, TelemetryReport } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Process } from "../supervisor/process.ts";

@@ -26,7 +26,11 @@ const SAME_MS = 60_000;
 
 const NEWLINE = 10;
 
-const shape = record({ slot: text, open: optional(literal(true)), incident: record({ time: text, process: text, cause: text, reason: text }) });
+const shape = record({
+  slot: text,
+  open: optional(literal(true)),
+  incident: record({ time: text, process: text, cause: text, reason: text }),
+});
 
 export class IncidentBook {
   readonly #folder: string;

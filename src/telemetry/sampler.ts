@@ -14,7 +14,7 @@ export type Sample = {
 
 export type SamplerPorts = {
   readonly stateDir: string;
-  /** Slots by the pid of their leader. */
+  /** Processes by the pids of the leaders of their runs. */
   readonly roots: () => ReadonlyMap<number, string>;
   /** The process of a slot. */
   readonly processOf: (slot: string) => string;
@@ -122,15 +122,15 @@ export class Sampler {
   }
 
   #membersOf(usages: readonly ProcessUsage[], roots: ReadonlyMap<number, string>): ReadonlyMap<string, readonly ProcessUsage[]> {
-    const slots = new Set(roots.values());
+    const ids = new Set(roots.values());
     const owners = ownersOf(usages, roots, (usage) => {
       const slot = this.#marks.slotOf(usage);
-      return slot !== undefined && slots.has(slot) ? slot : undefined;
+      const id = slot === undefined ? undefined : this.#ports.processOf(slot);
+      return id !== undefined && ids.has(id) ? id : undefined;
     });
     this.#marks.turn();
     const members = new Map<string, ProcessUsage[]>();
-    for (const [usage, slot] of owners) {
-      const id = this.#ports.processOf(slot);
+    for (const [usage, id] of owners) {
       const known = members.get(id);
       if (known === undefined) members.set(id, [usage]);
       else known.push(usage);
