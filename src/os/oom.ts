@@ -4,6 +4,7 @@ import { join } from "node:path";
 
 /** A kill that was counted so long ago is nobody's who ends now. Milliseconds. */
 const FRESH_MS = 10_000;
+const COUNT = /^oom_kill (\d+)$/m;
 
 export class OomKills {
   readonly #count: () => number;
@@ -37,14 +38,20 @@ export class OomKills {
   }
 }
 
+let file: string | undefined;
+
 /** Of this cgroup and those below it (cgroup v2), else of the machine; 0 where nobody counts. */
 export function oomKills(): number {
   if (process.platform !== "linux") return 0;
+  file ??= fileThatCounts();
+  return Number(COUNT.exec(readOr(file))?.[1] ?? 0);
+}
+
+function fileThatCounts(): string {
   const mount = /^\S+ (\/\S+) cgroup2 /m.exec(readOr("/proc/self/mounts"))?.[1];
   const path = /^0::(.*)$/m.exec(readOr("/proc/self/cgroup"))?.[1];
-  const events = mount === undefined || path === undefined ? "" : readOr(join(mount, path, "memory.events"));
-  const count = /^oom_kill (\d+)$/m.exec(events) ?? /^oom_kill (\d+)$/m.exec(readOr("/proc/vmstat"));
-  return Number(count?.[1] ?? 0);
+  const events = mount === undefined || path === undefined ? "" : join(mount, path, "memory.events");
+  return COUNT.test(readOr(events)) ? events : "/proc/vmstat";
 }
 
 function readOr(path: string): string {
