@@ -32,6 +32,8 @@ export type Observatory = Pick<Control, "prometheus" | "events"> & {
   /** Of one process, or of several together. */
   readonly metrics: (ids: readonly string[], query: MetricQuery) => Promise<readonly MetricPoint[]>;
   readonly incidents: (ids: readonly string[], limit?: number) => Promise<readonly Incident[]>;
+  /** Somebody looks: numbers are fresher for a while. */
+  readonly watch: () => void;
   /** Asked for each record: it may only look something up. */
   readonly seen: (id: string) => Seen;
   /** What happens to the process at once is by this caller's wish. */
@@ -57,10 +59,12 @@ export class ServiceControl implements Control {
   }
 
   async processes(): Promise<readonly ProcessRecord[]> {
+    this.#service.observatory.watch();
     return withClusters(this.#service.supervisor.processes.map((process) => this.#record(process)));
   }
 
   async process(id: string): Promise<ProcessRecord> {
+    this.#service.observatory.watch();
     const found = this.#find(id);
     const [only] = found;
     return found.length === 1 && only?.id === id

@@ -203,7 +203,7 @@ test("4.4 what a process says of itself is kept, told and exported; it may speak
   assert.equal(text.match(/^procman_telemetry_\w+\{/gm)?.length, 49, "fifty numbers, of which two are one");
 });
 
-test("4.4 metrics of a process that is unknown are refused; with internalLogHours nothing is written before there is anything", async (context) => {
+test("4.4 metrics of an unknown process are refused; nothing is written before there is anything", async (context) => {
   const { control, stateDir } = watched(context);
   assert.deepEqual(await control("test").metrics("web", {}), []);
   await assert.rejects(control("test").metrics("wbe", {}), /there is none of this id/);

@@ -29,6 +29,7 @@ export type ObservatoryPorts = {
 
 /** Numbers that one process may report. */
 const MOST_METRICS = 50;
+const NOTHING: Seen = { usage: {}, said: {} };
 
 export class ServiceObservatory implements Observatory {
   readonly #observed: Observed;
@@ -38,6 +39,7 @@ export class ServiceObservatory implements Observatory {
   readonly #incidents: Incidents;
   readonly #gauges = new ServiceGauges();
   readonly #reports = new Map<string, TelemetryReport>();
+  readonly #seen = new Map<string, Seen>();
   readonly #restarts = new Map<string, number>();
   /** Who wants the run of a process to end. */
   readonly #asked = new Map<string, Asked>();
@@ -107,7 +109,7 @@ export class ServiceObservatory implements Observatory {
 
   /** No configuration has it any more. What is on disk stays for its time. */
   forget(id: string): void {
-    for (const known of [this.#reports, this.#restarts, this.#asked]) known.delete(id);
+    for (const known of [this.#reports, this.#restarts, this.#asked, this.#seen]) known.delete(id);
     this.#metrics.forget(id);
     this.#incidents.forget(id);
   }
@@ -118,9 +120,12 @@ export class ServiceObservatory implements Observatory {
     this.#gauges.close();
   }
 
-  seen(id: string): Seen {
+  watch(): void {
     this.#sampler.watch();
-    return this.#seen(id);
+  }
+
+  seen(id: string): Seen {
+    return this.#seen.get(id) ?? NOTHING;
   }
 
   asked(id: string, { consumer }: Caller): void {
@@ -134,6 +139,7 @@ export class ServiceObservatory implements Observatory {
     this.#observed.supervisor.find(id);
     const kept = metrics === undefined ? report : { ...report, metrics: bounded(metrics) };
     this.#reports.set(id, kept);
+    this.#see(id);
     this.#events.publish({ type: "process.telemetry", report: kept });
   }
 
@@ -177,6 +183,7 @@ export class ServiceObservatory implements Observatory {
 
   #onSamples(samples: ReadonlyMap<string, Sample>, at: number): void {
     this.#incidents.oomKills.look(performance.now());
+    for (const id of new Set([...samples.keys(), ...this.#seen.keys()])) this.#see(id);
     this.#metrics.add(samples, at);
   }
 
@@ -197,16 +204,19 @@ export class ServiceObservatory implements Observatory {
   }
 
   #record(id: string): ProcessRecord {
-    return recordOf(this.#observed.supervisor.find(id), this.#observed.spec(id), this.#seen(id));
+    return recordOf(this.#observed.supervisor.find(id), this.#observed.spec(id), this.seen(id));
   }
 
-  #seen(id: string): Seen {
+  /** Put together once for all who ask until the next look. */
+  #see(id: string): void {
     const [sample, telemetry] = [this.#sampler.of(id), this.#reports.get(id)];
-    return {
-      ...(sample?.cpuPercent === undefined ? {} : { cpuPercent: Math.round(sample.cpuPercent * 10) / 10 }),
-      ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
-      ...(telemetry === undefined ? {} : { telemetry }),
-    };
+    this.#seen.set(id, {
+      usage: {
+        ...(sample?.cpuPercent === undefined ? {} : { cpuPercent: Math.round(sample.cpuPercent * 10) / 10 }),
+        ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
+      },
+      said: telemetry === undefined ? {} : { telemetry },
+    });
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { VERSION } from "../base/version.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
-import type { ProcessRecord, StateRecord, Status, TelemetryReport } from "../contract/records.ts";
+import type { ProcessRecord, StateRecord, Status } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
@@ -10,9 +10,12 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 import { reasonOf } from "./reason.ts";
 
 /** What is seen of a process from outside, and what it says of itself. */
-export type Seen = Pick<ProcessRecord, "cpuPercent" | "memoryBytes"> & { readonly telemetry?: TelemetryReport };
+export type Seen = {
+  readonly usage: Pick<ProcessRecord, "cpuPercent" | "memoryBytes">;
+  readonly said: Pick<ProcessRecord, "telemetry">;
+};
 
-export function recordOf(process: Process, spec: ProcessSpec, { telemetry, ...usage }: Seen): ProcessRecord {
+export function recordOf(process: Process, spec: ProcessSpec, { usage, said }: Seen): ProcessRecord {
   const state = shown(process.states);
   const { nextRun, nextTerminate } = process;
   const ending = endingOf(state);
@@ -31,7 +34,7 @@ export function recordOf(process: Process, spec: ProcessSpec, { telemetry, ...us
     ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
     reason: reasonOf(state, { policy: spec.policy, blocked: process.isBlocked }, systemClock.now()),
     ...("pid" in state && !("ending" in state) ? usage : {}),
-    ...(telemetry === undefined ? {} : { telemetry }),
+    ...said,
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
   };
 }
