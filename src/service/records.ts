@@ -15,15 +15,40 @@ export type Seen = {
   readonly said: Pick<ProcessRecord, "telemetry">;
 };
 
-export function recordOf(process: Process, spec: ProcessSpec, { usage, said }: Seen): ProcessRecord {
-  const state = shown(process.states);
-  const { nextRun, nextTerminate } = process;
+/** What a record was made of, and the record. */
+type Made = readonly [...Parts, ProcessRecord];
+
+type Parts = readonly [
+  state: Instance,
+  blocked: boolean,
+  nextRun: number | undefined,
+  nextTerminate: number | undefined,
+  ProcessSpec,
+  Seen,
+];
+
+const made = new WeakMap<Process, Made>();
+
+/** The same record as before, as long as nothing has changed: whoever asks all the time costs little. */
+export function recordOf(process: Process, spec: ProcessSpec, seen: Seen): ProcessRecord {
+  const parts: Parts = [shown(process.states), process.isBlocked, process.nextRun, process.nextTerminate, spec, seen];
+  const before = made.get(process);
+  // How long a back-off lasts yet is another number each time.
+  if (before !== undefined && parts[0].status !== "backoff" && parts.every((part, index) => part === before[index])) return before[PARTS];
+  const record = newRecord(process, parts);
+  made.set(process, [...parts, record]);
+  return record;
+}
+
+const PARTS = 6;
+
+function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, spec, { usage, said }]: Parts): ProcessRecord {
   const ending = endingOf(state);
   return {
     id: process.id,
     type: spec.command.kind === "worker" ? "worker" : "process",
     status: statusOf(state),
-    blocked: process.isBlocked,
+    blocked,
     ...("pid" in state && !("ending" in state) ? { pid: state.pid } : {}),
     ...(state.run === 0 ? {} : { run: state.run }),
     restarts: state.restarts,
@@ -32,7 +57,7 @@ export function recordOf(process: Process, spec: ProcessSpec, { usage, said }: S
     ...timesOf(state),
     ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
     ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
-    reason: reasonOf(state, { policy: spec.policy, blocked: process.isBlocked }, systemClock.now()),
+    reason: reasonOf(state, { policy: spec.policy, blocked }, systemClock.now()),
     ...("pid" in state && !("ending" in state) ? usage : {}),
     ...said,
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
@@ -125,8 +150,12 @@ export function wall(at: number): string {
   return new Date(systemClock.wall() + at - systemClock.now()).toISOString();
 }
 
-function groupsOf(records: readonly ProcessRecord[]): Map<string, ProcessRecord[]> {
+function groupsOf(records: readonly ProcessRecord[]): ReadonlyMap<string, readonly ProcessRecord[]> {
   const groups = new Map<string, ProcessRecord[]>();
-  for (const record of records) groups.set(record.cluster ?? record.id, [...(groups.get(record.cluster ?? record.id) ?? []), record]);
+  for (const record of records) {
+    const group = groups.get(record.cluster ?? record.id);
+    if (group === undefined) groups.set(record.cluster ?? record.id, [record]);
+    else group.push(record);
+  }
   return groups;
 }
