@@ -27,8 +27,8 @@ function program(name: string, file: string, banner = ""): UserConfig[] {
   return existsSync(file) ? [build] : [];
 }
 
-function library(name: string, file: string): UserConfig[] {
-  const build: UserConfig = { ...shared, entry: { [name]: file }, format: "esm", fixedExtension: false, dts: true };
+function library(name: string, file: string, format: UserConfig["format"] = "esm"): UserConfig[] {
+  const build: UserConfig = { ...shared, entry: { [name]: file }, format, fixedExtension: false, dts: true, checks: { legacyCjs: false } };
   return existsSync(file) ? [build] : [];
 }
 
@@ -40,4 +40,5 @@ export default defineConfig([
   ...program("logger", "src/logs/main.ts"),
   ...program("cli", "src/cli/main.ts"),
   ...library("index", "src/index.ts"),
+  ...library("telemetry", "src/telemetry/reporter.ts", ["esm", "cjs"]),
 ]);

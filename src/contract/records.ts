@@ -186,6 +186,8 @@ export type Incident = {
   readonly lines: readonly LogEntry[];
   /** The last minutes before it. */
   readonly metrics: readonly MetricPoint[];
+  /** So many ends just before it came too fast to be written down one by one. */
+  readonly leftOut?: number;
 };
 
 /** What happens, as it is streamed. `id` grows, and is what `Last-Event-ID` takes. */

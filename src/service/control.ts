@@ -1,7 +1,6 @@
 /** `Control` in process: what the API and the library's users call. */
 import { ProcmanError } from "../base/errors.ts";
-import { VERSION } from "../base/version.ts";
-import type { Config, ProcessSpec } from "../config/spec.ts";
+import type { ProcessSpec } from "../config/spec.ts";
 import { didYouMean } from "../config/suggest.ts";
 import type { Action, Caller, Control } from "../contract/control.ts";
 import type {
@@ -16,12 +15,11 @@ import type {
   MetricQuery,
   ProcessRecord,
   StateRecord,
-  Status,
   TelemetryReport,
 } from "../contract/records.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
-import { clusterOf, recordOf, withClusters } from "./records.ts";
+import { clusterOf, recordOf, type Seen, stateOf, type Whole, withClusters } from "./records.ts";
 
 /** The stored log. */
 export type LogBook = Pick<Control, "logs" | "follow"> & {
@@ -29,19 +27,22 @@ export type LogBook = Pick<Control, "logs" | "follow"> & {
 };
 
 /** What is seen of processes: numbers, events, ends. */
-export type Observatory = Pick<Control, "metrics" | "incidents" | "prometheus" | "events"> & {
+export type Observatory = Pick<Control, "prometheus" | "events"> & {
   readonly telemetry: (report: TelemetryReport, caller: Caller) => Promise<void>;
+  /** Of one process, or of several together. */
+  readonly metrics: (ids: readonly string[], query: MetricQuery) => Promise<readonly MetricPoint[]>;
+  readonly incidents: (ids: readonly string[], limit?: number) => Promise<readonly Incident[]>;
+  /** Somebody looks: numbers are fresher for a while. */
+  readonly watch: () => void;
+  /** Asked for each record: it may only look something up. */
+  readonly seen: (id: string) => Seen;
+  /** What happens to the process at once is by this caller's wish. */
+  readonly asked: (id: string, caller: Caller) => void;
 };
 
 /** What is controlled. */
-export type Controlled = {
-  readonly config: Config;
+export type Controlled = Whole & {
   readonly supervisor: Supervisor;
-  readonly isTerminating: boolean;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  /** Pid of the keeper. */
-  readonly keeper: number;
   readonly spec: (id: string) => ProcessSpec;
   readonly terminate: (why: string) => Promise<void>;
   /** Resolves once the keeper has all that was decided. */
@@ -60,10 +61,12 @@ export class ServiceControl implements Control {
   }
 
   async processes(): Promise<readonly ProcessRecord[]> {
+    this.#service.observatory.watch();
     return withClusters(this.#service.supervisor.processes.map((process) => this.#record(process)));
   }
 
   async process(id: string): Promise<ProcessRecord> {
+    this.#service.observatory.watch();
     const found = this.#find(id);
     const [only] = found;
     return found.length === 1 && only?.id === id
@@ -75,27 +78,14 @@ export class ServiceControl implements Control {
   }
 
   async state(): Promise<StateRecord> {
-    const { config, isTerminating, startedAt, keeper } = this.#service;
-    const total = this.#service.supervisor.processes.length;
-    const counts: Partial<Record<Status, number>> = {};
-    for (const process of this.#service.supervisor.processes) {
-      const { status } = this.#record(process);
-      counts[status] = (counts[status] ?? 0) + 1;
-    }
-    return {
-      name: config.name,
-      version: VERSION,
-      pid: keeper,
-      status: isTerminating ? "terminating" : "running",
-      started: new Date(startedAt).toISOString(),
-      uptimeSeconds: Math.round((Date.now() - startedAt) / 1_000),
-      configFile: config.file,
-      processes: { total, ...counts },
-    };
+    return stateOf(this.#service);
   }
 
   async act(id: string, action: Action): Promise<ProcessRecord> {
-    for (const process of this.#find(id)) process[action]();
+    for (const process of this.#find(id)) {
+      this.#service.observatory.asked(process.id, this.#caller);
+      process[action]();
+    }
     const record = this.process(id);
     // Before the answer: what was accepted is carried out, whoever is killed right after.
     await this.#service.commit();
@@ -124,13 +114,13 @@ export class ServiceControl implements Control {
   }
 
   async metrics(id: string, query: MetricQuery): Promise<readonly MetricPoint[]> {
-    this.#find(id);
-    return this.#service.observatory.metrics(id, query);
+    const ids = this.#find(id).map((process) => process.id);
+    return this.#service.observatory.metrics(ids, query);
   }
 
   async incidents(id: string, limit?: number): Promise<readonly Incident[]> {
-    this.#find(id);
-    return this.#service.observatory.incidents(id, limit);
+    const ids = this.#find(id).map((process) => process.id);
+    return this.#service.observatory.incidents(ids, limit);
   }
 
   prometheus(): Promise<string> {
@@ -156,7 +146,7 @@ export class ServiceControl implements Control {
   }
 
   #record(process: Process): ProcessRecord {
-    return recordOf(process, this.#spec(process));
+    return recordOf(process, this.#spec(process), this.#service.observatory.seen(process.id));
   }
 
   #spec({ id }: Process): ProcessSpec {

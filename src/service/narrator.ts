@@ -104,7 +104,7 @@ function endingOf(from: Instance, input: Transition["input"]): Ending | undefine
   return from.status === "stopping" && "ending" in from ? from.ending : undefined;
 }
 
-function describeEnd(from: Instance, ending: Ending, at: number): string {
+export function describeEnd(from: Instance, ending: Ending, at: number): string {
   if (ending.kind === "unknown") return describe(ending);
   return `${describe(ending)}${after(from, at)}`;
 }

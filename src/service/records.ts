@@ -1,20 +1,54 @@
-/** The state of supervised processes as records for people and programs. */
-import type { ProcessSpec } from "../config/spec.ts";
-import type { ProcessRecord, Status } from "../contract/records.ts";
+/** Processes and procman itself as records for people and programs. */
+
+import { VERSION } from "../base/version.ts";
+import type { Config, ProcessSpec } from "../config/spec.ts";
+import type { ProcessRecord, StateRecord, Status } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
+import type { Supervisor } from "../supervisor/supervisor.ts";
 import { reasonOf } from "./reason.ts";
 
-export function recordOf(process: Process, spec: ProcessSpec): ProcessRecord {
-  const state = shown(process.states);
-  const { nextRun, nextTerminate } = process;
+/** What is seen of a process from outside, and what it says of itself. */
+export type Seen = {
+  readonly usage: Pick<ProcessRecord, "cpuPercent" | "memoryBytes">;
+  readonly said: Pick<ProcessRecord, "telemetry">;
+};
+
+/** What a record was made of, and the record. */
+type Made = readonly [...Parts, ProcessRecord];
+
+type Parts = readonly [
+  state: Instance,
+  blocked: boolean,
+  nextRun: number | undefined,
+  nextTerminate: number | undefined,
+  ProcessSpec,
+  Seen,
+];
+
+const made = new WeakMap<Process, Made>();
+
+/** The same record as before, as long as nothing has changed: whoever asks all the time costs little. */
+export function recordOf(process: Process, spec: ProcessSpec, seen: Seen): ProcessRecord {
+  const parts: Parts = [shown(process.states), process.isBlocked, process.nextRun, process.nextTerminate, spec, seen];
+  const before = made.get(process);
+  // How long a back-off lasts yet is another number each time.
+  if (before !== undefined && parts[0].status !== "backoff" && parts.every((part, index) => part === before[index])) return before[PARTS];
+  const record = newRecord(process, parts);
+  made.set(process, [...parts, record]);
+  return record;
+}
+
+const PARTS = 6;
+
+function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, spec, { usage, said }]: Parts): ProcessRecord {
   const ending = endingOf(state);
   return {
     id: process.id,
     type: spec.command.kind === "worker" ? "worker" : "process",
     status: statusOf(state),
-    blocked: process.isBlocked,
+    blocked,
     ...("pid" in state && !("ending" in state) ? { pid: state.pid } : {}),
     ...(state.run === 0 ? {} : { run: state.run }),
     restarts: state.restarts,
@@ -23,7 +57,9 @@ export function recordOf(process: Process, spec: ProcessSpec): ProcessRecord {
     ...timesOf(state),
     ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
     ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
-    reason: reasonOf(state, { policy: spec.policy, blocked: process.isBlocked }, systemClock.now()),
+    reason: reasonOf(state, { policy: spec.policy, blocked }, systemClock.now()),
+    ...("pid" in state && !("ending" in state) ? usage : {}),
+    ...said,
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
   };
 }
@@ -44,20 +80,57 @@ export function clusterOf(id: string, instances: readonly ProcessRecord[]): Proc
     status,
     blocked: instances.every(({ blocked }) => blocked),
     restarts: instances.reduce((sum, { restarts }) => sum + restarts, 0),
+    ...sumOf(instances, "cpuPercent"),
+    ...sumOf(instances, "memoryBytes"),
     reason: `${running} of ${instances.length} instances are running`,
     instances,
   };
 }
 
-function statusOf(state: Instance): Status {
+function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memoryBytes"): Partial<ProcessRecord> {
+  const values = instances.flatMap((instance) => instance[member] ?? []);
+  return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
+}
+
+export function statusOf(state: Instance): Status {
   if (state.status !== "idle") return state.status;
   return ({ "never-started": "created", stopped: "stopped", finished: "finished", failed: "errored", exhausted: "exhausted" } as const)[
     state.outcome.kind
   ];
 }
 
+/** What the whole consists of. */
+export type Whole = {
+  readonly config: Config;
+  readonly supervisor: Pick<Supervisor, "processes">;
+  readonly isTerminating: boolean;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Pid of the keeper. */
+  readonly keeper: number;
+};
+
+export function stateOf({ config, supervisor, isTerminating, startedAt, keeper }: Whole): StateRecord {
+  const { processes } = supervisor;
+  const counts: Partial<Record<Status, number>> = {};
+  for (const { states } of processes) {
+    const status = statusOf(shown(states));
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return {
+    name: config.name,
+    version: VERSION,
+    pid: keeper,
+    status: isTerminating ? "terminating" : "running",
+    started: new Date(startedAt).toISOString(),
+    uptimeSeconds: Math.round((Date.now() - startedAt) / 1_000),
+    configFile: config.file,
+    processes: { total: processes.length, ...counts },
+  };
+}
+
 /** Of overlapping runs the first that is not over speaks for the process. */
-function shown(states: readonly Instance[]): Instance {
+export function shown(states: readonly Instance[]): Instance {
   return states.find(({ status }) => status !== "idle") ?? (states[0] as Instance);
 }
 
@@ -73,12 +146,16 @@ function timesOf(state: Instance): Pick<ProcessRecord, "started" | "nextRestart"
 }
 
 /** Monotonic milliseconds as a time of day. */
-function wall(at: number): string {
+export function wall(at: number): string {
   return new Date(systemClock.wall() + at - systemClock.now()).toISOString();
 }
 
-function groupsOf(records: readonly ProcessRecord[]): Map<string, ProcessRecord[]> {
+function groupsOf(records: readonly ProcessRecord[]): ReadonlyMap<string, readonly ProcessRecord[]> {
   const groups = new Map<string, ProcessRecord[]>();
-  for (const record of records) groups.set(record.cluster ?? record.id, [...(groups.get(record.cluster ?? record.id) ?? []), record]);
+  for (const record of records) {
+    const group = groups.get(record.cluster ?? record.id);
+    if (group === undefined) groups.set(record.cluster ?? record.id, [record]);
+    else group.push(record);
+  }
   return groups;
 }

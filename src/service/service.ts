@@ -9,23 +9,22 @@ import { markerOf } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
 import { KeeperSpawner } from "../runtime/spawner.ts";
 import { Sweeper } from "../runtime/sweeper.ts";
-import type { Transition } from "../supervisor/slot.ts";
-import { initial } from "../supervisor/states.ts";
+import { lastLines } from "../store/query.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
-import { type Observatory, ServiceControl } from "./control.ts";
+import { ServiceControl } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
 import { captureOf, exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
 import { StoredLog } from "./log-book.ts";
-import { narrate, warn } from "./narrator.ts";
-import { narrateNotice, narratePast } from "./notices.ts";
-import { keepPidFile, removePidFile } from "./pid-file.ts";
+import { narratePast } from "./notices.ts";
+import { ServiceObservatory } from "./observatory.ts";
+import { removePidFile } from "./pid-file.ts";
 import { type Past, recall } from "./recall.ts";
 import { Serving } from "./serving.ts";
 import { planOf, Specs } from "./specs.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
-import { unbuiltObservatory } from "./unbuilt.ts";
 import { consoleStyle, storeSettings, Voice } from "./voice.ts";
+import { Witness } from "./witness.ts";
 
 /** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
 const API_DELAY_MS = 300;
@@ -40,12 +39,13 @@ export class Service {
   readonly supervisor: Supervisor;
   readonly commit = (): Promise<void> => this.#link.commit();
   readonly logBook: StoredLog;
-  readonly observatory: Observatory = unbuiltObservatory;
+  readonly observatory: ServiceObservatory;
   readonly #link: Link;
   readonly #voice: Voice;
   readonly #sweeper = new Sweeper();
   readonly #spawner: KeeperSpawner;
   readonly #serving: Serving;
+  readonly #witness: Witness;
   readonly #exitWith: ExitWith | undefined;
   #specs: Specs;
   /** The configuration as the keeper has it for a later service. */
@@ -72,10 +72,19 @@ export class Service {
     this.supervisor = new Supervisor({
       clock: systemClock,
       spawner: this.#spawner,
-      publish: (transition) => this.#onTransition(transition),
-      notice: (id, notice) => this.#voice.say(id, narrateNotice(notice)),
+      publish: (transition) => {
+        this.#witness.onTransition(transition);
+        if (transition.to.status === "idle") this.#endIfOver();
+      },
+      notice: (id, notice) => this.#witness.onNotice(id, notice),
       removed: (id) => this.#onRemoved(id),
     });
+    const [voice, spec] = [this.#voice, (slot: string) => this.spec(slot)];
+    this.observatory = new ServiceObservatory(this, {
+      lastLines: (query) => lastLines(stateDir, query),
+      report: (problem) => voice.warn(problem),
+    });
+    this.#witness = new Witness({ voice, observatory: this.observatory, spec, supervisor: () => this.supervisor });
     this.#serving = new Serving({ config, control: (caller) => new ServiceControl(this, caller), keeper: this.keeper });
   }
 
@@ -126,7 +135,9 @@ export class Service {
     this.#termination = { why, ...(code === undefined ? {} : { code }) };
     this.#link.remember(TERMINATION, writeTermination(this.#termination, this.#lineage));
     this.#voice.info(`stopping everything (${why})`);
+    this.observatory.onTermination();
     await this.supervisor.stopAll();
+    this.observatory.close();
     this.#serving.withdraw();
     this.#voice.info("everything is stopped");
     this.#link.sendLater({ t: "end", code: code ?? this.#exitWith?.code(this.supervisor.processes) ?? 0 });
@@ -136,6 +147,7 @@ export class Service {
   async retire(): Promise<void> {
     this.supervisor.dispose();
     this.#sweeper.stop();
+    this.observatory.close();
     this.#link.close();
     await this.#serving.close();
   }
@@ -161,6 +173,7 @@ export class Service {
       this.#endIfOver();
     }
     this.#spawner.settle();
+    this.observatory.begin();
     for (const { slot, run, captured } of running) if (!captured) this.#routeRun(slot, run);
     this.#link.flush();
     // At a first start nobody asks before the first processes run; otherwise clients wait already.
@@ -191,7 +204,7 @@ export class Service {
       if (route) this.#route(id);
     }
     this.supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
-    for (const { id } of config.processes) this.#checkPidFile(id);
+    for (const { id } of config.processes) this.#witness.checkPidFile(id);
     this.#noteConfiguration();
   }
 
@@ -217,27 +230,9 @@ export class Service {
     });
   }
 
-  #onTransition(transition: Transition): void {
-    const { slot, from, to } = transition;
-    const spec = this.spec(slot);
-    const problem = spec.pidFile === undefined ? undefined : keepPidFile(spec.pidFile, from, to);
-    if (problem !== undefined) this.#voice.say(slot, warn(problem));
-    const line = narrate(transition, { policy: spec.policy, blocked: this.supervisor.find(spec.id).isBlocked });
-    if (line !== undefined) this.#voice.say(slot, line);
-    if (to.status === "idle") this.#endIfOver();
-  }
-
-  /** Who was killed while a process came up has written no pid file. */
-  #checkPidFile(id: string): void {
-    const { pidFile } = this.spec(id);
-    if (pidFile === undefined) return;
-    const state = this.supervisor.find(id).states.find(({ status }) => status === "running");
-    const problem = state === undefined ? undefined : keepPidFile(pidFile, initial, state);
-    if (problem !== undefined) this.#voice.say(id, warn(problem));
-  }
-
   #onRemoved(id: string): void {
     this.#specs.drop(id);
+    this.observatory.forget(id);
     this.#noteConfiguration();
   }
 

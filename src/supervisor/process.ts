@@ -68,11 +68,11 @@ export class Process {
 
   /** Milliseconds since 1970. */
   get nextRun(): number | undefined {
-    return this.#timetable.planned.start;
+    return this.#timetable.next("start");
   }
 
   get nextTerminate(): number | undefined {
-    return this.#timetable.planned.terminate;
+    return this.#timetable.next("terminate");
   }
 
   /** @throws ProcmanError `process-blocked`, `process-leaving`, or `process-running` when it runs and `overrun` is off. */

@@ -33,6 +33,11 @@ export class Timetable {
     return Object.fromEntries(next) as Planned;
   }
 
+  /** Milliseconds since 1970. */
+  next(kind: Kind): number | undefined {
+    return this.#schedules.get(kind)?.schedule.next;
+  }
+
   /** A schedule whose pattern is the same goes on. */
   set(patterns: Patterns): void {
     for (const kind of KINDS) {

@@ -1,0 +1,92 @@
+/** `procman why`: issue 4, "Build" 6. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Incident, ProcessRecord } from "./records.ts";
+import { explain } from "./why.ts";
+
+const NOW = Date.UTC(2026, 5, 1, 12);
+const at = (secondsAgo: number): string => new Date(NOW - secondsAgo * 1_000).toISOString();
+const record: ProcessRecord = {
+  id: "web",
+  type: "process",
+  status: "running",
+  blocked: false,
+  pid: 12,
+  restarts: 0,
+  started: at(60),
+  reason: "runs",
+};
+
+function incident(more: Partial<Incident> = {}): Incident {
+  return {
+    time: at(61),
+    process: "web",
+    run: 3,
+    pid: 11,
+    cause: "exit",
+    code: 3,
+    reason: "exited with code 3 after 5 s",
+    decision: "restart 3 of 5 in 400 ms",
+    lines: [],
+    metrics: [],
+    ...more,
+  };
+}
+
+test("4.6 why: a process without a past", () => {
+  assert.deepEqual(explain(record, [], NOW), [
+    "web runs (pid 12) since 2026-06-01 11:59:00 UTC.",
+    "No run of it has ended yet, as far as is known.",
+  ]);
+});
+
+test("4.6 why: what happened, how often, with the last lines, and what to do", () => {
+  const lines = [{ time: at(62), severity: "error", category: "stderr", text: "Error: no database" } as const];
+  const metrics = [{ time: at(65), cpuPercent: 20.4, memoryBytes: 52_428_800, processes: 1 }];
+  const story = explain(record, [incident({ lines, metrics, leftOut: 4 }), incident({ run: 2 }), incident({ run: 1 })], NOW);
+  assert.deepEqual(story, [
+    "web runs (pid 12) since 2026-06-01 11:59:00 UTC.",
+    "Runs of it that ended in the last 24 hours: 7 (7 × ended by itself).",
+    "At 2026-06-01 11:58:59 UTC run 3 of web (pid 11) exited with code 3 after 5 s. What followed: restart 3 of 5 in 400 ms.",
+    "4 ends just before it came too fast to be written down.",
+    "Before that it had at most 50 MiB of memory and 20 % of a core.",
+    "Its last lines:",
+    "  Error: no database",
+    "It has ended in the same way 3 times: what ails it does not go away by a restart.",
+    "It ended with code 3 by itself: its last lines may say why.",
+  ]);
+});
+
+test("4.6 why: who has given up is to be started when the cause is mended", () => {
+  const gone: ProcessRecord = {
+    id: "web",
+    type: "process",
+    status: "exhausted",
+    blocked: true,
+    restarts: 3,
+    reason: "exited with code 127; its 3 restarts are used up",
+  };
+  const story = explain(gone, [incident({ code: 127 })], NOW);
+  assert.equal(story[0], "web does not run (exhausted): it exited with code 127; its 3 restarts are used up.");
+  assert.match(story[1] ?? "", /^It is blocked: .*"procman unblock web"/);
+  assert.deepEqual(story.slice(-2), [
+    'The shell found no such command: look at "cmd" and PATH.',
+    'When that is done: "procman start web".',
+  ]);
+});
+
+test("4.6 why: each cause has its own advice, and what was wished none", () => {
+  const advice = (more: Partial<Incident>): string | undefined => explain(record, [incident(more)], NOW)[2];
+  assert.match(advice({ cause: "out-of-memory", signal: "SIGKILL" }) ?? "", /memory/);
+  assert.match(advice({ cause: "signal", signal: "SIGSEGV" }) ?? "", /crash/);
+  assert.match(advice({ cause: "signal", signal: "SIGKILL" }) ?? "", /Somebody else has sent SIGKILL/);
+  assert.match(advice({ cause: "timeout" }) ?? "", /raise "timeout"/);
+  for (const cause of ["operator", "shutdown", "terminate", "watch"] as const) assert.equal(advice({ cause, code: 0 }), undefined);
+  assert.equal(advice({ code: 0 }), undefined, "it has finished");
+});
+
+test("4.6 why: what is long ago is told once, not counted", () => {
+  const story = explain(record, [incident({ time: at(200_000) }), incident({ time: at(300_000) })], NOW);
+  assert.ok(!story.some((line) => line.includes("last 24 hours")));
+  assert.match(story[1] ?? "", /run 3 of web/);
+});

@@ -1,0 +1,117 @@
+/** What has happened to a process, and what to do about it: from its record and its incidents to sentences. */
+import type { Incident, ProcessRecord } from "./records.ts";
+
+/** An incident so long ago is no part of the present story. Milliseconds. */
+const TODAY_MS = 24 * 3_600_000;
+const SHOWN_LINES = 10;
+
+type Advice = { readonly [Cause in Incident["cause"]]: (incident: Incident) => string | undefined };
+
+/** `incidents`: newest first. The first sentence says what is the case now; the last ones what to do. */
+export function explain(record: ProcessRecord, incidents: readonly Incident[], now = Date.now()): string[] {
+  const recent = incidents.filter(({ time }) => now - Date.parse(time) < TODAY_MS);
+  const [last] = incidents;
+  return [
+    present(record),
+    ...(record.blocked ? [`It is blocked: nothing but a request by hand starts it. Lift that with "procman unblock ${record.id}".`] : []),
+    ...history(recent),
+    ...(last === undefined ? ["No run of it has ended yet, as far as is known."] : ending(last)),
+    ...repetition(recent),
+    ...adviceOf(record, last),
+  ];
+}
+
+function present({ id, status, pid, started, reason, instances, nextRun }: ProcessRecord): string {
+  if (instances !== undefined) return `${id} is a cluster: ${reason}.`;
+  const since = started === undefined ? "" : ` since ${moment(started)}`;
+  if (status === "running") return `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}.`;
+  const next = nextRun === undefined ? "" : ` It is started next at ${moment(nextRun)}.`;
+  return `${id} does not run (${status}): it ${reason}.${next}`;
+}
+
+function history(recent: readonly Incident[]): string[] {
+  const count = recent.reduce((sum, { leftOut = 0 }) => sum + 1 + leftOut, 0);
+  if (count < 2) return [];
+  const causes = new Map<Incident["cause"], number>();
+  for (const { cause, leftOut = 0 } of recent) causes.set(cause, (causes.get(cause) ?? 0) + 1 + leftOut);
+  const parts = [...causes].sort(([, one], [, other]) => other - one).map(([cause, times]) => `${times} × ${NAMES[cause]}`);
+  return [`Runs of it that ended in the last 24 hours: ${count} (${parts.join(", ")}).`];
+}
+
+const NAMES: Readonly<Record<Incident["cause"], string>> = {
+  exit: "ended by itself",
+  signal: "ended by a signal from elsewhere",
+  "out-of-memory": "killed for want of memory",
+  unstartable: "could not be started",
+  timeout: "stopped by its timeout",
+  terminate: "stopped by its schedule",
+  watch: "restarted for a changed file",
+  operator: "stopped by request",
+  shutdown: "stopped with procman",
+  unknown: "ended while procman was away",
+};
+
+function ending({ time, run, pid, reason, decision, lines, metrics, process, leftOut }: Incident): string[] {
+  const peak = metrics.reduce((most, { memoryBytes }) => Math.max(most, memoryBytes), 0);
+  const cpu = metrics.reduce((most, { cpuPercent }) => Math.max(most, cpuPercent), 0);
+  return [
+    `At ${moment(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${past(reason)}. What followed: ${decision}.`,
+    ...(leftOut === undefined ? [] : [`${leftOut} ends just before it came too fast to be written down.`]),
+    ...(peak === 0 ? [] : [`Before that it had at most ${megabytes(peak)} of memory and ${Math.round(cpu)} % of a core.`]),
+    ...(lines.length === 0 ? [] : ["Its last lines:", ...lines.slice(-SHOWN_LINES).map(({ text }) => `  ${text}`)]),
+  ];
+}
+
+/** Reasons begin with a verb, or with who did it. */
+function past(reason: string): string {
+  return reason.startsWith("the kernel") ? `ended: ${reason}` : reason;
+}
+
+/** The same end again and again has one cause. */
+function repetition(recent: readonly Incident[]): string[] {
+  const [last] = recent;
+  if (last === undefined || recent.length < 3 || !isFailure(last)) return [];
+  const alike = recent.filter(({ cause, code, signal }) => cause === last.cause && code === last.code && signal === last.signal);
+  return alike.length < 3 ? [] : [`It has ended in the same way ${alike.length} times: what ails it does not go away by a restart.`];
+}
+
+function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
+  if (last === undefined || !isFailure(last)) return [];
+  const advice = ADVICE[last.cause](last);
+  const again = ["errored", "exhausted"].includes(record.status) ? [`When that is done: "procman start ${record.id}".`] : [];
+  return [...(advice === undefined ? [] : [advice]), ...again];
+}
+
+const ADVICE: Advice = {
+  exit: ({ code, lines, process }) => {
+    if (code === 126) return "The command may not be executed: look at its permissions.";
+    if (code === 127) return 'The shell found no such command: look at "cmd" and PATH.';
+    const where = lines.length === 0 ? `"procman logs ${process}" may say` : "its last lines may say";
+    return `It ended with code ${code} by itself: ${where} why.`;
+  },
+  signal: ({ signal }) =>
+    signal === "SIGSEGV" || signal === "SIGABRT" || signal === "SIGBUS" || signal === "SIGILL"
+      ? `${signal} is a crash of the program or one of its libraries: look for a core file (coredumpctl), or run it in a debugger.`
+      : `Somebody else has sent ${signal}: another program, a person, or the machine; the system's log (journalctl, dmesg) may say who.`,
+  "out-of-memory": () => "Give it less to do at a time, give the machine or the container more memory, or look for a leak.",
+  unstartable: () => "Correct what is said above in the configuration, or on the machine.",
+  timeout: () => 'Find out what it waits for, or raise "timeout".',
+  unknown: ({ process }) => `Its exit code was lost with the keeper that was its parent; "procman logs ${process}" may say more.`,
+  terminate: () => undefined,
+  watch: () => undefined,
+  operator: () => undefined,
+  shutdown: () => undefined,
+};
+
+function isFailure({ cause, code }: Incident): boolean {
+  if (cause === "exit") return code !== 0;
+  return ["signal", "out-of-memory", "unstartable", "timeout", "unknown"].includes(cause);
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1_048_576)} MiB`;
+}
+
+function moment(time: string): string {
+  return time.slice(0, 19).replace("T", " ").concat(" UTC");
+}

@@ -1,0 +1,63 @@
+/** Whether the kernel killed somebody because memory ran out: it counts that for each cgroup, or at least for the machine. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** A kill that was counted so long ago is nobody's who ends now. Milliseconds. */
+const FRESH_MS = 10_000;
+const COUNT = /^oom_kill (\d+)$/m;
+
+export class OomKills {
+  readonly #count: () => number;
+  #last: number;
+  /** Kills that no end was told from yet. */
+  #unclaimed = 0;
+  #since = 0;
+
+  constructor(count: () => number = oomKills) {
+    this.#count = count;
+    this.#last = count();
+  }
+
+  /** Looks whether there are new ones. */
+  look(now: number): void {
+    const count = this.#count();
+    if (now - this.#since > FRESH_MS) this.#unclaimed = 0;
+    if (count > this.#last) {
+      this.#unclaimed += count - this.#last;
+      this.#since = now;
+    }
+    this.#last = count;
+  }
+
+  /** Whether a process that was killed a moment ago may be one of them; each is told of one end only. */
+  claim(now: number): boolean {
+    this.look(now);
+    if (this.#unclaimed === 0) return false;
+    this.#unclaimed--;
+    return true;
+  }
+}
+
+let file: string | undefined;
+
+/** Of this cgroup and those below it (cgroup v2), else of the machine; 0 where nobody counts. */
+export function oomKills(): number {
+  if (process.platform !== "linux") return 0;
+  file ??= fileThatCounts();
+  return Number(COUNT.exec(readOr(file))?.[1] ?? 0);
+}
+
+function fileThatCounts(): string {
+  const mount = /^\S+ (\/\S+) cgroup2 /m.exec(readOr("/proc/self/mounts"))?.[1];
+  const path = /^0::(.*)$/m.exec(readOr("/proc/self/cgroup"))?.[1];
+  const events = mount === undefined || path === undefined ? "" : join(mount, path, "memory.events");
+  return COUNT.test(readOr(events)) ? events : "/proc/vmstat";
+}
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}

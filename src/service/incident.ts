@@ -1,0 +1,119 @@
+/** What the end of a run was: its cause and what follows, told from the transition that ended it. */
+import type { Incident } from "../contract/records.ts";
+import { isSuccess } from "../supervisor/instance.ts";
+import type { Transition } from "../supervisor/slot.ts";
+import type { Ending, Instance } from "../supervisor/states.ts";
+import { describeEnd, duration, ofLimit, type Subject, usedUp, whyNot } from "./narrator.ts";
+import { wall } from "./records.ts";
+import { processOf } from "./specs.ts";
+
+/** What the transition doesn't say. */
+export type Circumstances = {
+  readonly subject: Subject;
+  readonly isTerminating: boolean;
+  /** Who has asked for it last: a consumer, or what else it was. */
+  readonly asked?: Asked;
+  /** Whether the kernel has just killed somebody for want of memory. */
+  readonly claimOomKill: () => boolean;
+};
+
+export type Asked = { readonly by?: string; readonly why?: string };
+
+/** SIGKILL, as a shell says it. */
+const KILLED_CODE = 137;
+
+type Ended = Instance & { readonly status: "starting" | "running" | "stopping" };
+
+/** How its run has ended; undefined: it has not. */
+export function endOf({ from, to, input }: Transition): Ending | undefined {
+  if (!hasChild(from) || (hasChild(to) && to.run === from.run)) return undefined;
+  return input.type === "ended" ? input.ending : "ending" in from ? from.ending : undefined;
+}
+
+export function incidentOf(transition: Transition, ending: Ending, circumstances: Circumstances): Omit<Incident, "metrics"> {
+  const { slot, input } = transition;
+  const from = transition.from as Ended;
+  const cause = causeOf(from, ending, circumstances);
+  const { by } = cause === "operator" ? (circumstances.asked ?? {}) : {};
+  const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
+  return {
+    time: wall(input.at),
+    process: processOf(slot),
+    run: from.run,
+    cause,
+    reason: reasonOf(cause, describeEnd(from, ending, input.at), circumstances),
+    ...(ending.kind === "exited" && ending.code !== null ? { code: ending.code } : {}),
+    ...(ending.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
+    ...("pid" in from ? { pid: from.pid } : {}),
+    ...(started === undefined ? {} : { started: wall(started) }),
+    ...(by === undefined ? {} : { by }),
+    decision: decisionOf(transition, ending, circumstances.subject),
+    lines: [],
+  };
+}
+
+function causeOf(from: Ended, ending: Ending, { isTerminating, asked, claimOomKill }: Circumstances): Incident["cause"] {
+  if (ending.kind === "unstartable") return "unstartable";
+  if (from.status === "stopping" && from.cause === "operator") return isTerminating && asked === undefined ? "shutdown" : "operator";
+  if (from.status === "stopping" && from.cause !== "itself") return from.cause;
+  if (ending.kind === "unknown") return "unknown";
+  const isKilled = ending.signal === "SIGKILL" || ending.code === KILLED_CODE;
+  if (isKilled && claimOomKill()) return "out-of-memory";
+  return ending.signal === null ? "exit" : "signal";
+}
+
+function reasonOf(cause: Incident["cause"], end: string, { subject, asked }: Circumstances): string {
+  switch (cause) {
+    case "exit":
+    case "unstartable":
+    case "unknown":
+    case "watch":
+      return end;
+    case "signal":
+      return `${end}, which was not procman's`;
+    case "out-of-memory":
+      return `the kernel killed it because memory ran out; it ${end}`;
+    case "timeout":
+      return `was stopped as it had run for its timeout of ${duration(subject.policy.timeoutMs)}; it ${end}`;
+    case "terminate":
+      return `was stopped by its schedule; it ${end}`;
+    case "shutdown":
+      return `was stopped with procman; it ${end}`;
+    case "operator":
+      return `was stopped${asked?.by === undefined ? (asked?.why === undefined ? "" : ` (${asked.why})`) : ` by ${asked.by}`}; it ${end}`;
+    default:
+      return cause satisfies never;
+  }
+}
+
+function decisionOf({ from, to, input }: Transition, ending: Ending, { policy, blocked }: Subject): string {
+  switch (to.status) {
+    case "backoff":
+      return `restart ${to.restarts + 1}${ofLimit(policy)} in ${duration(Math.max(0, to.until - input.at))}`;
+    case "starting":
+      return isAskedFor(from) || to.restarts === 0 ? "starts again at once" : `restart ${to.restarts}${ofLimit(policy)} at once`;
+    case "waiting":
+      return "starts again when what it depends on is there";
+    case "idle":
+      return `none: ${whyIdle(to, ending, { policy, blocked })}`;
+    case "running":
+    case "stopping":
+      return "none";
+    default:
+      return to satisfies never;
+  }
+}
+
+function whyIdle({ outcome }: Instance & { readonly status: "idle" }, ending: Ending, { policy, blocked }: Subject): string {
+  if (outcome.kind === "exhausted") return usedUp(policy);
+  if (outcome.kind === "failed") return whyNot(ending, policy, blocked);
+  return outcome.kind === "finished" || isSuccess(ending) ? "it has finished" : "it was stopped";
+}
+
+function isAskedFor(from: Instance): boolean {
+  return from.status === "stopping" && from.next === "start";
+}
+
+function hasChild(state: Instance): state is Ended {
+  return state.status === "starting" || state.status === "running" || state.status === "stopping";
+}

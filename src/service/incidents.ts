@@ -1,0 +1,119 @@
+/** Writes down each end of a run, with what was seen before it. */
+import type { Incident, LogEntry, MetricPoint } from "../contract/records.ts";
+import { OomKills } from "../os/oom.ts";
+import { type Entry, IncidentBook } from "../telemetry/incident-book.ts";
+import { type Admitted, IncidentLimit } from "../telemetry/incident-limit.ts";
+
+/** The lines of a run, oldest first, that were stored before a time (milliseconds since 1970). */
+export type LastLines = (query: {
+  readonly process: string;
+  readonly run: number;
+  readonly before: number;
+  readonly count: number;
+}) => Promise<readonly LogEntry[]>;
+
+export type IncidentPorts = {
+  readonly stateDir: string;
+  readonly lastLines: LastLines;
+  readonly recent: (id: string) => readonly MetricPoint[];
+  readonly written: (incident: Incident) => void;
+  readonly report: (problem: string) => void;
+};
+
+const LINES = 50;
+const LINE_LENGTH = 2_000;
+/** What a run has written last is in the store by then. Milliseconds. */
+const DRAINED_MS = 1_000;
+/** Of a clock that differs, or a line that was read a moment after the end. Milliseconds. */
+const LATE_MS = 1_000;
+const DEFAULT_LIMIT = 20;
+
+type Told = { readonly slot: string; readonly incident: Omit<Incident, "metrics"> };
+
+export class Incidents {
+  readonly oomKills = new OomKills();
+  readonly #ports: IncidentPorts;
+  readonly #book: IncidentBook;
+  readonly #limit = new IncidentLimit<Told>();
+  /** Written without their lines, until these are there. */
+  #open: readonly { readonly entry: Entry; readonly since: number }[] = [];
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(ports: IncidentPorts) {
+    this.#ports = ports;
+    this.#book = new IncidentBook(ports.stateDir, ports.report);
+  }
+
+  add(slot: string, incident: Omit<Incident, "metrics">): void {
+    const admitted = this.#limit.admit(incident.process, { slot, incident }, performance.now());
+    if (admitted !== undefined) this.#write(admitted);
+    this.#arm();
+  }
+
+  /** Newest first. */
+  async of(ids: readonly string[], limit = DEFAULT_LIMIT): Promise<readonly Incident[]> {
+    const lists = await Promise.all(ids.map((id) => this.#book.read(id)));
+    const latest = lists
+      .flat()
+      .sort((one, other) => Date.parse(other.incident.time) - Date.parse(one.incident.time))
+      .slice(0, limit);
+    return Promise.all(latest.map(async (entry) => (entry.open ? this.#complete(entry, isOld(entry)) : entry.incident)));
+  }
+
+  /** What was held back is written; lines are looked for by whoever asks next. */
+  close(): void {
+    clearTimeout(this.#timer);
+    for (const admitted of this.#limit.drain()) this.#write(admitted);
+    this.#open = [];
+    this.#isClosed = true;
+  }
+
+  forget(id: string): void {
+    this.#limit.forget(id);
+  }
+
+  #write({ item, leftOut }: Admitted<Told>): void {
+    const { slot, incident } = item;
+    const metrics = this.#ports.recent(incident.process);
+    const entry: Entry = { slot, open: true, incident: { ...incident, metrics, ...(leftOut === 0 ? {} : { leftOut }) } };
+    this.#book.append(entry);
+    this.#open = [...this.#open, { entry, since: performance.now() }];
+  }
+
+  #arm(): void {
+    if (this.#timer === undefined && !this.#isClosed && (this.#open.length > 0 || this.#limit.isHolding))
+      this.#timer = setTimeout(() => void this.#settle(), DRAINED_MS).unref();
+  }
+
+  /** Those of a second ago have their lines now; those that came too fast may be written now. */
+  async #settle(): Promise<void> {
+    const now = performance.now();
+    const due = this.#open.filter(({ since }) => now - since >= DRAINED_MS);
+    this.#open = this.#open.filter(({ since }) => now - since < DRAINED_MS);
+    for (const admitted of this.#limit.release(now)) this.#write(admitted);
+    for (const { entry } of due) {
+      const incident = await this.#complete(entry, true).catch((error: Error) => {
+        this.#ports.report(`Cannot read the last lines of "${entry.incident.process}": ${error.message}`);
+        return entry.incident;
+      });
+      this.#ports.written(incident);
+    }
+    this.#timer = undefined;
+    this.#arm();
+  }
+
+  /** With its lines, which are kept from then on: the log is thrown away one day. */
+  async #complete({ slot, incident }: Entry, isDrained: boolean): Promise<Incident> {
+    const before = Date.parse(incident.time) + LATE_MS;
+    const lines = await this.#ports.lastLines({ process: incident.process, run: incident.run, before, count: LINES });
+    const complete = { ...incident, lines: lines.map((line) => ({ ...line, text: line.text.slice(0, LINE_LENGTH) })) };
+    if (isDrained && !this.#isClosed) this.#book.append({ slot, incident: complete });
+    return complete;
+  }
+}
+
+/** Left by an earlier service, or about to be completed: what it wrote is in the store by now. */
+function isOld({ incident }: Entry): boolean {
+  return Date.now() - Date.parse(incident.time) > 2 * DRAINED_MS;
+}

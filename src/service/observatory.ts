@@ -1,0 +1,226 @@
+/** What is seen of processes: their numbers, what happens to them, how their runs end. It watches, and decides nothing. */
+import { ProcmanError } from "../base/errors.ts";
+import type { ProcessSpec } from "../config/spec.ts";
+import type { Caller } from "../contract/control.ts";
+import type { EventRecord, Incident, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
+import type { Notice } from "../supervisor/notice.ts";
+import type { Transition } from "../supervisor/slot.ts";
+import type { Supervisor } from "../supervisor/supervisor.ts";
+import { Metrics } from "../telemetry/metrics.ts";
+import { expose } from "../telemetry/prometheus.ts";
+import { type Sample, Sampler } from "../telemetry/sampler.ts";
+import type { Observatory } from "./control.ts";
+import { Events } from "./events.ts";
+import { familiesOf, ServiceGauges } from "./families.ts";
+import { type Asked, endOf, incidentOf } from "./incident.ts";
+import { Incidents, type LastLines } from "./incidents.ts";
+import { recordOf, type Seen, stateOf, type Whole } from "./records.ts";
+import { processOf } from "./specs.ts";
+
+export type Observed = Whole & {
+  readonly supervisor: Supervisor;
+  readonly spec: (slot: string) => ProcessSpec;
+};
+
+export type ObservatoryPorts = {
+  readonly lastLines: LastLines;
+  readonly report: (problem: string) => void;
+};
+
+/** Numbers that one process may report. */
+const MOST_METRICS = 50;
+const NOTHING: Seen = { usage: {}, said: {} };
+
+export class ServiceObservatory implements Observatory {
+  readonly #observed: Observed;
+  readonly #events: Events;
+  readonly #sampler: Sampler;
+  readonly #metrics: Metrics;
+  readonly #incidents: Incidents;
+  readonly #gauges = new ServiceGauges();
+  readonly #reports = new Map<string, TelemetryReport>();
+  readonly #seen = new Map<string, Seen>();
+  readonly #restarts = new Map<string, number>();
+  /** Who wants the run of a process to end. */
+  readonly #asked = new Map<string, Asked>();
+
+  constructor(observed: Observed, { lastLines, report }: ObservatoryPorts) {
+    const { stateDir } = observed.config;
+    this.#observed = observed;
+    this.#events = new Events(report);
+    this.#metrics = new Metrics({ stateDir, hours: () => observed.config.internalLogHours, report });
+    this.#sampler = new Sampler({
+      stateDir,
+      roots: () => this.#roots(),
+      processOf,
+      sampled: (...seen) => this.#onSamples(...seen),
+      report,
+    });
+    this.#incidents = new Incidents({
+      stateDir,
+      lastLines,
+      recent: (id) => this.#metrics.recent(id),
+      written: (incident) => this.#events.publish({ type: "process.incident", incident }),
+      report,
+    });
+  }
+
+  /** The service knows by now what runs. */
+  begin(): void {
+    this.#tellState();
+    this.#sampler.start();
+  }
+
+  /** `text`: what is said about it. */
+  onTransition(transition: Transition, text: string | undefined): void {
+    const { slot, to } = transition;
+    const id = processOf(slot);
+    if (to.status === "starting" && to.restarts > 0) this.#restarts.set(id, (this.#restarts.get(id) ?? 0) + 1);
+    this.#onEnd(transition, id);
+    if (to.status === "running") this.#asked.delete(id);
+    this.#tellProcess(id, text);
+  }
+
+  onNotice(id: string, notice: Notice, text: string): void {
+    switch (notice.type) {
+      case "scheduled":
+      case "skipped":
+      case "missed":
+      case "terminated":
+        return this.#events.publish({ type: "process.scheduled", process: id, text });
+      case "changed":
+        if (notice.effect === "restarts") this.#asked.set(id, { why: "its configuration has changed" });
+        return this.#tellProcess(id, text);
+      case "removed":
+        this.#asked.set(id, { why: "the configuration has it no longer" });
+        return this.#tellProcess(id, text);
+      case "blocked":
+      case "unblocked":
+        return this.#tellProcess(id, text);
+      default:
+        return notice satisfies never;
+    }
+  }
+
+  /** Everything is about to be stopped. */
+  onTermination(): void {
+    this.#tellState();
+  }
+
+  /** No configuration has it any more. What is on disk stays for its time. */
+  forget(id: string): void {
+    for (const known of [this.#reports, this.#restarts, this.#asked, this.#seen]) known.delete(id);
+    this.#metrics.forget(id);
+    this.#incidents.forget(id);
+  }
+
+  close(): void {
+    this.#sampler.stop();
+    this.#incidents.close();
+    this.#gauges.close();
+  }
+
+  watch(): void {
+    this.#sampler.watch();
+  }
+
+  seen(id: string): Seen {
+    return this.#seen.get(id) ?? NOTHING;
+  }
+
+  asked(id: string, { consumer }: Caller): void {
+    this.#asked.set(id, { by: consumer });
+  }
+
+  async telemetry(report: TelemetryReport, caller: Caller): Promise<void> {
+    const { process: id, metrics } = report;
+    if (caller.process !== undefined && caller.process !== id)
+      throw new ProcmanError("telemetry-foreign", `Cannot take telemetry of "${id}": the token is that of "${caller.process}"`);
+    this.#observed.supervisor.find(id);
+    const kept = metrics === undefined ? report : { ...report, metrics: bounded(metrics) };
+    this.#reports.set(id, kept);
+    this.#see(id);
+    this.#events.publish({ type: "process.telemetry", report: kept });
+  }
+
+  metrics(ids: readonly string[], query: MetricQuery): Promise<readonly MetricPoint[]> {
+    return this.#metrics.read(ids, query);
+  }
+
+  incidents(ids: readonly string[], limit?: number): Promise<readonly Incident[]> {
+    return this.#incidents.of(ids, limit);
+  }
+
+  async prometheus(): Promise<string> {
+    this.#sampler.watch();
+    const processes = this.#observed.supervisor.processes.map((process) => ({
+      record: this.#record(process.id),
+      states: process.states,
+      restarts: this.#restarts.get(process.id) ?? 0,
+      sample: this.#sampler.of(process.id),
+    }));
+    return expose(familiesOf(processes, this.#gauges.look(), stateOf(this.#observed)));
+  }
+
+  events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
+    return this.#events.follow(after, signal, () => stateOf(this.#observed));
+  }
+
+  #onEnd(transition: Transition, id: string): void {
+    const ending = endOf(transition);
+    if (ending === undefined) return;
+    const { isTerminating } = this.#observed;
+    const asked = this.#asked.get(id);
+    const incident = incidentOf(transition, ending, {
+      subject: { policy: this.#observed.spec(id).policy, blocked: this.#observed.supervisor.find(id).isBlocked },
+      isTerminating,
+      ...(asked === undefined ? {} : { asked }),
+      claimOomKill: () => this.#incidents.oomKills.claim(performance.now()),
+    });
+    this.#asked.delete(id);
+    this.#incidents.add(transition.slot, incident);
+  }
+
+  #onSamples(samples: ReadonlyMap<string, Sample>, at: number): void {
+    this.#incidents.oomKills.look(performance.now());
+    for (const id of new Set([...samples.keys(), ...this.#seen.keys()])) this.#see(id);
+    this.#metrics.add(samples, at);
+  }
+
+  #roots(): ReadonlyMap<number, string> {
+    return new Map(
+      this.#observed.supervisor.processes.flatMap(({ id, states }) =>
+        states.flatMap((state) => ("pid" in state && !("ending" in state) ? [[state.pid, id] as const] : [])),
+      ),
+    );
+  }
+
+  #tellProcess(id: string, text: string | undefined): void {
+    this.#events.publish({ type: "process.state", process: this.#record(id), ...(text === undefined ? {} : { text }) });
+  }
+
+  #tellState(): void {
+    this.#events.publish({ type: "service.state", state: stateOf(this.#observed) });
+  }
+
+  #record(id: string): ProcessRecord {
+    return recordOf(this.#observed.supervisor.find(id), this.#observed.spec(id), this.seen(id));
+  }
+
+  /** Put together once for all who ask until the next look. */
+  #see(id: string): void {
+    const [sample, telemetry] = [this.#sampler.of(id), this.#reports.get(id)];
+    this.#seen.set(id, {
+      usage: {
+        ...(sample?.cpuPercent === undefined ? {} : { cpuPercent: Math.round(sample.cpuPercent * 10) / 10 }),
+        ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
+      },
+      said: telemetry === undefined ? {} : { telemetry },
+    });
+  }
+}
+
+function bounded(metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
+  return Object.fromEntries(finite.slice(0, MOST_METRICS));
+}

@@ -1,0 +1,87 @@
+/** Puts points together to one each step: the mean of CPU, the highest of memory. */
+
+export type Point = {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly cpuPercent: number;
+  readonly memoryBytes: number;
+  readonly processes: number;
+};
+
+type Sum = { count: number; cpuPercent: number; memoryBytes: number; processes: number };
+
+/** Gathers what comes in order of time. */
+export class Gatherer {
+  readonly #stepMs: number;
+  readonly #done: (at: number, points: ReadonlyMap<string, Point>) => void;
+  #at: number | undefined;
+  #sums = new Map<string, Sum>();
+
+  /** `done` gets the points of a step when the next has begun. */
+  constructor(stepMs: number, done: (at: number, points: ReadonlyMap<string, Point>) => void) {
+    this.#stepMs = stepMs;
+    this.#done = done;
+  }
+
+  add(points: ReadonlyMap<string, Point>, at: number): void {
+    const step = at - (at % this.#stepMs);
+    if (step !== this.#at) this.#finish(step);
+    for (const [id, point] of points) {
+      const sum = this.#sums.get(id);
+      if (sum === undefined) this.#sums.set(id, { count: 1, ...point });
+      else addTo(sum, point);
+    }
+  }
+
+  /** Of the step that isn't over. */
+  current(id: string): Point | undefined {
+    const sum = this.#sums.get(id);
+    return sum === undefined ? undefined : pointOf(this.#at ?? 0, sum);
+  }
+
+  #finish(next: number): void {
+    const [at, sums] = [this.#at, this.#sums];
+    this.#at = next;
+    this.#sums = new Map();
+    if (at !== undefined && sums.size > 0) this.#done(at, new Map([...sums].map(([id, sum]) => [id, pointOf(at, sum)])));
+  }
+}
+
+/** Points in order of time. */
+export function gathered(points: readonly Point[], stepMs: number): readonly Point[] {
+  const steps = new Map<number, Sum>();
+  for (const point of points) {
+    const at = point.at - (point.at % stepMs);
+    const sum = steps.get(at);
+    if (sum === undefined) steps.set(at, { count: 1, ...point });
+    else addTo(sum, point);
+  }
+  return [...steps].map(([at, sum]) => pointOf(at, sum));
+}
+
+/** The instances of a cluster at the same steps. */
+export function summed(series: readonly (readonly Point[])[], stepMs: number): readonly Point[] {
+  const steps = new Map<number, Point>();
+  for (const points of series)
+    for (const point of gathered(points, stepMs)) {
+      const { cpuPercent = 0, memoryBytes = 0, processes = 0 } = steps.get(point.at) ?? {};
+      steps.set(point.at, {
+        at: point.at,
+        cpuPercent: cpuPercent + point.cpuPercent,
+        memoryBytes: memoryBytes + point.memoryBytes,
+        processes: processes + point.processes,
+      });
+    }
+  return [...steps.values()].sort((one, other) => one.at - other.at);
+}
+
+function addTo(sum: Sum, point: Point): void {
+  sum.count++;
+  sum.cpuPercent += point.cpuPercent;
+  sum.memoryBytes = Math.max(sum.memoryBytes, point.memoryBytes);
+  sum.processes = Math.max(sum.processes, point.processes);
+}
+
+function pointOf(at: number, { count, cpuPercent, memoryBytes, processes }: Sum): Point {
+  return { at, cpuPercent: cpuPercent / count, memoryBytes, processes };
+}

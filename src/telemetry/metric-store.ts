@@ -1,0 +1,128 @@
+/** Points on disk, in `STATE/metrics/`: fine ones for an hour, one each minute for as long as logs are kept. */
+import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makeFolder } from "../os/folder.ts";
+import type { Point } from "./gatherer.ts";
+import { blockOf, pointsIn, wholeBytes } from "./metric-file.ts";
+
+const HOUR_MS = 3_600_000;
+/** How long a file goes on, and how long its points count. */
+const KINDS = { fine: { fileMs: HOUR_MS, keptMs: HOUR_MS }, minute: { fileMs: 24 * HOUR_MS, keptMs: Number.POSITIVE_INFINITY } } as const;
+
+export type Kind = keyof typeof KINDS;
+
+/** All files together; the oldest go first. */
+const LIMIT_BYTES = 256 * 1_024 * 1_024;
+
+type Segment = { readonly name: string; readonly kind: Kind; readonly start: number; readonly end: number };
+
+export type MetricStoreOptions = {
+  readonly stateDir: string;
+  /** How long points are kept. 0: not at all. */
+  readonly hours: () => number;
+  readonly report: (problem: string) => void;
+  readonly limitBytes?: number;
+};
+
+export class MetricStore {
+  readonly #folder: string;
+  readonly #options: MetricStoreOptions;
+  /** The file that each kind goes on with. */
+  readonly #open = new Map<Kind, string>();
+  #hasFailed = false;
+
+  constructor(options: MetricStoreOptions) {
+    this.#options = options;
+    this.#folder = join(options.stateDir, "metrics");
+  }
+
+  append(kind: Kind, at: number, points: ReadonlyMap<string, Point>): void {
+    if (this.#options.hours() === 0) return this.#clear();
+    const name = `${kind}-${Math.floor(at / KINDS[kind].fileMs)}.bin`;
+    const path = join(this.#folder, name);
+    try {
+      if (this.#open.get(kind) !== name) {
+        makeFolder(this.#folder, 0o700);
+        this.prune(at);
+        mend(path);
+      }
+      appendFileSync(path, blockOf(at, points), { mode: 0o600 });
+      this.#open.set(kind, name);
+      this.#hasFailed = false;
+    } catch (error) {
+      // What was written of the block is cut off before the next one, and a folder that was removed is made again.
+      this.#open.delete(kind);
+      if (!this.#hasFailed) this.#options.report(`Cannot keep metrics in ${this.#folder}: ${(error as Error).message}; processes run on`);
+      this.#hasFailed = true;
+    }
+  }
+
+  /** In order of time: one each minute, the latest hour finer. */
+  async read(ids: readonly string[], from: number, to: number, now: number): Promise<ReadonlyMap<string, readonly Point[]>> {
+    const oldest = now - this.#options.hours() * HOUR_MS;
+    const fineFrom = Math.max(oldest, Math.ceil((now - KINDS.fine.keptMs) / 60_000) * 60_000);
+    const found = new Map<string, Point[]>(ids.map((id) => [id, []]));
+    for (const segment of this.#segments().sort((one, other) => order(one) - order(other))) {
+      const [first, end] = segment.kind === "fine" ? [Math.max(from, fineFrom), to] : [Math.max(from, oldest), Math.min(to, fineFrom)];
+      if (segment.end <= first || segment.start >= end) continue;
+      const points = pointsIn(await readOrEmpty(join(this.#folder, segment.name)), ids, first, end);
+      for (const [id, list] of points) found.get(id)?.push(...list);
+    }
+    return found;
+  }
+
+  /** Removes what is too old or too much. */
+  prune(now: number): void {
+    const oldest = now - this.#options.hours() * HOUR_MS;
+    let left = this.#options.limitBytes ?? LIMIT_BYTES;
+    for (const { name, kind, end } of this.#segments().sort((one, other) => other.end - one.end)) {
+      const path = join(this.#folder, name);
+      left -= statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+      if (left < 0 || end <= oldest || end <= now - KINDS[kind].keptMs) rmSync(path, { force: true });
+    }
+  }
+
+  #clear(): void {
+    this.#open.clear();
+    for (const { name } of this.#segments()) rmSync(join(this.#folder, name), { force: true });
+  }
+
+  #segments(): Segment[] {
+    let names: readonly string[];
+    try {
+      names = readdirSync(this.#folder);
+    } catch {
+      return [];
+    }
+    return names.flatMap((name) => {
+      const [, kind, number] = /^(fine|minute)-(\d{1,9})\.bin$/.exec(name) ?? [];
+      if (kind === undefined) return [];
+      const { fileMs } = KINDS[kind as Kind];
+      return [{ name, kind: kind as Kind, start: Number(number) * fileMs, end: (Number(number) + 1) * fileMs }];
+    });
+  }
+}
+
+/** Those of a minute before the fine ones. */
+function order({ kind, start }: Segment): number {
+  return kind === "fine" ? start + 1e15 : start;
+}
+
+/** Cuts off the beginning of a block that an earlier service had no time to finish. */
+function mend(path: string): void {
+  const size = statSync(path, { throwIfNoEntry: false })?.size;
+  if (size === undefined) return;
+  const whole = wholeBytes(readFileSync(path));
+  if (whole < size) truncateSync(path, whole);
+}
+
+async function readOrEmpty(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    // It has just become too old.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);
+    throw error;
+  }
+}

@@ -1,0 +1,89 @@
+/** Looks at the process table: issue 4, "Build" 4. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ProcessUsage } from "../os/process-usage.ts";
+import { type Sample, Sampler, type SamplerPorts } from "./sampler.ts";
+
+const usage = (pid: number, parent: number, cpuSeconds: number, reapedSeconds = 0): ProcessUsage => ({
+  pid,
+  parent,
+  group: pid,
+  session: pid,
+  startTime: "1",
+  cpuSeconds,
+  reapedSeconds,
+  memoryBytes: 1_000,
+});
+
+function sampler(options: Partial<SamplerPorts> = {}) {
+  const table: { usages: ProcessUsage[] } = { usages: [] };
+  const [seen, problems]: [ReadonlyMap<string, Sample>[], string[]] = [[], []];
+  const subject = new Sampler({
+    stateDir: "/nowhere",
+    roots: () => new Map([[1_000, "web"]]),
+    processOf: (slot) => slot,
+    sampled: (samples) => seen.push(samples),
+    report: (problem) => problems.push(problem),
+    usages: async () => table.usages,
+    ...options,
+  });
+  return { subject, table, seen, problems };
+}
+
+test("4.4 memory is there at the first look, CPU from the second on", async () => {
+  const { subject, table } = sampler();
+  table.usages = [usage(1_000, 1, 5), usage(1_001, 1_000, 3)];
+  await subject.look();
+  assert.deepEqual(subject.of("web"), { memoryBytes: 2_000, processes: 2, cpuSeconds: 0 });
+  table.usages = [usage(1_000, 1, 6), usage(1_001, 1_000, 5)];
+  await subject.look();
+  assert.equal(subject.of("web")?.cpuSeconds, 3);
+  assert.ok((subject.of("web")?.cpuPercent ?? 0) > 0);
+});
+
+test("4.4 the time of a child that has ended counts once", async () => {
+  const { subject, table } = sampler();
+  table.usages = [usage(1_000, 1, 1), usage(1_001, 1_000, 3)];
+  await subject.look();
+  table.usages = [usage(1_000, 1, 2, 5)];
+  await subject.look();
+  assert.equal(subject.of("web")?.cpuSeconds, 3, "1 of its own, 2 of the child since the look before");
+  table.usages = [usage(1_000, 1, 2, 5), usage(1_002, 1_000, 4)];
+  await subject.look();
+  table.usages = [usage(1_000, 1, 2.5, 5)];
+  await subject.look();
+  assert.equal(subject.of("web")?.cpuSeconds, 3 + 4 + 0.5, "somebody else has awaited the second");
+});
+
+test("4.4 a look that fails is reported once and is no end of looking", async () => {
+  let fails = true;
+  const { subject, problems } = sampler({
+    usages: async () => {
+      if (fails) throw new Error("no ps");
+      return [usage(1_000, 1, 1)];
+    },
+  });
+  await subject.look();
+  await subject.look();
+  assert.deepEqual(problems, ["Cannot measure CPU and memory: no ps; processes run on"]);
+  fails = false;
+  await subject.look();
+  assert.equal(subject.of("web")?.memoryBytes, 1_000);
+});
+
+test("4.4 where nothing runs, nobody looks; who has ended has no numbers", async () => {
+  let looks = 0;
+  let roots = new Map([[1_000, "web"]]);
+  const { subject } = sampler({
+    roots: () => roots,
+    usages: async () => {
+      looks++;
+      return [usage(1_000, 1, 1)];
+    },
+  });
+  await subject.look();
+  roots = new Map();
+  await subject.look();
+  assert.equal(looks, 1);
+  assert.equal(subject.of("web"), undefined);
+});

@@ -1,0 +1,177 @@
+/** Looks at the process table now and then: CPU and memory of each process with all its descendants. */
+import { fingerprint } from "../base/fingerprint.ts";
+import { Marks, ownersOf } from "../os/process-tree.ts";
+import { ownMemory, type ProcessUsage, processUsages } from "../os/process-usage.ts";
+
+export type Sample = {
+  /** Absent in the first look. 100 is one core. */
+  readonly cpuPercent?: number;
+  readonly memoryBytes: number;
+  readonly processes: number;
+  /** All that was seen of it. */
+  readonly cpuSeconds: number;
+};
+
+export type SamplerPorts = {
+  readonly stateDir: string;
+  /** Processes by the pids of the leaders of their runs. */
+  readonly roots: () => ReadonlyMap<number, string>;
+  /** The process of a slot. */
+  readonly processOf: (slot: string) => string;
+  /** `at`: milliseconds since 1970. */
+  readonly sampled: (samples: ReadonlyMap<string, Sample>, at: number) => void;
+  readonly report: (problem: string) => void;
+  readonly usages?: () => Promise<readonly ProcessUsage[]>;
+};
+
+/** So often, in step with the clock; while somebody looks; and at the beginning. Milliseconds. */
+export const STEP_MS = 5_000;
+const WATCHED_MS = 1_000;
+/** Somebody who has looked so long ago is gone. Milliseconds. */
+const WATCHING_MS = 10_000;
+/** A look costs at most this part of a core, however many processes the machine has. */
+const COST = 1 / 300;
+
+type Tree = { readonly seconds: number; readonly byPid: ReadonlyMap<string, number> };
+
+export class Sampler {
+  readonly #ports: SamplerPorts;
+  readonly #marks: Marks;
+  #samples: ReadonlyMap<string, Sample> = new Map();
+  #trees: ReadonlyMap<string, Tree> = new Map();
+  /** Monotonic milliseconds of the last look, and how long it took. */
+  #last: number | undefined;
+  #tookMs = 0;
+  #watched = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #due = 0;
+  #isLooking = false;
+  #isStopped = false;
+  #hasFailed = false;
+
+  constructor(ports: SamplerPorts) {
+    this.#ports = ports;
+    this.#marks = new Marks(fingerprint(ports.stateDir));
+  }
+
+  start(): void {
+    this.#arm(WATCHED_MS);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  of(id: string): Sample | undefined {
+    return this.#samples.get(id);
+  }
+
+  /** Somebody wants numbers: they are fresher for a while. */
+  watch(): void {
+    const now = performance.now();
+    this.#watched = now;
+    if (this.#timer !== undefined && !this.#isLooking && this.#due - now > this.#shortest) this.#arm(this.#shortest);
+  }
+
+  get #shortest(): number {
+    return Math.max(WATCHED_MS, this.#tookMs / COST);
+  }
+
+  /** The next look. */
+  #plan(): void {
+    const isWatched = performance.now() - this.#watched < WATCHING_MS;
+    // The first look has no CPU yet, as that is a difference.
+    const hasCpu = [...this.#samples.values()].every(({ cpuPercent }) => cpuPercent !== undefined);
+    this.#arm(isWatched || !hasCpu ? this.#shortest : Math.max(STEP_MS - (Date.now() % STEP_MS), this.#tookMs / COST));
+  }
+
+  #arm(ms: number): void {
+    if (this.#isStopped) return;
+    clearTimeout(this.#timer);
+    this.#due = performance.now() + ms;
+    this.#timer = setTimeout(() => void this.look().finally(() => this.#plan()), ms).unref();
+  }
+
+  /** One look at all. */
+  async look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      await this.#look();
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#hasFailed) this.#ports.report(`Cannot measure CPU and memory: ${(error as Error).message}; processes run on`);
+      this.#hasFailed = true;
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const start = performance.now();
+    if (this.#ports.roots().size === 0) return this.#take(new Map(), start);
+    const usages = await (this.#ports.usages ?? processUsages)();
+    // Asked anew: some have ended while it looked.
+    const roots = this.#ports.roots();
+    const used = performance.now();
+    const members = this.#membersOf(usages, roots);
+    this.#take(members, start);
+    // Slices of others lie between the beginning of a look and its end.
+    this.#tookMs = Math.max(performance.now() - used, (used - start) / 2);
+  }
+
+  #membersOf(usages: readonly ProcessUsage[], roots: ReadonlyMap<number, string>): ReadonlyMap<string, readonly ProcessUsage[]> {
+    const ids = new Set(roots.values());
+    const owners = ownersOf(usages, roots, (usage) => {
+      const slot = this.#marks.slotOf(usage);
+      const id = slot === undefined ? undefined : this.#ports.processOf(slot);
+      return id !== undefined && ids.has(id) ? id : undefined;
+    });
+    this.#marks.turn();
+    const members = new Map<string, ProcessUsage[]>();
+    for (const [usage, id] of owners) {
+      const known = members.get(id);
+      if (known === undefined) members.set(id, [usage]);
+      else known.push(usage);
+    }
+    return members;
+  }
+
+  #take(members: ReadonlyMap<string, readonly ProcessUsage[]>, at: number): void {
+    const elapsed = this.#last === undefined ? undefined : (at - this.#last) / 1_000;
+    const trees = new Map<string, Tree>();
+    const samples = new Map<string, Sample>();
+    for (const [id, usages] of members) {
+      const [before, tree] = [this.#trees.get(id), treeOf(usages)];
+      const used = before === undefined ? 0 : cpuBetween(before, tree);
+      const cpu = before === undefined || elapsed === undefined ? {} : { cpuPercent: (100 * used) / Math.max(elapsed, 0.001) };
+      trees.set(id, tree);
+      samples.set(id, {
+        ...cpu,
+        memoryBytes: usages.reduce((sum, usage) => sum + ownMemory(usage), 0),
+        processes: usages.length,
+        cpuSeconds: (this.#samples.get(id)?.cpuSeconds ?? 0) + used,
+      });
+    }
+    [this.#trees, this.#samples, this.#last] = [trees, samples, at];
+    this.#ports.sampled(samples, Date.now());
+  }
+}
+
+function treeOf(usages: readonly ProcessUsage[]): Tree {
+  return {
+    seconds: usages.reduce((sum, { cpuSeconds, reapedSeconds }) => sum + cpuSeconds + reapedSeconds, 0),
+    byPid: new Map(usages.map(({ pid, startTime, cpuSeconds }) => [`${pid} ${startTime}`, cpuSeconds])),
+  };
+}
+
+/**
+ * The time of a child that has ended is its parent's now, so that the sum of the tree goes on growing; where somebody else
+ * awaited it, the sum falls, and what the others have used since then is the least.
+ */
+function cpuBetween(before: Tree, now: Tree): number {
+  let least = 0;
+  for (const [who, seconds] of now.byPid) least += seconds - (before.byPid.get(who) ?? 0);
+  return Math.max(least, now.seconds - before.seconds, 0);
+}

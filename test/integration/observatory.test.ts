@@ -1,0 +1,139 @@
+/** Ends of runs and numbers of processes, with real ones: issue 4, "Build" 4 and 6. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Endpoint, Incident, ProcessRecord } from "../../src/contract/records.ts";
+import { signToken } from "../../src/contract/token.ts";
+import { IncidentBook } from "../../src/telemetry/incident-book.ts";
+import { MetricStore } from "../../src/telemetry/metric-store.ts";
+import { found, gone, type Procman, running } from "../procman.ts";
+
+const BURN = fileURLToPath(new URL("../programs/burn.js", import.meta.url));
+const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
+
+/** Asks the API, by the token of this consumer. */
+async function ask<Answer>(procman: Procman, path: string, { method = "GET", consumer = "test" } = {}): Promise<Answer> {
+  const [text, secret] = await found(() => {
+    try {
+      return [readFileSync(join(procman.stateDir, "endpoint.json"), "utf8"), readFileSync(join(procman.stateDir, "secret"))] as const;
+    } catch {
+      return undefined;
+    }
+  });
+  const { hostname, port } = JSON.parse(text) as Endpoint;
+  const token = await signToken({ audience: "procman", consumer, scopes: ["admin"] }, secret, 600);
+  const headers = { authorization: `Bearer ${token}`, connection: "close" };
+  const answer = await fetch(`http://${hostname}:${port}${path}`, { method, headers });
+  assert.ok(answer.ok, `${path}: ${answer.status}`);
+  return (await answer.json()) as Answer;
+}
+
+/** Tries until `look` finds something; for what has to be asked for. */
+async function tried<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
+  for (const end = Date.now() + 25_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    const result = await look();
+    if (result !== undefined) return result;
+  }
+  throw new Error(`waited in vain for ${what}`);
+}
+
+/** Tries until a process has so many, and the last is as wished. */
+async function incidents(
+  procman: Procman,
+  id: string,
+  count: number,
+  isLast = (_: Incident): boolean => true,
+): Promise<readonly Incident[]> {
+  return tried(async () => {
+    const all = (await new IncidentBook(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
+    const last = all.at(-1);
+    return all.length >= count && last !== undefined && isLast(last) ? all : undefined;
+  }, `${count} incidents of ${id}`);
+}
+
+test("4.6 each end of a run has its incident: code, signal, timeout, request, what can't be started, and the end of procman", async (context) => {
+  const procman = await running(context, [
+    { id: "crash", cmd: "sleep 0.2; exit 3", autostart: true, restartLimit: 0 },
+    { id: "victim", cmd: "sleep 1000", autostart: true, restart: "always", restartDelayMs: 100 },
+    { id: "slow", cmd: "sleep 1000", autostart: true, timeout: 1 },
+    { id: "web", cmd: "sleep 1000", autostart: true },
+    { id: "nowhere", cmd: "/nowhere/program", autostart: true },
+  ]);
+  process.kill(pidIn(await procman.line(/^victim .* started/)), "SIGUSR1");
+  const [crash] = await incidents(procman, "crash", 1);
+  assert.deepEqual([crash?.cause, crash?.code, crash?.run], ["exit", 3, 1]);
+  assert.match(crash?.reason ?? "", /^exited with code 3 after /);
+  assert.equal(crash?.decision, "none: no restart is allowed");
+  const [victim] = await incidents(procman, "victim", 1);
+  assert.deepEqual([victim?.cause, victim?.signal], ["signal", "SIGUSR1"]);
+  assert.match(victim?.decision ?? "", /^restart 1 in \d+ ms$/);
+  const [slow] = await incidents(procman, "slow", 1);
+  assert.deepEqual([slow?.cause, slow?.signal], ["timeout", "SIGTERM"]);
+  const [nowhere] = await incidents(procman, "nowhere", 1);
+  assert.equal(nowhere?.cause, "unstartable");
+  await ask(procman, "/processes/web/stop", { method: "POST", consumer: "deploy" });
+  const [web] = await incidents(procman, "web", 1);
+  assert.deepEqual([web?.cause, web?.by, web?.decision], ["operator", "deploy", "none: it was stopped"]);
+  await procman.stop();
+  assert.equal((await incidents(procman, "victim", 2))[1]?.cause, "shutdown");
+});
+
+test("4.6 incidents of before are known after a kill of the service, and what ended meanwhile is told once", async (context) => {
+  const procman = await running(context, [
+    { id: "web", cmd: "sleep 1000", autostart: true, restart: "always", restartDelayMs: 50 },
+    { id: "once", cmd: "sleep 1000", autostart: true },
+  ]);
+  process.kill(pidIn(await procman.line(/^web .* started/)), "SIGKILL");
+  await incidents(procman, "web", 1);
+  const pid = pidIn(await procman.line(/^once .* started/));
+  const service = procman.helper("service");
+  process.kill(service, "SIGKILL");
+  process.kill(pid, "SIGKILL");
+  await gone(service);
+  const [once, ...others] = await incidents(procman, "once", 1);
+  assert.deepEqual([once?.cause, once?.signal, once?.pid, others.length], ["signal", "SIGKILL", pid, 0]);
+  const again = await found(() => procman.lines.filter((line) => /^web .* started/.test(line))[1]);
+  process.kill(pidIn(again), "SIGKILL");
+  assert.equal((await incidents(procman, "web", 2)).length, 2);
+});
+
+test("4.6 a storm of restarts is thinned out on disk, and its last word is there", async (context) => {
+  const procman = await running(context, [
+    { id: "storm", cmd: "exit 1", autostart: true, restart: "always", restartDelayMs: 0, restartLimit: 300 },
+  ]);
+  await procman.line(/300 restarts are used up/);
+  const last = await incidents(procman, "storm", 2, ({ decision }) => decision === "none: its 300 restarts are used up");
+  assert.ok(last.length < 60, `${last.length} incidents`);
+  assert.equal(
+    last.reduce((sum, { leftOut = 0 }) => sum + 1 + leftOut, 0),
+    301,
+  );
+});
+
+test("4.4 CPU and memory are those of the whole tree, also of one who left its session, and outlive the service", async (context) => {
+  const procman = await running(context, [
+    { id: "burn", cmd: `exec node ${BURN}`, autostart: true },
+    { id: "idle", cmd: "sleep 1000", autostart: true },
+  ]);
+  const seen = await tried(async () => {
+    const records = await ask<readonly ProcessRecord[]>(procman, "/processes");
+    const numbers = records.map(({ cpuPercent, memoryBytes }) => [cpuPercent ?? -1, memoryBytes ?? -1] as const);
+    const [burn] = numbers;
+    const isBurning = (burn?.[0] ?? 0) > 20 && (burn?.[1] ?? 0) > 50 * 1_048_576;
+    return isBurning && numbers.every(([cpu]) => cpu >= 0) ? numbers : undefined;
+  }, "the numbers of a process that burns");
+  assert.ok((seen[0]?.[1] ?? 0) < 500 * 1_048_576);
+  assert.ok((seen[1]?.[0] ?? 99) < 5 && (seen[1]?.[1] ?? 0) < 10 * 1_048_576, JSON.stringify(seen[1]));
+  const store = new MetricStore({ stateDir: procman.stateDir, hours: () => 24, report: assert.fail });
+  const read = async () => (await store.read(["burn"], 0, Number.POSITIVE_INFINITY, Date.now())).get("burn") ?? [];
+  const before = await tried(async () => ((await read()).length > 0 ? read() : undefined), "a point on disk");
+  assert.ok(before.every(({ processes }) => processes >= 1));
+  process.kill(procman.helper("service"), "SIGKILL");
+  const after = await tried(async () => {
+    const points = await read();
+    return points.length > before.length ? points : undefined;
+  }, "a point of the next service");
+  assert.deepEqual(after.slice(0, before.length), before);
+});
