@@ -4,7 +4,15 @@ import { delimiter, join } from "node:path";
 import { ROOT, runCommand } from "./run-command.mjs";
 
 /** Programs that integration tests start, and the Debian package that has each. */
-const PROGRAMS = { nginx: "nginx-light", "redis-server": "redis-server", python3: "python3", gcc: "gcc", make: "make", tini: "tini" };
+const PROGRAMS = {
+  nginx: "nginx-light",
+  "redis-server": "redis-server",
+  python3: "python3",
+  gcc: "gcc",
+  make: "make",
+  tini: "tini",
+  faketime: "faketime",
+};
 
 /** Where system programs live though a user's PATH may not say so. */
 const SYSTEM_PATHS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
