@@ -12,6 +12,7 @@ const PROGRAMS = {
   make: "make",
   tini: "tini",
   promtool: "prometheus",
+  faketime: "faketime",
 };
 
 /** Where system programs live though a user's PATH may not say so. */

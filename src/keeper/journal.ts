@@ -116,10 +116,16 @@ export class Journal {
     closeSync(before);
   }
 
+  /** A failure is said once, whichever step of writing meets it next. */
   #healthy(problem: string | undefined): void {
-    if (problem !== this.#problem && problem !== undefined)
-      this.#report(`Cannot write ${this.#path}: ${problem}; procman goes on, but can't be killed safely until it can be written again`);
-    this.#problem = problem;
+    const [before, now] = [this.#problem, problem?.split(":", 1)[0]];
+    this.#problem = now;
+    if (now === before) return;
+    this.#report(
+      problem === undefined
+        ? `${this.#path} can be written again: procman may be killed again`
+        : `Cannot write ${this.#path}: ${problem}; procman goes on, but can't be killed safely until it can be written again`,
+    );
   }
 
   #apply(entry: Entry): void {

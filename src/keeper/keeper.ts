@@ -205,6 +205,8 @@ export class Keeper {
 
   #lookAfterState(): void {
     const state = this.#state;
+    // What could not be written is tried again, also when nothing happens.
+    state?.flush();
     if (state === undefined || state.isThere || this.#ending.isUnderWay) return;
     try {
       state.renew();

@@ -1,12 +1,12 @@
 /** What earlier keepers left: loggers that still read, services that would start another keeper. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import { found, gone } from "../procman.ts";
-import { folderFor, program, type Rig, started, successor } from "./rig.ts";
+import { folderFor, growth, program, type Rig, started, successor } from "./rig.ts";
 
 const printer = (folder: string) => ({
   id: "print",
@@ -14,12 +14,6 @@ const printer = (folder: string) => ({
   autostart: true,
   logger: { stdout: "logs/print.log" },
 });
-
-async function growth({ folder }: Rig, bytes = 500_000): Promise<void> {
-  const file = join(folder, "logs/print.log");
-  const from = statSync(file).size;
-  await found(() => (statSync(file).size > from + bytes ? true : undefined));
-}
 
 /** Kills the keeper; resolves once the next one has its service and its logger. */
 async function killKeeper({ procman, records }: Rig): Promise<void> {
@@ -37,7 +31,7 @@ test("two keepers are killed while the first logger is stopped: it goes on alone
     printer(folder),
     { id: "halves", cmd: halves, autostart: true, logger: { stdout: "logs/halves.log" } },
   ]);
-  await growth(rig);
+  await growth(rig, "print");
   const [first = 0] = rig.procman.parts().logger;
   kill(first, "SIGSTOP");
   await killKeeper(rig);
@@ -45,7 +39,7 @@ test("two keepers are killed while the first logger is stopped: it goes on alone
   assert.ok(rig.procman.parts().logger.includes(first));
   kill(first, "SIGCONT");
   await found(() => (rig.procman.parts().logger.includes(first) ? undefined : true));
-  await growth(rig);
+  await growth(rig, "print");
   writeFileSync(join(folder, "go"), "");
   const log = join(folder, "logs/halves.log");
   assert.equal(await found(() => readFileSync(log, "utf8") || undefined), "one half and the other\n");
@@ -55,7 +49,7 @@ test("two keepers are killed while the first logger is stopped: it goes on alone
 test("a service that would start another keeper comes too late: everything was stopped in order meanwhile, and stays so", async (context) => {
   const folder = folderFor(context);
   const rig = await started(context, folder, [printer(folder)]);
-  await growth(rig);
+  await growth(rig, "print");
   const { service, keeper } = rig.procman.parts();
   for (const pid of service) kill(pid, "SIGSTOP");
   for (const pid of keeper) kill(pid);
@@ -79,8 +73,8 @@ test("ten keepers are killed one after the other as soon as they are there: no l
     for (const pid of keeper) kill(pid);
     // A life of some seconds at times, or nobody would come back after ten.
     await found(() => (rig.procman.keeper !== undefined && !keeper.includes(rig.procman.keeper) ? true : undefined));
-    if (kills % 4 === 3) await growth(rig, 3_000_000);
+    if (kills % 4 === 3) await growth(rig, "print", 3_000_000);
   }
-  await growth(rig);
+  await growth(rig, "print");
   assert.deepEqual(await rig.verdict(), []);
 });

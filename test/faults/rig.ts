@@ -1,5 +1,5 @@
 /** procman under a load of counted programs, and what became of them. */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -26,6 +26,8 @@ export type Rig = {
   /** Asks until there is an answer. What was asked before an answer got lost may be refused as done already. */
   readonly act: (id: string, action: string) => Promise<void>;
   /** Stops everything, and says what is wrong with runs and lines. */
+  /** What procman has said so far. */
+  readonly said: () => readonly string[];
   readonly verdict: (more?: Excuses) => Promise<readonly string[]>;
 };
 
@@ -76,6 +78,7 @@ export async function started(
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },
+    said: () => readFileSync(join(folder, "said.log"), "utf8").split("\n"),
     verdict: async ({ loggersKilled = 0, isUnread = false, kills = [] } = {}) => {
       const left = await procman.end();
       const { runs, findings } = checkDiary(folder);
@@ -101,4 +104,17 @@ export async function started(
 /** Another process of procman's than `before`; resolves with its pid. */
 export function successor(procman: Procman, part: "keeper" | "service" | "logger", before: readonly number[]): Promise<number> {
   return found(() => procman.parts()[part].find((pid) => !before.includes(pid)));
+}
+
+/** Resolves once procman has said such a line. */
+export function said(rig: Rig, line: RegExp): Promise<string> {
+  return found(() => rig.said().find((each) => line.test(each)));
+}
+
+/** Resolves once the log of this process has grown by so much. */
+export async function growth({ folder }: Rig, id: string, bytes = 300_000): Promise<void> {
+  const file = join(folder, `logs/${id}.log`);
+  const size = (): number => (existsSync(file) ? statSync(file).size : 0);
+  const from = size();
+  await found(() => (size() > from + bytes ? true : undefined));
 }

@@ -20,7 +20,7 @@ export type Bounds = {
 /** Whoever is not quiet after so many steps never will be. */
 const QUIET_STEPS = 60;
 
-export class World {
+class World {
   readonly machine: Machine;
   readonly #plan: Plan;
   service: Service;

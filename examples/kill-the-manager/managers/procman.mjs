@@ -30,14 +30,14 @@ export class Procman {
   #env;
   #said;
 
-  /** @param {{ folder: string, processes: readonly object[], bin?: string, env?: object, config?: object }} options */
+  /** @param {{ folder: string, processes: readonly object[], bin?: string, env?: NodeJS.ProcessEnv, config?: object }} options */
   constructor({ folder, processes, bin = findProcman(), env = {}, config = {} }) {
     mkdirSync(folder, { recursive: true });
     this.#folder = folder;
     this.#bin = bin;
     this.#env = env;
     this.mark = folder;
-    this.stateDir = join(folder, ".procman", NAME);
+    this.stateDir = join(env.PROCMAN_STATE_DIR ?? join(folder, ".procman"), NAME);
     this.#said = openSync(join(folder, "said.log"), "a");
     writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: NAME, ...config, processes }, undefined, 2));
     this.api = new Api(this.stateDir, NAME);

@@ -1,0 +1,106 @@
+/** The wall clock jumps by hours, by way of libfaketime: nothing but schedules and time stamps depends on it. */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { found } from "../procman.ts";
+import { folderFor, growth, program, started } from "./rig.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** Where Debian and others put it. */
+function libfaketime(): string | undefined {
+  const folders = ["/usr/lib", "/usr/lib64", "/usr/local/lib"].filter((each) => existsSync(each));
+  const places = folders.flatMap((each) => [each, ...readdirSync(each).map((name) => join(each, name))]);
+  return places.map((place) => join(place, "faketime/libfaketime.so.1")).find((file) => existsSync(file));
+}
+
+/** A procman whose clock goes by as much as `set` says. */
+async function withClock(context: TestContext, processes: (folder: string) => Parameters<typeof started>[2]) {
+  const library = libfaketime();
+  if (library === undefined) {
+    console.error("!!! SKIPPED: libfaketime is not installed");
+    context.skip("libfaketime is not installed");
+    return undefined;
+  }
+  const folder = folderFor(context);
+  const offset = join(folder, "offset");
+  const set = (hours: number): void => {
+    writeFileSync(`${offset}.tmp`, `${hours >= 0 ? "+" : ""}${hours}h`);
+    renameSync(`${offset}.tmp`, offset);
+  };
+  set(0);
+  const env = {
+    LD_PRELOAD: library,
+    FAKETIME_TIMESTAMP_FILE: offset,
+    FAKETIME_NO_CACHE: "1",
+    FAKETIME_DONT_FAKE_MONOTONIC: "1",
+    DONT_FAKE_MONOTONIC: "1",
+  };
+  return { rig: await started(context, folder, processes(folder), { env }), set, folder };
+}
+
+test("the clock jumps hours ahead and back: no process is restarted, no timeout comes early, time stamps of log lines follow", async (context) => {
+  const world = await withClock(context, (folder) => [
+    {
+      id: "print",
+      cmd: program(folder, "printer", "print", 5_000, 50),
+      autostart: true,
+      restart: "always",
+      logger: { stdout: "logs/print.log" },
+    },
+    {
+      id: "ticks",
+      cmd: "while echo tick; do sleep 0.1; done",
+      autostart: true,
+      timeout: 600,
+      logger: { stdout: "logs/ticks.log", decorateFiles: true },
+    },
+  ]);
+  if (world === undefined) return;
+  const { rig, set, folder } = world;
+  const lastStamp = (): number => Date.parse(/(\S+Z) tick\n$/.exec(readFileSync(join(folder, "logs/ticks.log"), "utf8"))?.[1] ?? "");
+  const follows = (hours: number) => found(() => (Math.abs(lastStamp() - Date.now() - hours * HOUR_MS) < 60_000 ? true : undefined));
+  await growth(rig, "print");
+  await follows(0);
+  const before = await rig.records();
+  for (const hours of [5, -3, 0]) {
+    set(hours);
+    await follows(hours);
+    await growth(rig, "print", 100_000);
+  }
+  const pids = (records: typeof before): readonly unknown[] => records.map(({ id, pid, run, restarts }) => [id, pid, run, restarts]);
+  assert.deepEqual(pids(await rig.records()), pids(before));
+  assert.deepEqual(await rig.verdict(), []);
+});
+
+test("cron while the clock jumps: hours ahead make one run of what was due, hours back no gap and no second run at a time", async (context) => {
+  const world = await withClock(context, () => [
+    { id: "often", cmd: "date +%s.%N >> often; sleep 0.3", cron: "* * * * * *" },
+    { id: "hourly", cmd: "echo ran >> hourly", cron: "0 0 * * * *" },
+  ]);
+  if (world === undefined) return;
+  const { rig, set, folder } = world;
+  const count = (file: string): number =>
+    existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8").trim().split("\n").length : 0;
+  const more = async (runs: number): Promise<void> => {
+    const from = count("often");
+    await found(() => (count("often") >= from + runs ? true : undefined));
+  };
+  await more(2);
+  const hourly = count("hourly");
+  set(5);
+  await found(() => (count("hourly") > hourly ? true : undefined));
+  await more(3);
+  assert.equal(count("hourly"), hourly + 1, "five times were due, and it ran once");
+  set(-2);
+  await more(3);
+  assert.equal(count("hourly"), hourly + 1, "and not again for going back");
+  const ends = await rig.verdict();
+  assert.deepEqual(ends, []);
+  const runs = [...rig.procman.journal.runs.values()].filter(({ slot }) => slot.startsWith("often"));
+  assert.ok(
+    runs.every(({ slot }) => slot === "often"),
+    "never two at a time",
+  );
+});

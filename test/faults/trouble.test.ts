@@ -1,0 +1,177 @@
+/** The machine gets in procman's way while it runs: a full disk under the state folder, no descriptors left, parts that stand still. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { kill } from "../../examples/kill-the-manager/processes.mjs";
+import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import { found } from "../procman.ts";
+import { folderFor, growth, program, type Rig, said, started, successor } from "./rig.ts";
+
+/** How long a part stands still: `PROCMAN_FAULT_MINUTES` makes it a minute. Milliseconds. */
+const STILL_MS = process.env.PROCMAN_FAULT_MINUTES === undefined ? 4_000 : 60_000;
+
+const isUp = ({ status }: ProcessRecord): boolean => status === "running";
+const always = { autostart: true, restart: "always" };
+const printer = (folder: string, more: object = {}) => ({
+  id: "print",
+  cmd: program(folder, "printer", "print", 60_000, 20),
+  ...always,
+  restartDelayMs: 100,
+  logger: { stdout: "logs/print.log" },
+  ...more,
+});
+const crasher = (folder: string) => ({
+  id: "crash",
+  cmd: program(folder, "crasher", "crash", 50, 200),
+  ...always,
+  restartDelayMs: 20,
+  logger: { stdout: "logs/crash.log" },
+});
+
+function skip(context: TestContext, why: string): undefined {
+  console.error(`!!! SKIPPED: ${why}`);
+  context.skip(why);
+  return undefined;
+}
+
+/** A tmpfs for one test; undefined where that isn't allowed, and the test is skipped. */
+function smallDisk(context: TestContext): string | undefined {
+  const disk = mkdtempSync(join(tmpdir(), "procman-disk-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], { stdio: "pipe" });
+  } catch (error) {
+    rmSync(disk, { recursive: true, force: true });
+    return skip(context, `no tmpfs can be mounted here: ${(error as Error).message}`);
+  }
+  context.after(() => {
+    execFileSync("umount", ["-l", disk]);
+    rmSync(disk, { recursive: true, force: true });
+  });
+  return disk;
+}
+
+/** Takes all the room that there is. */
+function fill(disk: string): () => void {
+  const filler = join(disk, "filler");
+  const { bavail, bsize } = statfsSync(disk);
+  writeFileSync(filler, Buffer.alloc(bavail * bsize));
+  return () => rmSync(filler);
+}
+
+/** How often `id` has been started. */
+const runOf = async ({ records }: Rig, id: string): Promise<number> => (await records()).find((each) => each.id === id)?.run ?? 0;
+
+async function moreRuns(rig: Rig, id: string, count: number): Promise<void> {
+  const before = await runOf(rig, id);
+  await rig.until(id, ({ run = 0 }) => run >= before + count);
+}
+
+test("ENOSPC in the state folder: said once, supervision and output go on; when there is room again procman may be killed again", async (context) => {
+  const disk = smallDisk(context);
+  if (disk === undefined) return;
+  const folder = folderFor(context);
+  const rig = await started(context, folder, [printer(folder), crasher(folder)], { env: { PROCMAN_STATE_DIR: disk } });
+  await growth(rig, "print");
+  const empty = fill(disk);
+  await moreRuns(rig, "crash", 5);
+  await growth(rig, "print");
+  const { pid = 0 } = await rig.until("print", isUp);
+  await said(rig, /Cannot write .*journal: .*ENOSPC.*procman goes on/);
+  assert.equal(rig.said().filter((line) => /Cannot write .*journal/.test(line)).length, 1, "said once");
+  empty();
+  await said(rig, /journal can be written again/);
+  await moreRuns(rig, "crash", 3);
+  const at = monotonicMs();
+  const before = rig.procman.parts().keeper;
+  rig.procman.kill("keeper");
+  await successor(rig.procman, "keeper", before);
+  assert.equal((await rig.until("print", isUp)).pid, pid, "adopted by what could be written again");
+  await moreRuns(rig, "crash", 2);
+  // What the full disk took from the journal is what this check reads it for.
+  const findings = await rig.verdict({ kills: [{ what: "keeper", at, pids: [] }] });
+  assert.deepEqual(
+    findings.filter((finding) => !/^lost exit: nobody knows|^run numbers|never ended in the journal/.test(finding)),
+    [],
+  );
+});
+
+test("EMFILE while it runs: who can't be started again is told why and comes back when there are descriptors, nobody else notices", async (context) => {
+  const folder = folderFor(context);
+  const steady = {
+    id: "print-steady",
+    cmd: program(folder, "printer", "print-steady", 5_000, 20),
+    ...always,
+    logger: { stdout: "logs/print-steady.log" },
+  };
+  const rig = await started(context, folder, [printer(folder), steady]);
+  await growth(rig, "print");
+  const [keeper = 0] = rig.procman.parts().keeper;
+  const limit = (files: number): Buffer => execFileSync("prlimit", ["--pid", String(keeper), `--nofile=${files}:`]);
+  limit(readdirSync(`/proc/${keeper}/fd`).length);
+  kill((await rig.until("print", isUp)).pid ?? 0, "SIGKILL");
+  await rig.until("print", ({ reason }) => /EMFILE/.test(reason));
+  const { pid } = await rig.until("print-steady", isUp);
+  await growth(rig, "print-steady", 20_000);
+  limit(4096);
+  await rig.until("print", isUp);
+  assert.equal((await rig.until("print-steady", isUp)).pid, pid);
+  await growth(rig, "print");
+  assert.deepEqual(await rig.verdict(), []);
+});
+
+for (const part of ["keeper", "service", "logger"] as const)
+  test(`SIGSTOP of the ${part} for ${STILL_MS / 1_000} s: after SIGCONT all goes on, and no line and no exit is lost`, async (context) => {
+    const folder = folderFor(context);
+    const rig = await started(context, folder, [printer(folder), crasher(folder)]);
+    await growth(rig, "print");
+    const { pid } = await rig.until("print", isUp);
+    const [stopped = 0] = rig.procman.parts()[part];
+    kill(stopped, "SIGSTOP");
+    await sleep(STILL_MS);
+    kill(stopped, "SIGCONT");
+    await growth(rig, "print");
+    assert.equal((await rig.until("print", isUp)).pid, pid);
+    await moreRuns(rig, "crash", 5);
+    assert.deepEqual(await rig.verdict(), []);
+    assert.equal([...rig.procman.journal.ends.values()].filter(({ unknown }) => unknown).length, 0);
+  });
+
+for (const what of ["run", "."] as const)
+  test(`${what === "run" ? "the run folder" : "the whole state folder"} is deleted while procman runs: made anew, nothing is lost, and procman may be killed again`, async (context) => {
+    const folder = folderFor(context);
+    const rig = await started(context, folder, [printer(folder), crasher(folder)]);
+    await growth(rig, "print");
+    const { pid } = await rig.until("print", isUp);
+    rmSync(join(rig.procman.stateDir, what), { recursive: true });
+    await said(rig, /somebody has removed .*made anew/);
+    await growth(rig, "print");
+    await moreRuns(rig, "crash", 3);
+    const [at, before] = [monotonicMs(), rig.procman.parts().keeper];
+    rig.procman.kill("keeper");
+    await successor(rig.procman, "keeper", before);
+    assert.equal((await rig.until("print", isUp)).pid, pid);
+    await growth(rig, "print");
+    assert.deepEqual(await rig.verdict({ kills: [{ what: "keeper", at, pids: [] }] }), []);
+  });
+
+test("the state folder is deleted, and procman killed before it can notice: the next one finds what runs, also where its output goes", async (context) => {
+  const folder = folderFor(context);
+  const rig = await started(context, folder, [printer(folder)]);
+  await growth(rig, "print");
+  const { pid } = await rig.until("print", isUp);
+  const at = monotonicMs();
+  rmSync(rig.procman.stateDir, { recursive: true });
+  rig.procman.kill("everything");
+  await found(() => (rig.procman.parts().keeper.length === 0 ? true : undefined));
+  rig.procman.start();
+  assert.equal((await rig.until("print", isUp)).pid, pid);
+  await growth(rig, "print");
+  const kills = ["keeper", "logger"].map((what) => ({ what, at, pids: [] }));
+  assert.deepEqual(await rig.verdict({ kills, loggersKilled: 1 }), []);
+  assert.match(readFileSync(join(folder, "logs/print.log"), "latin1"), /the logger was restarted here/);
+});
