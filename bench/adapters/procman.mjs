@@ -1,4 +1,4 @@
-// procman itself. Env: PROCMAN_BIN (default ../dist/procman.cjs; a .js/.mjs/.cjs file is run with NODE), PROCMAN_STATUS (status command line), PROCMAN_LOGHOURS
+// procman itself. Env: PROCMAN_BIN (default ../dist/procman.cjs; a .js/.mjs/.cjs file is run with NODE), PROCMAN_STATUS (status command line), PROCMAN_LOGHOURS, PROCMAN_LOGSIZE
 import { createHmac } from 'node:crypto'; import fs from 'node:fs'; import path from 'node:path';
 import { ROOT, NODE, nowNs, start as sp, stopPid, freePorts, childrenOf } from '../lib/common.mjs';
 const b = process.env.PROCMAN_BIN ?? path.resolve(ROOT, '../dist/procman.cjs');
@@ -19,7 +19,7 @@ export async function start(spec) {
   const [port] = await freePorts(1);
   const f = path.join(spec.dir, 'procman.json');
   const processes = spec.raw ?? spec.procs.map((p) => ({ id: p.id, cmd: p.argv.join(' '), cwd: spec.dir, autostart: true, ...(spec.restart ? { restart: 'always', restartDelayMs: 0 } : {}), logger: { console: false, ...(p.log ? { stdout: p.log.file, decorateFiles: p.log.ts } : {}) } }));
-  fs.writeFileSync(f, JSON.stringify({ name: 'bench', api: { hostname: '127.0.0.1', port }, logger: { console: false, internalLogHours: Number(process.env.PROCMAN_LOGHOURS ?? 0) }, processes }));
+  fs.writeFileSync(f, JSON.stringify({ name: 'bench', api: { hostname: '127.0.0.1', port }, logger: { console: false, internalLogHours: Number(process.env.PROCMAN_LOGHOURS ?? 0), ...(process.env.PROCMAN_LOGSIZE ? { internalLogSize: process.env.PROCMAN_LOGSIZE } : {}) }, processes }));
   const t0Ns = nowNs();
   const c = sp(cmd[0], [...cmd.slice(1), 'run', '--config', f], { cwd: spec.dir });
   return {

@@ -3,7 +3,7 @@ import type { Found, Label } from "./record.ts";
 import { idOf, isEntry, maskOf } from "./record.ts";
 
 /** A block is over once it has so many bytes. */
-export const BLOCK_BYTES = 512 * 1024;
+const BLOCK_BYTES = 512 * 1024;
 
 export type Block = {
   /** Place in the segment, uncompressed. */

@@ -5,7 +5,7 @@ import { Filter } from "./filter.ts";
 import { Library } from "./library.ts";
 import { cursorOf, Place } from "./place.ts";
 import { DEFAULT_LIMIT } from "./query.ts";
-import { backwards, forwards } from "./scan.ts";
+import { backwards, type Course, forwards } from "./scan.ts";
 import { logsFolder, segmentsIn, weigh } from "./shelf.ts";
 
 /** Between two looks at the files: soon after something came, then more and more rarely. */
@@ -13,26 +13,19 @@ const SOON_MS = 20;
 const REST_MS = 200;
 
 export async function* followLogs(stateDir: string, query: LogQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
-  const folder = logsFolder(stateDir);
-  const library = new Library(folder);
-  const filter = new Filter(query);
-  const gaps = new Gaps(folder);
+  const library = new Library(logsFolder(stateDir));
+  const gaps = new Gaps(library);
   try {
     const place = query.cursor === undefined ? new Place() : Place.read(query.cursor);
-    if (query.cursor === undefined && query.from === undefined) yield* latest({ library, filter, place }, query.limit ?? DEFAULT_LIMIT);
+    const course = { library, filter: new Filter(query), place };
+    if (query.cursor === undefined && query.from === undefined) yield* latest(course, query.limit ?? DEFAULT_LIMIT);
     for (let pause = SOON_MS; !signal.aborted; pause = Math.min(pause * 2, REST_MS)) {
-      const missed = gaps.look(place, library);
-      if (missed !== undefined) yield { type: "gap", bytes: missed, cursor: cursorOf(place) };
-      for await (const { segment, matches, isGone } of forwards({ library, filter, place })) {
-        if (isGone) yield { type: "gap", bytes: gaps.weightOf(segment), cursor: cursorOf(place) };
-        const cursor = place.cursors(segment);
-        for (const { entry, end } of matches) {
-          if (signal.aborted) return;
-          pause = SOON_MS / 2;
-          yield { type: "entry", entry, cursor: cursor(end) };
-        }
+      for await (const item of news(course, gaps)) {
         if (signal.aborted) return;
+        pause = SOON_MS / 2;
+        yield item;
       }
+      // A rejection says no more than the signal does.
       await sleep(pause, undefined, { signal }).catch(() => undefined);
     }
   } finally {
@@ -40,7 +33,17 @@ export async function* followLogs(stateDir: string, query: LogQuery, signal: Abo
   }
 }
 
-type Course = { readonly library: Library; readonly filter: Filter; readonly place: Place };
+/** All from `place` to the end of now. */
+async function* news(course: Course, gaps: Gaps): AsyncGenerator<LogItem> {
+  const { place } = course;
+  const missed = gaps.look(place);
+  if (missed !== undefined) yield { type: "gap", bytes: missed, cursor: cursorOf(place) };
+  for await (const { segment, matches, isGone } of forwards(course)) {
+    if (isGone) yield { type: "gap", bytes: gaps.weightOf(segment), cursor: cursorOf(place) };
+    const cursor = place.cursors(segment);
+    for (const { entry, end } of matches) yield { type: "entry", entry, cursor: cursor(end) };
+  }
+}
 
 /** The last entries of all that is there now, oldest first. Afterwards `place` is behind them. */
 async function* latest({ library, filter, place }: Course, limit: number): AsyncGenerator<LogItem> {
@@ -69,11 +72,11 @@ async function* latest({ library, filter, place }: Course, limit: number): Async
 
 /** What was retired before it could be read. */
 class Gaps {
-  readonly #folder: string;
+  readonly #library: Library;
   #weights = new Map<number, number>();
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(library: Library) {
+    this.#library = library;
   }
 
   /** On the disk, at the last look. */
@@ -82,12 +85,13 @@ class Gaps {
   }
 
   /** Bytes that are gone since the last look (as far as known); undefined: none. */
-  look(place: Place, library: Library): number | undefined {
-    const segments = segmentsIn(this.#folder);
-    const there = new Set([...segments.map(({ number }) => number), ...library.numbers]);
+  look(place: Place): number | undefined {
+    const { folder, numbers } = this.#library;
+    const segments = segmentsIn(folder);
+    const there = new Set(numbers);
     const gone = [...this.#weights].filter(([number]) => !there.has(number) && place.begin(number) !== undefined);
     const unread = segments.filter(({ number }) => place.begin(number) !== undefined);
-    this.#weights = new Map(unread.map((segment) => [segment.number, weigh(this.#folder, segment).bytes]));
+    this.#weights = new Map(unread.map((segment) => [segment.number, weigh(folder, segment).bytes]));
     return gone.length === 0 ? undefined : gone.reduce((sum, [, bytes]) => sum + bytes, 0);
   }
 }

@@ -1,6 +1,7 @@
 /** The entries of one block that a query asks for. */
 import { CATEGORIES, type LogEntry, SEVERITIES } from "../contract/records.ts";
 import type { Filter } from "./filter.ts";
+import type { Needle } from "./needle.ts";
 import { type Found, idOf, recordAt } from "./record.ts";
 
 const NEWLINE = 0x0a;
@@ -42,16 +43,31 @@ function recordsIn(bytes: Buffer, filter: Filter): Found[] {
 /** Entries of a record, in their order; with a needle only those that have it. */
 function spansOf(bytes: Buffer, record: Found, { needle }: Filter): Span[] {
   const { dataStart, end, isWhole } = record;
-  if (isWhole) return needle === undefined || needle.find(bytes, dataStart, end - 1) !== -1 ? [{ record, start: dataStart, end }] : [];
+  if (needle !== undefined) return isWhole ? wholeWith(bytes, record, needle) : linesWith(bytes, record, needle);
+  if (isWhole) return [{ record, start: dataStart, end }];
   const spans: Span[] = [];
-  for (let at = dataStart; at < end; ) {
-    const hit = needle === undefined ? at : needle.find(bytes, at, end);
-    if (hit === -1) break;
-    const start = needle === undefined ? at : Math.max(at, bytes.lastIndexOf(NEWLINE, hit) + 1);
-    const next = lineEnd(bytes, needle === undefined ? at : hit, end);
+  for (let start = dataStart; start < end; ) {
+    const next = lineEnd(bytes, start, end);
+    spans.push({ record, start, end: next });
+    start = next;
+  }
+  return spans;
+}
+
+function wholeWith(bytes: Buffer, record: Found, needle: Needle): Span[] {
+  const { dataStart, end } = record;
+  return needle.find(bytes, dataStart, end - 1) === -1 ? [] : [{ record, start: dataStart, end }];
+}
+
+function linesWith(bytes: Buffer, record: Found, needle: Needle): Span[] {
+  const { dataStart, end } = record;
+  const spans: Span[] = [];
+  let at = dataStart;
+  for (let hit = needle.find(bytes, at, end); hit !== -1; hit = needle.find(bytes, at, end)) {
+    const start = Math.max(at, bytes.lastIndexOf(NEWLINE, hit) + 1);
+    at = lineEnd(bytes, hit, end);
     // A text with a newline in it is in no line.
-    if (needle === undefined || hit + needle.length < next) spans.push({ record, start, end: next });
-    at = next;
+    if (hit + needle.length < at) spans.push({ record, start, end: at });
   }
   return spans;
 }
