@@ -111,7 +111,7 @@ test("4.5 blocks and the end of everything are told", async (context) => {
   const events = control("test").events(undefined, new AbortController().signal);
   await control("test").act("web", "block");
   service.isTerminating = true;
-  observatory.onTermination();
+  observatory.onTermination("SIGTERM");
   const seen = await until(events, ({ type }) => type === "service.state");
   assert.deepEqual(
     seen.map((event) =>
