@@ -36,7 +36,7 @@ export type Observatory = Pick<Control, "prometheus" | "events"> & {
   readonly watch: () => void;
   /** Asked for each record: it may only look something up. */
   readonly seen: (id: string) => Seen;
-  /** What happens to the process at once is by this caller's wish. */
+  /** The end of its run that comes next is by this caller's wish. */
   readonly asked: (id: string, caller: Caller) => void;
 };
 
@@ -83,8 +83,9 @@ export class ServiceControl implements Control {
 
   async act(id: string, action: Action): Promise<ProcessRecord> {
     for (const process of this.#find(id)) {
-      this.#service.observatory.asked(process.id, this.#caller);
       process[action]();
+      // Who has asked for the end that is to come; one that was refused has not.
+      if (action === "stop" || action === "restart") this.#service.observatory.asked(process.id, this.#caller);
     }
     const record = this.process(id);
     // Before the answer: what was accepted is carried out, whoever is killed right after.

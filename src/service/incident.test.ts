@@ -41,9 +41,7 @@ function incidents(
     const transition: Transition = { slot: "web", from: state, to: step(state, input, subject.policy).state, input };
     state = transition.to;
     const ending = endOf(transition);
-    return ending === undefined
-      ? []
-      : [incidentOf(transition, ending, { subject, isTerminating: false, claimOomKill: () => false, ...more })];
+    return ending === undefined ? [] : [incidentOf(transition, ending, { subject, claimOomKill: () => false, ...more })];
   });
 }
 
@@ -94,8 +92,9 @@ test("4.6 what an operator wants is told with the name", () => {
     only(inputs, { asked: { why: "its configuration has changed" } }).reason,
     "was stopped (its configuration has changed); it exited with code 0 after 3 s",
   );
-  assert.equal(only(inputs, { isTerminating: true }).cause, "shutdown");
-  assert.equal(only(inputs, { isTerminating: true, asked: { by: "ci" } }).by, "ci", "it was asked for before");
+  assert.equal(only(inputs, { terminating: "SIGTERM" }).cause, "shutdown");
+  assert.match(only(inputs, { terminating: "SIGTERM" }).reason, /^was stopped with procman \(SIGTERM\); it exited/);
+  assert.equal(only(inputs, { terminating: "SIGTERM", asked: { by: "ci" } }).by, "ci", "it was asked for before");
   assert.equal(only(inputs).by, undefined);
 });
 

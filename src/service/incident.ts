@@ -10,7 +10,8 @@ import { processOf } from "./specs.ts";
 /** What the transition doesn't say. */
 export type Circumstances = {
   readonly subject: Subject;
-  readonly isTerminating: boolean;
+  /** Why everything is being stopped; absent: it is not. */
+  readonly terminating?: string | undefined;
   /** Who has asked for it last: a consumer, or what else it was. */
   readonly asked?: Asked;
   /** Whether the kernel has just killed somebody for want of memory. */
@@ -52,9 +53,10 @@ export function incidentOf(transition: Transition, ending: Ending, circumstances
   };
 }
 
-function causeOf(from: Ended, ending: Ending, { isTerminating, asked, claimOomKill }: Circumstances): Incident["cause"] {
+function causeOf(from: Ended, ending: Ending, { terminating, asked, claimOomKill }: Circumstances): Incident["cause"] {
   if (ending.kind === "unstartable") return "unstartable";
-  if (from.status === "stopping" && from.cause === "operator") return isTerminating && asked === undefined ? "shutdown" : "operator";
+  if (from.status === "stopping" && from.cause === "operator")
+    return terminating !== undefined && asked === undefined ? "shutdown" : "operator";
   if (from.status === "stopping" && from.cause !== "itself") return from.cause;
   if (ending.kind === "unknown") return "unknown";
   const isKilled = ending.signal === "SIGKILL" || ending.code === KILLED_CODE;
@@ -62,7 +64,7 @@ function causeOf(from: Ended, ending: Ending, { isTerminating, asked, claimOomKi
   return ending.signal === null ? "exit" : "signal";
 }
 
-function reasonOf(cause: Incident["cause"], end: string, { subject, asked }: Circumstances): string {
+function reasonOf(cause: Incident["cause"], end: string, { subject, asked, terminating }: Circumstances): string {
   switch (cause) {
     case "exit":
     case "unstartable":
@@ -78,7 +80,7 @@ function reasonOf(cause: Incident["cause"], end: string, { subject, asked }: Cir
     case "terminate":
       return `was stopped by its schedule; it ${end}`;
     case "shutdown":
-      return `was stopped with procman; it ${end}`;
+      return `was stopped with procman (${terminating}); it ${end}`;
     case "operator":
       return `was stopped${asked?.by === undefined ? (asked?.why === undefined ? "" : ` (${asked.why})`) : ` by ${asked.by}`}; it ${end}`;
     default:

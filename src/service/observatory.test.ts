@@ -112,7 +112,7 @@ test("4.5 blocks and the end of everything are told", async (context) => {
   const events = control("test").events(undefined, new AbortController().signal);
   await control("test").act("web", "block");
   service.isTerminating = true;
-  observatory.onTermination();
+  observatory.onTermination("SIGTERM");
   const seen = await until(events, ({ type }) => type === "service.state");
   assert.deepEqual(
     seen.map((event) =>
@@ -209,4 +209,24 @@ test("4.4 metrics of an unknown process are refused; nothing is written before t
   assert.deepEqual(await control("test").metrics("web", {}), []);
   await assert.rejects(control("test").metrics("wbe", {}), /there is none of this id/);
   assert.deepEqual(readdirSync(stateDir), []);
+});
+
+test("4.6 who was refused, or has asked for something else, has not stopped it", async (context) => {
+  const { control, spawner, supervisor, observatory } = watched(context);
+  spawner.up("web");
+  await control("ci").act("web", "block");
+  await assert.rejects(control("ci").act("web", "restart"), /it is blocked/);
+  observatory.onTermination("SIGTERM");
+  const stopped = supervisor.stopAll();
+  for (const slot of ["api-1", "api-2"]) {
+    spawner.up(slot);
+    spawner.exit(slot, 0);
+    spawner.swept(slot);
+  }
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  await stopped;
+  const [incident] = await control("test").incidents("web");
+  assert.deepEqual([incident?.cause, incident?.by], ["shutdown", undefined]);
+  assert.match(incident?.reason ?? "", /^was stopped with procman \(SIGTERM\); it exited with code 0/);
 });

@@ -43,6 +43,7 @@ export class ServiceObservatory implements Observatory {
   readonly #restarts = new Map<string, number>();
   /** Who wants the run of a process to end. */
   readonly #asked = new Map<string, Asked>();
+  #terminating: string | undefined;
 
   constructor(observed: Observed, { lastLines, report }: ObservatoryPorts) {
     const { stateDir } = observed.config;
@@ -103,7 +104,8 @@ export class ServiceObservatory implements Observatory {
   }
 
   /** Everything is about to be stopped. */
-  onTermination(): void {
+  onTermination(why: string): void {
+    this.#terminating = why;
     this.#tellState();
   }
 
@@ -169,11 +171,10 @@ export class ServiceObservatory implements Observatory {
   #onEnd(transition: Transition, id: string): void {
     const ending = endOf(transition);
     if (ending === undefined) return;
-    const { isTerminating } = this.#observed;
     const asked = this.#asked.get(id);
     const incident = incidentOf(transition, ending, {
       subject: { policy: this.#observed.spec(id).policy, blocked: this.#observed.supervisor.find(id).isBlocked },
-      isTerminating,
+      terminating: this.#terminating,
       ...(asked === undefined ? {} : { asked }),
       claimOomKill: () => this.#incidents.oomKills.claim(performance.now()),
     });

@@ -92,7 +92,7 @@ function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memo
   return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
 }
 
-export function statusOf(state: Instance): Status {
+function statusOf(state: Instance): Status {
   if (state.status !== "idle") return state.status;
   return ({ "never-started": "created", stopped: "stopped", finished: "finished", failed: "errored", exhausted: "exhausted" } as const)[
     state.outcome.kind
@@ -130,7 +130,7 @@ export function stateOf({ config, supervisor, isTerminating, startedAt, keeper }
 }
 
 /** Of overlapping runs the first that is not over speaks for the process. */
-export function shown(states: readonly Instance[]): Instance {
+function shown(states: readonly Instance[]): Instance {
   return states.find(({ status }) => status !== "idle") ?? (states[0] as Instance);
 }
 

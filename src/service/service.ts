@@ -135,7 +135,7 @@ export class Service {
     this.#termination = { why, ...(code === undefined ? {} : { code }) };
     this.#link.remember(TERMINATION, writeTermination(this.#termination, this.#lineage));
     this.#voice.info(`stopping everything (${why})`);
-    this.observatory.onTermination();
+    this.observatory.onTermination(why);
     await this.supervisor.stopAll();
     this.observatory.close();
     this.#serving.withdraw();

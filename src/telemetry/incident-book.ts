@@ -1,5 +1,5 @@
 /** Incidents on disk: a file of JSON lines for each process in `STATE/incidents/`, of bounded size. */
-import { appendFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { literal, optional, record, text } from "../base/shape.ts";
@@ -49,12 +49,12 @@ export class IncidentBook {
     const path = this.#pathOf(process);
     try {
       const line = Buffer.from(`${JSON.stringify(entry)}\n`);
-      const size = (this.#sizes.get(process) ?? this.#begin(path)) + line.length;
+      const size = (this.#known(process, path) ?? this.#begin(path)) + line.length;
       appendFileSync(path, line, { mode: 0o600 });
       this.#sizes.set(process, size > this.#limit ? this.#compact(path) : size);
       this.#hasFailed = false;
     } catch (error) {
-      // Looked at anew next time: a part of the line may be there, or the folder be gone.
+      // Looked at anew next time: a part of the line may be there.
       this.#sizes.delete(process);
       if (!this.#hasFailed) this.#report(`Cannot keep incidents in ${this.#folder}: ${(error as Error).message}; processes run on`);
       this.#hasFailed = true;
@@ -74,6 +74,11 @@ export class IncidentBook {
   /** What one file may have before it is written anew. */
   get #limit(): number {
     return Math.min(MOST_BYTES, Math.max(LEAST_BYTES, LIMIT_BYTES / Math.max(1, this.#sizes.size)));
+  }
+
+  /** Somebody may have removed the folder. */
+  #known(process: string, path: string): number | undefined {
+    return existsSync(path) ? this.#sizes.get(process) : undefined;
   }
 
   /** Bytes that are there. A line that was cut off by a kill is ended, and left out by readers. */

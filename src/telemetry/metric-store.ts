@@ -1,5 +1,5 @@
 /** Points on disk, in `STATE/metrics/`: fine ones for an hour, one each minute for as long as logs are kept. */
-import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolder } from "../os/folder.ts";
@@ -39,23 +39,27 @@ export class MetricStore {
 
   append(kind: Kind, at: number, points: ReadonlyMap<string, Point>): void {
     if (this.#options.hours() === 0) return this.#clear();
-    const name = `${kind}-${Math.floor(at / KINDS[kind].fileMs)}.bin`;
-    const path = join(this.#folder, name);
     try {
-      if (this.#open.get(kind) !== name) {
-        makeFolder(this.#folder, 0o700);
-        this.prune(at);
-        mend(path);
-      }
-      appendFileSync(path, blockOf(at, points), { mode: 0o600 });
-      this.#open.set(kind, name);
+      this.#write(kind, at, points);
       this.#hasFailed = false;
     } catch (error) {
-      // What was written of the block is cut off before the next one, and a folder that was removed is made again.
+      // What was written of the block is cut off before the next one.
       this.#open.delete(kind);
       if (!this.#hasFailed) this.#options.report(`Cannot keep metrics in ${this.#folder}: ${(error as Error).message}; processes run on`);
       this.#hasFailed = true;
     }
+  }
+
+  #write(kind: Kind, at: number, points: ReadonlyMap<string, Point>): void {
+    const name = `${kind}-${Math.floor(at / KINDS[kind].fileMs)}.bin`;
+    const path = join(this.#folder, name);
+    if (this.#open.get(kind) !== name || !existsSync(path)) {
+      makeFolder(this.#folder, 0o700);
+      this.prune(at);
+      mend(path);
+    }
+    appendFileSync(path, blockOf(at, points), { mode: 0o600 });
+    this.#open.set(kind, name);
   }
 
   /** In order of time: one each minute, the latest hour finer. */

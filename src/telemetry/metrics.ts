@@ -30,8 +30,10 @@ export class Metrics {
   }
 
   /** The last minutes, oldest first. */
-  recent(id: string): readonly MetricPoint[] {
-    return this.#recentOf(id).map(shown);
+  recent(id: string, now = Date.now()): readonly MetricPoint[] {
+    return this.#recentOf(id)
+      .filter(({ at }) => now - at <= RECENT * STEP_MS)
+      .map(shown);
   }
 
   /** Of one process, or of all instances of a cluster together. Without times the last hour. */
