@@ -11,7 +11,7 @@ import { Sweeper } from "../runtime/sweeper.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import { initial } from "../supervisor/states.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
-import { type LogBook, type Observatory, ServiceControl } from "./control.ts";
+import { controlsOf, type LogBook, type Observatory } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
 import { captureOf, exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
@@ -61,7 +61,8 @@ export class Service {
       link,
       sweeper: this.#sweeper,
       marker,
-      request: (slot, run) => launchOf(this.spec(slot), { stateDir, marker: marker(slot, run) }),
+      request: (slot, run) =>
+        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), api: this.#serving.accessOf(this.spec(slot).id) }),
       whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
     });
     this.supervisor = new Supervisor({
@@ -71,7 +72,8 @@ export class Service {
       notice: (id, notice) => this.#voice.say(id, narrateNotice(notice)),
       removed: (id) => this.#onRemoved(id),
     });
-    this.#serving = new Serving({ config, control: (caller) => new ServiceControl(this, caller), keeper: this.keeper });
+    const control = controlsOf(this, (line, id) => this.#voice.audit(line, id));
+    this.#serving = new Serving({ config, control, keeper: this.keeper });
   }
 
   get config(): Config {
@@ -84,6 +86,13 @@ export class Service {
 
   /** Asks the keeper for the state folder; everything else follows its snapshot. */
   open(): void {
+    const listening = this.#serving.listen();
+    // The first processes are told the port, so a name is looked up before they are asked for.
+    if (this.#serving.hasName) void listening.then(() => this.#open());
+    else this.#open();
+  }
+
+  #open(): void {
     const captures = this.config.processes.filter((spec) => spec.autostart && captureOf(spec) !== undefined).length;
     this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
     this.#link.flush();
