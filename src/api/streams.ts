@@ -16,7 +16,7 @@ export type StreamLimits = {
 /** Who takes nothing for so many heartbeats is gone, or as good as gone. */
 const PATIENCE_BEATS = 4;
 /** What clients wait before they come again. Milliseconds. */
-const RETRY_MS = 2_000;
+const RETRY_MS = 500;
 /** The longest that a timer can wait. Milliseconds. */
 const LONGEST_MS = 2_147_483_647;
 

@@ -20,3 +20,26 @@ export type Claims = {
   /** It speaks for this process alone. */
   readonly process?: string;
 };
+
+/** What is signed (RFC 7519, 4.1). */
+export function payloadOf({ audience, consumer, scopes, process, expires }: Claims): object {
+  return {
+    iss: ISSUER,
+    aud: audience,
+    sub: consumer,
+    iat: Math.floor(Date.now() / 1_000),
+    ...(expires === undefined ? {} : { exp: expires }),
+    scope: scopes.join(" "),
+    ...(process === undefined ? {} : { process }),
+  };
+}
+
+/** When a token ends that is good for so long. Seconds since 1970. */
+export function expiresIn(seconds: number): number {
+  return Math.floor(Date.now() / 1_000) + seconds;
+}
+
+/** What a process may do, for itself. Nobody else's consumer has a colon. */
+export function claimsOfProcess(process: string, audience: string): Claims {
+  return { audience, consumer: `process:${process}`, scopes: ["telemetry", "log"], process };
+}

@@ -1,19 +1,9 @@
-/** The tokens of the API: JWT, HS256 and nothing else (RFC 7519, RFC 8725). */
-import { jwtVerify, SignJWT } from "jose";
+/** Checks the tokens of the API: JWT, HS256 and nothing else (RFC 7519, RFC 8725). */
+import { jwtVerify } from "jose";
 import { type Claims, ISSUER, SCOPES } from "./claims.ts";
 
 /** How far clocks may differ. Seconds. */
 export const LEEWAY_SECONDS = 5;
-
-export async function signToken({ audience, consumer, scopes }: Claims, secret: Uint8Array, expireIn?: number): Promise<string> {
-  const token = new SignJWT({ scope: scopes.join(" ") })
-    .setProtectedHeader({ alg: "HS256", typ: "JWT" })
-    .setIssuer(ISSUER)
-    .setAudience(audience)
-    .setSubject(consumer)
-    .setIssuedAt();
-  return (expireIn === undefined ? token : token.setExpirationTime(`${expireIn}s`)).sign(secret);
-}
 
 /** Rejects when the token is not one of this instance's, is not valid yet, or has expired. */
 export async function verifyToken(token: string, audience: string, secret: Uint8Array): Promise<Claims> {

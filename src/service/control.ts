@@ -51,29 +51,29 @@ export type Controlled = {
   readonly observatory: Observatory;
 };
 
-/** What an action was, and what came of it. */
-type Audit = (line: Line, id?: string) => void;
+/** Hears what was asked for by whom, and what came of it. */
+type Auditor = { readonly audit: (line: Line, id?: string) => void };
 
 /** `Control` for each who asks. */
-export function controlsOf(service: Controlled, audit: Audit): (caller: Caller) => Control {
+export function controlsOf(service: Controlled, auditor: Auditor): (caller: Caller) => Control {
   const overview = new Overview(service.supervisor, () =>
     withClusters(service.supervisor.processes.map((process) => recordOf(process, service.spec(process.id)))),
   );
-  return (caller) => new ServiceControl({ service, overview, audit }, caller);
+  return (caller) => new ServiceControl({ service, overview, auditor }, caller);
 }
 
-type Shared = { readonly service: Controlled; readonly overview: Overview; readonly audit: Audit };
+type Shared = { readonly service: Controlled; readonly overview: Overview; readonly auditor: Auditor };
 
 export class ServiceControl implements Control {
   readonly #service: Controlled;
   readonly #overview: Overview;
-  readonly #audit: Audit;
+  readonly #auditor: Auditor;
   readonly #caller: Caller;
 
-  constructor({ service, overview, audit }: Shared, caller: Caller) {
+  constructor({ service, overview, auditor }: Shared, caller: Caller) {
     this.#service = service;
     this.#overview = overview;
-    this.#audit = audit;
+    this.#auditor = auditor;
     this.#caller = caller;
   }
 
@@ -120,18 +120,18 @@ export class ServiceControl implements Control {
     try {
       processes = command(this.#find(id), id, action);
     } catch (error) {
-      if (error instanceof ProcmanError) this.#audit(warn(`${action} of "${id}" for "${consumer}": refused: ${error.message}`));
+      if (error instanceof ProcmanError) this.#auditor.audit(warn(`${action} of "${id}" for "${consumer}": refused: ${error.message}`));
       throw error;
     } finally {
       this.#overview.forget();
     }
-    this.#audit(info(`${action}${subject === undefined ? " of all" : ""} for "${consumer}"`), subject);
+    this.#auditor.audit(info(`${action}${subject === undefined ? " of all" : ""} for "${consumer}"`), subject);
     await reached(supervisor, { action, processes, reason: (process) => this.#record(process).reason }, options);
     return this.process(id);
   }
 
   async terminate(): Promise<void> {
-    this.#audit(info(`terminate for "${this.#caller.consumer}"`));
+    this.#auditor.audit(info(`terminate for "${this.#caller.consumer}"`));
     void this.#service.terminate(`asked by ${this.#caller.consumer}`);
   }
 

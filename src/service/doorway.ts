@@ -18,7 +18,10 @@ export class Doorway {
 
   /** Resolves with the port: the one that was asked for, else that of before, which clients know, else any. */
   async open(hostname: string, port: number | undefined, former: number | undefined): Promise<number> {
-    if (port !== undefined) return this.#listen(hostname, port);
+    if (port !== undefined)
+      return this.#listen(hostname, port).catch((error: NodeJS.ErrnoException) => {
+        throw named(error, port);
+      });
     if (former === undefined) return this.#listen(hostname, 0);
     try {
       return await this.#listen(hostname, former);
@@ -45,9 +48,11 @@ export class Doorway {
     this.#waiting.clear();
   }
 
-  close(): void {
-    this.#server?.close();
+  /** Resolves when the port is free, unless somebody else answers there. */
+  async close(): Promise<void> {
     for (const socket of this.#waiting) socket.destroy();
+    const server = this.#server;
+    if (server !== undefined) await new Promise((resolve) => server.close(resolve));
   }
 
   #listen(hostname: string, port: number): Promise<number> {
@@ -58,7 +63,7 @@ export class Doorway {
     });
     server.maxConnections = WAITING_LIMIT;
     return new Promise((resolve, reject) => {
-      server.once("error", (error) => reject(named(error, port)));
+      server.once("error", reject);
       server.listen(port, hostname, () => {
         this.#server = server;
         const address = server.address();

@@ -6,13 +6,11 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 const FRESH_MS = 100;
 
 export class Overview {
-  readonly #supervisor: Supervisor;
   readonly #make: () => readonly ProcessRecord[];
   #records: readonly ProcessRecord[] | undefined;
   #until = 0;
 
   constructor(supervisor: Supervisor, make: () => readonly ProcessRecord[]) {
-    this.#supervisor = supervisor;
     this.#make = make;
     supervisor.watch(() => this.forget());
   }

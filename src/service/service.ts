@@ -61,8 +61,7 @@ export class Service {
       link,
       sweeper: this.#sweeper,
       marker,
-      request: (slot, run) =>
-        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), api: this.#serving.accessOf(this.spec(slot).id) }),
+      request: (slot, run) => launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), api: (id) => this.#serving.accessOf(id) }),
       whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
     });
     this.supervisor = new Supervisor({
@@ -72,8 +71,7 @@ export class Service {
       notice: (id, notice) => this.#voice.say(id, narrateNotice(notice)),
       removed: (id) => this.#onRemoved(id),
     });
-    const control = controlsOf(this, (line, id) => this.#voice.audit(line, id));
-    this.#serving = new Serving({ config, control, keeper: this.keeper });
+    this.#serving = new Serving({ config, control: controlsOf(this, this.#voice), keeper: this.keeper });
   }
 
   get config(): Config {
@@ -86,16 +84,11 @@ export class Service {
 
   /** Asks the keeper for the state folder; everything else follows its snapshot. */
   open(): void {
-    const listening = this.#serving.listen();
-    // The first processes are told the port, so a name is looked up before they are asked for.
-    if (this.#serving.hasName) void listening.then(() => this.#open());
-    else this.#open();
-  }
-
-  #open(): void {
     const captures = this.config.processes.filter((spec) => spec.autostart && captureOf(spec) !== undefined).length;
-    this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
-    this.#link.flush();
+    this.#serving.listen(() => {
+      this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
+      this.#link.flush();
+    });
   }
 
   receive(message: Exclude<FromKeeper, { readonly t: "refused" | "aside" }>): void {

@@ -3,10 +3,11 @@ import { isIP } from "node:net";
 import type { Api } from "../api/server.ts";
 import { VERSION } from "../base/version.ts";
 import type { Config } from "../config/spec.ts";
+import { claimsOfProcess, payloadOf } from "../contract/claims.ts";
 import type { Caller, Control } from "../contract/control.ts";
 import type { Endpoint } from "../contract/records.ts";
+import { signJwt } from "../os/jwt.ts";
 import { processStat } from "../os/process-stat.ts";
-import { childToken } from "../runtime/child-token.ts";
 import type { ApiAccess } from "../runtime/environment.ts";
 import { Credentials } from "./credentials.ts";
 import { Doorway } from "./doorway.ts";
@@ -40,29 +41,17 @@ export class Serving {
     });
   }
 
-  /** Takes the port, which the processes are told. Resolves at once where no name has to be looked up, and never rejects. */
-  listen(): Promise<void> {
-    const { hostname, port } = this.#served.config.api;
-    this.#listening ??= this.#doorway.open(hostname, port, this.#former).then(
-      (found) => {
-        this.#port = found;
-        if (this.#closed) this.#doorway.close();
-      },
-      (error: Error) => {
-        this.#problem = error.message;
-      },
-    );
-    return this.#listening;
-  }
-
-  get hasName(): boolean {
-    return isIP(this.#served.config.api.hostname) === 0;
+  /** Takes the port, then calls: the first processes are told it. At once where no name has to be looked up. */
+  listen(then: () => void): void {
+    const listening = this.#listen();
+    if (isIP(this.#served.config.api.hostname) === 0) void listening.then(then);
+    else then();
   }
 
   /** Supervision goes on without an API: `done` gets the reason. Who knocks before the delay is over is answered before. */
   start(delayMs: number, done: (problem?: string) => void): void {
     this.#done = done;
-    void this.listen();
+    void this.#listen();
     this.#credentials.watch();
     if (delayMs === 0) this.#begin();
     else this.#timer = setTimeout(() => this.#begin(), delayMs);
@@ -76,7 +65,7 @@ export class Serving {
     if (port === undefined || this.#problem !== undefined) return undefined;
     let token = this.#tokens.get(process);
     if (token === undefined) {
-      token = childToken(process, name, this.#credentials.secret());
+      token = signJwt(payloadOf(claimsOfProcess(process, name)), this.#credentials.secret());
       this.#tokens.set(process, token);
     }
     return { hostname: reachable(api.hostname), port, token };
@@ -87,8 +76,9 @@ export class Serving {
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#credentials.stop();
+    await this.#listening;
     await this.#started;
-    this.#doorway.close();
+    await this.#doorway.close();
     await this.#api?.close();
   }
 
@@ -112,11 +102,25 @@ export class Serving {
     this.#started = this.#start().then(done, (error: Error) => done(error.message));
   }
 
+  /** Never rejects. */
+  #listen(): Promise<void> {
+    const { hostname, port } = this.#served.config.api;
+    this.#listening ??= this.#doorway.open(hostname, port, this.#former).then(
+      (found) => {
+        this.#port = found;
+      },
+      (error: Error) => {
+        this.#problem = error.message;
+      },
+    );
+    return this.#listening;
+  }
+
   /** Resolves with why there is none. Clients find where it is, or that. */
   async #start(): Promise<string | undefined> {
     const { config, keeper } = this.#served;
     const { hostname, port = 0 } = config.api;
-    await this.listen();
+    await this.#listen();
     if (this.#problem === undefined) await this.#serve();
     if (this.#closed) return undefined;
     const startTime = processStat(process.pid)?.startTime ?? "";
