@@ -66,18 +66,15 @@ function isSettled({ status }: Instance): boolean {
 }
 
 function failed(action: Action, id: string, reason: string): ProcmanError {
-  return new ProcmanError("process-failed", `Cannot ${action} "${id}": ${reason}`);
+  return new ProcmanError("process-failed", `Cannot ${action} "${id}": it ${reason}`);
 }
 
 type Late = { readonly waitSeconds: number; readonly reason: (process: Process) => string };
 
 function late(action: Action, [first, ...others]: readonly Process[], { waitSeconds, reason }: Late): ProcmanError {
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  const state = first === undefined ? "" : `${first.id}${more}: ${reason(first)}`;
-  return new ProcmanError(
-    "wait-timeout",
-    `Cannot wait any longer for the ${action} of ${state}; it goes on, though ${waitSeconds} s are over`,
-  );
+  const state = first === undefined ? "" : ` of "${first.id}"${more}, which ${reason(first)}`;
+  return new ProcmanError("wait-timeout", `Cannot wait any longer than ${waitSeconds} s for the ${action}${state}; it goes on`);
 }
 
 function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (error: unknown) => void } {
