@@ -40,4 +40,6 @@ export default defineConfig([
   ...program("logger", "src/logs/main.ts"),
   ...program("cli", "src/cli/main.ts"),
   ...library("index", "src/index.ts"),
+  // For browsers, too: nothing of Node is in it.
+  ...library("client", "src/client/index.ts"),
 ]);
