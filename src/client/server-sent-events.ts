@@ -9,6 +9,8 @@ export class EventParser {
   #afterReturn = false;
   #type = "";
   #data: string[] = [];
+  /** Of the event that is being read; it counts once that is complete. */
+  #nextId = "";
   #id = "";
   #retryMs: number | undefined;
 
@@ -35,8 +37,9 @@ export class EventParser {
     return events;
   }
 
-  /** Another connection: what had begun is lost, the id stays. */
+  /** Another connection: what had begun is lost. */
   reset(): void {
+    this.#nextId = this.#id;
     this.#decoder.decode();
     this.#rest = "";
     this.#afterReturn = false;
@@ -59,11 +62,12 @@ export class EventParser {
     const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
     if (name === "event") this.#type = value;
     else if (name === "data") this.#data.push(value);
-    else if (name === "id" && !value.includes("\0")) this.#id = value;
+    else if (name === "id" && !value.includes("\0")) this.#nextId = value;
     else if (name === "retry" && /^\d+$/.test(value)) this.#retryMs = Number(value);
   }
 
   #dispatch(): ServerSentEvent | undefined {
+    this.#id = this.#nextId;
     const event = { type: this.#type || "message", data: this.#data.join("\n"), id: this.#id };
     const isEmpty = this.#data.length === 0;
     this.#type = "";
