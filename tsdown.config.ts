@@ -41,4 +41,6 @@ export default defineConfig([
   ...program("cli", "src/cli/main.ts"),
   ...library("index", "src/index.ts"),
   ...library("telemetry", "src/telemetry/reporter.ts", ["esm", "cjs"]),
+  // For browsers, too: nothing of Node is in it.
+  ...library("client", "src/client/index.ts"),
 ]);

@@ -18,6 +18,7 @@ const STEPS = [
   { name: "unused", argv: tool("knip/bin/knip.js", "--no-progress", "--no-config-hints") },
   { name: "layers", argv: script("scripts/check-layers.ts", "src") },
   { name: "schema", argv: script("scripts/schema.ts", "--check"), onlyWith: "scripts/schema.ts" },
+  { name: "api docs", argv: script("scripts/api-docs.ts", "--check"), onlyWith: "scripts/api-docs.ts" },
   { name: "format and lint", argv: tool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "--max-diagnostics=30", ".") },
 ];
 

@@ -9,6 +9,7 @@ export const COMMANDS: Readonly<Record<string, Row>> = {
   run: { summary: "Start what the configuration names, and supervise it until it is told to end", load: () => import("./commands/run.ts") },
   status: { summary: "Show all processes with their states", load: () => import("./commands/status.ts") },
   terminate: { summary: "Stop all processes and end procman", load: () => import("./commands/terminate.ts") },
+  token: { summary: "Make a token for the API", load: () => import("./commands/token.ts") },
   upgrade: {
     summary: "Replace the running procman by this version; no process is restarted",
     load: () => import("./commands/upgrade.ts"),

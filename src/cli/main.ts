@@ -1,7 +1,7 @@
 /** Entry of the command line, except `procman run`, which the bin hands to the keeper. */
 import { EXIT, ProcmanError } from "../base/errors.ts";
+import { didYouMean } from "../base/suggest.ts";
 import { VERSION } from "../base/version.ts";
-import { didYouMean } from "../config/suggest.ts";
 import { BUILT_IN, COMMANDS } from "./commands.ts";
 
 void main(process.argv.slice(2)).then(

@@ -1,12 +1,37 @@
-/** `Control` over HTTP. Where requests go through is given, so that it works in browsers, too. */
-import { ERRORS, type ErrorCode, ProcmanError } from "../base/errors.ts";
-import type { Action, Control } from "../contract/control.ts";
-import type { ProblemRecord, ProcessRecord, StateRecord } from "../contract/records.ts";
+/** `Control` over HTTP. */
+import type { Action, ActOptions, Control } from "../contract/control.ts";
+import { writeQuery } from "../contract/query.ts";
+import type {
+  EventRecord,
+  Incident,
+  LogEntry,
+  LogItem,
+  LogPage,
+  LogQuery,
+  LogSubmission,
+  MetricPoint,
+  MetricQuery,
+  ProcessRecord,
+  StateRecord,
+  TelemetryReport,
+} from "../contract/records.ts";
+import { ROUTES, type RouteName } from "../contract/routes.ts";
+import { errorOf } from "./problem.ts";
+import type { Reply, Send } from "./send.ts";
+import { subscribe } from "./subscription.ts";
 
-/** Sends one request with the token; rejects when there is no answer. */
-export type Send = (method: "GET" | "POST", path: string) => Promise<{ readonly status: number; readonly body: unknown }>;
+type Query = Parameters<typeof writeQuery>[0];
 
-export class Client implements Pick<Control, "processes" | "process" | "state" | "act" | "terminate"> {
+type Details = { readonly id?: string; readonly query?: Query; readonly body?: object; readonly options?: ActOptions };
+
+/**
+ * Control of a running procman. Where requests go through is given, so that it works in browsers, too.
+ *
+ * @example
+ * const control = new Client(fetchSend({ url: "http://127.0.0.1:9000", token }));
+ * await control.act("web", "restart", { waitSeconds: 30 });
+ */
+export class Client implements Control {
   readonly #send: Send;
 
   constructor(send: Send) {
@@ -14,29 +39,90 @@ export class Client implements Pick<Control, "processes" | "process" | "state" |
   }
 
   async processes(): Promise<readonly ProcessRecord[]> {
-    return (await this.#ask("GET", "/processes")) as readonly ProcessRecord[];
+    return (await this.#ask("processes")) as readonly ProcessRecord[];
   }
 
   async process(id: string): Promise<ProcessRecord> {
-    return (await this.#ask("GET", `/processes/${encodeURIComponent(id)}`)) as ProcessRecord;
+    return (await this.#ask("process", { id })) as ProcessRecord;
   }
 
   async state(): Promise<StateRecord> {
-    return (await this.#ask("GET", "/state")) as StateRecord;
+    return (await this.#ask("state")) as StateRecord;
   }
 
-  async act(id: string, action: Action): Promise<ProcessRecord> {
-    return (await this.#ask("POST", `/processes/${encodeURIComponent(id)}/${action}`)) as ProcessRecord;
+  async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
+    return (await this.#ask(action, { id, query: { wait: options.waitSeconds }, options })) as ProcessRecord;
   }
 
   async terminate(): Promise<void> {
-    await this.#ask("POST", "/terminate");
+    await this.#ask("terminate");
   }
 
-  async #ask(method: "GET" | "POST", path: string): Promise<unknown> {
-    const { status, body } = await this.#send(method, path);
-    if (status < 400) return body;
-    const { code, detail } = body as ProblemRecord;
-    throw Object.hasOwn(ERRORS, code) ? new ProcmanError(code as ErrorCode, detail) : new Error(`${status} ${code}: ${detail}`);
+  async logs(query: LogQuery): Promise<LogPage> {
+    const reply = await this.#reply("logs", { query: logQuery(query) });
+    const next = nextOf(reply.headers.get("link"));
+    const entries = JSON.parse(await reply.text()) as readonly LogEntry[];
+    return next === undefined ? { entries } : { entries, next };
   }
+
+  follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
+    return this.#subscribe("logs", { ...logQuery(query), follow: true }, signal) as AsyncIterable<LogItem>;
+  }
+
+  async log(submission: LogSubmission): Promise<LogEntry> {
+    return (await this.#ask("log", { body: submission })) as LogEntry;
+  }
+
+  async telemetry(report: TelemetryReport): Promise<void> {
+    await this.#ask("telemetry", { body: report });
+  }
+
+  async metrics(id: string, { from, to, stepSeconds }: MetricQuery): Promise<readonly MetricPoint[]> {
+    return (await this.#ask("metrics", { id, query: { from, to, step: stepSeconds } })) as readonly MetricPoint[];
+  }
+
+  async incidents(id: string, limit?: number): Promise<readonly Incident[]> {
+    return (await this.#ask("incidents", { id, query: { limit } })) as readonly Incident[];
+  }
+
+  async prometheus(): Promise<string> {
+    return (await this.#reply("prometheus", {})).text();
+  }
+
+  events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
+    return this.#subscribe("events", { after }, signal) as AsyncIterable<EventRecord>;
+  }
+
+  #subscribe(name: RouteName, query: Query, signal: AbortSignal): AsyncIterable<unknown> {
+    return subscribe({ send: this.#send, path: `${ROUTES[name].path}${writeQuery(query)}`, signal });
+  }
+
+  async #ask(name: RouteName, details: Details = {}): Promise<unknown> {
+    return JSON.parse(await (await this.#reply(name, details)).text()) as unknown;
+  }
+
+  async #reply(name: RouteName, { id = "", query = {}, body, options = {} }: Details): Promise<Reply> {
+    const { method, path } = ROUTES[name];
+    const { waitSeconds, signal } = options;
+    const reply = await this.#send({
+      method,
+      path: `${path.replace("{id}", encodeURIComponent(id))}${writeQuery(query)}`,
+      headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+      ...(waitSeconds === undefined ? {} : { patienceSeconds: waitSeconds }),
+    });
+    if (reply.status < 400) return reply;
+    throw errorOf(reply.status, await reply.text());
+  }
+}
+
+function logQuery({ processes, categories, ...rest }: LogQuery): Query {
+  return { ...rest, process: processes, category: categories };
+}
+
+/** Cursor of the next page, out of a `Link` header. */
+function nextOf(link: string | null): string | undefined {
+  const target = /<([^>]*)>;\s*rel="next"/.exec(link ?? "")?.[1];
+  return target === undefined ? undefined : (new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("cursor") ?? undefined);
 }

@@ -11,7 +11,7 @@ import type { RawProcess } from "../config/schema.ts";
 import type { EventRecord, LogEntry, TelemetryReport } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
-import { ServiceControl } from "./control.ts";
+import { controlsOf } from "./control.ts";
 import type { LastLines } from "./incidents.ts";
 import { StoredLog } from "./log-book.ts";
 import { type Observed, ServiceObservatory } from "./observatory.ts";
@@ -61,11 +61,9 @@ function watched(
   const voice = new Voice({ sendLater: () => undefined } as never);
   const witness = new Witness({ voice, observatory, spec, supervisor: () => supervisor });
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
-  const control = (consumer: string, process?: string) =>
-    new ServiceControl(
-      { ...service, observatory, logBook, terminate: async () => undefined, commit: async () => undefined },
-      { consumer, ...(process === undefined ? {} : { process }) },
-    );
+  const controlled = { ...service, observatory, logBook, terminate: async () => undefined, commit: async () => undefined };
+  const controls = controlsOf(controlled, { audit: () => undefined });
+  const control = (consumer: string, process?: string) => controls({ consumer, ...(process === undefined ? {} : { process }) });
   context.after(() => {
     clearInterval(alive);
     supervisor.dispose();
@@ -194,7 +192,7 @@ test("4.4 what a process says of itself is kept, told and exported; it may speak
   const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`n${index}`, index]));
   await control("web", "web").telemetry(report("web", { metrics: { "queue.length": 7, "queue-length": 8, broken: Number.NaN, ...many } }));
   const code = (expected: string) => (error: unknown) => error instanceof ProcmanError && error.code === expected;
-  await assert.rejects(control("web", "web").telemetry(report("api-1")), code("telemetry-foreign"));
+  await assert.rejects(control("web", "web").telemetry(report("api-1")), code("process-foreign"));
   await assert.rejects(control("ci").telemetry(report("wbe")), code("process-unknown"));
   assert.equal((await control("test").process("web")).telemetry?.memory.rss, 5);
   assert.equal((await until(events, ({ type }) => type === "process.telemetry")).length, 2);

@@ -137,7 +137,7 @@ export class ServiceObservatory implements Observatory {
   async telemetry(report: TelemetryReport, caller: Caller): Promise<void> {
     const { process: id, metrics } = report;
     if (caller.process !== undefined && caller.process !== id)
-      throw new ProcmanError("telemetry-foreign", `Cannot take telemetry of "${id}": the token is that of "${caller.process}"`);
+      throw new ProcmanError("process-foreign", `Cannot take telemetry of "${id}": the token is that of "${caller.process}"`);
     this.#observed.supervisor.find(id);
     const kept = metrics === undefined ? report : { ...report, metrics: bounded(metrics) };
     this.#reports.set(id, kept);

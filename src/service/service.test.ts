@@ -13,7 +13,7 @@ import type { Config } from "../config/spec.ts";
 import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { Endpoint } from "../contract/records.ts";
 import { Link } from "../runtime/link.ts";
-import { ServiceControl } from "./control.ts";
+import { controlsOf } from "./control.ts";
 import { CONFIGURATION } from "./former.ts";
 import { Service } from "./service.ts";
 import { TERMINATION } from "./termination.ts";
@@ -124,9 +124,11 @@ test("3.1 a command is answered once the keeper has it, with the record of the m
   tell(spawned("web"));
   channel.batches.length = 0;
   let isAnswered = false;
-  const answer = new ServiceControl(service, { consumer: "test" }).act("web", "stop").finally(() => {
-    isAnswered = true;
-  });
+  const answer = controlsOf(service, { audit: () => undefined })({ consumer: "test" })
+    .act("web", "stop")
+    .finally(() => {
+      isAnswered = true;
+    });
   assert.deepEqual(channel.asked("signal", "sync", "note"), ["signal web 1", "sync", "note"]);
   tell(exited("web"));
   await new Promise((resolve) => setImmediate(resolve));
@@ -134,7 +136,7 @@ test("3.1 a command is answered once the keeper has it, with the record of the m
   tell({ t: "synced", number: 1 });
   assert.equal((await answer).status, "stopping");
   channel.batches.length = 0;
-  const end = new ServiceControl(service, { consumer: "test" }).terminate();
+  const end = controlsOf(service, { audit: () => undefined })({ consumer: "test" }).terminate();
   assert.ok(channel.notes[TERMINATION] !== undefined);
   tell({ t: "synced", number: 2 });
   await end;

@@ -11,7 +11,7 @@ import { KeeperSpawner } from "../runtime/spawner.ts";
 import { Sweeper } from "../runtime/sweeper.ts";
 import { lastLines } from "../store/query.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
-import { ServiceControl } from "./control.ts";
+import { controlsOf } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
 import { captureOf, exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
@@ -66,7 +66,8 @@ export class Service {
       link,
       sweeper: this.#sweeper,
       marker,
-      request: (slot, run) => launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), run }),
+      request: (slot, run) =>
+        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), run, api: (id) => this.#serving.accessOf(id) }),
       whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
     });
     this.supervisor = new Supervisor({
@@ -85,7 +86,7 @@ export class Service {
       report: (problem) => voice.warn(problem),
     });
     this.#witness = new Witness({ voice, observatory: this.observatory, spec, supervisor: () => this.supervisor });
-    this.#serving = new Serving({ config, control: (caller) => new ServiceControl(this, caller), keeper: this.keeper });
+    this.#serving = new Serving({ config, control: controlsOf(this, voice), keeper: this.keeper });
   }
 
   get config(): Config {
@@ -99,8 +100,10 @@ export class Service {
   /** Asks the keeper for the state folder; everything else follows its snapshot. */
   open(): void {
     const captures = this.config.processes.filter((spec) => spec.autostart && isCaptured(spec.log)).length;
-    this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
-    this.#link.flush();
+    this.#serving.listen(() => {
+      this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
+      this.#link.flush();
+    });
   }
 
   receive(message: Exclude<FromKeeper, { readonly t: "refused" | "aside" }>): void {
@@ -174,7 +177,7 @@ export class Service {
     }
     this.#spawner.settle();
     this.observatory.begin();
-    for (const { slot, run, captured } of running) if (!captured) this.#routeRun(slot, run);
+    for (const { slot, run, captured } of running) if (!captured) this.#route(slot, run);
     this.#link.flush();
     // At a first start nobody asks before the first processes run; otherwise clients wait already.
     this.#serve(Object.keys(notes).length === 0 && running.length === 0 ? API_DELAY_MS : 0);
@@ -201,7 +204,8 @@ export class Service {
     for (const { id, route } of changed) {
       const { pidFile } = before.get(id) as ProcessSpec;
       if (pidFile !== undefined && pidFile !== this.spec(id).pidFile) removePidFile(pidFile);
-      if (route) this.#route(id);
+      const runs = this.supervisor.processes.find((process) => process.id === id)?.runs ?? [];
+      if (route) for (const { slot, run } of runs) this.#route(slot, run);
     }
     this.supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
     for (const { id } of config.processes) this.#witness.checkPidFile(id);
@@ -209,12 +213,7 @@ export class Service {
   }
 
   /** What runs is written elsewhere from now on. */
-  #route(id: string): void {
-    const runs = this.supervisor.processes.find((process) => process.id === id)?.runs ?? [];
-    for (const { slot, run } of runs) this.#routeRun(slot, run);
-  }
-
-  #routeRun(slot: string, run: number): void {
+  #route(slot: string, run: number): void {
     const capture = captureOf(this.spec(slot), run);
     if (capture !== undefined) this.#link.send({ t: "route", slot, run, capture });
   }

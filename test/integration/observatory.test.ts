@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { payloadOf } from "../../src/contract/claims.ts";
 import type { Endpoint, Incident, ProcessRecord } from "../../src/contract/records.ts";
-import { signToken } from "../../src/contract/token.ts";
+import { signJwt } from "../../src/os/jwt.ts";
 import { IncidentBook } from "../../src/telemetry/incident-book.ts";
 import { MetricStore } from "../../src/telemetry/metric-store.ts";
 import { found, gone, type Procman, running } from "../procman.ts";
@@ -23,7 +24,7 @@ async function ask<Answer>(procman: Procman, path: string, { method = "GET", con
     }
   });
   const { hostname, port } = JSON.parse(text) as Endpoint;
-  const token = await signToken({ audience: "procman", consumer, scopes: ["admin"] }, secret, 600);
+  const token = signJwt(payloadOf({ audience: "procman", consumer, scopes: ["admin"] }), secret);
   const headers = { authorization: `Bearer ${token}`, connection: "close" };
   const answer = await fetch(`http://${hostname}:${port}${path}`, { method, headers });
   assert.ok(answer.ok, `${path}: ${answer.status}`);

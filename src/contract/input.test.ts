@@ -1,0 +1,124 @@
+/** Whatever is sent, parsers of queries and bodies answer with values that are valid or with `input-invalid`; `PROCMAN_FUZZ_SECONDS` tries longer. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { parse } from "../api/body.ts";
+import { ProcmanError } from "../base/errors.ts";
+import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
+import { faultsOf } from "./json-schema.ts";
+import { EVENTS, LOGS, METRICS, WAIT } from "./parameters.ts";
+import { readQuery, writeQuery } from "./query.ts";
+
+const SECONDS = Number(process.env.PROCMAN_FUZZ_SECONDS ?? 0);
+const effort = SECONDS > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: SECONDS * 1_000 } : { numRuns: 300 };
+
+const names = fc.constantFrom(...Object.keys({ ...LOGS, ...METRICS, ...EVENTS, ...WAIT }), "__proto__", "constructor", "toString");
+const pieces = fc.oneof(
+  fc.string(),
+  fc.string({ unit: "binary" }),
+  fc.constantFrom(
+    "1",
+    "0",
+    "-1",
+    "1e9",
+    "100",
+    "web,job",
+    "%",
+    "%zz",
+    "%ff",
+    "&",
+    "=",
+    "2026-01-31T12:00:00Z",
+    "2026-01-31T12:00:00+01:00",
+  ),
+  fc.integer().map(String),
+  fc.date().map((date) => (Number.isNaN(date.getTime()) ? "Invalid" : date.toISOString())),
+);
+const queries = fc.array(fc.tuple(names, pieces)).map((pairs) => pairs.map(([name, value]) => `${name}=${value}`).join("&"));
+
+function refusal(call: () => unknown): ProcmanError | undefined {
+  try {
+    call();
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof ProcmanError, String(error));
+    assert.equal(error.code, "input-invalid");
+    assert.ok(error.faults.length > 0 && error.faults.length <= 20);
+    return error;
+  }
+}
+
+test("any query of the log is read or refused, and what was read is valid", () => {
+  fc.assert(
+    fc.property(fc.oneof(queries, fc.string({ unit: "binary" })), (text) => {
+      refusal(() => {
+        const values = readQuery(text, LOGS);
+        for (const [name, value] of Object.entries(values)) {
+          assert.ok(Object.hasOwn(LOGS, name), name);
+          const { kind, schema } = LOGS[name as keyof typeof LOGS];
+          if (kind === "time") assert.ok(Number.isFinite(new Date(value as number).getTime()), text);
+          else assert.deepEqual(faultsOf(value, schema, name), []);
+        }
+      });
+    }),
+    effort,
+  );
+});
+
+test("what is written as a query is read as it was", () => {
+  const value = fc.record(
+    {
+      process: fc.array(fc.stringMatching(/^[a-z0-9._-]{1,64}$/), { minLength: 1, maxLength: 5 }),
+      search: fc.string({ unit: "grapheme", minLength: 1, maxLength: 100 }),
+      limit: fc.integer({ min: 1, max: 10_000 }),
+      from: fc.integer({ min: 0, max: 8.64e15 }),
+      follow: fc.constant(true),
+      order: fc.constantFrom("asc", "desc"),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(value, (given) => {
+      assert.deepEqual(readQuery(writeQuery(given).slice(1), LOGS), { ...given });
+    }),
+    effort,
+  );
+});
+
+test("any body is taken or refused, and nothing else happens", () => {
+  const near = fc.record(
+    { text: fc.oneof(fc.string(), fc.jsonValue()), severity: fc.oneof(fc.constant("info"), fc.jsonValue()), process: fc.jsonValue() },
+    { requiredKeys: [] },
+  );
+  const bytes = fc.oneof(
+    fc.uint8Array(),
+    fc.json().map((text) => new TextEncoder().encode(text)),
+    near.map((value) => new TextEncoder().encode(JSON.stringify(value))),
+  );
+  fc.assert(
+    fc.property(bytes, (body) => {
+      refusal(() => {
+        const value = parse(body);
+        for (const schema of [LOG_SUBMISSION, TELEMETRY_REPORT]) assert.ok(faultsOf(value, schema, "body").length <= 40);
+        if (faultsOf(value, LOG_SUBMISSION, "body").length > 0) return;
+        assert.equal(typeof (value as { readonly text: unknown }).text, "string");
+      });
+    }),
+    effort,
+  );
+});
+
+test("times are read as people write them", () => {
+  const from = (text: string): unknown => readQuery(`from=${text}`, LOGS).from;
+  const noon = Date.UTC(2026, 0, 31, 12);
+  for (const text of [
+    "2026-01-31T12:00:00Z",
+    "2026-01-31T13:00:00+01:00",
+    "2026-01-31T13:00:00%2B01:00",
+    "2026-01-31T12:00Z",
+    String(noon),
+  ])
+    assert.equal(from(text), noon, text);
+  for (const text of ["", "noon", "-1", "99999999999999999", "2026-13-01", " 5"])
+    assert.match(refusal(() => from(text))?.message ?? "", /must be a time as/, text);
+});

@@ -1,0 +1,87 @@
+/** The OpenAPI document: that it is one, and that nothing in it points nowhere. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { faultsOf, type JsonSchema } from "./json-schema.ts";
+import { openApi } from "./openapi.ts";
+import { SCHEMAS } from "./record-schemas.ts";
+import { ROUTES } from "./routes.ts";
+
+const text: JsonSchema = { type: "string", minLength: 1 };
+const described: JsonSchema = { type: "object", required: ["description"], properties: { description: text } };
+const operation: JsonSchema = {
+  type: "object",
+  required: ["operationId", "summary", "responses"],
+  properties: {
+    operationId: { ...text, pattern: "^[a-z]+$" },
+    summary: text,
+    parameters: {
+      type: "array",
+      items: {
+        type: "object",
+        required: ["name", "in", "schema", "description"],
+        properties: { name: text, in: { type: "string", enum: ["path", "query", "header"] }, schema: { type: "object" } },
+      },
+    },
+    responses: { type: "object", additionalProperties: described },
+    requestBody: { type: "object", required: ["content"] },
+  },
+};
+/** The essential structure of https://spec.openapis.org/oas/3.1/schema. */
+const DOCUMENT: JsonSchema = {
+  type: "object",
+  required: ["openapi", "info", "paths", "components"],
+  additionalProperties: false,
+  properties: {
+    openapi: { type: "string", pattern: "^3\\.1\\.\\d$" },
+    info: { type: "object", required: ["title", "version"], properties: { title: text, version: text } },
+    servers: { type: "array", items: { type: "object", required: ["url"] } },
+    security: { type: "array", items: { type: "object" } },
+    paths: {
+      type: "object",
+      additionalProperties: { type: "object", additionalProperties: false, properties: { get: operation, post: operation } },
+    },
+    components: {
+      type: "object",
+      properties: {
+        schemas: { type: "object", additionalProperties: { type: "object", required: ["description"] } },
+        securitySchemes: { type: "object", additionalProperties: { type: "object", required: ["type", "scheme"] } },
+      },
+    },
+  },
+};
+
+function referencesIn(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => (name === "$ref" ? [String(member)] : referencesIn(member)));
+}
+
+test("the document has the structure of OpenAPI 3.1, has each route once, and each reference has its schema", () => {
+  const document = JSON.parse(JSON.stringify(openApi(ROUTES))) as { readonly paths: Readonly<Record<string, object>> };
+  assert.deepEqual(faultsOf(document, DOCUMENT, "openapi"), []);
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
+  assert.deepEqual(
+    operations.toSorted(),
+    Object.values(ROUTES)
+      .map(({ method, path }) => `${method.toLowerCase()} ${path}`)
+      .toSorted(),
+  );
+  const known = Object.keys(SCHEMAS).map((name) => `#/components/schemas/${name}`);
+  const used = new Set(referencesIn(document));
+  assert.deepEqual(
+    [...used].filter((reference) => !known.includes(reference)),
+    [],
+  );
+  assert.deepEqual(
+    known.filter((reference) => !used.has(reference)),
+    [],
+  );
+});
+
+test("a path names its parameter, and whoever takes a body says so", () => {
+  for (const [path, methods] of Object.entries(openApi(ROUTES).paths as Record<string, Record<string, { parameters?: { in: string }[] }>>))
+    for (const { parameters = [] } of Object.values(methods))
+      assert.equal(
+        parameters.some((each) => each.in === "path"),
+        path.includes("{id}"),
+      );
+});

@@ -1,0 +1,39 @@
+/** The port before there is an API: issue 4, "Build" 1 and 2. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
+import { test } from "node:test";
+import { holderOfPort } from "../os/port-holder.ts";
+import { Doorway } from "./doorway.ts";
+
+test("who knocks before there is an API waits, and is answered by it; then the port is free again", async () => {
+  let knocks = 0;
+  const doorway = new Doorway(() => knocks++);
+  const port = await doorway.open("127.0.0.1", undefined, undefined);
+  const early = [1, 2].map(async () => (await fetch(`http://127.0.0.1:${port}/`)).text());
+  while (knocks < 2) await new Promise((resolve) => setTimeout(resolve, 2));
+  const http = createHttpServer((_request, response) => void response.end("here"));
+  await doorway.handOver(http);
+  assert.deepEqual(await Promise.all(early), ["here", "here"]);
+  assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), "here");
+  await doorway.close();
+  http.closeAllConnections();
+  await new Promise((resolve) => http.close(resolve));
+  const next = new Doorway(() => undefined);
+  assert.equal(await next.open("127.0.0.1", port, undefined), port);
+  await next.close();
+  assert.equal(holderOfPort(port), undefined);
+});
+
+test("a port that is taken: its holder is named; the port of before is given up for any other", async (context) => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  context.after(() => void other.close());
+  const { port } = other.address() as AddressInfo;
+  const doorway = new Doorway(() => undefined);
+  await assert.rejects(doorway.open("127.0.0.1", port, undefined), new RegExp(`EADDRINUSE.*${port}, by .* \\(pid ${process.pid}\\)$`));
+  const found = await doorway.open("127.0.0.1", undefined, port);
+  assert.ok(found > 0 && found !== port);
+  await doorway.close();
+});

@@ -1,0 +1,117 @@
+/** The API of a running procman, as its processes, its operator and its configuration use it: specification 4 and 5, issue 4 "Build" 1 and 2. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import type { Endpoint } from "../../src/contract/records.ts";
+import { cleanEnvironment, found, Procman, running } from "../procman.ts";
+
+const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
+
+async function command(folder: string, ...args: readonly string[]): Promise<string> {
+  return (await promisify(execFile)(process.execPath, [BIN, ...args], { cwd: folder, env: cleanEnvironment() })).stdout.trim();
+}
+
+function endpoint({ folder }: Procman): Promise<Endpoint> {
+  const file = join(folder, ".procman/procman/endpoint.json");
+  return found(() => (existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined));
+}
+
+type Ask = (token: string, path: string, init?: RequestInit) => Promise<Response>;
+
+async function asking(procman: Procman): Promise<Ask> {
+  const { port } = await endpoint(procman);
+  return (token, path, init = {}) =>
+    fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } });
+}
+
+/** What a process found in its environment. */
+const ENVIRONMENT = { id: "web", cmd: "env > env.txt; exec sleep 1000", autostart: true };
+
+function variables(folder: string): Promise<Readonly<Record<string, string>>> {
+  const file = join(folder, "env.txt");
+  return found(() => {
+    const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+    return text.includes("PROCMAN_API_TOKEN") ? Object.fromEntries(text.split("\n").map((line) => line.split(/=(.*)/s))) : undefined;
+  });
+}
+
+test("5 a process gets a token for itself: also at the first start, and good after the service was killed", async (context) => {
+  const procman = await running(context, [ENVIRONMENT, { id: "job", cmd: "sleep 1000", autostart: true }]);
+  const { PROCMAN_API_TOKEN: token = "", PROCMAN_API_PORT: port, PROCMAN_API_HOSTNAME: hostname } = await variables(procman.folder);
+  assert.deepEqual([hostname, Number(port)], ["127.0.0.1", (await endpoint(procman)).port]);
+  const send = async (process: string): Promise<number> =>
+    (
+      await (
+        await asking(procman)
+      )(token, "/log", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ text: "hello", process }),
+      })
+    ).status;
+  assert.equal(await send("job"), 403);
+  assert.equal((await (await asking(procman))(token, "/processes")).status, 403);
+  const before = (await endpoint(procman)).pid;
+  process.kill(procman.helper("service"), "SIGKILL");
+  await found(() => {
+    const text = readFileSync(join(procman.stateDir, "endpoint.json"), "utf8");
+    return (JSON.parse(text) as Endpoint).pid === before ? undefined : true;
+  });
+  assert.equal(Number(port), (await endpoint(procman)).port);
+  assert.equal(await send("job"), 403, "the token is good, for another process it is not");
+});
+
+test("5 revocation and rotation are live, for open streams too", async (context) => {
+  const stubborn = { id: "stubborn", cmd: "trap '' TERM; while :; do sleep 0.1; done", autostart: true, terminateTimeout: 600 };
+  const processes = [ENVIRONMENT, stubborn];
+  const procman = await running(context, processes);
+  const ask = await asking(procman);
+  const token = await command(procman.folder, "token", "--consumer", "ci", "--scope", "read,control", "--expire-in", "600");
+  const other = await command(procman.folder, "token", "--consumer", "other");
+  assert.equal((await ask(token, "/state")).status, 200);
+  assert.equal((await ask(token, "/terminate", { method: "POST" })).status, 403);
+  const broken = assert.rejects(ask(token, "/processes/stubborn/stop?wait=600", { method: "POST" }));
+  await procman.line(/stubborn .* stop for "ci"/);
+  const start = performance.now();
+  writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ processes, api: { revoked: ["ci"] } }));
+  await broken;
+  // 2 s is what is promised; the machine of a test may be slow.
+  assert.ok(performance.now() - start < 5_000, `it took ${performance.now() - start} ms`);
+  assert.equal((await ask(token, "/state")).status, 401);
+  assert.equal((await ask(other, "/state")).status, 200);
+  const next = await command(procman.folder, "token", "--consumer", "other", "--rotate");
+  while ((await ask(other, "/state")).status !== 401) assert.ok(performance.now() - start < 20_000);
+  assert.equal((await ask(next, "/state")).status, 200);
+});
+
+test("4 actions wait, and are in the log with who asked", async (context) => {
+  const procman = await running(context, [ENVIRONMENT]);
+  await variables(procman.folder);
+  const ask = await asking(procman);
+  const token = await command(procman.folder, "token", "--consumer", "ci");
+  const act = async (action: string): Promise<unknown> => {
+    const response = await ask(token, `/processes/web/${action}?wait=20`, { method: "POST" });
+    return ((await response.json()) as { readonly status: unknown }).status;
+  };
+  assert.deepEqual(
+    [await act("restart"), await act("stop"), await act("start"), await act("start")],
+    ["running", "stopped", "running", 409],
+  );
+  for (const line of [/^web .* restart for "ci"$/, /^web .* stop for "ci"$/, /start of "web" for "ci": refused: Cannot start "web"/])
+    await procman.line(line);
+});
+
+test("4 a port that is taken: its holder is named, and supervision goes on", async (context) => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => other.once("listening", resolve));
+  context.after(() => void other.close());
+  const address = other.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true }], { config: { api: { port } } });
+  await procman.line(/web .*started/);
+  await procman.line(new RegExp(`Cannot serve the API at 127\\.0\\.0\\.1:${port}: .*, by .* \\(pid ${process.pid}\\); processes run on`));
+});
