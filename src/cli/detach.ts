@@ -1,5 +1,5 @@
 /** `procman run --detach`: starts procman in a session of its own, and is done when its API answers. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { closeSync, constants as fs, openSync, readFileSync } from "node:fs";
 import { constants as os } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -10,10 +10,10 @@ import { shown } from "../config/source.ts";
 import type { Config } from "../config/spec.ts";
 import { makeFolder } from "../os/folder.ts";
 import { holderOf } from "../os/lock.ts";
-import { statusTable } from "./commands/status.ts";
-import { connectTo } from "./connect.ts";
-import { LOOK_MS, reach } from "./endpoint.ts";
+import { connectTo } from "../remote/connect.ts";
+import { LOOK_MS, reach } from "../remote/endpoint.ts";
 import { packageRoot } from "./package-root.ts";
+import { statusTable } from "./status-table.ts";
 import { printWarnings } from "./warnings.ts";
 
 /** A procman that has not come up by then goes on, but is waited for no longer. Milliseconds. */
@@ -29,7 +29,7 @@ export async function runDetached({ config: path, console = false, exitWith }: D
   const first = holderOf(config.stateDir);
   if (first !== undefined) throw alreadyRunning(first.pid, config.stateDir);
   const log = logIn(config.stateDir);
-  const daemon = start(config, log, [...(console ? ["--console"] : []), ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`])]);
+  const daemon = await start(config, log, [...(console ? ["--console"] : []), ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`])]);
   const stopWaiting = waitOnlyUntilTold(daemon);
   const ended = new Promise<End>((resolve, reject) => {
     daemon.once("exit", (code, signal) => resolve([code, signal]));
@@ -58,7 +58,8 @@ function logIn(stateDir: string): Log {
 }
 
 /** It must outlive the folder that it was started from: nothing of it depends on that. */
-function start({ file }: Config, log: Log, args: readonly string[]): ChildProcess {
+async function start({ file }: Config, log: Log, args: readonly string[]): Promise<ChildProcess> {
+  const { spawn } = await import("node:child_process");
   const stateRoot = process.env.PROCMAN_STATE_DIR;
   const daemon = spawn(process.execPath, [join(packageRoot(), "dist/procman.cjs"), "run", "--detached", "--config", file, ...args], {
     cwd: dirname(file),
@@ -123,7 +124,7 @@ async function tellSuccess(config: Config, { pid }: ChildProcess): Promise<void>
   printWarnings(config, readFileSync(config.file, "utf8"));
   const console = shown(join(config.stateDir, "logs/console.log"), process.cwd());
   process.stdout.write(
-    `${statusTable(records)}\n\n${config.name} runs in the background (pid ${pid}), "procman terminate" ends it. Its log: ${console}\n`,
+    `${statusTable(records, process.stdout)}\n\n${config.name} runs in the background (pid ${pid}), "procman terminate" ends it. Its log: ${console}\n`,
   );
 }
 

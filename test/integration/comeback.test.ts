@@ -30,12 +30,15 @@ async function api(procman: { readonly folder: string }, before?: number): Promi
     readFileSync(stateOf(procman, "secret")),
     600,
   );
-  return new Client(async (method, path) => {
-    const answer = await fetch(`http://${hostname}:${port}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, connection: "close" },
-    });
-    return { status: answer.status, body: await answer.json() };
+  return new Client({
+    send: async ({ method, path }) => {
+      const answer = await fetch(`http://${hostname}:${port}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, connection: "close" },
+      });
+      return { status: answer.status, headers: {}, body: await answer.json() };
+    },
+    stream: () => Promise.reject(new Error("nobody streams here")),
   });
 }
 

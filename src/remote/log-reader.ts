@@ -1,0 +1,80 @@
+/** The stored log, and what comes: from the running procman, over restarts of its service. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { ProcmanError } from "../base/errors.ts";
+import type { Client } from "../client/client.ts";
+import type { Location } from "../config/locate.ts";
+import type { LogEntry, LogItem, LogPage, LogQuery } from "../contract/records.ts";
+import { connectTo } from "./connect.ts";
+import { LOOK_MS } from "./endpoint.ts";
+
+const PAGE = 10_000;
+
+export class LogReader {
+  readonly #location: Location;
+  readonly #consumer: string;
+  #client: Promise<Client> | undefined;
+
+  constructor(location: Location, consumer: string) {
+    this.#location = location;
+    this.#consumer = consumer;
+  }
+
+  /** The last `count`, oldest first. */
+  async last(query: LogQuery, count: number): Promise<readonly LogEntry[]> {
+    const entries: LogEntry[] = [];
+    for await (const page of this.#pages({ ...query, order: "desc", limit: Math.min(PAGE, count) })) {
+      entries.push(...page.entries.slice(0, count - entries.length));
+      if (entries.length >= count) break;
+    }
+    return entries.reverse();
+  }
+
+  /** All of it in pages, oldest first. */
+  all(query: LogQuery): AsyncIterable<LogPage> {
+    return this.#pages({ ...query, order: "asc", limit: PAGE });
+  }
+
+  /** Ends when procman has ended, or the signal came. */
+  async *follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
+    let [from, isOn] = [query, true];
+    while (isOn && !signal.aborted) {
+      try {
+        const client = await this.#connected();
+        for await (const item of client.follow(from, signal)) {
+          from = after(query, item.cursor);
+          yield item;
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ProcmanError) {
+          if (error.code !== "no-daemon") throw error;
+          isOn = false;
+        } else if (!isCut(error as NodeJS.ErrnoException)) throw error;
+      }
+      this.#client = undefined;
+      await sleep(LOOK_MS);
+    }
+  }
+
+  async *#pages(query: LogQuery): AsyncIterable<LogPage> {
+    const client = await this.#connected();
+    for (let page = await client.logs(query); ; page = await client.logs({ ...query, cursor: page.next })) {
+      yield page;
+      if (page.next === undefined || page.entries.length === 0) return;
+    }
+  }
+
+  #connected(): Promise<Client> {
+    this.#client ??= connectTo(this.#location, this.#consumer);
+    return this.#client;
+  }
+}
+
+/** What was seen is not asked for again. */
+function after({ from: _from, ...query }: LogQuery, cursor: string): LogQuery {
+  return { ...query, cursor };
+}
+
+function isCut({ code = "" }: NodeJS.ErrnoException): boolean {
+  return ["ECONNRESET", "EPIPE", "ECONNREFUSED", "ERR_STREAM_PREMATURE_CLOSE"].includes(code);
+}
