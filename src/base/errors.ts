@@ -17,6 +17,7 @@ export const ERRORS = {
   "process-blocked": { status: 409, exit: EXIT.refused },
   "process-running": { status: 409, exit: EXIT.refused },
   "process-leaving": { status: 409, exit: EXIT.refused },
+  "start-failed": { status: 500, exit: EXIT.refused },
   "state-folder": { status: 500, exit: EXIT.refused },
   "upgrade-failed": { status: 500, exit: EXIT.refused },
   "no-daemon": { status: 503, exit: EXIT.noDaemon },

@@ -12,11 +12,14 @@ const PAGE = 10_000;
 export class LogReader {
   readonly #location: Location;
   readonly #consumer: string;
+  /** Whoever follows waits for a service that is down, too. */
+  readonly #isPatient: boolean;
   #client: Promise<Client> | undefined;
 
-  constructor(location: Location, consumer: string) {
+  constructor(location: Location, consumer: string, isPatient = false) {
     this.#location = location;
     this.#consumer = consumer;
+    this.#isPatient = isPatient;
   }
 
   /** The last `count`, oldest first. */
@@ -47,8 +50,8 @@ export class LogReader {
       } catch (error) {
         if (signal.aborted) return;
         if (error instanceof ProcmanError) {
-          if (error.code !== "no-daemon") throw error;
-          isOn = false;
+          if (error.code !== "no-daemon" && !(this.#isPatient && error.code === "service-down")) throw error;
+          isOn = error.code !== "no-daemon";
         } else if (!isCut(error as NodeJS.ErrnoException)) throw error;
       }
       this.#client = undefined;

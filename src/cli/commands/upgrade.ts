@@ -10,7 +10,7 @@ import type { UpgradeReport, UpgradeRequest, UpgradeStep } from "../../contract/
 import type { Holder } from "../../os/lock.ts";
 import { isAlive } from "../../os/process-stat.ts";
 import { keeperOf } from "../../remote/endpoint.ts";
-import { packageRoot } from "../package-root.ts";
+import { packageRoot } from "../../remote/package-root.ts";
 
 /** Each part has to report well, or the old one to come back. Milliseconds. */
 const PATIENCE_MS = 60_000;
