@@ -1,92 +1,160 @@
-/** The REST API: finds the route, checks the token, answers with JSON. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { ProcmanError } from "../base/errors.ts";
+/** The REST API: finds the route, checks who asks and what for, answers. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
 import type { Caller, Control } from "../contract/control.ts";
-import type { ProblemRecord } from "../contract/records.ts";
-import { matchRoute, type Route } from "../contract/routes.ts";
-import type { Claims } from "../contract/token.ts";
+import { readQuery, writeQuery } from "../contract/query.ts";
+import { type Input, Page, type Route } from "../contract/route.ts";
+import { problem, sendJson, sendProblem, sendText } from "./answer.ts";
+import { type Access, Authenticator, checkScope, type Grant } from "./authenticator.ts";
+import { readBody } from "./body.ts";
+import { type Match, matchRoute, methodsOf } from "./match.ts";
+import { OriginCheck } from "./origin.ts";
+import { type StreamLimits, Streams } from "./streams.ts";
+
+export type Limits = StreamLimits & {
+  /** In all; more are not let in. */
+  readonly connections: number;
+  /** Until the headers, the whole request have come. Milliseconds. */
+  readonly headersMs: number;
+  readonly requestMs: number;
+};
+
+const LIMITS: Limits = {
+  connections: 1_024,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  streams: 512,
+  streamsEach: 64,
+  heartbeatMs: 15_000,
+};
 
 export type ApiOptions = {
   readonly control: (caller: Caller) => Control;
-  readonly hostname: string;
-  /** 0: any that is free. */
-  readonly port: number;
-  readonly secret: Uint8Array;
+  readonly access: Access;
+  /** Name of the instance. */
   readonly audience: string;
-  /** Consumers whose tokens count no longer. */
-  readonly revoked: readonly string[];
+  /** What it will listen on. */
+  readonly hostname: string;
+  readonly limits?: Partial<Limits>;
 };
 
-/** Resolves once it listens. Rejects when the port is taken. */
-export async function serveApi(options: ApiOptions): Promise<{ readonly server: Server; readonly port: number }> {
-  const server = createServer((request, response) => {
-    handle(request, response, options).catch((error: unknown) =>
-      problem(
-        response,
-        500,
-        { code: "internal", title: "Internal Server Error", detail: "this is a bug; procman's own output tells more" },
-        error,
-      ),
-    );
-  });
-  server.requestTimeout = 30_000;
-  server.headersTimeout = 10_000;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, options.hostname, resolve);
-  });
-  const address = server.address();
-  return { server, port: typeof address === "object" && address !== null ? address.port : options.port };
-}
+const NEVER = new AbortController().signal;
 
-async function handle(request: IncomingMessage, response: ServerResponse, options: ApiOptions): Promise<void> {
-  const match = matchRoute(request.method ?? "", (request.url ?? "").split("?", 1)[0] ?? "");
-  const claims = await claimsOf(request, options);
-  if (claims === undefined)
-    return problem(response, 401, { code: "unauthorized", title: "Unauthorized", detail: "a valid bearer token is needed" });
-  if ("allowed" in match) return notAllowed(response, match.allowed);
-  const { route, id } = match;
-  if (!claims.scopes.includes(route.scope) && !claims.scopes.includes("admin"))
-    return problem(response, 403, { code: "scope-missing", title: "Forbidden", detail: `the token lacks the scope "${route.scope}"` });
-  await answer(response, route, () => route.answer(options.control({ consumer: claims.consumer }), id));
-}
+export class Api {
+  /** Not listening yet. */
+  readonly server: Server;
+  readonly #control: (caller: Caller) => Control;
+  readonly #authenticator: Authenticator;
+  readonly #origin: OriginCheck;
+  readonly #streams: Streams;
 
-async function answer(response: ServerResponse, route: Route, call: () => Promise<unknown>): Promise<void> {
-  try {
-    send(response, route.status, "application/json", (await call()) ?? {});
-  } catch (error) {
-    if (!(error instanceof ProcmanError)) throw error;
-    problem(response, error.status, { code: error.code, title: titleOf(error.status), detail: error.message });
+  constructor({ control, access, audience, hostname, limits }: ApiOptions) {
+    const { connections, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
+    this.#control = control;
+    this.#authenticator = new Authenticator(access, audience);
+    this.#origin = new OriginCheck(hostname);
+    this.#streams = new Streams(streams, (grant) => this.#authenticator.refusal(grant));
+    const options = { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: Math.min(5_000, headersMs) };
+    this.server = createServer(options, (request, response) => {
+      this.#handle(request, response).catch((error: unknown) => sendProblem(response, error));
+    });
+    this.server.maxConnections = connections;
+    this.server.on("clientError", refuseConnection);
+  }
+
+  /** Tokens may count no longer: their streams end. */
+  recheck(): void {
+    this.#streams.recheck();
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = "", url = "" } = request;
+    const cut = url.indexOf("?");
+    const path = cut < 0 ? url : url.slice(0, cut);
+    this.#origin.check(request.headers);
+    if (method === "OPTIONS" && (path === "*" || methodsOf(path).length > 0)) return sendOptions(response, path);
+    // Without a token nobody learns anything, except of what needs none.
+    const match = path === "/health" ? matchRoute(method, path) : undefined;
+    if (match !== undefined) return sendResult(response, match.route, await match.route.answer(this.#control({ consumer: "" }), NO_INPUT));
+    const grant = await this.#authenticator.grant(request);
+    const found = matchRoute(method, path);
+    if (found.route.scope !== undefined) checkScope(grant.claims, found.route.scope);
+    await this.#answer({ request, response, query: cut < 0 ? "" : url.slice(cut + 1), grant, ...found });
+  }
+
+  async #answer(asked: Asked): Promise<void> {
+    const { request, response, route, id, grant } = asked;
+    const query = asked.query === "" ? {} : readQuery(asked.query, route.parameters);
+    const body = route.body === undefined ? undefined : await readBody(request, route.body.schema);
+    const follow = query.follow === true ? route.follow : undefined;
+    const streams = route.output.kind === "stream" || follow !== undefined;
+    if (streams && request.method === "HEAD") return sendText(response, 200, "", "text/event-stream");
+    const lasts = streams || (typeof query.wait === "number" && query.wait > 0);
+    const signal = lasts ? this.#streams.admit(response, grant) : NEVER;
+    const input: Input = { id, query, body, signal, ...lastEventId(request) };
+    const { consumer, process } = grant.claims;
+    const control = this.#control({ consumer, ...(process === undefined ? {} : { process }) });
+    if (streams) return this.#streams.write(response, (follow ?? route).answer(control, input) as AsyncIterable<unknown>);
+    const result = await route.answer(control, input);
+    if (result instanceof Page) sendPage(asked, result);
+    else sendResult(response, route, result);
   }
 }
 
-/** undefined: no token, or none that counts. */
-async function claimsOf(request: IncomingMessage, { secret, audience, revoked }: ApiOptions): Promise<Claims | undefined> {
-  const token = /^Bearer (\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
-  if (token === undefined) return undefined;
-  // Loaded apart from the service, which starts its processes first.
-  const { verifyToken } = await import("../contract/token.ts");
-  const claims = await verifyToken(token, audience, secret).catch(() => undefined);
-  return claims === undefined || revoked.includes(claims.consumer) ? undefined : claims;
+type Asked = Match & {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly query: string;
+  readonly grant: Grant;
+};
+
+const NO_INPUT: Input = { id: "", query: {}, body: undefined, signal: NEVER };
+
+function sendResult(response: ServerResponse, { status, output }: Route, result: unknown): void {
+  if (output.kind === "text") sendText(response, status, String(result), output.type);
+  else sendJson(response, status, (result ?? {}) as object);
 }
 
-function notAllowed(response: ServerResponse, allowed: readonly string[]): void {
-  if (allowed.length === 0) return problem(response, 404, { code: "path-unknown", title: "Not Found", detail: "there is no such path" });
-  response.setHeader("allow", allowed.join(", "));
-  problem(response, 405, { code: "method-not-allowed", title: "Method Not Allowed", detail: `this path takes ${allowed.join(", ")}` });
+function sendPage({ response, request, query, route }: Asked, { items, next }: Page): void {
+  if (next === undefined) return sendJson(response, route.status, items);
+  const rest = new URLSearchParams(query);
+  rest.delete("cursor");
+  const path = (request.url ?? "").split("?", 1)[0];
+  const link = `${path}${rest.size === 0 ? "" : `?${rest}&`}${writeQuery({ cursor: next }).slice(rest.size === 0 ? 0 : 1)}`;
+  sendJson(response, route.status, items, { link: `<${link}>; rel="next"` });
 }
 
-function problem(response: ServerResponse, status: number, what: Pick<ProblemRecord, "code" | "title" | "detail">, cause?: unknown): void {
-  if (cause !== undefined) process.stderr.write(`procman: ${cause instanceof Error ? cause.stack : String(cause)}\n`);
-  send(response, status, "application/problem+json", { type: "about:blank", status, ...what } satisfies ProblemRecord);
+function sendOptions(response: ServerResponse, path: string): void {
+  response.writeHead(204, { allow: path === "*" ? "GET, HEAD, POST, OPTIONS" : methodsOf(path).join(", ") });
+  response.end();
 }
 
-function send(response: ServerResponse, status: number, type: string, body: unknown): void {
-  const text = JSON.stringify(body);
-  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(text) });
-  response.end(text);
+function lastEventId({ headers }: IncomingMessage): Pick<Input, "lastEventId"> {
+  const id = headers["last-event-id"];
+  return typeof id === "string" && id !== "" && id.length <= 1_000 ? { lastEventId: id } : {};
 }
 
-function titleOf(status: number): string {
-  return status === 404 ? "Not Found" : status === 409 ? "Conflict" : "Bad Request";
+/** What is no HTTP, or comes too slowly. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || socket.destroyed) return void socket.destroy();
+  const [status, detail] =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? [431, "Cannot read the request: its address and headers have more than 16 KiB"]
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? [408, "Cannot read the request: it came too slowly"]
+        : [400, "Cannot read the request: it is no HTTP/1.1"];
+  const body = JSON.stringify(problem(Number(status), "request-unreadable", String(detail)));
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[Number(status)]}`,
+    "Connection: close",
+    "Content-Type: application/problem+json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 }

@@ -18,6 +18,20 @@ export const ERRORS = {
   "process-running": { status: 409, exit: EXIT.refused },
   "process-leaving": { status: 409, exit: EXIT.refused },
   "start-failed": { status: 500, exit: EXIT.refused },
+  /** What was asked for is not to be reached, or somebody else has asked for the contrary. */
+  "process-failed": { status: 409, exit: EXIT.refused },
+  "process-foreign": { status: 403, exit: EXIT.refused },
+  "wait-timeout": { status: 504, exit: EXIT.refused },
+  "input-invalid": { status: 400, exit: EXIT.usage },
+  unauthorized: { status: 401, exit: EXIT.refused },
+  "scope-missing": { status: 403, exit: EXIT.refused },
+  "origin-refused": { status: 403, exit: EXIT.refused },
+  "path-unknown": { status: 404, exit: EXIT.refused },
+  "method-unknown": { status: 405, exit: EXIT.refused },
+  "body-too-large": { status: 413, exit: EXIT.refused },
+  "media-type": { status: 415, exit: EXIT.refused },
+  "too-many-requests": { status: 429, exit: EXIT.refused },
+  "too-many-streams": { status: 503, exit: EXIT.refused },
   "state-folder": { status: 500, exit: EXIT.refused },
   "upgrade-failed": { status: 500, exit: EXIT.refused },
   "no-daemon": { status: 503, exit: EXIT.noDaemon },
@@ -26,6 +40,9 @@ export const ERRORS = {
 } as const satisfies Record<string, Row>;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+/** One thing that is wrong with an input: its place (`query.limit`, `body.memory.rss`), what was found and what is allowed. */
+export type Fault = { readonly place: string; readonly message: string };
 
 /**
  * An error that a user can act on. Its message reads `Cannot <do x>: <what is the case>`.
@@ -36,11 +53,14 @@ export type ErrorCode = keyof typeof ERRORS;
  */
 export class ProcmanError extends Error {
   readonly code: ErrorCode;
+  /** What is wrong with the input, and where: all of it. */
+  readonly faults: readonly Fault[];
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { readonly faults?: readonly Fault[] }) {
     super(message, options);
     this.name = "ProcmanError";
     this.code = code;
+    this.faults = options?.faults ?? [];
   }
 
   get exitCode(): ExitCode {

@@ -29,6 +29,7 @@ export const COMMANDS: Readonly<Record<CommandName, Loader>> = {
   remove: () => import("./commands/remove.ts"),
   validate: () => import("./commands/validate.ts"),
   schema: () => import("./commands/schema.ts"),
+  token: () => import("./commands/token.ts"),
   completion: () => import("./commands/completion.ts"),
 };
 

@@ -1,7 +1,7 @@
 /** Entry of the command line, except `procman run`, which the bin hands to the keeper, and what `boot.ts` answers itself. */
 import { Command, CommanderError } from "commander";
 import { EXIT, ProcmanError } from "../base/errors.ts";
-import { didYouMean } from "../config/suggest.ts";
+import { didYouMean } from "../base/suggest.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
 import { SUMMARIES } from "./overview.ts";
 

@@ -43,6 +43,7 @@ const GROUPS = [
   {
     title: "Other",
     commands: {
+      token: "Make a token for the API",
       completion: "Print a script by which bash, zsh or fish complete commands, options and ids",
       version: "Print the version",
       help: "Print this, or the help of a command",

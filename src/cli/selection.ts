@@ -1,6 +1,6 @@
 /** The processes that a command names. */
 import { ProcmanError } from "../base/errors.ts";
-import { didYouMean } from "../config/suggest.ts";
+import { didYouMean } from "../base/suggest.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 
 /**

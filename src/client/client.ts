@@ -1,108 +1,128 @@
-/** `Control` over HTTP. Where requests go through is given, so that it works in browsers, too. */
-import { ERRORS, type ErrorCode, ProcmanError } from "../base/errors.ts";
+/** `Control` over HTTP. */
 import type { Action, ActOptions, Control } from "../contract/control.ts";
-import type { EventRecord, Incident, LogItem, LogPage, LogQuery, ProblemRecord, ProcessRecord, StateRecord } from "../contract/records.ts";
-import { serverEvents } from "./sse.ts";
+import { writeQuery } from "../contract/query.ts";
+import type {
+  EventRecord,
+  Incident,
+  LogEntry,
+  LogItem,
+  LogPage,
+  LogQuery,
+  LogSubmission,
+  MetricPoint,
+  MetricQuery,
+  ProcessRecord,
+  StateRecord,
+  TelemetryReport,
+} from "../contract/records.ts";
+import { ROUTES, type RouteName } from "../contract/routes.ts";
+import { errorOf } from "./problem.ts";
+import type { Reply, Send } from "./send.ts";
+import { subscribe } from "./subscription.ts";
 
-export type ClientRequest = {
-  readonly method: "GET" | "POST";
-  readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** The server answers only then. */
-  readonly waitSeconds?: number;
-};
+type Query = Parameters<typeof writeQuery>[0];
 
-type Head = { readonly status: number; readonly headers: Readonly<Record<string, string>> };
+type Details = { readonly id?: string; readonly query?: Query; readonly body?: object; readonly options?: ActOptions };
 
-export type Transport = {
-  /** Sends one request with the token; rejects when there is no answer. */
-  readonly send: (request: ClientRequest) => Promise<Head & { readonly body: unknown }>;
-  /** The same for an answer that goes on and on. It ends when the connection does. */
-  readonly stream: (request: ClientRequest, signal: AbortSignal) => Promise<Head & { readonly text: AsyncIterable<string> }>;
-};
+/**
+ * Control of a running procman. Where requests go through is given, so that it works in browsers, too.
+ *
+ * @example
+ * const control = new Client(fetchSend({ url: "http://127.0.0.1:9000", token }));
+ * await control.act("web", "restart", { waitSeconds: 30 });
+ */
+export class Client implements Control {
+  readonly #send: Send;
 
-type Spoken = "processes" | "process" | "state" | "act" | "terminate" | "logs" | "follow" | "incidents" | "events";
-
-export class Client implements Pick<Control, Spoken> {
-  readonly #transport: Transport;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
+  constructor(send: Send) {
+    this.#send = send;
   }
 
   async processes(): Promise<readonly ProcessRecord[]> {
-    return (await this.#ask("GET", "/processes")).body as readonly ProcessRecord[];
+    return (await this.#ask("processes")) as readonly ProcessRecord[];
   }
 
   async process(id: string): Promise<ProcessRecord> {
-    return (await this.#ask("GET", pathOf(id))).body as ProcessRecord;
+    return (await this.#ask("process", { id })) as ProcessRecord;
   }
 
   async state(): Promise<StateRecord> {
-    return (await this.#ask("GET", "/state")).body as StateRecord;
+    return (await this.#ask("state")) as StateRecord;
   }
 
-  async act(id: string, action: Action, { waitSeconds }: ActOptions = {}): Promise<ProcessRecord> {
-    const query = waitSeconds === undefined ? "" : `?wait=${waitSeconds}`;
-    return (await this.#ask("POST", `${pathOf(id)}/${action}${query}`, waitSeconds)).body as ProcessRecord;
+  async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
+    return (await this.#ask(action, { id, query: { wait: options.waitSeconds }, options })) as ProcessRecord;
   }
 
   async terminate(): Promise<void> {
-    await this.#ask("POST", "/terminate");
+    await this.#ask("terminate");
   }
 
   async logs(query: LogQuery): Promise<LogPage> {
-    const { body, headers } = await this.#ask("GET", `/logs${searchOf(query)}`);
-    const next = /<[^>]*[?&]cursor=([^&>]*)[^>]*>;\s*rel="?next"?/.exec(headers.link ?? "")?.[1];
-    return { entries: body as LogPage["entries"], ...(next === undefined ? {} : { next: decodeURIComponent(next) }) };
+    const reply = await this.#reply("logs", { query: logQuery(query) });
+    const next = nextOf(reply.headers.get("link"));
+    const entries = JSON.parse(await reply.text()) as readonly LogEntry[];
+    return next === undefined ? { entries } : { entries, next };
   }
 
-  async *follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
-    for await (const item of this.#events({ method: "GET", path: `/logs${searchOf(query, { follow: "1" })}` }, signal))
-      yield item as LogItem;
+  follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
+    return this.#subscribe("logs", { ...logQuery(query), follow: true }, signal) as AsyncIterable<LogItem>;
+  }
+
+  async log(submission: LogSubmission): Promise<LogEntry> {
+    return (await this.#ask("log", { body: submission })) as LogEntry;
+  }
+
+  async telemetry(report: TelemetryReport): Promise<void> {
+    await this.#ask("telemetry", { body: report });
+  }
+
+  async metrics(id: string, { from, to, stepSeconds }: MetricQuery): Promise<readonly MetricPoint[]> {
+    return (await this.#ask("metrics", { id, query: { from, to, step: stepSeconds } })) as readonly MetricPoint[];
   }
 
   async incidents(id: string, limit?: number): Promise<readonly Incident[]> {
-    const query = limit === undefined ? "" : `?limit=${limit}`;
-    return (await this.#ask("GET", `${pathOf(id)}/incidents${query}`)).body as readonly Incident[];
+    return (await this.#ask("incidents", { id, query: { limit } })) as readonly Incident[];
   }
 
-  async *events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
-    const headers = after === undefined ? {} : { "last-event-id": after };
-    for await (const item of this.#events({ method: "GET", path: "/events", headers }, signal)) yield item as EventRecord;
+  async prometheus(): Promise<string> {
+    return (await this.#reply("prometheus", {})).text();
   }
 
-  async *#events(request: ClientRequest, signal: AbortSignal): AsyncIterable<unknown> {
-    const { status, text } = await this.#transport.stream(request, signal);
-    if (status >= 400) throw problemOf(status, await whole(text));
-    for await (const { data } of serverEvents(text)) yield JSON.parse(data);
+  events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
+    return this.#subscribe("events", { after }, signal) as AsyncIterable<EventRecord>;
   }
 
-  async #ask(method: "GET" | "POST", path: string, waitSeconds?: number): Promise<Head & { readonly body: unknown }> {
-    const answer = await this.#transport.send({ method, path, ...(waitSeconds === undefined ? {} : { waitSeconds }) });
-    if (answer.status >= 400) throw problemOf(answer.status, answer.body);
-    return answer;
+  #subscribe(name: RouteName, query: Query, signal: AbortSignal): AsyncIterable<unknown> {
+    return subscribe({ send: this.#send, path: `${ROUTES[name].path}${writeQuery(query)}`, signal });
+  }
+
+  async #ask(name: RouteName, details: Details = {}): Promise<unknown> {
+    return JSON.parse(await (await this.#reply(name, details)).text()) as unknown;
+  }
+
+  async #reply(name: RouteName, { id = "", query = {}, body, options = {} }: Details): Promise<Reply> {
+    const { method, path } = ROUTES[name];
+    const { waitSeconds, signal } = options;
+    const reply = await this.#send({
+      method,
+      path: `${path.replace("{id}", encodeURIComponent(id))}${writeQuery(query)}`,
+      headers: { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+      ...(waitSeconds === undefined ? {} : { patienceSeconds: waitSeconds }),
+    });
+    if (reply.status < 400) return reply;
+    throw errorOf(reply.status, await reply.text());
   }
 }
 
-function pathOf(id: string): string {
-  return `/processes/${encodeURIComponent(id)}`;
+function logQuery({ processes, categories, ...rest }: LogQuery): Query {
+  return { ...rest, process: processes, category: categories };
 }
 
-function searchOf({ processes, categories, ...query }: LogQuery, more: Readonly<Record<string, string>> = {}): string {
-  const single = Object.entries({ ...query, ...more }).map(([name, value]) => [name, String(value)] as [string, string]);
-  const several = (name: string, values: readonly string[] = []): [string, string][] => values.map((value) => [name, value]);
-  const text = new URLSearchParams([...several("process", processes), ...several("category", categories), ...single]).toString();
-  return text === "" ? "" : `?${text}`;
-}
-
-async function whole(text: AsyncIterable<string>): Promise<unknown> {
-  let all = "";
-  for await (const part of text) all += part;
-  return JSON.parse(all);
-}
-
-function problemOf(status: number, body: unknown): Error {
-  const { code, detail } = body as ProblemRecord;
-  return Object.hasOwn(ERRORS, code) ? new ProcmanError(code as ErrorCode, detail) : new Error(`${status} ${code}: ${detail}`);
+/** Cursor of the next page, out of a `Link` header. */
+function nextOf(link: string | null): string | undefined {
+  const target = /<([^>]*)>;\s*rel="next"/.exec(link ?? "")?.[1];
+  return target === undefined ? undefined : (new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("cursor") ?? undefined);
 }

@@ -1,6 +1,6 @@
 /** A JSONC text as data, with the place of every value in it. */
 import { type Node, type ParseError, parseTree } from "jsonc-parser";
-import { didYouMean } from "./suggest.ts";
+import { didYouMean } from "../base/suggest.ts";
 
 export type Path = readonly (string | number)[];
 

@@ -4,6 +4,7 @@
  */
 import { type Node, parseTree } from "jsonc-parser";
 import { ProcmanError } from "../base/errors.ts";
+import { didYouMean } from "../base/suggest.ts";
 import { type Gap, gapOf } from "./gap.ts";
 import {
   eolOf,
@@ -16,7 +17,6 @@ import {
   severalLines,
   withoutTrailingSpaces,
 } from "./layout.ts";
-import { didYouMean } from "./suggest.ts";
 
 type Splice = { readonly from: number; readonly to: number; readonly text: string };
 

@@ -1,8 +1,9 @@
 /** zod's issues in words that tell what to do. */
+
+import { didYouMean, suggest } from "../base/suggest.ts";
 import type { Path } from "./document.ts";
 import { type Finding, notAllowed, show } from "./finding.ts";
 import { type Issue, keysAt, NAME_PATTERN } from "./schema.ts";
-import { didYouMean, suggest } from "./suggest.ts";
 
 /** One finding for each thing that is wrong; at most one for each value. */
 export function explain(issues: readonly Issue[], data: unknown): readonly Finding[] {

@@ -1,5 +1,5 @@
 /** `{id}` and its kind in file names: one pattern for many processes. */
-import { suggest } from "./suggest.ts";
+import { suggest } from "../base/suggest.ts";
 
 export type Names = {
   /** Name of the configuration. */

@@ -29,6 +29,8 @@ export type Caller = {
 export type ActOptions = {
   /** Resolve when the target state is reached; rejects with `wait-timeout` after so many seconds. Absent: at once. */
   readonly waitSeconds?: number;
+  /** Nobody waits any more; what was asked for goes on. */
+  readonly signal?: AbortSignal;
 };
 
 export interface Control {
@@ -36,7 +38,7 @@ export interface Control {
   /** Rejects with `process-unknown`. */
   process(id: string): Promise<ProcessRecord>;
   state(): Promise<StateRecord>;
-  /** A process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`, `wait-timeout`. */
+  /** A process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`; while it waits, `process-failed`, `wait-timeout`. */
   act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord>;
   /** Begins the end of everything. */
   terminate(): Promise<void>;

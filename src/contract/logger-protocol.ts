@@ -64,7 +64,15 @@ export type ToLogger =
   | { readonly t: "ended"; readonly key: string }
   | { readonly t: "style"; readonly style: ConsoleStyle }
   /** A line of procman's own for the console: `severity` picks its colour, `id` its prefix. */
-  | { readonly t: "say"; readonly at: number; readonly severity: "info" | "warn" | "error"; readonly id?: string; readonly text: string }
+  | {
+      readonly t: "say";
+      readonly at: number;
+      readonly severity: "info" | "warn" | "error";
+      /** Of the stored log. */
+      readonly category?: "api";
+      readonly id?: string;
+      readonly text: string;
+    }
   /** Close and open all log files (SIGUSR2, after an external logrotate). */
   | { readonly t: "reopen" }
   /** All runs are over: write what is left (last lines without newline too), answer `closed`, exit. */

@@ -1,4 +1,5 @@
 /** What the control surface shows. Times are ISO 8601 in UTC; durations and sizes name their unit; what has no value is absent. */
+import type { Fault } from "../base/errors.ts";
 
 /** `mixed`: the instances of a cluster don't agree. */
 export type Status =
@@ -77,6 +78,8 @@ export type ProblemRecord = {
   readonly status: number;
   readonly detail: string;
   readonly code: string;
+  /** Of an input that is not valid: everything that is wrong with it. */
+  readonly problems?: readonly Fault[];
 };
 
 export const SEVERITIES = ["debug", "info", "warn", "error"] as const;

@@ -1,17 +1,10 @@
-/** The one table of routes. */
-import { ACTIONS, type Action, type Control } from "./control.ts";
-import type { Scope } from "./token.ts";
-
-export type Route = {
-  readonly method: "GET" | "POST";
-  /** `{id}` stands for one segment. */
-  readonly path: string;
-  readonly scope: Scope;
-  readonly summary: string;
-  /** Status of success. */
-  readonly status: number;
-  readonly answer: (control: Control, id: string) => Promise<unknown>;
-};
+/** The one table of routes: server, client, OpenAPI document and `docs/api.md` are made of it. */
+import { ACTIONS, type Action } from "./control.ts";
+import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
+import { EVENTS, INCIDENTS, LOGS, METRICS, WAIT } from "./parameters.ts";
+import type { Parameters, Values } from "./query.ts";
+import type { LogQuery, LogSubmission, TelemetryReport } from "./records.ts";
+import { Page, type Route } from "./route.ts";
 
 const VERBS: Readonly<Record<Action, string>> = {
   start: "Start the process",
@@ -21,63 +14,196 @@ const VERBS: Readonly<Record<Action, string>> = {
   unblock: "Lift a block",
 };
 
-const ROUTES: readonly Route[] = [
-  {
+const none: Parameters = {};
+const processes = { kind: "json", schema: "ProcessRecord", list: true } as const;
+const one = { kind: "json", schema: "ProcessRecord" } as const;
+
+function action(name: Action): Route {
+  return {
+    method: "POST",
+    path: `/processes/{id}/${name}`,
+    scope: "control",
+    summary: VERBS[name],
+    parameters: WAIT,
+    status: 200,
+    output: one,
+    errors: [404, 409, 504],
+    answer: (control, { id, query, signal }) => {
+      const { wait } = query as Values<typeof WAIT>;
+      return control.act(id, name, wait === undefined ? {} : { waitSeconds: wait, signal });
+    },
+  };
+}
+
+const actions = Object.fromEntries(ACTIONS.map((name) => [name, action(name)])) as Readonly<Record<Action, Route>>;
+
+export const ROUTES = {
+  processes: {
     method: "GET",
     path: "/processes",
     scope: "read",
     summary: "All processes with their states",
+    parameters: none,
     status: 200,
+    output: processes,
+    errors: [],
     answer: (control) => control.processes(),
   },
-  {
+  process: {
     method: "GET",
     path: "/processes/{id}",
     scope: "read",
     summary: "One process",
+    parameters: none,
     status: 200,
-    answer: (control, id) => control.process(id),
+    output: one,
+    errors: [404],
+    answer: (control, { id }) => control.process(id),
   },
-  ...ACTIONS.map(
-    (action) =>
-      ({
-        method: "POST",
-        path: `/processes/{id}/${action}`,
-        scope: "control",
-        summary: VERBS[action],
-        status: 200,
-        answer: (control: Control, id: string) => control.act(id, action),
-      }) as const,
-  ),
-  { method: "GET", path: "/state", scope: "read", summary: "State of the application", status: 200, answer: (control) => control.state() },
-  {
+  ...actions,
+  incidents: {
+    method: "GET",
+    path: "/processes/{id}/incidents",
+    scope: "read",
+    summary: "The ends of its runs, newest first",
+    parameters: INCIDENTS,
+    status: 200,
+    output: { kind: "json", schema: "Incident", list: true },
+    errors: [404],
+    answer: (control, { id, query }) => control.incidents(id, (query as Values<typeof INCIDENTS>).limit),
+  },
+  metrics: {
+    method: "GET",
+    path: "/processes/{id}/metrics",
+    scope: "read",
+    summary: "CPU and memory over time",
+    parameters: METRICS,
+    status: 200,
+    output: { kind: "json", schema: "MetricPoint", list: true },
+    errors: [404],
+    answer: (control, { id, query }) => {
+      const { step, ...times } = query as Values<typeof METRICS>;
+      return control.metrics(id, { ...times, ...(step === undefined ? {} : { stepSeconds: step }) });
+    },
+  },
+  state: {
+    method: "GET",
+    path: "/state",
+    scope: "read",
+    summary: "State of the application",
+    parameters: none,
+    status: 200,
+    output: { kind: "json", schema: "StateRecord" },
+    errors: [],
+    answer: (control) => control.state(),
+  },
+  telemetry: {
+    method: "POST",
+    path: "/telemetry",
+    scope: "telemetry",
+    summary: "Submit what a process says about itself",
+    parameters: none,
+    body: { name: "TelemetryReport", schema: TELEMETRY_REPORT },
+    status: 200,
+    output: { kind: "json" },
+    errors: [404, 413, 415],
+    answer: (control, { body }) => control.telemetry(body as TelemetryReport),
+  },
+  log: {
+    method: "POST",
+    path: "/log",
+    scope: "log",
+    summary: "Put a line into the log",
+    parameters: none,
+    body: { name: "LogSubmission", schema: LOG_SUBMISSION },
+    status: 201,
+    output: { kind: "json", schema: "LogEntry" },
+    errors: [404, 413, 415],
+    answer: (control, { body }) => control.log(body as LogSubmission),
+  },
+  logs: {
+    method: "GET",
+    path: "/logs",
+    scope: "read",
+    summary: "Lines of the log",
+    description: 'The next page is in the header `Link: <…>; rel="next"`.',
+    parameters: LOGS,
+    status: 200,
+    output: { kind: "json", schema: "LogEntry", list: true },
+    errors: [404],
+    answer: async (control, { query }) => {
+      const { entries, next } = await control.logs(logQuery(query));
+      return new Page(entries, next);
+    },
+    follow: {
+      output: { kind: "stream", schema: "LogItem" },
+      answer: (control, { query, lastEventId, signal }) =>
+        control.follow({ ...logQuery(query), ...(lastEventId === undefined ? {} : { cursor: lastEventId }) }, signal),
+    },
+  },
+  events: {
+    method: "GET",
+    path: "/events",
+    scope: "read",
+    summary: "What happens, as a stream",
+    parameters: EVENTS,
+    status: 200,
+    output: { kind: "stream", schema: "EventRecord" },
+    errors: [],
+    answer: (control, { query, lastEventId, signal }) => control.events(lastEventId ?? (query as Values<typeof EVENTS>).after, signal),
+  },
+  terminate: {
     method: "POST",
     path: "/terminate",
     scope: "admin",
     summary: "Stop everything and end",
+    parameters: none,
     status: 202,
+    output: { kind: "json" },
+    errors: [],
     answer: (control) => control.terminate(),
   },
-];
+  prometheus: {
+    method: "GET",
+    path: "/metrics",
+    scope: "read",
+    summary: "All numbers in the Prometheus text format",
+    parameters: none,
+    status: 200,
+    output: { kind: "text", type: "text/plain; version=0.0.4; charset=utf-8" },
+    errors: [],
+    answer: (control) => control.prometheus(),
+  },
+  openapi: {
+    method: "GET",
+    path: "/openapi.json",
+    scope: "read",
+    summary: "This interface as an OpenAPI 3.1 document",
+    parameters: none,
+    status: 200,
+    output: { kind: "json" },
+    errors: [],
+    answer: async (): Promise<unknown> => (await import("./openapi.ts")).openApi(ROUTES),
+  },
+  health: {
+    method: "GET",
+    path: "/health",
+    summary: "Whether it answers",
+    parameters: none,
+    status: 200,
+    output: { kind: "text", type: "text/plain; charset=utf-8" },
+    errors: [],
+    answer: () => Promise.resolve("ok\n"),
+  },
+} as const satisfies Readonly<Record<string, Route>>;
 
-export type Match = { readonly route: Route; readonly id: string } | { readonly allowed: readonly string[] };
+export type RouteName = keyof typeof ROUTES;
 
-/** The route of a request; or the methods that its path would take (none: there is no such path). */
-export function matchRoute(method: string, path: string): Match {
-  const hits = ROUTES.flatMap((route) => {
-    const id = idIn(route.path, path);
-    return id === undefined ? [] : [{ route, id }];
-  });
-  return hits.find(({ route }) => route.method === method) ?? { allowed: hits.map(({ route }) => route.method) };
-}
-
-function idIn(pattern: string, path: string): string | undefined {
-  const [wanted, given] = [pattern.split("/"), path.split("/")];
-  if (wanted.length !== given.length) return undefined;
-  let id = "";
-  for (const [index, part] of wanted.entries()) {
-    if (part === "{id}") id = given[index] ?? "";
-    else if (part !== given[index]) return undefined;
-  }
-  return id === "" && pattern.includes("{id}") ? undefined : id;
+function logQuery(query: Readonly<Record<string, unknown>>): LogQuery {
+  const { process, category, follow: _follow, ...rest } = query as Values<typeof LOGS>;
+  return {
+    ...(rest as LogQuery),
+    ...(process === undefined ? {} : { processes: process }),
+    ...(category === undefined ? {} : { categories: category as NonNullable<LogQuery["categories"]> }),
+  };
 }

@@ -1,15 +1,19 @@
 /** From a configuration file to a connection with the procman that runs it. */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, type ClientRequest, type Transport } from "../client/client.ts";
+import { Client } from "../client/client.ts";
+import type { Send } from "../client/send.ts";
 import { type Location, locate } from "../config/locate.ts";
+import { expiresIn, payloadOf } from "../contract/claims.ts";
+import { signJwt } from "../os/jwt.ts";
+import { secretFile } from "../os/secret.ts";
 import { keeperOf, LOOK_MS, PATIENCE_MS, reach, serviceDown } from "./endpoint.ts";
-import { ownToken } from "./own-token.ts";
-import { exchange, openStream, type WireRequest } from "./wire.ts";
+import { exchange } from "./wire.ts";
 
-/** No answer for so long: something is wrong. Milliseconds. */
+/** No answer for so long: something is wrong. A stream shows a sign of life more often. Milliseconds. */
 const SILENCE_MS = 30_000;
+/** Of a token of one's own; a stream that lasts longer comes again with another. Seconds. */
+const TOKEN_SECONDS = 3_600;
 
 /** @throws {ProcmanError} `no-daemon`, `service-down` */
 export function connect(config: string | undefined): Promise<Client> {
@@ -19,46 +23,32 @@ export function connect(config: string | undefined): Promise<Client> {
 /** @throws {ProcmanError} `no-daemon`, `service-down` */
 export async function connectTo(location: Location, consumer = "cli"): Promise<Client> {
   await reach(location.stateDir, performance.now() + PATIENCE_MS);
-  return new Client(transportTo(location, consumer));
+  return new Client(sender(location, consumer));
 }
 
 /** A service that is started again just now has another address in a moment. */
-function transportTo({ name, stateDir }: Location, consumer: string): Transport {
-  const attempt = async <T>(request: ClientRequest, talk: (to: WireRequest) => Promise<T>): Promise<T> => {
+function sender(location: Location, consumer: string): Send {
+  const { stateDir } = location;
+  return async (asked) => {
     for (const late = performance.now() + PATIENCE_MS; ; await sleep(LOOK_MS)) {
       const { hostname, port } = await reach(stateDir, late);
-      // Both may be others than the last time: a secret can be replaced, a token is good for a minute.
-      const authorization = `Bearer ${ownToken(name, consumer, readFileSync(join(stateDir, "secret")))}`;
-      const { method, path, headers, waitSeconds = 0 } = request;
+      const headers = { ...asked.headers, authorization: `Bearer ${tokenOf(location, consumer)}` };
       try {
-        return await talk({
-          hostname,
-          port,
-          method,
-          path,
-          headers: { ...headers, authorization },
-          silenceMs: SILENCE_MS + waitSeconds * 1_000,
-        });
+        const silenceMs = SILENCE_MS + (asked.patienceSeconds ?? 0) * 1_000;
+        return await exchange({ ...asked, headers, hostname, port, silenceMs });
       } catch (error) {
-        if ((error as Error).name === "AbortError") throw error;
-        if (!isRepeatable(method, error as NodeJS.ErrnoException) || performance.now() > late)
+        if (asked.signal?.aborted) throw error;
+        if (!isRepeatable(asked.method, error as NodeJS.ErrnoException) || performance.now() > late)
           throw serviceDown(keeperOf(stateDir), (error as Error).message);
       }
     }
   };
-  return {
-    send: (request) =>
-      attempt(request, async (to) => {
-        const { status, headers, body } = await exchange(to);
-        return { status, headers, body: isJson(headers) ? JSON.parse(body) : body };
-      }),
-    stream: (request, signal) => attempt(request, (to) => openStream({ ...to, silenceMs: 0, signal })),
-  };
 }
 
-/** A body that says nothing of its type is JSON, too. */
-function isJson({ "content-type": type = "application/json" }: Readonly<Record<string, string>>): boolean {
-  return /[/+]json\b/.test(type);
+/** Whoever may read the secret may do everything. It can be replaced at any time. */
+function tokenOf({ name, stateDir }: Location, consumer: string): string {
+  const claims = payloadOf({ audience: name, consumer, scopes: ["admin"], expires: expiresIn(TOKEN_SECONDS) });
+  return signJwt(claims, readFileSync(secretFile(stateDir)));
 }
 
 /** Nobody has heard it, or hearing it twice does no harm. */

@@ -1,42 +1,29 @@
 /** HTTP over a plain socket, in version 1.0: one request, one answer, whose end is the connection's. (`node:http` takes 10 ms of each start.) */
 import { connect, type Socket } from "node:net";
+import type { Reply, Request } from "../client/send.ts";
 
-export type WireRequest = {
+export type WireOptions = {
   readonly hostname: string;
   readonly port: number;
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /** Nothing is heard for so long: it is given up. Milliseconds; 0: never. */
+  /** Nothing is heard for so long: it is given up. Milliseconds. */
   readonly silenceMs: number;
-  readonly signal?: AbortSignal;
 };
 
-type Head = { readonly status: number; readonly headers: Readonly<Record<string, string>> };
+type WireRequest = Request & WireOptions;
 
-export type WireAnswer = Head & { readonly body: string };
-
-export type WireStream = Head & { readonly text: AsyncIterable<string> };
+type Head = { readonly status: number; readonly headers: ReadonlyMap<string, string> };
 
 const HEAD_END = "\r\n\r\n";
 const MAX_HEAD_BYTES = 64 * 1024;
 
-/** The whole answer. Rejects when the connection ends before it is whole. */
-export async function exchange(request: WireRequest): Promise<WireAnswer> {
-  const { status, headers, text } = await openStream(request);
-  let body = "";
-  for await (const part of text) body += part;
-  return { status, headers, body };
-}
-
-/** The answer as far as its body begins; the rest as it comes. */
-export async function openStream(request: WireRequest): Promise<WireStream> {
+/** Resolves when the answer has begun. Rejects, also later while it is read, when the connection ends before it is whole. */
+export async function exchange(request: WireRequest): Promise<Reply> {
   const socket = dial(request);
   const chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   try {
     const { head, rest } = await readHead(chunks);
-    return { ...head, text: bodyOf(socket, { chunks, rest, length: lengthOf(head) }) };
+    const body = bodyOf(socket, { chunks, rest, length: lengthOf(head) });
+    return { status: head.status, headers: { get: (name) => head.headers.get(name) ?? null }, text: () => textIn(body), body };
   } catch (error) {
     socket.destroy();
     throw error;
@@ -46,8 +33,7 @@ export async function openStream(request: WireRequest): Promise<WireStream> {
 function dial(request: WireRequest): Socket {
   const { hostname, port, silenceMs, signal } = request;
   const socket = connect({ host: reachable(hostname), port, noDelay: true, ...(signal === undefined ? {} : { signal }) });
-  if (silenceMs > 0)
-    socket.setTimeout(silenceMs, () => socket.destroy(new Error(`no answer from ${hostname}:${port} within ${silenceMs / 1_000} s`)));
+  socket.setTimeout(silenceMs, () => socket.destroy(new Error(`no answer from ${hostname}:${port} within ${silenceMs / 1_000} s`)));
   socket.write(textOf(request));
   return socket;
 }
@@ -74,46 +60,53 @@ async function readHead(chunks: AsyncIterator<Buffer>): Promise<{ readonly head:
     const end = read.indexOf(HEAD_END);
     if (end >= 0) return { head: parseHead(read.toString("latin1", 0, end)), rest: read.subarray(end + HEAD_END.length) };
     if (read.length > MAX_HEAD_BYTES) throw new Error("the answer is no HTTP");
-    const { value, done } = await chunks.next();
-    if (done === true) throw cutOff();
-    read = Buffer.concat([read, value]);
+    const chunk = await nextOf(chunks);
+    if (chunk === undefined) throw cutOff();
+    read = Buffer.concat([read, chunk]);
   }
 }
 
 function parseHead(text: string): Head {
   const [first = "", ...lines] = text.split("\r\n");
   const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(first)?.[1]);
-  const headers = Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
+  const headers = new Map(
+    lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()] as const),
   );
-  if (Number.isNaN(status) || headers["transfer-encoding"] !== undefined) throw new Error("the answer is no HTTP/1.0");
+  if (Number.isNaN(status) || headers.has("transfer-encoding")) throw new Error("the answer is no HTTP/1.0");
   return { status, headers };
 }
 
 /** undefined: the body goes on to the connection's end. */
 function lengthOf({ headers }: Head): number | undefined {
-  return headers["content-length"] === undefined ? undefined : Number(headers["content-length"]);
+  const length = headers.get("content-length");
+  return length === undefined ? undefined : Number(length);
 }
 
 type Body = { readonly chunks: AsyncIterator<Buffer>; readonly rest: Buffer; readonly length: number | undefined };
 
-async function* bodyOf(socket: Socket, { chunks, rest, length }: Body): AsyncIterable<string> {
-  const decoder = new TextDecoder();
+async function* bodyOf(socket: Socket, { chunks, rest, length }: Body): AsyncGenerator<Uint8Array, void, undefined> {
   let seen = 0;
-  let chunk: Buffer | undefined = rest;
   try {
-    while (chunk !== undefined) {
+    for (let chunk: Buffer | undefined = rest; chunk !== undefined; chunk = await nextOf(chunks)) {
       seen += chunk.length;
-      const text = decoder.decode(chunk, { stream: true });
-      if (text !== "") yield text;
+      if (chunk.length > 0) yield chunk;
       if (length !== undefined && seen >= length) return;
-      const { value, done } = await chunks.next();
-      chunk = done === true ? undefined : value;
     }
     if (length !== undefined) throw cutOff();
   } finally {
     socket.destroy();
   }
+}
+
+async function nextOf(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefined> {
+  const { value, done } = await chunks.next();
+  return done === true ? undefined : value;
+}
+
+async function textIn(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const parts: Uint8Array[] = [];
+  for await (const part of body) parts.push(part);
+  return Buffer.concat(parts).toString();
 }
 
 function cutOff(): Error {

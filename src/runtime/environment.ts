@@ -2,6 +2,9 @@
 import { delimiter } from "node:path";
 import { fingerprint } from "../base/fingerprint.ts";
 
+/** How a process reaches the API, to speak for itself. */
+export type ApiAccess = { readonly hostname: string; readonly port: number; readonly token: string };
+
 export type EnvironmentOptions = {
   readonly env: Readonly<Record<string, string>>;
   /** Folders appended to `PATH`. */
@@ -10,9 +13,10 @@ export type EnvironmentOptions = {
   readonly marker: string;
   readonly stateDir: string;
   readonly cluster?: { readonly index: number; readonly port?: number };
+  readonly api?: ApiAccess;
 };
 
-export function environmentOf({ env, path, id, marker, stateDir, cluster }: EnvironmentOptions): Record<string, string> {
+export function environmentOf({ env, path, id, marker, stateDir, cluster, api }: EnvironmentOptions): Record<string, string> {
   return {
     ...env,
     ...(path.length === 0 ? {} : { PATH: [...(process.env.PATH === undefined ? [] : [process.env.PATH]), ...path].join(delimiter) }),
@@ -20,6 +24,7 @@ export function environmentOf({ env, path, id, marker, stateDir, cluster }: Envi
     PROCMAN_RUN_ID: marker,
     PROCMAN_DATA_DIR: stateDir,
     PROCMAN_RUN_DIR: `${stateDir}/run`,
+    ...(api === undefined ? {} : { PROCMAN_API_HOSTNAME: api.hostname, PROCMAN_API_PORT: String(api.port), PROCMAN_API_TOKEN: api.token }),
     ...(cluster === undefined ? {} : { PROCMAN_CLUSTER_INSTANCE: String(cluster.index) }),
     ...(cluster?.port === undefined ? {} : { PROCMAN_CLUSTER_PORT: String(cluster.port) }),
   };

@@ -1,8 +1,8 @@
 /** `--exit-with ID`: everything ends with one process, and procman with its exit code. */
 import { constants } from "node:os";
 import { EXIT, ProcmanError } from "../base/errors.ts";
+import { didYouMean } from "../base/suggest.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
-import { didYouMean } from "../config/suggest.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
 

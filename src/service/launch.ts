@@ -7,17 +7,18 @@ import type { ProcessSpec } from "../config/spec.ts";
 import type { Failed, SpawnRequest } from "../contract/keeper-protocol.ts";
 import type { Capture } from "../contract/logger-protocol.ts";
 import { shellArgv } from "../runtime/command.ts";
-import { environmentOf } from "../runtime/environment.ts";
+import { type ApiAccess, environmentOf } from "../runtime/environment.ts";
 
-export type Place = { readonly stateDir: string; readonly marker: string };
+export type Place = { readonly stateDir: string; readonly marker: string; readonly api: (id: string) => ApiAccess | undefined };
 
-export function launchOf(spec: ProcessSpec, { stateDir, marker }: Place): Pick<SpawnRequest, "argv" | "cwd" | "env" | "capture"> {
+export function launchOf(spec: ProcessSpec, { stateDir, marker, api }: Place): Pick<SpawnRequest, "argv" | "cwd" | "env" | "capture"> {
   const { id, env, path, cwd, cluster } = spec;
+  const access = api(id);
   const capture = captureOf(spec);
   return {
     argv: argvOf(spec),
     cwd,
-    env: environmentOf({ env, path, id, marker, stateDir, ...(cluster === undefined ? {} : { cluster }) }),
+    env: environmentOf({ env, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
     ...(capture === undefined ? {} : { capture }),
   };
 }

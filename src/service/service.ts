@@ -11,7 +11,7 @@ import { Sweeper } from "../runtime/sweeper.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import { initial } from "../supervisor/states.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
-import { type LogBook, type Observatory, ServiceControl } from "./control.ts";
+import { controlsOf, type LogBook, type Observatory } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
 import { captureOf, exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
@@ -61,7 +61,7 @@ export class Service {
       link,
       sweeper: this.#sweeper,
       marker,
-      request: (slot, run) => launchOf(this.spec(slot), { stateDir, marker: marker(slot, run) }),
+      request: (slot, run) => launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), api: (id) => this.#serving.accessOf(id) }),
       whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
     });
     this.supervisor = new Supervisor({
@@ -71,7 +71,7 @@ export class Service {
       notice: (id, notice) => this.#voice.say(id, narrateNotice(notice)),
       removed: (id) => this.#onRemoved(id),
     });
-    this.#serving = new Serving({ config, control: (caller) => new ServiceControl(this, caller), keeper: this.keeper });
+    this.#serving = new Serving({ config, control: controlsOf(this, this.#voice), keeper: this.keeper });
   }
 
   get config(): Config {
@@ -85,8 +85,10 @@ export class Service {
   /** Asks the keeper for the state folder; everything else follows its snapshot. */
   open(): void {
     const captures = this.config.processes.filter((spec) => spec.autostart && captureOf(spec) !== undefined).length;
-    this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
-    this.#link.flush();
+    this.#serving.listen(() => {
+      this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
+      this.#link.flush();
+    });
   }
 
   receive(message: Exclude<FromKeeper, { readonly t: "refused" | "aside" }>): void {

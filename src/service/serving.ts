@@ -1,46 +1,85 @@
 /** The API of a running service: where it listens, and that others find it. */
-import type { Server } from "node:http";
+import { isIP } from "node:net";
+import type { Api } from "../api/server.ts";
 import { VERSION } from "../base/version.ts";
 import type { Config } from "../config/spec.ts";
+import { claimsOfProcess, payloadOf } from "../contract/claims.ts";
 import type { Caller, Control } from "../contract/control.ts";
 import type { Endpoint } from "../contract/records.ts";
+import { signJwt } from "../os/jwt.ts";
 import { processStat } from "../os/process-stat.ts";
-import { announce, formerPort, keepSecret, secretIn, withdraw } from "./presence.ts";
+import type { ApiAccess } from "../runtime/environment.ts";
+import { Credentials } from "./credentials.ts";
+import { Doorway } from "./doorway.ts";
+import { announce, formerPort, withdraw } from "./presence.ts";
 
 export type Served = { readonly config: Config; readonly control: (caller: Caller) => Control; readonly keeper: number };
 
 export class Serving {
   readonly #served: Served;
+  readonly #doorway = new Doorway(() => this.#begin());
+  readonly #credentials: Credentials;
+  /** Of processes, by id; of the secret that they were made with. */
+  readonly #tokens = new Map<string, string>();
+  readonly #former: number | undefined;
+  #listening: Promise<void> | undefined;
+  #port: number | undefined;
+  #problem: string | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #server: Server | undefined;
-  #closed = false;
-  #secret: Uint8Array | undefined;
-  #endpoint: Endpoint | undefined;
+  #done: ((problem?: string) => void) | undefined;
   #started: Promise<void> | undefined;
+  #api: Api | undefined;
+  #endpoint: Endpoint | undefined;
+  #closed = false;
 
   constructor(served: Served) {
     this.#served = served;
+    this.#former = formerPort(served.config.stateDir);
+    this.#credentials = new Credentials(served.config, () => {
+      this.#tokens.clear();
+      this.#api?.recheck();
+    });
   }
 
-  /** Supervision goes on without an API: `done` gets the reason. */
+  /** Takes the port, then calls: the first processes are told it. At once where no name has to be looked up. */
+  listen(then: () => void): void {
+    const listening = this.#listen();
+    if (isIP(this.#served.config.api.hostname) === 0) void listening.then(then);
+    else then();
+  }
+
+  /** Supervision goes on without an API: `done` gets the reason. Who knocks before the delay is over is answered before. */
   start(delayMs: number, done: (problem?: string) => void): void {
-    const start = (): void => {
-      this.#started = this.#start().then(done, (error: Error) => done(error.message));
-    };
-    if (delayMs === 0) start();
-    else this.#timer = setTimeout(start, delayMs);
+    this.#done = done;
+    void this.#listen();
+    this.#credentials.watch();
+    if (delayMs === 0) this.#begin();
+    else this.#timer = setTimeout(() => this.#begin(), delayMs);
+  }
+
+  /** What a process needs to speak for itself; undefined: there is no API. */
+  accessOf(process: string): ApiAccess | undefined {
+    const { name, api } = this.#served.config;
+    // Of the service before, when it was asked for in the very turn in which listening began.
+    const port = this.#port ?? api.port ?? this.#former;
+    if (port === undefined || this.#problem !== undefined) return undefined;
+    let token = this.#tokens.get(process);
+    if (token === undefined) {
+      token = signJwt(payloadOf(claimsOfProcess(process, name)), this.#credentials.secret());
+      this.#tokens.set(process, token);
+    }
+    return { hostname: reachable(api.hostname), port, token };
   }
 
   /** Nobody is answered any more; the address stays known, for whoever comes next. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    this.#credentials.stop();
+    await this.#listening;
     await this.#started;
-    const server = this.#server;
-    if (server === undefined) return;
-    const closed = new Promise((resolve) => server.close(resolve));
-    server.closeAllConnections();
-    await closed;
+    await this.#doorway.close();
+    await this.#api?.close();
   }
 
   /** There is nothing to be reached any more. */
@@ -49,57 +88,60 @@ export class Serving {
     withdraw(this.#served.config.stateDir);
   }
 
+  /** Somebody has removed the state folder, with secret and endpoint. */
+  renew(): void {
+    this.#credentials.renew();
+    if (this.#endpoint !== undefined) announce(this.#served.config.stateDir, this.#endpoint);
+  }
+
+  #begin(): void {
+    const done = this.#done;
+    // Who knocks before the state folder is ours waits.
+    if (done === undefined || this.#started !== undefined || this.#closed) return;
+    clearTimeout(this.#timer);
+    this.#started = this.#start().then(done, (error: Error) => done(error.message));
+  }
+
+  /** Never rejects. */
+  #listen(): Promise<void> {
+    const { hostname, port } = this.#served.config.api;
+    this.#listening ??= this.#doorway.open(hostname, port, this.#former).then(
+      (found) => {
+        this.#port = found;
+      },
+      (error: Error) => {
+        this.#problem = error.message;
+      },
+    );
+    return this.#listening;
+  }
+
   /** Resolves with why there is none. Clients find where it is, or that. */
   async #start(): Promise<string | undefined> {
     const { config, keeper } = this.#served;
     const { hostname, port = 0 } = config.api;
-    const place = await this.#listen().then(
-      (found) => ({ hostname, port: found }),
-      (error: Error) => ({ hostname, port, problem: error.message }),
-    );
+    await this.#listen();
+    if (this.#problem === undefined) await this.#serve();
     if (this.#closed) return undefined;
     const startTime = processStat(process.pid)?.startTime ?? "";
-    this.#endpoint = { ...place, pid: process.pid, startTime, keeper, version: VERSION };
+    const problem = this.#problem === undefined ? {} : { problem: this.#problem };
+    this.#endpoint = { hostname, port: this.#port ?? port, pid: process.pid, startTime, keeper, version: VERSION, ...problem };
     announce(config.stateDir, this.#endpoint);
-    return "problem" in place ? place.problem : undefined;
+    return this.#problem;
   }
 
-  /** Somebody has removed the state folder, with secret and endpoint. */
-  renew(): void {
-    const { stateDir } = this.#served.config;
-    if (this.#secret !== undefined) keepSecret(stateDir, this.#secret);
-    if (this.#endpoint !== undefined) announce(stateDir, this.#endpoint);
-  }
-
-  /** Where any port will do, that of the last service is the best: clients know it. */
-  async #listen(): Promise<number> {
-    const { api, stateDir } = this.#served.config;
-    if (api.port !== undefined) return this.#serve(api.port);
-    const former = formerPort(stateDir);
-    if (former === undefined) return this.#serve(0);
-    try {
-      return await this.#serve(former);
-    } catch (error) {
-      if (!["EADDRINUSE", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
-      return this.#serve(0);
-    }
-  }
-
-  async #serve(port: number): Promise<number> {
+  /** Loaded apart from the service, which starts its processes first. */
+  async #serve(): Promise<void> {
     const { control, config } = this.#served;
-    const { stateDir, name, api } = config;
-    const [{ serveApi }] = await Promise.all([import("../api/server.ts"), import("../contract/token.ts")]);
-    const secret = secretIn(stateDir);
-    this.#secret = secret;
-    const serving = await serveApi({
-      control,
-      hostname: api.hostname,
-      port,
-      secret,
-      audience: name,
-      revoked: api.revoked,
-    });
-    this.#server = serving.server;
-    return serving.port;
+    const { Api } = await import("../api/server.ts");
+    const credentials = this.#credentials;
+    const access = { secret: () => credentials.secret(), isRevoked: (consumer: string) => credentials.isRevoked(consumer) };
+    this.#api = new Api({ control, access, audience: config.name, hostname: config.api.hostname });
+    if (!this.#closed) await this.#doorway.handOver(this.#api.server);
   }
+}
+
+/** An address to listen on is not always one to connect to. */
+function reachable(hostname: string): string {
+  return hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
 }

@@ -17,6 +17,12 @@ export class Voice {
     this.#link.sendLater({ t: "logger", message: { t: "say", at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) } });
   }
 
+  /** Who asked for what, and what came of it. */
+  audit({ severity, text }: Line, id?: string): void {
+    const message = { t: "say", at: Date.now(), severity, category: "api", text, ...(id === undefined ? {} : { id }) } as const;
+    this.#link.sendLater({ t: "logger", message });
+  }
+
   info(text: string): void {
     this.say(undefined, info(text));
   }

@@ -16,12 +16,14 @@ export class Supervisor {
   /** Processes that no plan has any more, until they have ended. */
   readonly #leaving = new Set<string>();
   readonly #idle = new Set<() => void>();
+  readonly #watchers = new Set<() => void>();
 
   constructor(ports: SupervisorPorts) {
     this.#ports = {
       ...ports,
       publish: (transition) => {
         ports.publish(transition);
+        for (const call of this.#watchers) call();
         if (transition.to.status === "idle") this.#onIdle();
       },
     };
@@ -71,6 +73,12 @@ export class Supervisor {
     for (const process of processes) process.retire();
     for (const process of processes.toReversed()) process.stop();
     if (processes.some(({ isIdle }) => !isIdle)) await new Promise<void>((resolve) => this.#idle.add(resolve));
+  }
+
+  /** Calls after each transition, until the function that it returns is called. */
+  watch(call: () => void): () => void {
+    this.#watchers.add(call);
+    return () => this.#watchers.delete(call);
   }
 
   /** Drops all timers and takes no part any more; what runs goes on. */

@@ -4,8 +4,10 @@ import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Client } from "../../src/client/client.ts";
+import { fetchSend } from "../../src/client/send.ts";
+import { expiresIn, payloadOf } from "../../src/contract/claims.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
-import { signToken } from "../../src/contract/token.ts";
+import { signJwt } from "../../src/os/jwt.ts";
 import { folderWith, found, gone, isAlive, type Process, Procman, running } from "../procman.ts";
 
 const sleeper = { cmd: "sleep 1000", autostart: true } as const;
@@ -25,21 +27,10 @@ async function api(procman: { readonly folder: string }, before?: number): Promi
     const endpoint = endpointOf(procman);
     return endpoint === undefined || endpoint.pid === before ? undefined : endpoint;
   });
-  const token = await signToken(
-    { audience: "procman", consumer: "test", scopes: ["admin"] },
-    readFileSync(stateOf(procman, "secret")),
-    600,
-  );
-  return new Client({
-    send: async ({ method, path }) => {
-      const answer = await fetch(`http://${hostname}:${port}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${token}`, connection: "close" },
-      });
-      return { status: answer.status, headers: {}, body: await answer.json() };
-    },
-    stream: () => Promise.reject(new Error("nobody streams here")),
-  });
+  const claims = { audience: "procman", consumer: "test", scopes: ["admin"], expires: expiresIn(600) } as const;
+  const token = signJwt(payloadOf(claims), readFileSync(stateOf(procman, "secret")));
+  const once: typeof fetch = (input, init) => fetch(input, { ...init, headers: { ...init?.headers, connection: "close" } });
+  return new Client(fetchSend({ url: `http://${hostname}:${port}`, token, fetch: once }));
 }
 
 /** Kills the service and resolves, with a client, when the next one answers. */

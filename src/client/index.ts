@@ -1,0 +1,32 @@
+/** `procman/client`: control of a running procman from Node and from browsers. */
+import { Client } from "./client.ts";
+import { type FetchOptions, fetchSend } from "./send.ts";
+
+export { type ErrorCode, type Fault, ProcmanError } from "../base/errors.ts";
+export type { Action, ActOptions, Control } from "../contract/control.ts";
+export type * from "../contract/records.ts";
+export { Client } from "./client.ts";
+export type { FetchOptions, Reply, Request, Send } from "./send.ts";
+
+/**
+ * Control of the procman that listens at `url`. Nothing is sent before something is asked.
+ *
+ * Every method rejects with a `ProcmanError` whose `code` tells the case (`process-unknown`, `unauthorized`, `wait-timeout` …),
+ * or with the error of `fetch` when nobody answers. Streams (`follow`, `events`) come again by themselves when a connection
+ * breaks, and go on where they were, until their signal is aborted.
+ *
+ * @example
+ * import { connect } from "procman/client";
+ *
+ * const procman = connect({ url: "http://127.0.0.1:9000", token: process.env.TOKEN });
+ * for (const { id, status, reason } of await procman.processes()) console.log(id, status, reason);
+ * await procman.act("web", "restart", { waitSeconds: 30 });
+ *
+ * const stop = new AbortController();
+ * for await (const event of procman.events(undefined, stop.signal)) {
+ *   if (event.type === "process.incident") console.log(event.incident.reason);
+ * }
+ */
+export function connect(options: FetchOptions): Client {
+  return new Client(fetchSend(options));
+}

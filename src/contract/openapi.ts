@@ -1,0 +1,98 @@
+/** The OpenAPI 3.1 document of a table of routes. */
+import { VERSION } from "../base/version.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { SCHEMAS } from "./record-schemas.ts";
+import type { Output, Route } from "./route.ts";
+import { titleOf } from "./status.ts";
+
+type Json = { readonly [name: string]: unknown };
+
+/** What every route that needs a token may answer with. */
+const ALWAYS = [400, 401, 403, 429, 500];
+
+/** `procman` describes itself with it at `GET /openapi.json`. */
+export function openApi(routes: Readonly<Record<string, Route>>): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const [name, route] of Object.entries(routes)) {
+    const methods = (paths[route.path] ??= {});
+    methods[route.method.toLowerCase()] = operation(name, route);
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "procman",
+      version: VERSION,
+      description:
+        "Control of a running procman. Times are ISO 8601 in UTC; durations and sizes name their unit; what has no value is absent.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: "http", scheme: "bearer", bearerFormat: "JWT", description: "Of `procman token`." } },
+      schemas: SCHEMAS,
+    },
+  };
+}
+
+function operation(name: string, route: Route): Json {
+  const { scope, summary, description, body, status, output, errors, follow } = route;
+  const parameters = parametersOf(route);
+  const says = [description, scope === undefined ? "Needs no token." : `Needs the scope \`${scope}\` (or \`admin\`).`];
+  return {
+    operationId: name,
+    summary,
+    description: says.filter(Boolean).join(" "),
+    ...(scope === undefined ? { security: [] } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: { "application/json": { schema: reference(body.name) } } } }),
+    responses: {
+      [status]: {
+        description: summary,
+        content: { ...contentOf(output), ...(follow && contentOf(follow.output)) },
+      },
+      ...Object.fromEntries([...(scope === undefined ? [] : ALWAYS), ...errors].map((error) => [error, problem(error)])),
+    },
+  };
+}
+
+function parametersOf({ path, parameters, output, follow }: Route): readonly Json[] {
+  const id = {
+    name: "id",
+    in: "path",
+    required: true,
+    description: "A process, an instance, a cluster or `all`.",
+    schema: { type: "string" },
+  };
+  const queries = Object.entries(parameters).map(([name, { kind, description, schema }]) => ({
+    name,
+    in: "query",
+    description,
+    schema,
+    ...(kind === "list" ? { style: "form", explode: false } : {}),
+  }));
+  const last = { name: "Last-Event-ID", in: "header", description: "Id of the last event that was received.", schema: { type: "string" } };
+  const streams = output.kind === "stream" || follow !== undefined;
+  return [...(path.includes("{id}") ? [id] : []), ...queries, ...(streams ? [last] : [])];
+}
+
+function contentOf(output: Output): Json {
+  if (output.kind === "text") return { [output.type.split(";", 1)[0] ?? ""]: { schema: { type: "string" } } };
+  // OpenAPI 3.1 has no word for the type of an event of a stream: the schema is that of each event's data.
+  if (output.kind === "stream") return { "text/event-stream": { schema: reference(output.schema) } };
+  return { "application/json": { schema: schemaOf(output) } };
+}
+
+function schemaOf({ schema, list = false }: Output & { readonly kind: "json" }): JsonSchema {
+  if (schema === undefined) return { type: "object" };
+  return list ? { type: "array", items: reference(schema) } : reference(schema);
+}
+
+function problem(status: number): Json {
+  return { description: titleOf(status), content: { "application/problem+json": { schema: reference("Problem") } } };
+}
+
+function reference(name: keyof typeof SCHEMAS): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}

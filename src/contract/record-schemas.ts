@@ -1,0 +1,197 @@
+/** What procman answers with, as schemas for the OpenAPI document. A member that the type has and the schema has not is an error of the compiler. */
+import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import {
+  CATEGORIES,
+  type EventRecord,
+  type Incident,
+  type LogEntry,
+  type MetricPoint,
+  type ProblemRecord,
+  type ProcessRecord,
+  SEVERITIES,
+  type StateRecord,
+  type Status,
+} from "./records.ts";
+
+type Members<T> = Readonly<Record<keyof T, JsonSchema>>;
+
+const text = (description: string): JsonSchema => ({ type: "string", description });
+const whole = (description: string): JsonSchema => ({ type: "integer", description });
+const number = (description: string): JsonSchema => ({ type: "number", description });
+const truth = (description: string): JsonSchema => ({ type: "boolean", description });
+const time = (description: string): JsonSchema => ({ type: "string", format: "date-time", description });
+const named = (name: string, description?: string): JsonSchema => ({
+  $ref: `#/components/schemas/${name}`,
+  ...(description && { description }),
+});
+const listOf = (name: string, description: string): JsonSchema => ({ type: "array", items: named(name), description });
+
+function record<T>(description: string, optional: readonly (keyof T & string)[], properties: Members<T>): JsonSchema {
+  const required = Object.keys(properties).filter((name) => !(optional as readonly string[]).includes(name));
+  return { type: "object", description, required, properties };
+}
+
+const STATUSES = Object.keys({
+  created: 0,
+  waiting: 0,
+  starting: 0,
+  running: 0,
+  stopping: 0,
+  backoff: 0,
+  stopped: 0,
+  finished: 0,
+  errored: 0,
+  exhausted: 0,
+  mixed: 0,
+} satisfies Record<Status, number>);
+
+const PROCESS = record<ProcessRecord>(
+  "A process, an instance of a cluster, or a cluster with its instances. What has no value is absent.",
+  [
+    ...(["pid", "run", "code", "signal", "started", "exited", "nextRun", "nextTerminate", "nextRestart"] as const),
+    ...(["cpuPercent", "memoryBytes", "telemetry", "instance", "cluster", "instances"] as const),
+  ],
+  {
+    id: text("Id of the configuration; of an instance `ID-1` … `ID-n`."),
+    type: { type: "string", enum: ["process", "worker", "cluster"] },
+    status: { type: "string", enum: STATUSES, description: "`mixed`: the instances of a cluster don't agree." },
+    blocked: truth("No restart and no scheduled start until it is unblocked."),
+    pid: whole("While it runs."),
+    run: whole("Number of its latest run, from 1."),
+    restarts: whole("Since the count was last cleared."),
+    code: whole("What the last run ended with."),
+    signal: text("What ended the last run, as `SIGKILL`."),
+    started: time("Begin of the run."),
+    exited: time("End of the last run."),
+    nextRun: time("Next start by its schedule."),
+    nextTerminate: time("Next termination by its schedule."),
+    nextRestart: time("Next attempt, after a failure."),
+    reason: text("Why it is in this state, in one sentence."),
+    cpuPercent: number("Of the process with all its descendants; 100 is one core."),
+    memoryBytes: number("Of the process with all its descendants."),
+    telemetry: named("TelemetryReport", "The last that it sent about itself."),
+    instance: whole("Number from 1, for an instance of a cluster."),
+    cluster: text("Id of its cluster."),
+    instances: listOf("ProcessRecord", "Of a cluster."),
+  },
+);
+
+const STATE = record<StateRecord>("State of the application.", [], {
+  name: text("Name of the configuration."),
+  version: text("Of procman."),
+  pid: whole("Of procman's keeper: the one to signal."),
+  status: { type: "string", enum: ["running", "terminating"] },
+  started: time("Begin of the service."),
+  uptimeSeconds: number("Since then."),
+  configFile: text("Absolute path of the configuration."),
+  processes: {
+    type: "object",
+    description: "How many there are, in all and by status.",
+    required: ["total"],
+    properties: { total: whole("In all.") },
+    additionalProperties: { type: "integer" },
+  },
+});
+
+const LOG_ENTRY = record<LogEntry>("One line of the log.", ["process", "instance", "run"], {
+  time: time("When it was written."),
+  process: text("Id of the process or instance; absent: procman's own."),
+  instance: whole("Number of the instance, from 1."),
+  run: whole("Number of the run."),
+  severity: { type: "string", enum: SEVERITIES, description: "Output has `info` (stdout) or `error` (stderr)." },
+  category: { type: "string", enum: CATEGORIES },
+  text: text("Without the line end."),
+});
+
+const METRIC_POINT = record<MetricPoint>("CPU and memory of a process with all its descendants at one time.", [], {
+  time: time("When it was measured."),
+  cpuPercent: number("100 is one core."),
+  memoryBytes: number("Resident memory."),
+  processes: whole("How many processes that were."),
+});
+
+const INCIDENT = record<Incident>("One end of a run.", ["code", "signal", "pid", "started", "by"], {
+  time: time("When it ended."),
+  process: text("Id of the process or instance."),
+  run: whole("Number of the run."),
+  cause: {
+    type: "string",
+    enum: ["exit", "signal", "out-of-memory", "unstartable", "timeout", "terminate", "watch", "operator", "shutdown", "unknown"],
+  },
+  reason: text("In one sentence."),
+  code: whole("What it ended with."),
+  signal: text("What ended it."),
+  pid: whole("What its pid was."),
+  started: time("Begin of the run."),
+  by: text("Who asked for it: the consumer of the token."),
+  decision: text("What is done now."),
+  lines: listOf("LogEntry", "Its last lines, oldest first."),
+  metrics: listOf("MetricPoint", "Its last minutes."),
+});
+
+const PROBLEM = record<ProblemRecord>("An error (RFC 9457).", ["problems"], {
+  type: text("Always `about:blank`."),
+  title: text("Name of the status."),
+  status: whole("Status of the answer."),
+  detail: text("What is the case, and what to do."),
+  code: text("What programs tell errors apart by."),
+  problems: {
+    type: "array",
+    description: "Of an input that is not valid: everything that is wrong with it.",
+    items: {
+      type: "object",
+      required: ["place", "message"],
+      properties: { place: text("As `query.limit` or `body.memory.rss`."), message: text("What was found, and what is allowed.") },
+    },
+  },
+});
+
+/** The further members of each kind of event. */
+const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonSchema>>>> = {
+  "process.state": { process: named("ProcessRecord"), text: text("What happened, in one sentence.") },
+  "process.scheduled": { process: text("Id."), text: text("What its schedule did.") },
+  "process.watch": { process: text("Id."), file: text("What has changed.") },
+  "process.telemetry": { report: named("TelemetryReport") },
+  "process.incident": { incident: named("Incident") },
+  log: { entry: named("LogEntry") },
+  "service.state": { state: named("StateRecord") },
+};
+
+const EVENT: JsonSchema = {
+  description: "What happens. `id` grows, and is what `Last-Event-ID` takes.",
+  oneOf: Object.entries(EVENTS).map(([type, members]) => ({
+    type: "object",
+    required: ["id", "time", "type", ...Object.keys(members).filter((name) => name !== "text" || type !== "process.state")],
+    properties: { id: text("Of the event."), time: time("When it happened."), type: { type: "string", const: type }, ...members },
+  })),
+};
+
+const LOG_ITEM: JsonSchema = {
+  description: "What a follower gets: a line, or how much it has missed because it was too slow; `cursor` is what `Last-Event-ID` takes.",
+  oneOf: [
+    {
+      type: "object",
+      required: ["type", "entry", "cursor"],
+      properties: { type: { type: "string", const: "entry" }, entry: named("LogEntry"), cursor: text("Where to go on from.") },
+    },
+    {
+      type: "object",
+      required: ["type", "bytes", "cursor"],
+      properties: { type: { type: "string", const: "gap" }, bytes: whole("What was missed."), cursor: text("Where to go on from.") },
+    },
+  ],
+};
+
+export const SCHEMAS = {
+  ProcessRecord: PROCESS,
+  StateRecord: STATE,
+  LogEntry: LOG_ENTRY,
+  LogItem: LOG_ITEM,
+  LogSubmission: LOG_SUBMISSION,
+  TelemetryReport: TELEMETRY_REPORT,
+  MetricPoint: METRIC_POINT,
+  Incident: INCIDENT,
+  EventRecord: EVENT,
+  Problem: PROBLEM,
+} satisfies Readonly<Record<string, JsonSchema>>;

@@ -1,0 +1,47 @@
+/** The secret of an instance: 32 random bytes in its state folder, that every token is signed with. */
+import { randomBytes } from "node:crypto";
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const SECRET_BYTES = 32;
+
+export function secretFile(stateDir: string): string {
+  return join(stateDir, "secret");
+}
+
+/** Made at the first start of an instance, or with its first token. */
+export function secretIn(stateDir: string): Uint8Array {
+  const path = secretFile(stateDir);
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+  keepSecret(stateDir, randomBytes(SECRET_BYTES));
+  return readFileSync(path);
+}
+
+/** One that is there already stays. */
+export function keepSecret(stateDir: string, secret: Uint8Array): void {
+  const fresh = written(stateDir, secret);
+  try {
+    linkSync(fresh, secretFile(stateDir));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+}
+
+/** All tokens of before are void. */
+export function replaceSecret(stateDir: string): Uint8Array {
+  const secret = randomBytes(SECRET_BYTES);
+  renameSync(written(stateDir, secret), secretFile(stateDir));
+  return secret;
+}
+
+function written(stateDir: string, secret: Uint8Array): string {
+  const fresh = `${secretFile(stateDir)}.${process.pid}.tmp`;
+  writeFileSync(fresh, secret, { mode: 0o600 });
+  return fresh;
+}

@@ -1,0 +1,80 @@
+/** The listening socket of the API, before there is an API: its port is known to the first processes, and who knocks waits. */
+import type { Server as HttpServer } from "node:http";
+import { createServer, type Server, type Socket } from "node:net";
+import { holderOfPort } from "../os/port-holder.ts";
+
+/** More don't get in before somebody answers. */
+const WAITING_LIMIT = 256;
+
+export class Doorway {
+  readonly #waiting = new Set<Socket>();
+  readonly #knocked: () => void;
+  #server: Server | undefined;
+
+  /** `knocked`: somebody waits. */
+  constructor(knocked: () => void) {
+    this.#knocked = knocked;
+  }
+
+  /** Resolves with the port: the one that was asked for, else that of before, which clients know, else any. */
+  async open(hostname: string, port: number | undefined, former: number | undefined): Promise<number> {
+    if (port !== undefined)
+      return this.#listen(hostname, port).catch((error: NodeJS.ErrnoException) => {
+        throw named(error, port);
+      });
+    if (former === undefined) return this.#listen(hostname, 0);
+    try {
+      return await this.#listen(hostname, former);
+    } catch (error) {
+      if (!["EADDRINUSE", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+      return this.#listen(hostname, 0);
+    }
+  }
+
+  /** From now on this one answers, also who waits already. */
+  async handOver(to: HttpServer): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    await new Promise<void>((resolve, reject) => {
+      to.once("error", reject);
+      // The same socket of the kernel, so that nobody is refused meanwhile.
+      to.listen(server, resolve);
+    });
+    this.#server = undefined;
+    for (const socket of this.#waiting) {
+      to.emit("connection", socket);
+      socket.resume();
+    }
+    this.#waiting.clear();
+  }
+
+  /** Resolves when the port is free, unless somebody else answers there. */
+  async close(): Promise<void> {
+    for (const socket of this.#waiting) socket.destroy();
+    const server = this.#server;
+    if (server !== undefined) await new Promise((resolve) => server.close(resolve));
+  }
+
+  #listen(hostname: string, port: number): Promise<number> {
+    const server = createServer({ pauseOnConnect: true }, (socket) => {
+      this.#waiting.add(socket);
+      socket.once("close", () => this.#waiting.delete(socket));
+      this.#knocked();
+    });
+    server.maxConnections = WAITING_LIMIT;
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, hostname, () => {
+        this.#server = server;
+        const address = server.address();
+        resolve(typeof address === "object" && address !== null ? address.port : port);
+      });
+    });
+  }
+}
+
+/** Who has the port is the first that one wants to know. */
+function named(error: NodeJS.ErrnoException, port: number): Error {
+  const holder = error.code === "EADDRINUSE" ? holderOfPort(port) : undefined;
+  return holder === undefined ? error : Object.assign(new Error(`${error.message}, by ${holder}`, { cause: error }), { code: error.code });
+}
