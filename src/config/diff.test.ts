@@ -12,9 +12,10 @@ function specs(processes: readonly RawProcess[], top: Partial<RawConfig> = {}): 
   return normalise({ ...top, processes: [...processes] }, around).processes;
 }
 
-/** What changes for a process `web` that was `one` and is `other`. */
+/** What changes for a process `web` that was `one` and is `other`, where there is no log store. */
 function change(one: Partial<RawProcess>, other: Partial<RawProcess>): Changed | undefined {
-  const of = (fields: Partial<RawProcess>): readonly ProcessSpec[] => specs([{ id: "web", cmd: "node web.js", ...fields }]);
+  const of = (fields: Partial<RawProcess>): readonly ProcessSpec[] =>
+    specs([{ id: "web", cmd: "node web.js", ...fields }], { logger: { internalLogHours: 0 } });
   return diff(of(one), of(other)).changed[0];
 }
 
@@ -61,6 +62,19 @@ test("3.3 another log file is a matter of the logger alone; without any capture 
   assert.deepEqual(change(files("a.log"), { logger: { console: true } }), { id: "web", fields: ["logger"], restart: false, route: true });
   const decorated = { logger: { decorateFiles: true } };
   assert.deepEqual(change({}, decorated), { id: "web", fields: ["logger"], restart: false, route: false });
+});
+
+test("with a log store all output is captured, so another log file never asks for a restart; its end does", () => {
+  const of = (logger: object, hours: number): readonly ProcessSpec[] =>
+    specs([{ id: "web", cmd: "x", logger }], { logger: { internalLogHours: hours } });
+  const changed = (before: readonly ProcessSpec[], now: readonly ProcessSpec[]): object => {
+    const { restart, route } = diff(before, now).changed[0] ?? {};
+    return { restart, route };
+  };
+  assert.deepEqual(changed(of({}, 24), of({ stdout: "web.log" }, 24)), { restart: false, route: true });
+  assert.deepEqual(changed(of({}, 24), of({}, 0)), { restart: true, route: false });
+  assert.deepEqual(changed(of({ console: true }, 24), of({ console: true }, 0)), { restart: false, route: true });
+  assert.deepEqual(diff(of({}, 24), of({}, 48)).changed, []);
 });
 
 test("3.3 cmd to worker, and a worker's other script, are a restart", () => {

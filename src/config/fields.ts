@@ -40,6 +40,10 @@ const globalLogger = {
     description: "Hours for which procman keeps its own logs and metrics, for `procman logs`; 0 keeps none.",
     default: 24,
   },
+  ".internalLogSize": {
+    description: "These logs may take this much; the oldest are removed first. Written as rotate.size.",
+    default: "1GB",
+  },
 } as const satisfies Record<string, Field>;
 
 const grace = "Seconds to wait for a process to finish by itself, before it is asked to terminate.";

@@ -6,6 +6,9 @@ import type { RawLogger, RawProcessLogger, RawRotation } from "./schema.ts";
 import type { LogSpec } from "./spec.ts";
 import { parseSize } from "./units.ts";
 
+/** Unless the configuration says otherwise. */
+export const INTERNAL_LOG_HOURS = 24;
+
 const HOUR_MS = 3_600_000;
 
 type Own = RawProcessLogger | undefined;
@@ -24,12 +27,13 @@ export function logSpec(own: Own, global: RawLogger | undefined, place: { readon
     ...(stdout !== undefined && { stdout }),
     ...(stderr !== undefined && { stderr }),
     ...(rotation !== undefined && { rotation }),
+    ...((global?.internalLogHours ?? INTERNAL_LOG_HOURS) > 0 && { stored: true as const }),
   };
 }
 
 /** Whether anybody wants the output at all. */
-export function isCaptured({ console, stdout, stderr }: LogSpec): boolean {
-  return console || stdout !== undefined || stderr !== undefined;
+export function isCaptured({ console, stdout, stderr, stored }: LogSpec): boolean {
+  return stored === true || console || stdout !== undefined || stderr !== undefined;
 }
 
 function rotationOf(own: RawRotation | undefined, global: RawRotation | undefined): Rotation | undefined {

@@ -36,7 +36,7 @@ test("2.2 all defaults of a process", () => {
       timeoutMs: 0,
       waits: false,
     },
-    log: { console: false, decorateFiles: false, rotation: ROTATION },
+    log: { console: false, decorateFiles: false, rotation: ROTATION, stored: true },
   });
 });
 
@@ -51,6 +51,7 @@ test("2.1, 2.3, 2.6 all defaults of the whole", () => {
       stateDir: "/shop/.procman/procman",
       console: { decorate: false, colors: false },
       internalLogHours: 24,
+      internalLogBytes: 1_000_000_000,
       api: { hostname: "127.0.0.1", revoked: [] },
       warnings: [],
     },
@@ -157,7 +158,7 @@ test("placeholders in log and pid files", () => {
 test("2.3 global logger settings are defaults, a process overrides them key by key", () => {
   const logger = { console: true, stdout: "all.log", stderr: "err.log", decorateFiles: true, rotate: { size: "1MiB", hours: 2 } };
   const rotation = { sizeBytes: 1_048_576, ageMs: 7_200_000, totalBytes: 2_000_000_000, gzip: true };
-  const all = { console: true, decorateFiles: true, stdout: "/shop/all.log", stderr: "/shop/err.log", rotation };
+  const all = { console: true, decorateFiles: true, stdout: "/shop/all.log", stderr: "/shop/err.log", rotation, stored: true };
   assert.deepEqual(spec({}, { logger }).log, all);
   assert.deepEqual(spec({ logger: { console: false, rotate: { hours: 0, gzip: false } } }, { logger }).log, {
     ...all,

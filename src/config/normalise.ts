@@ -4,15 +4,16 @@ import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Surroundings } from "./checks.ts";
 import { type Instance, instances } from "./instances.ts";
 import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
-import { logSpec } from "./log-spec.ts";
+import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
 import type { Command, Config, ProcessSpec } from "./spec.ts";
+import { parseSize } from "./units.ts";
 
 const GRACE_SECONDS = 0;
 const TERMINATE_SECONDS = 30;
 const RESTART_RESET_MS = 60_000;
-const INTERNAL_LOG_HOURS = 24;
+const INTERNAL_LOG_SIZE = "1GB";
 const API_HOSTNAME = "127.0.0.1";
 
 /** The configuration as the service uses it, but for `file` and `warnings`, which only the reader knows. */
@@ -26,6 +27,7 @@ export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "f
     ),
     console: { decorate: logger?.decorate ?? false, colors: logger?.colors ?? false },
     internalLogHours: logger?.internalLogHours ?? INTERNAL_LOG_HOURS,
+    internalLogBytes: parseSize(logger?.internalLogSize ?? INTERNAL_LOG_SIZE),
     api: { hostname: api?.hostname ?? API_HOSTNAME, ...(api?.port !== undefined && { port: api.port }), revoked: api?.revoked ?? [] },
   };
 }

@@ -46,7 +46,13 @@ const size = optional(z.union([matching(SIZE_PATTERN, SIZE), whole(1, Number.MAX
 const rotation = object({ size, hours: optional(amount(0, 8784, "hours")), total: size, gzip: flag });
 const rotate = optional(z.union([z.literal(false), rotation], "false, or an object with size, hours, total and gzip"));
 const processLogger = { console: flag, stdout: file, stderr: file, decorateFiles: flag, rotate };
-const globalLogger = { ...processLogger, decorate: flag, colors: flag, internalLogHours: optional(amount(0, 366, "hours")) };
+const globalLogger = {
+  ...processLogger,
+  decorate: flag,
+  colors: flag,
+  internalLogHours: optional(amount(0, 366, "hours")),
+  internalLogSize: size,
+};
 
 const cluster = object({
   instances: z.union([whole(1, 1024, INSTANCES), z.literal("max")], INSTANCES),

@@ -36,6 +36,8 @@ export type LogSpec = {
   readonly stderr?: string;
   readonly decorateFiles: boolean;
   readonly rotation?: Rotation;
+  /** It goes to the log store too. */
+  readonly stored?: true;
 };
 
 /** Where the REST API listens. */
@@ -57,6 +59,8 @@ export type Config = {
   readonly processes: readonly ProcessSpec[];
   readonly console: ConsoleStyle;
   readonly internalLogHours: number;
+  /** The log store may take so much. */
+  readonly internalLogBytes: number;
   readonly api: ApiSpec;
   readonly warnings: readonly Problem[];
 };

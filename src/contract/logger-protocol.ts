@@ -1,4 +1,5 @@
 /** What the keeper and the logger say to each other (the service's wishes travel through the keeper). */
+import type { Category, Severity } from "./records.ts";
 
 /** When a log file is closed, renamed and compressed by the logger itself. */
 export type Rotation = {
@@ -22,7 +23,12 @@ export type Capture = {
   /** In files, each line begins with a time stamp, then the id where several processes share the file. */
   readonly decorateFiles: boolean;
   readonly rotation?: Rotation;
+  /** Present: the lines go to the log store too, as those of this run. */
+  readonly store?: { readonly run: number; readonly instance?: number };
 };
+
+/** How long the log store keeps its segments (0: there is no store), and how much they may take together. */
+export type StoreSettings = { readonly hours: number; readonly bytes: number };
 
 /** How console lines look, for all processes. */
 export type ConsoleStyle = {
@@ -45,8 +51,23 @@ export function handoverFile(home: string, pid: number): string {
   return `${home}/handover-${pid}.json`;
 }
 
+/** An entry of procman's own for the console and the log store: `severity` picks its colour, `id` (of a process) its prefix. */
+export type Say = {
+  readonly t: "say";
+  readonly at: number;
+  readonly severity: Severity;
+  readonly id?: string;
+  readonly text: string;
+  /** Absent: `lifecycle` with an id, else `service`. */
+  readonly category?: Category;
+  readonly instance?: number;
+  readonly run?: number;
+  /** For the store alone. */
+  readonly isQuiet?: true;
+};
+
 export type ToLogger =
-  /** The run folder, for the hand-over: said before any `open`. */
+  /** The run folder, for the hand-over: said before any `open`. The log store is the folder `logs` beside it. */
   | { readonly t: "home"; readonly folder: string }
   /** Start to read the two FIFOs of a run (also after a restart of the logger, for all runs that are not drained). */
   | {
@@ -62,17 +83,8 @@ export type ToLogger =
   | { readonly t: "route"; readonly key: string; readonly capture: Capture }
   /** The run's own process has ended. What it wrote is in the FIFO already; `drained` follows once nobody holds the FIFOs open. */
   | { readonly t: "ended"; readonly key: string }
-  | { readonly t: "style"; readonly style: ConsoleStyle }
-  /** A line of procman's own for the console: `severity` picks its colour, `id` its prefix. */
-  | {
-      readonly t: "say";
-      readonly at: number;
-      readonly severity: "info" | "warn" | "error";
-      /** Of the stored log. */
-      readonly category?: "api";
-      readonly id?: string;
-      readonly text: string;
-    }
+  | { readonly t: "style"; readonly style: ConsoleStyle; readonly store?: StoreSettings }
+  | Say
   /** Close and open all log files (SIGUSR2, after an external logrotate). */
   | { readonly t: "reopen" }
   /** All runs are over: write what is left (last lines without newline too), answer `closed`, exit. */

@@ -1,17 +1,20 @@
 /** The output of one run: two streams, and the places that its configuration names. */
 import type { Begun, Capture as CaptureSpec, FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { Label } from "../store/record.ts";
+import type { Store } from "../store/store.ts";
 import type { Console } from "./console.ts";
 import { errnoOf, reasonOf } from "./errno.ts";
 import type { Files } from "./files.ts";
 import type { Gate } from "./gate.ts";
 import type { Sink, StreamEvents } from "./stream.ts";
-import { decoratedFile, onConsole, plainFile, Stream } from "./stream.ts";
+import { decoratedFile, inStore, onConsole, plainFile, Stream } from "./stream.ts";
 
 export type Open = Extract<ToLogger, { t: "open" }>;
 
 export type Surroundings = {
   readonly files: Files;
   readonly console: Console;
+  readonly store: Store;
   /** Closed: nothing is read. */
   readonly hold: Gate;
   readonly tell: (message: FromLogger) => void;
@@ -31,10 +34,22 @@ function fileSink(spec: CaptureSpec, which: Which, files: Files, killing: unknow
 }
 
 /** `killing`: see `LogFile.markRestart`; absent when nobody was killed. */
-function sinksOf(spec: CaptureSpec, which: Which, { files, console }: Surroundings, killing?: unknown): readonly Sink[] {
+function sinksOf(spec: CaptureSpec, which: Which, { files, console, store }: Surroundings, killing?: unknown): readonly Sink[] {
+  const stored = spec.store === undefined ? undefined : inStore(store, labelOf(spec, which));
   const file = fileSink(spec, which, files, killing);
   const shown = spec.console ? onConsole(console, spec.id, which === "out" ? 1 : 2) : undefined;
-  return [file, shown].filter((sink) => sink !== undefined);
+  return [stored, file, shown].filter((sink) => sink !== undefined);
+}
+
+function labelOf({ id, store }: CaptureSpec, which: Which): Label {
+  const what = which === "out" ? ({ category: "stdout", severity: "info" } as const) : ({ category: "stderr", severity: "error" } as const);
+  return new Label({ ...what, ...store, process: id }, false);
+}
+
+/** As `LogFile.markRestart` does in files. */
+function sayRestart({ id, store }: CaptureSpec, to: Store): void {
+  const text = "the logger was restarted here; up to 64 KiB of output may be missing";
+  if (store !== undefined) to.say({ ...store, process: id, category: "service", severity: "warn", at: Date.now(), text });
 }
 
 export class Capture {
@@ -59,6 +74,7 @@ export class Capture {
       const begun = Buffer.from(typeof former === "object" ? former[which] : "", "base64");
       return new Stream({ path, sinks, hold: around.hold, begun, events: events(path) });
     };
+    if (open.former === "killed") sayRestart(open.capture, around.store);
     this.#out = stream("out");
     this.#err = stream("err");
   }

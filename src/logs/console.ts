@@ -1,13 +1,11 @@
 /** The lines that procman shows: its own and those of processes, on the terminal or, where nobody sees one, in a file. */
-import type { ConsoleStyle, Rotation, ToLogger } from "../contract/logger-protocol.ts";
+import type { ConsoleStyle, Rotation, Say } from "../contract/logger-protocol.ts";
 import type { Look } from "./decorate.ts";
 import { binary, decorate } from "./decorate.ts";
 import type { Files } from "./files.ts";
 import { Gate } from "./gate.ts";
 import { stamp } from "./stamp.ts";
 import { Terminal } from "./terminal.ts";
-
-export type Say = Extract<ToLogger, { t: "say" }>;
 
 /** Where the lines go. */
 type Outlet = {
@@ -25,7 +23,7 @@ const MAX_PAD = 20;
 const RESET = "\u001b[0m";
 /** Cyan, green, blue, magenta and their bright ones; yellow and red belong to warnings and errors. */
 const PALETTE = [36, 32, 34, 35, 96, 92, 94, 95] as const;
-const SEVERITY = { info: 2, warn: 33, error: 31 } as const;
+const SEVERITY = { debug: 2, info: 2, warn: 33, error: 31 } as const;
 
 function colorOf(id: string): number {
   let hash = 0;

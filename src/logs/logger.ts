@@ -1,9 +1,13 @@
 /** What the logger does with each message of the keeper. */
-import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { dirname } from "node:path";
+import type { FromLogger, Say, ToLogger } from "../contract/logger-protocol.ts";
+import { logsFolder } from "../store/shelf.ts";
+import { Store } from "../store/store.ts";
 import type { Open } from "./capture.ts";
 import { Capture } from "./capture.ts";
 import { Compressor } from "./compressor.ts";
 import { Console } from "./console.ts";
+import { errnoOf, reasonOf } from "./errno.ts";
 import { HOLD_MS } from "./file.ts";
 import { Files } from "./files.ts";
 import { Gate } from "./gate.ts";
@@ -24,6 +28,7 @@ export type LoggerEvents = {
 export class Logger {
   readonly #events: LoggerEvents;
   readonly #compressor = new Compressor();
+  readonly #store: Store;
   readonly #files: Files;
   readonly #console: Console;
   readonly #handover: Handover;
@@ -35,6 +40,11 @@ export class Logger {
   constructor(events: LoggerEvents) {
     this.#events = events;
     const { tell } = events;
+    this.#store = new Store({
+      problem: (folder, error) =>
+        tell({ t: "problem", file: folder, code: errnoOf(error), message: `Cannot store logs in ${folder}: ${reasonOf(error)}` }),
+      recovered: (folder, lostLines, lostBytes) => tell({ t: "recovered", file: folder, lostLines, lostBytes }),
+    });
     this.#files = new Files({
       compressor: this.#compressor,
       holdMs: HOLD_MS,
@@ -53,6 +63,7 @@ export class Logger {
       tell,
       done: () => {
         this.#over = true;
+        this.#store.end();
         events.handedOver();
       },
     });
@@ -92,6 +103,7 @@ export class Logger {
     for (const capture of [...this.#captures.values()]) capture.drain();
     if (isAlone && !this.#files.behind) this.#handover.leaveEmpty();
     this.#files.end();
+    this.#store.end();
     await Promise.all([this.#console.flush(LAST_MS), this.#compressor.stop(LAST_MS)]);
   }
 
@@ -99,6 +111,7 @@ export class Logger {
     switch (message.t) {
       case "home":
         this.#handover.home = message.folder;
+        this.#store.folder = logsFolder(dirname(message.folder));
         return;
       case "open":
         return this.#open(message, batch);
@@ -108,9 +121,10 @@ export class Logger {
         return this.#captures.get(message.key)?.ended();
       case "style":
         this.#console.style = message.style;
+        if (message.store !== undefined) this.#store.settings = message.store;
         return;
       case "say":
-        return this.#console.say(message);
+        return this.#say(message);
       case "reopen":
         return this.#files.reopen();
       case "close":
@@ -120,10 +134,17 @@ export class Logger {
     }
   }
 
+  #say(message: Say): void {
+    const { at, text, severity, id, run, instance, isQuiet, category = id === undefined ? "service" : "lifecycle" } = message;
+    if (isQuiet !== true) this.#console.say(message);
+    const whose = { ...(id === undefined ? {} : { process: id }), ...(run === undefined ? {} : { run }) };
+    this.#store.say({ at, text, severity, category, ...whose, ...(instance === undefined ? {} : { instance }) });
+  }
+
   #open(open: Open, batch: readonly ToLogger[]): void {
     const { key } = open;
     if (this.#captures.has(key)) return;
-    const around = { files: this.#files, console: this.#console, hold: this.#hold, tell: this.#events.tell };
+    const around = { files: this.#files, console: this.#console, store: this.#store, hold: this.#hold, tell: this.#events.tell };
     const capture = new Capture({ open, batch }, around, () => {
       this.#captures.delete(key);
       this.#events.tell({ t: "drained", key });

@@ -1,9 +1,11 @@
 /** One output stream of one run: from its FIFO, in whole lines, to where it is wanted. */
+import type { Label } from "../store/record.ts";
+import type { Store } from "../store/store.ts";
 import type { Console } from "./console.ts";
 import { decorate, fileId } from "./decorate.ts";
 import { Fifo } from "./fifo.ts";
 import type { Share } from "./files.ts";
-import type { Gate } from "./gate.ts";
+import { Gate } from "./gate.ts";
 import { HEAD_ROOM, LineSplitter } from "./lines.ts";
 import { stamp } from "./stamp.ts";
 
@@ -31,6 +33,13 @@ export function decoratedFile(share: Share, id: string, mark: string): Sink {
 export function onConsole(console: Console, id: string, fd: number): Sink {
   console.know(id);
   return { gate: console.gate, write: (lines) => console.lines(id, fd, lines), release: () => undefined };
+}
+
+/** Nobody ever waits for the store. */
+const open = new Gate();
+
+export function inStore(store: Store, label: Label): Sink {
+  return { gate: open, write: (lines) => store.add(label, lines), release: () => undefined };
 }
 
 export type StreamOptions = {

@@ -106,7 +106,11 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     await stopping;
   },
   "a wait that takes too long says so; what was asked for goes on": async ({ control, rig }) => {
-    await refused(control.act("web", "stop", { waitSeconds: 0.05 }), "wait-timeout", /than 0.05 s for the stop of "web", which is being stopped, has got SIGTERM; it goes on$/);
+    await refused(
+      control.act("web", "stop", { waitSeconds: 0.05 }),
+      "wait-timeout",
+      /than 0.05 s for the stop of "web", which is being stopped, has got SIGTERM; it goes on$/,
+    );
     await refused(control.act("job", "stop", { waitSeconds: 0 }), "wait-timeout", /^Cannot wait/);
     assert.deepEqual(rig.spawner.asked(), ["SIGTERM web 1", "SIGTERM job 1"]);
   },

@@ -66,6 +66,7 @@ const log = record({
   stderr: optional(text),
   decorateFiles: truth,
   rotation: optional(rotation),
+  stored: optional(truth),
 } satisfies All<LogSpec>);
 const spec = record({
   id: text,
@@ -91,6 +92,7 @@ const shape = record({
     processes: listOf(spec),
     console: record({ decorate: truth, colors: truth }),
     internalLogHours: number,
+    internalLogBytes: number,
     api: record({ hostname: text, port: optional(count), revoked: listOf(text) }),
   }),
   leaving: listOf(spec),

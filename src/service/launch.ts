@@ -9,12 +9,17 @@ import type { Capture } from "../contract/logger-protocol.ts";
 import { shellArgv } from "../runtime/command.ts";
 import { type ApiAccess, environmentOf } from "../runtime/environment.ts";
 
-export type Place = { readonly stateDir: string; readonly marker: string; readonly api: (id: string) => ApiAccess | undefined };
+export type Place = {
+  readonly stateDir: string;
+  readonly marker: string;
+  readonly run: number;
+  readonly api: (id: string) => ApiAccess | undefined;
+};
 
-export function launchOf(spec: ProcessSpec, { stateDir, marker, api }: Place): Pick<SpawnRequest, "argv" | "cwd" | "env" | "capture"> {
+export function launchOf(spec: ProcessSpec, { stateDir, marker, run, api }: Place): Pick<SpawnRequest, "argv" | "cwd" | "env" | "capture"> {
   const { id, env, path, cwd, cluster } = spec;
   const access = api(id);
-  const capture = captureOf(spec);
+  const capture = captureOf(spec, run);
   return {
     argv: argvOf(spec),
     cwd,
@@ -24,8 +29,11 @@ export function launchOf(spec: ProcessSpec, { stateDir, marker, api }: Place): P
 }
 
 /** undefined: nobody wants its output. */
-export function captureOf({ id, log }: ProcessSpec): Capture | undefined {
-  return isCaptured(log) ? { id, ...log } : undefined;
+export function captureOf({ id, log, cluster }: ProcessSpec, run: number): Capture | undefined {
+  if (!isCaptured(log)) return undefined;
+  const { stored, ...places } = log;
+  const store = { run, ...(cluster === undefined ? {} : { instance: cluster.index + 1 }) };
+  return { id, ...places, ...(stored === true ? { store } : {}) };
 }
 
 /** What is the case, and what to do about it. */

@@ -1,6 +1,7 @@
 /** The composition root of the service: configuration in, supervised processes out. */
 import { VERSION } from "../base/version.ts";
 import { diff } from "../config/diff.ts";
+import { isCaptured } from "../config/log-spec.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
 import { systemClock } from "../runtime/clock.ts";
@@ -11,10 +12,11 @@ import { Sweeper } from "../runtime/sweeper.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import { initial } from "../supervisor/states.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
-import { controlsOf, type LogBook, type Observatory } from "./control.ts";
+import { controlsOf, type Observatory } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
 import { captureOf, exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
+import { StoredLog } from "./log-book.ts";
 import { narrate, warn } from "./narrator.ts";
 import { narrateNotice, narratePast } from "./notices.ts";
 import { keepPidFile, removePidFile } from "./pid-file.ts";
@@ -22,8 +24,8 @@ import { type Past, recall } from "./recall.ts";
 import { Serving } from "./serving.ts";
 import { planOf, Specs } from "./specs.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
-import { unbuiltLogBook, unbuiltObservatory } from "./unbuilt.ts";
-import { consoleStyle, Voice } from "./voice.ts";
+import { unbuiltObservatory } from "./unbuilt.ts";
+import { consoleStyle, storeSettings, Voice } from "./voice.ts";
 
 /** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
 const API_DELAY_MS = 300;
@@ -36,7 +38,7 @@ export class Service {
   /** Pid of the keeper. */
   readonly keeper = process.ppid;
   readonly supervisor: Supervisor;
-  readonly logBook: LogBook = unbuiltLogBook;
+  readonly logBook: StoredLog;
   readonly observatory: Observatory = unbuiltObservatory;
   readonly #link: Link;
   readonly #voice: Voice;
@@ -56,12 +58,14 @@ export class Service {
     this.#specs = new Specs({ config, leaving: [] });
     this.#exitWith = exitWith === undefined ? undefined : new ExitWith(exitWith, (id) => this.spec(id));
     const { stateDir } = config;
+    this.logBook = new StoredLog({ stateDir, voice: this.#voice, find: (id) => this.config.processes.find((spec) => spec.id === id) });
     const marker = (slot: string, run: number): string => markerOf(slot, run, stateDir);
     this.#spawner = new KeeperSpawner({
       link,
       sweeper: this.#sweeper,
       marker,
-      request: (slot, run) => launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), api: (id) => this.#serving.accessOf(id) }),
+      request: (slot, run) =>
+        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), run, api: (id) => this.#serving.accessOf(id) }),
       whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
     });
     this.supervisor = new Supervisor({
@@ -84,7 +88,7 @@ export class Service {
 
   /** Asks the keeper for the state folder; everything else follows its snapshot. */
   open(): void {
-    const captures = this.config.processes.filter((spec) => spec.autostart && captureOf(spec) !== undefined).length;
+    const captures = this.config.processes.filter((spec) => spec.autostart && isCaptured(spec.log)).length;
     this.#serving.listen(() => {
       this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
       this.#link.flush();
@@ -143,7 +147,7 @@ export class Service {
   #begin(snapshot: Snapshot): void {
     const { config } = this;
     const { notes, running } = snapshot;
-    this.#link.send({ t: "logger", message: { t: "style", style: consoleStyle(config) } });
+    this.#link.send({ t: "logger", message: { t: "style", style: consoleStyle(config), store: storeSettings(config) } });
     this.#noted = notes[CONFIGURATION];
     this.#spawner.load(snapshot);
     this.#resume(recall(snapshot, config));
@@ -196,7 +200,7 @@ export class Service {
   }
 
   #routeRun(slot: string, run: number): void {
-    const capture = captureOf(this.spec(slot));
+    const capture = captureOf(this.spec(slot), run);
     if (capture !== undefined) this.#link.send({ t: "route", slot, run, capture });
   }
 

@@ -1,11 +1,10 @@
 /** Stands in for what is being built on other branches; goes before this branch lands. */
-import type { LogBook, Observatory } from "./control.ts";
+import type { Observatory } from "./control.ts";
 
 function unbuilt(): never {
   throw new Error("not built yet");
 }
 
-export const unbuiltLogBook: LogBook = { logs: unbuilt, follow: unbuilt, log: unbuilt };
 export const unbuiltObservatory: Observatory = {
   metrics: unbuilt,
   incidents: unbuilt,

@@ -1,7 +1,7 @@
 /** What procman itself has to say: to the console, by way of the logger. */
 import { isatty } from "node:tty";
 import type { Config } from "../config/spec.ts";
-import type { ConsoleStyle, FromLogger } from "../contract/logger-protocol.ts";
+import type { ConsoleStyle, FromLogger, Say, StoreSettings } from "../contract/logger-protocol.ts";
 import type { Link } from "../runtime/link.ts";
 import { error, info, type Line, warn } from "./narrator.ts";
 
@@ -14,7 +14,12 @@ export class Voice {
 
   /** Of a process, or of procman itself. */
   say(id: string | undefined, { severity, text }: Line): void {
-    this.#link.sendLater({ t: "logger", message: { t: "say", at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) } });
+    this.enter({ at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) });
+  }
+
+  /** Any entry, for the console and the log store. */
+  enter(entry: Omit<Say, "t">): void {
+    this.#link.sendLater({ t: "logger", message: { t: "say", ...entry } });
   }
 
   /** Who asked for what, and what came of it. */
@@ -45,6 +50,10 @@ export class Voice {
 /** Colours are for terminals (https://no-color.org, https://force-color.org). */
 export function consoleStyle({ console }: Config): ConsoleStyle {
   return { ...console, colors: console.colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR };
+}
+
+export function storeSettings({ internalLogHours, internalLogBytes }: Config): StoreSettings {
+  return { hours: internalLogHours, bytes: internalLogBytes };
 }
 
 function lost({ lostLines, lostBytes }: FromLogger & { readonly t: "recovered" }): string {

@@ -1,0 +1,119 @@
+/** The log store through the built procman: what is in the files is in the store, whoever is killed on the way. Issue 4, "Build" 3. */
+import assert from "node:assert/strict";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Category } from "../../src/contract/records.ts";
+import { followLogs } from "../../src/store/follow.ts";
+import { lastLines, readLogs } from "../../src/store/query.ts";
+import { found, gone, type Procman, running } from "../procman.ts";
+
+const FLOOD = `${process.execPath} "${fileURLToPath(new URL("../programs/flood.js", import.meta.url))}"`;
+const MARK = /^\[procman: /;
+/** What a logger that is killed may have written to one place and not to the other: what it has read in one turn. */
+const MOST_OTHERWISE = 128 * 1024;
+const MEGABYTES = 2_000_000;
+
+async function stored(procman: Procman, process: string, category: Category): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const query = { processes: [process], categories: [category], order: "asc", limit: 10_000 } as const;
+    const page = await readLogs(procman.stateDir, cursor === undefined ? query : { ...query, cursor });
+    for (const { text } of page.entries) texts.push(text);
+    if (page.next === undefined) return texts;
+    cursor = page.next;
+  }
+}
+
+function fileLines(procman: Procman, name: string): readonly string[] {
+  const lines = readFileSync(join(procman.folder, "logs", name), "utf8").split("\n");
+  return lines.slice(0, -1).filter((line) => !MARK.test(line));
+}
+
+/** Both are the same but for a part in the middle, at the place where the logger was killed. */
+function checkAlike(one: readonly string[], other: readonly string[], most: number): void {
+  let start = 0;
+  while (start < one.length && one[start] === other[start]) start += 1;
+  let end = 0;
+  while (end < Math.min(one.length, other.length) - start && one.at(-1 - end) === other.at(-1 - end)) end += 1;
+  for (const lines of [one, other]) {
+    const otherwise = lines.slice(start, lines.length - end);
+    assert.ok(otherwise.join("\n").length <= most, `${otherwise.length} lines differ, from "${otherwise[0]}" on`);
+  }
+}
+
+async function grown(path: string): Promise<void> {
+  const size = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const from = size();
+  await found(() => (size() > from + MEGABYTES ? true : undefined));
+}
+
+for (const [name, kills, most] of [
+  ["the service is killed and the logger replaced", ["service", "replace", "service"], 0],
+  ["service and logger are killed", ["service", "logger"], MOST_OTHERWISE],
+] as const)
+  test(`${name} under two floods: the store has what the files have, and a follower what the store has`, async (context) => {
+    const go = join(process.env.TMPDIR ?? "/tmp", `procman-store-go-${process.pid}-${most}`);
+    writeFileSync(go, "");
+    context.after(() => rmSync(go, { force: true }));
+    const logger = { stdout: "logs/{id}.log", stderr: "logs/{id}.err" };
+    const processes = ["a", "b"].map((id) => ({ id, cmd: `${FLOOD} ${id} 0 0 "${go}"`, autostart: true, logger }));
+    const procman = await running(context, processes, { config: { logger: { console: false } } });
+    const abort = new AbortController();
+    context.after(() => abort.abort());
+    const file = join(procman.folder, "logs/a.log");
+    await grown(file);
+    const followed: string[] = [];
+    const following = (async () => {
+      const query = { processes: ["a"], categories: ["stdout"], from: 0 } as const;
+      for await (const item of followLogs(procman.stateDir, query, abort.signal)) {
+        assert.ok(item.type === "entry");
+        followed.push(item.entry.text);
+        if (item.entry.text.startsWith("a out end")) return;
+      }
+    })();
+    for (const kill of kills) {
+      const pid = procman.helper(kill === "replace" ? "logger" : kill);
+      assert.ok(pid > 1);
+      process.kill(pid, kill === "replace" ? "SIGUSR1" : "SIGKILL");
+      await gone(pid);
+      await grown(file);
+    }
+    rmSync(go);
+    await following;
+    await procman.count(/everything|finished|exited|ended/, 2);
+    await procman.stop();
+    for (const id of ["a", "b"]) {
+      checkAlike(await stored(procman, id, "stdout"), fileLines(procman, `${id}.log`), most);
+      checkAlike(await stored(procman, id, "stderr"), fileLines(procman, `${id}.err`), most);
+    }
+    assert.deepEqual(followed, await stored(procman, "a", "stdout"));
+    const marks = (await readLogs(procman.stateDir, { processes: ["a"], categories: ["service"] })).entries;
+    assert.equal(marks.length, most === 0 ? 0 : 1);
+    const own = (await readLogs(procman.stateDir, { processes: ["a"], categories: ["lifecycle"], order: "asc" })).entries;
+    assert.match(own[0]?.text ?? "", /^started \(pid \d+\)/);
+    const last = await lastLines(procman.stateDir, { process: "a", run: 1, count: 2 });
+    assert.ok(last.some(({ text }) => /^a (out|err) end \d+$/.test(text)));
+  });
+
+test("without internal logs nothing is stored", async (context) => {
+  const procman = await running(context, [{ id: "web", cmd: "echo hello", autostart: true, logger: { console: true } }], {
+    config: { logger: { internalLogHours: 0 } },
+  });
+  await procman.line(/hello/);
+  await procman.stop();
+  assert.deepEqual(await readLogs(procman.stateDir, {}), { entries: [] });
+});
+
+test("the output of a process that nobody else asks for is stored", async (context) => {
+  const procman = await running(context, [{ id: "web", cmd: "echo hello; echo oops >&2", autostart: true }]);
+  await procman.line(/web .*(exited|ended|finished)/);
+  await procman.stop();
+  const { entries } = await readLogs(procman.stateDir, { processes: ["web"], categories: ["stdout", "stderr"] });
+  const seen = entries.map(({ time: _time, ...entry }) => entry).sort((one, two) => one.category.localeCompare(two.category));
+  assert.deepEqual(seen, [
+    { process: "web", run: 1, severity: "error", category: "stderr", text: "oops" },
+    { process: "web", run: 1, severity: "info", category: "stdout", text: "hello" },
+  ]);
+});
