@@ -1,4 +1,4 @@
-/** The stored log, and what comes: from the running procman, over restarts of its service. */
+/** The stored log, and what comes: from the running procman, over restarts of its service; what is stored also from its files, when none answers. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import type { Client } from "../client/client.ts";
@@ -8,6 +8,8 @@ import { connectTo } from "./connect.ts";
 import { LOOK_MS } from "./endpoint.ts";
 
 const PAGE = 10_000;
+/** As the API has it. */
+const LINES = 100;
 
 export class LogReader {
   readonly #location: Location;
@@ -37,7 +39,7 @@ export class LogReader {
     return this.#pages({ ...query, order: "asc", limit: PAGE });
   }
 
-  /** Ends when procman has ended, or the signal came. */
+  /** Ends when procman has ended, after all that it had written, or the signal came. */
   async *follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
     let [from, isOn] = [query, true];
     while (isOn && !signal.aborted) {
@@ -55,15 +57,35 @@ export class LogReader {
         } else if (!isCut(error as NodeJS.ErrnoException)) throw error;
       }
       this.#client = undefined;
-      await sleep(LOOK_MS);
+      if (isOn) await sleep(LOOK_MS);
     }
+    if (!signal.aborted) yield* this.#rest(from);
+  }
+
+  /** What procman had written at last, or what there is when none runs. */
+  async *#rest(query: LogQuery): AsyncIterable<LogItem> {
+    const { cursor = "", from, limit = LINES } = query;
+    const item = (entry: LogEntry): LogItem => ({ type: "entry", entry, cursor });
+    if (cursor === "" && from === undefined) return yield* (await this.last(query, limit)).map(item);
+    for await (const { entries } of this.all(query)) yield* entries.map(item);
   }
 
   async *#pages(query: LogQuery): AsyncIterable<LogPage> {
-    const client = await this.#connected();
-    for (let page = await client.logs(query); ; page = await client.logs({ ...query, cursor: page.next })) {
+    const logs = await this.#logs();
+    for (let page = await logs(query); ; page = await logs({ ...query, cursor: page.next })) {
       yield page;
-      if (page.next === undefined || page.entries.length === 0) return;
+      if (page.next === undefined) return;
+    }
+  }
+
+  async #logs(): Promise<(query: LogQuery) => Promise<LogPage>> {
+    try {
+      const client = await this.#connected();
+      return (query) => client.logs(query);
+    } catch (error) {
+      if (!(error instanceof ProcmanError) || !["no-daemon", "service-down"].includes(error.code)) throw error;
+      const { readLogs } = await import("../store/query.ts");
+      return (query) => readLogs(this.#location.stateDir, query);
     }
   }
 

@@ -69,7 +69,7 @@ async function follow(reader: LogReader, query: LogQuery, print: Printer): Promi
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   for await (const item of reader.follow(query, stop.signal))
     await (item.type === "entry" ? print.entries([item.entry]) : print.gap(item.bytes));
-  if (!stop.signal.aborted) process.stderr.write("procman: it has ended\n");
+  if (!stop.signal.aborted) process.stderr.write("procman: none is running (any more), so nothing more comes\n");
 }
 
 function queryOf(ids: readonly string[], { severity, category, since, until, search }: Options, now: number): LogQuery {
