@@ -1,12 +1,14 @@
 /** `procman logs`: the stored output of processes and what happened to them; with `-f` also what comes. */
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { ProcmanError } from "../../base/errors.ts";
-import { locate } from "../../config/locate.ts";
+import { EXIT, ProcmanError } from "../../base/errors.ts";
+import { type Location, locate } from "../../config/locate.ts";
 import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../contract/records.ts";
+import { connectTo } from "../../remote/connect.ts";
 import { LogLines } from "../../remote/log-line.ts";
 import { LogReader } from "../../remote/log-reader.ts";
 import { wholeTo, withConfig } from "../options.ts";
+import { selected } from "../selection.ts";
 import { timeOf } from "../times.ts";
 
 const LINES = 100;
@@ -55,12 +57,44 @@ async function logs(ids: readonly string[], options: Options): Promise<void> {
   if (options.follow === true && options.until !== undefined)
     throw new ProcmanError("usage", "Cannot show logs: --follow has no end, so --until says nothing; leave one of them out");
   const query = queryOf(ids, options, Date.now());
-  const reader = new LogReader(locate(options.config, process.cwd()), "cli");
+  const location = locate(options.config, process.cwd());
+  const reader = new LogReader(location, "cli");
   const print = printer(options);
-  if (options.follow === true) return follow(reader, { ...query, limit: Math.min(options.lines ?? LINES, 10_000) }, print);
+  if (options.follow === true) {
+    await checkIds(location, ids);
+    return follow(reader, { ...query, limit: Math.min(options.lines ?? LINES, 10_000) }, print);
+  }
+  if ((await printStored(reader, query, { print, lines: options.lines })) === 0) await checkIds(location, ids);
+}
+
+/** How many there were. */
+async function printStored(
+  reader: LogReader,
+  query: LogQuery,
+  { print, lines }: { readonly print: Printer; readonly lines: number | undefined },
+): Promise<number> {
   const isRange = query.from !== undefined || query.to !== undefined || query.search !== undefined;
-  if (options.lines !== undefined || !isRange) return print.entries(await reader.last(query, options.lines ?? LINES));
-  for await (const { entries } of reader.all(query)) await print.entries(entries);
+  if (lines !== undefined || !isRange) {
+    const last = await reader.last(query, lines ?? LINES);
+    await print.entries(last);
+    return last.length;
+  }
+  let count = 0;
+  for await (const { entries } of reader.all(query)) {
+    await print.entries(entries);
+    count += entries.length;
+  }
+  return count;
+}
+
+/** An id that is in no configuration any more may have lines; one that has none, and isn't there, is a slip. @throws {ProcmanError} `process-unknown` */
+async function checkIds(location: Location, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  try {
+    selected(await (await connectTo(location)).processes(), ids);
+  } catch (error) {
+    if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon) throw error;
+  }
 }
 
 async function follow(reader: LogReader, query: LogQuery, print: Printer): Promise<void> {
