@@ -1,12 +1,11 @@
 /** From a configuration file to a connection with the procman that runs it. */
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "../client/client.ts";
 import type { Send } from "../client/send.ts";
 import { type Location, locate } from "../config/locate.ts";
 import { expiresIn, payloadOf } from "../contract/claims.ts";
 import { signJwt } from "../os/jwt.ts";
-import { secretFile } from "../os/secret.ts";
+import { secretIn } from "../os/secret.ts";
 import { keeperOf, LOOK_MS, PATIENCE_MS, reach, serviceDown } from "./endpoint.ts";
 import { exchange } from "./wire.ts";
 
@@ -48,7 +47,7 @@ function sender(location: Location, consumer: string): Send {
 /** Whoever may read the secret may do everything. It can be replaced at any time. */
 function tokenOf({ name, stateDir }: Location, consumer: string): string {
   const claims = payloadOf({ audience: name, consumer, scopes: ["admin"], expires: expiresIn(TOKEN_SECONDS) });
-  return signJwt(claims, readFileSync(secretFile(stateDir)));
+  return signJwt(claims, secretIn(stateDir));
 }
 
 /** Nobody has heard it, or hearing it twice does no harm. */
