@@ -27,9 +27,11 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   tui: ["base", "contract"],
   install: ["base", "contract"],
   web: ["base", "contract", "client"],
+  remote: ["base", "contract", "os", "store", "config", "client"],
+  library: ["base", "contract", "os", "store", "config", "client", "remote"],
   service: ["base", "contract", "os", "store", "supervisor", ...LEVEL_2],
-  cli: ["base", "contract", "os", "store", "config", "client", "tui", "install"],
-  "index.ts": ["base", "contract", "config", "client", "plugins", "service"],
+  cli: ["base", "contract", "os", "store", "config", "client", "remote", "tui", "install"],
+  "index.ts": ["base", "contract", "config", "client", "plugins", "service", "library"],
   "bin.ts": ["base", "contract", "keeper", "cli"],
 };
 

@@ -1,6 +1,37 @@
-/** Library entry. */
+/**
+ * procman for programs: start and control processes, check configurations.
+ *
+ * @packageDocumentation
+ */
 export { type ErrorCode, ProcmanError } from "./base/errors.ts";
 export { VERSION } from "./base/version.ts";
 export { ConfigurationError } from "./config/problems.ts";
-export type { Command, Config, LogSpec, Problem, ProcessSpec } from "./config/spec.ts";
+export type { ApiSpec, Command, Config, LogSpec, Problem, ProcessSpec } from "./config/spec.ts";
 export { type ValidateOptions, validateConfiguration } from "./config/validate.ts";
+export type {
+  Category,
+  EventRecord,
+  Incident,
+  LogEntry,
+  LogItem,
+  LogPage,
+  LogQuery,
+  MetricPoint,
+  ProcessRecord,
+  Severity,
+  StateRecord,
+  Status,
+  TelemetryReport,
+} from "./contract/records.ts";
+export {
+  type ClusterConfiguration,
+  type Configuration,
+  defineConfig,
+  type GlobalLoggerConfiguration,
+  type LoggerConfiguration,
+  type ProcessConfiguration,
+  type RotationConfiguration,
+} from "./library/configuration.ts";
+export type { Listener, ProcmanEvents } from "./library/events.ts";
+export type { LineOptions } from "./library/lines.ts";
+export { Procman, type RunOptions, type WaitOptions } from "./library/procman.ts";

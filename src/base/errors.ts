@@ -18,6 +18,7 @@ export const ERRORS = {
   "process-running": { status: 409, exit: EXIT.refused },
   "process-leaving": { status: 409, exit: EXIT.refused },
   "events-lost": { status: 503, exit: EXIT.refused },
+  "start-failed": { status: 500, exit: EXIT.refused },
   /** What was asked for is not to be reached, or somebody else has asked for the contrary. */
   "process-failed": { status: 409, exit: EXIT.refused },
   "process-foreign": { status: 403, exit: EXIT.refused },

@@ -1,25 +1,38 @@
-/** The one table of commands: name, summary, and the module that is loaded only when it is named. */
+/** The modules of commands. Those that speak with a running procman are here, as they are used most; each other is loaded when it is named. */
 import type { Command } from "commander";
+import { actionCommand } from "./commands/act.ts";
+import * as logs from "./commands/logs.ts";
+import * as next from "./commands/next.ts";
+import * as status from "./commands/status.ts";
+import * as why from "./commands/why.ts";
+import type { CommandName } from "./overview.ts";
 
-export type CommandModule = { readonly define: (parent: Command) => void };
+type CommandModule = { readonly define: (parent: Command) => void };
 
-type Row = { readonly summary: string; readonly load: () => Promise<CommandModule> };
+type Loader = () => CommandModule | Promise<CommandModule>;
 
-export const COMMANDS: Readonly<Record<string, Row>> = {
-  run: { summary: "Start what the configuration names, and supervise it until it is told to end", load: () => import("./commands/run.ts") },
-  status: { summary: "Show all processes with their states", load: () => import("./commands/status.ts") },
-  terminate: { summary: "Stop all processes and end procman", load: () => import("./commands/terminate.ts") },
-  token: { summary: "Make a token for the API", load: () => import("./commands/token.ts") },
-  upgrade: {
-    summary: "Replace the running procman by this version; no process is restarted",
-    load: () => import("./commands/upgrade.ts"),
-  },
-  init: { summary: "Make a configuration file", load: () => import("./commands/init.ts") },
-  append: { summary: "Add a process to the configuration file", load: () => import("./commands/append.ts") },
-  remove: { summary: "Remove a process from the configuration file", load: () => import("./commands/remove.ts") },
-  validate: { summary: "Check the configuration file and show every problem at once", load: () => import("./commands/validate.ts") },
-  schema: { summary: "Print the JSON schema of the configuration file", load: () => import("./commands/schema.ts") },
+export const COMMANDS: Readonly<Record<CommandName, Loader>> = {
+  status: () => status,
+  logs: () => logs,
+  why: () => why,
+  next: () => next,
+  start: () => actionCommand("start"),
+  stop: () => actionCommand("stop"),
+  restart: () => actionCommand("restart"),
+  block: () => actionCommand("block"),
+  unblock: () => actionCommand("unblock"),
+  run: () => import("./commands/run.ts"),
+  terminate: () => import("./commands/terminate.ts"),
+  upgrade: () => import("./commands/upgrade.ts"),
+  init: () => import("./commands/init.ts"),
+  append: () => import("./commands/append.ts"),
+  remove: () => import("./commands/remove.ts"),
+  validate: () => import("./commands/validate.ts"),
+  schema: () => import("./commands/schema.ts"),
+  token: () => import("./commands/token.ts"),
+  completion: () => import("./commands/completion.ts"),
 };
 
-/** What needs no module of its own. */
-export const BUILT_IN: Readonly<Record<string, string>> = { version: "Print the version", help: "Print this, or the help of a command" };
+export function isCommand(name: string): name is CommandName {
+  return Object.hasOwn(COMMANDS, name);
+}

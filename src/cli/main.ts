@@ -1,8 +1,15 @@
-/** Entry of the command line, except `procman run`, which the bin hands to the keeper. */
+/** Entry of the command line, except `procman run`, which the bin hands to the keeper, and what `boot.ts` answers itself. */
+import { Command, CommanderError } from "commander";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { didYouMean } from "../base/suggest.ts";
-import { VERSION } from "../base/version.ts";
-import { BUILT_IN, COMMANDS } from "./commands.ts";
+import { COMMANDS, isCommand } from "./commands.ts";
+import { SUMMARIES } from "./overview.ts";
+
+// Whoever reads has seen enough, as `| head` does.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit(EXIT.done);
+});
 
 void main(process.argv.slice(2)).then(
   (code) => {
@@ -14,25 +21,21 @@ void main(process.argv.slice(2)).then(
   },
 );
 
-async function main(args: readonly string[]): Promise<number> {
-  const [name, ...rest] = args;
-  if (name === "version" || name === "--version" || name === "-V") return print(VERSION);
-  if (name === "help" && rest[0] !== undefined) return runCommand(rest[0], ["--help"]);
-  if (name === undefined || name === "help" || name === "--help" || name === "-h") {
-    print(overview());
-    return name === undefined ? EXIT.usage : EXIT.done;
-  }
-  return runCommand(name, rest);
+async function main([name = "", ...rest]: readonly string[]): Promise<number> {
+  if (name === "help") return runCommand(rest[0] ?? "", ["--help"]);
+  if (name !== "__complete") return runCommand(name, rest);
+  const { complete } = await import("./complete.ts");
+  process.stdout.write(await complete(rest));
+  return EXIT.done;
 }
 
 async function runCommand(name: string, args: readonly string[]): Promise<number> {
-  const row = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (row === undefined)
+  if (!isCommand(name))
     throw new ProcmanError(
       "usage",
-      `Cannot run "${name}": there is no such command.${didYouMean(name, [...Object.keys(COMMANDS), ...Object.keys(BUILT_IN)])} See "procman help"`,
+      `Cannot run "${name}": there is no such command.${didYouMean(name, Object.keys(SUMMARIES))} See "procman help"`,
     );
-  const [{ Command, CommanderError }, { define }] = await Promise.all([import("commander"), row.load()]);
+  const { define } = await COMMANDS[name]();
   const program = new Command("procman").exitOverride().configureHelp({ showGlobalOptions: false });
   define(program);
   for (const command of program.commands) command.exitOverride().configureOutput({ outputError: () => undefined });
@@ -52,26 +55,6 @@ function inOurWords(message: string): string {
     .replace(/^error: /, "")
     .replace(/\s*\n\(Did you mean (.*)\?\)/, " (did you mean $1?)")
     .replace(/[.\s]+$/, "");
-}
-
-function overview(): string {
-  const rows = [...Object.entries(COMMANDS).map(([name, { summary }]) => [name, summary] as const), ...Object.entries(BUILT_IN)];
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return [
-    "Usage: procman COMMAND [options]",
-    "",
-    "Starts, supervises, restarts, stops and logs the processes of one JSON file.",
-    "",
-    "Commands:",
-    ...rows.map(([name, summary]) => `  ${name.padEnd(width)}  ${summary}`),
-    "",
-    'See "procman help COMMAND". Start with "procman init", then "procman run".',
-  ].join("\n");
-}
-
-function print(text: string): number {
-  process.stdout.write(`${text}\n`);
-  return EXIT.done;
 }
 
 /** What a user can act on is one message; a bug shows where it happened. */

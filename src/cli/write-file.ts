@@ -1,13 +1,13 @@
 /** Configuration files are written whole or not at all. */
-import { open, realpath, rename, rm, stat } from "node:fs/promises";
+import { promises as fs } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 
 /** Replaces the content of a file at one stroke; mode and owner stay, a symbolic link keeps pointing. */
 export async function replaceFile(file: string, text: string): Promise<void> {
   await saying(file, async () => {
-    const target = await realpath(file);
-    const { mode, uid, gid } = await stat(target);
+    const target = await fs.realpath(file);
+    const { mode, uid, gid } = await fs.stat(target);
     const draft = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`);
     try {
       await write(draft, text, async (handle) => {
@@ -15,9 +15,9 @@ export async function replaceFile(file: string, text: string): Promise<void> {
         // Only root may give files away; a file of one's own has the right owner already.
         if (process.getuid?.() === 0) await handle.chown(uid, gid);
       });
-      await rename(draft, target);
+      await fs.rename(draft, target);
     } catch (error) {
-      await rm(draft, { force: true });
+      await fs.rm(draft, { force: true });
       throw error;
     }
   });
@@ -28,10 +28,10 @@ export async function createFile(file: string, text: string): Promise<void> {
   await saying(file, () => write(file, text));
 }
 
-type Handle = Awaited<ReturnType<typeof open>>;
+type Handle = Awaited<ReturnType<typeof fs.open>>;
 
 async function write(file: string, text: string, prepare?: (handle: Handle) => Promise<void>): Promise<void> {
-  const handle = await open(file, "wx");
+  const handle = await fs.open(file, "wx");
   try {
     await prepare?.(handle);
     await handle.writeFile(text);

@@ -12,6 +12,7 @@ import { Attendant } from "./attendant.ts";
 import type { Exit } from "./companion.ts";
 import { Ending } from "./ending.ts";
 import { type Installation, loggerOf, ownEnvironment, type Start, serviceOf } from "./installation.ts";
+import { onceGone } from "./parent.ts";
 import { Pulse } from "./pulse.ts";
 import { State } from "./state.ts";
 import { Upgrade } from "./upgrade.ts";
@@ -69,6 +70,8 @@ export class Keeper {
     this.#service.start();
     this.#logger.start();
     this.#pulse.start();
+    const { parent } = this.#start.options;
+    if (parent !== undefined) onceGone(parent, () => this.#endUnlessEnding());
     process.on("SIGTERM", () => this.#ending.ask("SIGTERM"));
     process.on("SIGINT", () => this.#ending.ask("SIGINT"));
     process.on("SIGHUP", () => this.#service.send({ t: "signalled", signal: "SIGHUP" }));
@@ -194,6 +197,11 @@ export class Keeper {
     this.#from.logger = to;
     this.#versions.logger = logger.to;
     return [service, logger];
+  }
+
+  /** A second request would kill. */
+  #endUnlessEnding(): void {
+    if (!this.#ending.isUnderWay) this.#ending.ask("SIGTERM");
   }
 
   #onHang(silentMs: number): void {

@@ -11,7 +11,12 @@ export type RunOptions = {
   readonly detached: boolean;
   /** Id of the process that everything ends with. */
   readonly exitWith?: string;
+  /** Set by the library: everything ends with this program. */
+  readonly parent?: Parent;
 };
+
+/** `PID-STARTTIME` on the command line: a later process of the same pid is another one. */
+export type Parent = { readonly pid: number; readonly startTime: string };
 
 /** @throws ProcmanError `usage` */
 export function runOptions(args: readonly string[]): RunOptions {
@@ -24,18 +29,26 @@ export function runOptions(args: readonly string[]): RunOptions {
         guarded: { type: "boolean", default: false },
         detached: { type: "boolean", default: false },
         "exit-with": { type: "string" },
+        "with-parent": { type: "string" },
       },
       allowPositionals: false,
     });
-    const { config, console = false, guarded = false, detached = false, "exit-with": exitWith } = values;
+    const { config, console = false, guarded = false, detached = false, "exit-with": exitWith, "with-parent": parent } = values;
     return {
       console,
       guarded,
       detached,
       ...(config === undefined ? {} : { config }),
       ...(exitWith === undefined ? {} : { exitWith }),
+      ...(parent === undefined ? {} : { parent: parentIn(parent) }),
     };
   } catch (error) {
     throw new ProcmanError("usage", `Cannot run: ${(error as Error).message.split(". ")[0]}; see "procman run --help"`, { cause: error });
   }
+}
+
+function parentIn(text: string): Parent {
+  const [, pid, startTime] = /^([1-9]\d*)-(.+)$/.exec(text) ?? [];
+  if (pid === undefined || startTime === undefined) throw new Error(`--with-parent takes PID-STARTTIME, not ${JSON.stringify(text)}`);
+  return { pid: Number(pid), startTime };
 }

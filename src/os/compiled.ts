@@ -7,12 +7,16 @@ import { Script } from "node:vm";
 /** By then what a start needs is compiled. Milliseconds. */
 const KEEP_AFTER_MS = 5_000;
 
-/** Runs a CommonJS file as `require` does. The compiled code lies beside it, as `__pycache__` does for Python. */
-export function runCompiled(file: string): void {
+/** Runs a CommonJS file as `require` does. The compiled code lies beside it, as `__pycache__` does for Python; `schedule` says when it is kept. */
+export function runCompiled(file: string, schedule: (keep: () => void) => void = soon): void {
   const cache = cacheOf(file);
   const cachedData = readIfThere(cache);
   const script = run(file, cachedData);
-  if (cachedData === undefined || script.cachedDataRejected) setTimeout(() => keep(script, file, cache), KEEP_AFTER_MS).unref();
+  if (cachedData === undefined || script.cachedDataRejected) schedule(() => keep(script, file, cache));
+}
+
+function soon(keepNow: () => void): void {
+  setTimeout(keepNow, KEEP_AFTER_MS).unref();
 }
 
 /** Runs the file and keeps its compiled code at once. */

@@ -73,7 +73,7 @@ test("a closed terminal and its Ctrl-C don't reach it", async (context) => {
   const line = `${process.execPath} ${BIN} run -d && echo READY && exec sleep 1000`;
   const terminal = spawn("script", ["-qec", line, "/dev/null"], {
     cwd: folder,
-    env: cleanEnvironment(),
+    env: cleanEnvironment({ NO_COLOR: "1" }),
     stdio: ["pipe", "pipe", "inherit"],
   });
   const ended = once(terminal, "exit");

@@ -135,7 +135,14 @@ test("usage errors: unknown command, unknown option, no configuration; each says
       64,
       /^procman: Cannot run "procman status": option .*--config.* argument missing; see "procman help status"\n$/,
     ],
-    [["status", "web"], 64, /^procman: Cannot run "procman status": too many arguments.*; see "procman help status"\n$/],
+    [["why", "web", "api"], 64, /^procman: Cannot run "procman why": too many arguments.*; see "procman help why"\n$/],
+    [["stop"], 64, /^procman: Cannot run "procman stop": missing required argument 'id'; see "procman help stop"\n$/],
+    [
+      ["stop", "web", "--timeout", "soon"],
+      64,
+      /--timeout <seconds>.*Allowed: a number of seconds, at most 3600; see "procman help stop"\n$/,
+    ],
+    [["status", "web"], 78, /procman init/],
     [["run", "--confg", "x"], 64, /--confg/],
     [["validate"], 78, /procman init/],
     [["run"], 78, /procman init/],
@@ -164,20 +171,42 @@ test("help, version and schema print to standard output", async () => {
   assert.equal((JSON.parse((await procman("schema")).out) as { readonly type: string }).type, "object");
 });
 
-test("the library validates, and its types hold", async () => {
-  const script =
-    'import { ConfigurationError, validateConfiguration } from "procman"; const c = validateConfiguration({ processes: [{ id: "a", cmd: "b", autostart: true }] }); console.log(c.processes[0].policy.terminateMs); try { validateConfiguration("{"); } catch (error) { console.log(error instanceof ConfigurationError, error.problems[0].line); }';
+test("the library validates, runs processes, and its types hold", async () => {
+  const script = `import { ConfigurationError, Procman, validateConfiguration } from "procman";
+const c = validateConfiguration({ processes: [{ id: "a", cmd: "b", autostart: true }] });
+console.log(c.processes[0].policy.terminateMs);
+try { validateConfiguration("{"); } catch (error) { console.log(error instanceof ConfigurationError, error.problems[0].line); }
+const procman = await Procman.run({ name: "used", processes: [{ id: "web", cmd: "sleep 1000", autostart: true }] }, { detached: false });
+console.log((await procman.stop("web")).status);
+await procman.terminate();`;
   writeFileSync(join(folder, "use.mjs"), script);
   const used = await run(process.execPath, ["use.mjs"]);
-  assert.equal(used.out, "30000\ntrue 1\n", used.err);
-  writeFileSync(
-    join(folder, "use.mts"),
-    'import { validateConfiguration, type Config } from "procman";\nconst config: Config = validateConfiguration({});\nexport const first: string | undefined = config.processes[0]?.id;\n',
-  );
+  assert.equal(used.out, "30000\ntrue 1\nstopped\n", used.err);
+  writeFileSync(join(folder, "use.mts"), TYPED);
   writeFileSync(
     join(folder, "tsconfig.json"),
-    '{ "compilerOptions": { "noEmit": true, "strict": true, "module": "nodenext", "target": "es2023", "types": [] } }',
+    '{ "compilerOptions": { "noEmit": true, "strict": true, "exactOptionalPropertyTypes": true, "module": "nodenext", "target": "es2023", "lib": ["es2023", "dom", "dom.asynciterable"], "types": [] } }',
   );
   const checked = await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."]);
   assert.equal(checked.code, 0, checked.out);
 });
+
+/** Compiled against the package, and not run. */
+const TYPED = `import { type Config, type LogEntry, Procman, ProcmanError, defineConfig, validateConfiguration } from "procman";
+const config: Config = validateConfiguration({});
+export const first: string | undefined = config.processes[0]?.id;
+const written = defineConfig({ processes: [{ id: "web", cmd: "node server.js", restart: "always", cluster: { instances: "max" } }] });
+// @ts-expect-error: no such field
+defineConfig({ processes: [{ id: "web", comand: "x" }] });
+const mine: LogEntry[] = [];
+const procman = await Procman.run(written, { onLine: (entry) => mine.push(entry) > 0, console: true });
+procman.on("process.state", ({ process }) => process.status satisfies string).on("end", ({ type }) => type satisfies "end");
+// @ts-expect-error: no such event
+procman.on("process.stat", () => undefined);
+for await (const item of procman.follow({ processes: ["web"], severity: "warn" })) if (item.type === "gap") item.bytes satisfies number;
+try {
+  await procman.restart("web", { waitSeconds: 5 });
+} catch (error) {
+  if (error instanceof ProcmanError && error.code === "wait-timeout") procman.close();
+}
+`;

@@ -5,8 +5,8 @@ import { ProcmanError } from "../../base/errors.ts";
 import { type Location, locate } from "../../config/locate.ts";
 import { isAlive } from "../../os/process-stat.ts";
 import { signalIfThere } from "../../os/signal.ts";
-import { connectTo } from "../connect.ts";
-import { keeperOf } from "../endpoint.ts";
+import { connectTo } from "../../remote/connect.ts";
+import { keeperOf } from "../../remote/endpoint.ts";
 
 /** How often it is looked whether procman is gone. Milliseconds. */
 const LOOK_MS = 50;

@@ -9,8 +9,8 @@ import { locate } from "../../config/locate.ts";
 import type { UpgradeReport, UpgradeRequest, UpgradeStep } from "../../contract/upgrade.ts";
 import type { Holder } from "../../os/lock.ts";
 import { isAlive } from "../../os/process-stat.ts";
-import { keeperOf } from "../endpoint.ts";
-import { packageRoot } from "../package-root.ts";
+import { keeperOf } from "../../remote/endpoint.ts";
+import { packageRoot } from "../../remote/package-root.ts";
 
 /** Each part has to report well, or the old one to come back. Milliseconds. */
 const PATIENCE_MS = 60_000;

@@ -1,6 +1,7 @@
 /** `procman validate`: is the configuration file valid, and when do schedules run next? */
 import type { Command } from "commander";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
+import { local } from "../units.ts";
 
 export function define(parent: Command): void {
   parent
@@ -59,11 +60,4 @@ function eachOnce({ processes }: Config): readonly ProcessSpec[] {
 
 function printJson(outcome: unknown): void {
   process.stdout.write(`${JSON.stringify(outcome, null, 2)}\n`);
-}
-
-/** `2026-11-22 03:00:00` in the time zone of the host, as the pattern is meant. */
-function local(time: Date): string {
-  const two = (value: number): string => String(value).padStart(2, "0");
-  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
-  return `${day} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
 }

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** The folder of procman's package.json: the first one upwards from the main script, from source as from `dist/`. */
-export function packageRoot(script: string = process.argv[1] ?? ""): string {
-  const start = dirname(realpathSync(script));
+/** The folder of procman's package.json: the first one upwards from a file of its own (default: the main script), from source as from `dist/`. */
+export function packageRoot(file: string = process.argv[1] ?? ""): string {
+  const start = dirname(realpathSync(file));
   for (let folder = start; ; folder = dirname(folder)) {
     if (isProcman(join(folder, "package.json"))) return folder;
     if (folder === dirname(folder)) throw new Error(`Cannot find procman's package.json above ${start}`);

@@ -1,0 +1,124 @@
+/** `procman start`, `stop`, `restart`, `block`, `unblock`: asks for it, waits for the result, and says it. */
+import type { Command } from "commander";
+import { EXIT, ProcmanError } from "../../base/errors.ts";
+import type { Client } from "../../client/client.ts";
+import type { Action } from "../../contract/control.ts";
+import type { ProcessRecord, Status } from "../../contract/records.ts";
+import { connect } from "../../remote/connect.ts";
+import { secondsTo, withConfig } from "../options.ts";
+import { withProgress } from "../progress.ts";
+
+/** A stop may take its 30 s until SIGKILL. Seconds. */
+const PATIENCE_SECONDS = 60;
+/** As the API has it. */
+const LONGEST_SECONDS = 3_600;
+
+type Verb = {
+  readonly summary: string;
+  readonly description: string;
+  /** For people who wait. */
+  readonly doing: string;
+  /** In these it has not come about. */
+  readonly missed: readonly Status[];
+};
+
+const VERBS: Readonly<Record<Action, Verb>> = {
+  start: {
+    summary: "start processes",
+    description: "Starts processes and waits until they run. One that runs already, or is blocked, is refused.",
+    doing: "starting",
+    missed: ["errored", "exhausted", "backoff"],
+  },
+  stop: {
+    summary: "stop processes",
+    description: "Stops processes and waits until nothing of them is left: SIGTERM, then SIGKILL after their time to terminate.",
+    doing: "stopping",
+    missed: [],
+  },
+  restart: {
+    summary: "restart processes; start those that don't run",
+    description: "Restarts processes, starts those that don't run, and waits until they run.",
+    doing: "restarting",
+    missed: ["errored", "exhausted", "backoff"],
+  },
+  block: {
+    summary: "keep processes from being started, by policy or schedule too",
+    description: "Blocks processes: nothing starts them, neither policy nor schedule nor `start`. What runs, runs on.",
+    doing: "blocking",
+    missed: [],
+  },
+  unblock: {
+    summary: "lift a block",
+    description: "Lifts the block of processes: policy and schedule start them again.",
+    doing: "unblocking",
+    missed: [],
+  },
+};
+
+type Options = { readonly config?: string; readonly wait: boolean; readonly timeout?: number; readonly json?: boolean };
+
+type Result = { readonly record: ProcessRecord } | { readonly problem: ProcmanError };
+
+export function actionCommand(action: Action): { readonly define: (parent: Command) => void } {
+  const { summary, description } = VERBS[action];
+  const define = (parent: Command): void => {
+    withConfig(parent.command(action).summary(summary).description(description))
+      .argument("<id...>", 'ids of processes, instances (web-2) or clusters; "all" for all')
+      .option("--no-wait", "return at once, instead of when it is done")
+      .option(
+        "--timeout <seconds>",
+        `wait no longer than this (default: ${PATIENCE_SECONDS}); it goes on all the same`,
+        secondsTo(LONGEST_SECONDS),
+      )
+      .option("--json", "print the records of the API")
+      .action((ids: readonly string[], options: Options) => act(action, ids, options));
+  };
+  return { define };
+}
+
+async function act(action: Action, ids: readonly string[], { config, wait, timeout = PATIENCE_SECONDS, json }: Options): Promise<void> {
+  const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
+  const client = await connect(config);
+  const open = new Set(targets);
+  const one = async (id: string): Promise<Result> => {
+    const result = await ask(client, { id, action, waitSeconds: wait ? timeout : undefined });
+    open.delete(id);
+    return result;
+  };
+  const results = await withProgress(() => `${VERBS[action].doing} ${[...open].join(", ")}`, Promise.all(targets.map(one)));
+  const records = results.flatMap((result) => ("record" in result ? [result.record] : []));
+  if (json === true) process.stdout.write(`${JSON.stringify(records, undefined, 2)}\n`);
+  const failures = results.filter((result) => !tell(result, action, json === true));
+  if (failures.length > 0) process.exitCode = EXIT.refused;
+}
+
+type Question = { readonly id: string; readonly action: Action; readonly waitSeconds: number | undefined };
+
+/** What concerns one process is no reason to say nothing of the others. */
+async function ask(client: Client, { id, action, waitSeconds }: Question): Promise<Result> {
+  try {
+    return { record: await client.act(id, action, waitSeconds === undefined ? {} : { waitSeconds }) };
+  } catch (error) {
+    if (error instanceof ProcmanError && error.exitCode === EXIT.refused) return { problem: error };
+    throw error;
+  }
+}
+
+/** Whether it has come about. */
+function tell(result: Result, action: Action, quiet: boolean): boolean {
+  if ("problem" in result) {
+    process.stderr.write(`procman: ${result.problem.message}\n`);
+    return false;
+  }
+  const members = result.record.instances ?? [result.record];
+  const failed = members.filter(({ status }) => VERBS[action].missed.includes(status));
+  for (const member of members)
+    if (failed.includes(member)) process.stderr.write(`procman: Cannot ${action} "${member.id}": it ${member.reason}\n`);
+    else if (!quiet) process.stdout.write(`${member.id}: ${outcomeOf(member)}\n`);
+  return failed.length === 0;
+}
+
+function outcomeOf({ status, blocked, pid, reason }: ProcessRecord): string {
+  const state = blocked ? `${status}, blocked` : status;
+  return pid === undefined ? `${state} (${reason})` : `${state} (pid ${pid})`;
+}

@@ -1,0 +1,142 @@
+/** `procman logs`: the stored output of processes and what happened to them; with `-f` also what comes. */
+import { once } from "node:events";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { EXIT, ProcmanError } from "../../base/errors.ts";
+import { type Location, locate } from "../../config/locate.ts";
+import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../contract/records.ts";
+import { connectTo } from "../../remote/connect.ts";
+import { LogLines } from "../../remote/log-line.ts";
+import { LogReader } from "../../remote/log-reader.ts";
+import { wholeTo, withConfig } from "../options.ts";
+import { selected } from "../selection.ts";
+import { timeOf } from "../times.ts";
+
+const LINES = 100;
+const MOST_LINES = 1_000_000;
+
+type Options = {
+  readonly config?: string;
+  readonly follow?: boolean;
+  readonly severity?: Severity;
+  readonly category?: readonly Category[];
+  readonly since?: string;
+  readonly until?: string;
+  readonly search?: string;
+  readonly lines?: number;
+  readonly json?: boolean;
+  readonly color: boolean;
+};
+
+export function define(parent: Command): void {
+  const command = parent
+    .command("logs")
+    .summary("show the stored output and what happened")
+    .description(
+      "Shows the stored output of processes, what happened to them, and procman's own messages, oldest first. Times are those of the host unless they name a zone: 10m, yesterday, 14:30, 2026-01-31, ISO 8601.",
+    )
+    .argument("[id...]", "ids of processes, instances (web-2) or clusters (default: all)")
+    .option("-f, --follow", "go on with what comes, until Ctrl-C or the end of procman")
+    .option("-n, --lines <count>", `the last so many (default: ${LINES}; all with --since, --until or --search)`, wholeTo(MOST_LINES))
+    .addOption(new Option("--severity <least>", "at least this severe").choices(SEVERITIES))
+    .option("--category <names>", `only these, parted by commas: ${CATEGORIES.join(", ")}`, categories)
+    .option("--since <time>", "from this time on")
+    .option("--until <time>", "before this time")
+    .option("--search <text>", "only lines with this text, upper and lower case alike")
+    .option("--no-color", "without colours, also on a terminal");
+  withConfig(command).option("--json", "print entries as JSON, one a line").action(logs);
+}
+
+function categories(text: string, before: readonly Category[] = []): readonly Category[] {
+  const names = text.split(",");
+  const known = CATEGORIES.filter((name) => names.includes(name));
+  if (known.length !== new Set(names).size) throw new InvalidArgumentError(`Allowed: ${CATEGORIES.join(", ")}.`);
+  return [...before, ...known];
+}
+
+async function logs(ids: readonly string[], options: Options): Promise<void> {
+  if (options.follow === true && options.until !== undefined)
+    throw new ProcmanError("usage", "Cannot show logs: --follow has no end, so --until says nothing; leave one of them out");
+  const query = queryOf(ids, options, Date.now());
+  const location = locate(options.config, process.cwd());
+  const reader = new LogReader(location, "cli");
+  const print = printer(options);
+  if (options.follow === true) {
+    await checkIds(location, ids);
+    return follow(reader, { ...query, limit: Math.min(options.lines ?? LINES, 10_000) }, print);
+  }
+  if ((await printStored(reader, query, { print, lines: options.lines })) === 0) await checkIds(location, ids);
+}
+
+/** How many there were. */
+async function printStored(
+  reader: LogReader,
+  query: LogQuery,
+  { print, lines }: { readonly print: Printer; readonly lines: number | undefined },
+): Promise<number> {
+  const isRange = query.from !== undefined || query.to !== undefined || query.search !== undefined;
+  if (lines !== undefined || !isRange) {
+    const last = await reader.last(query, lines ?? LINES);
+    await print.entries(last);
+    return last.length;
+  }
+  let count = 0;
+  for await (const { entries } of reader.all(query)) {
+    await print.entries(entries);
+    count += entries.length;
+  }
+  return count;
+}
+
+/** An id that is in no configuration any more may have lines; one that has none, and isn't there, is a slip. @throws {ProcmanError} `process-unknown` */
+async function checkIds(location: Location, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  try {
+    selected(await (await connectTo(location)).processes(), ids);
+  } catch (error) {
+    if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon) throw error;
+  }
+}
+
+async function follow(reader: LogReader, query: LogQuery, print: Printer): Promise<void> {
+  const stop = new AbortController();
+  // A second Ctrl-C ends it the hard way.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  for await (const item of reader.follow(query, stop.signal))
+    await (item.type === "entry" ? print.entries([item.entry]) : print.gap(item.bytes));
+  if (!stop.signal.aborted) process.stderr.write("procman: none is running (any more), so nothing more comes\n");
+}
+
+function queryOf(ids: readonly string[], { severity, category, since, until, search }: Options, now: number): LogQuery {
+  const processes = ids.includes("all") ? [] : [...new Set(ids)];
+  return {
+    ...(processes.length === 0 ? {} : { processes }),
+    ...(severity === undefined ? {} : { severity }),
+    ...(category === undefined ? {} : { categories: category }),
+    ...(since === undefined ? {} : { from: timeOf("--since", since, now) }),
+    ...(until === undefined ? {} : { to: timeOf("--until", until, now) }),
+    ...(search === undefined ? {} : { search }),
+  };
+}
+
+type Printer = {
+  readonly entries: (entries: readonly LogEntry[]) => Promise<void>;
+  readonly gap: (bytes: number) => Promise<void>;
+};
+
+function printer({ json, color }: Options): Printer {
+  const lines = new LogLines(color && process.stdout.isTTY === true && !process.env.NO_COLOR);
+  const line = json === true ? (entry: LogEntry): string => `${JSON.stringify(entry)}\n` : (entry: LogEntry): string => lines.line(entry);
+  return {
+    entries: (entries) => {
+      lines.know(entries);
+      return out(entries.map(line).join(""));
+    },
+    // Not among the data, which are entries alone.
+    gap: async (bytes) => (json === true ? void process.stderr.write(lines.gap(bytes)) : out(lines.gap(bytes))),
+  };
+}
+
+/** Waits while whoever reads is slower. */
+async function out(text: string): Promise<void> {
+  if (text !== "" && !process.stdout.write(text)) await once(process.stdout, "drain");
+}

@@ -1,0 +1,49 @@
+/** The scripts for shells. They ask `procman __complete` at each Tab, so that they never grow old. */
+
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+
+export type Shell = (typeof SHELLS)[number];
+
+const BASH = `# procman completion for bash
+_procman() {
+  local line words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
+  COMPREPLY=()
+  while IFS= read -r line; do
+    COMPREPLY+=("\${line%%$'\\t'*}")
+  done < <("\${COMP_WORDS[0]}" __complete "\${words[@]}" 2>/dev/null)
+}
+complete -o bashdefault -o default -F _procman procman
+`;
+
+const ZSH = `#compdef procman
+# procman completion for zsh
+_procman() {
+  local line
+  local -a values texts
+  while IFS= read -r line; do
+    values+=("\${line%%$'\\t'*}")
+    texts+=("\${line/$'\\t'/  -- }")
+  done < <("\${words[1]}" __complete "\${(@)words[2,CURRENT]}" 2>/dev/null)
+  if (( \${#values} )); then
+    compadd -l -d texts -a values
+  else
+    _files
+  fi
+}
+if [[ "\${funcstack[1]}" == _procman ]]; then
+  _procman "$@"
+else
+  compdef _procman procman
+fi
+`;
+
+const FISH = `# procman completion for fish
+function __procman_complete
+    set -l words (commandline -opc) (commandline -ct)
+    $words[1] __complete $words[2..-1] 2>/dev/null
+end
+complete -c procman -f -a '(__procman_complete)'
+complete -c procman -n '__fish_prev_arg_in -c --config --cwd --stdout' -F
+`;
+
+export const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: FISH };

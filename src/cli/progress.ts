@@ -1,0 +1,29 @@
+/** A line on the terminal that moves while a command waits; nothing anywhere else. */
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
+const FRAME_MS = 80;
+/** What is over sooner needs no word. Milliseconds. */
+const QUIET_MS = 250;
+
+type Screen = { readonly isTTY?: boolean; readonly columns?: number; readonly write: (text: string) => unknown };
+
+/** Shows `text()` until the work is over. */
+export async function withProgress<T>(text: () => string, work: Promise<T>, screen: Screen = process.stderr): Promise<T> {
+  if (screen.isTTY !== true) return work;
+  const began = performance.now();
+  const clear = "\r\u001b[K";
+  let shown = false;
+  const timer = setInterval(() => {
+    const ms = performance.now() - began;
+    if (ms < QUIET_MS) return;
+    const line = `${FRAMES[Math.floor(ms / FRAME_MS) % FRAMES.length]} ${text()} … ${Math.floor(ms / 1_000)} s`;
+    screen.write(`${clear}${line.slice(0, (screen.columns ?? 80) - 1)}`);
+    shown = true;
+  }, FRAME_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+    if (shown) screen.write(clear);
+  }
+}

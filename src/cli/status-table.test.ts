@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ProcessRecord } from "../contract/records.ts";
+import { plannedOf } from "./commands/next.ts";
+import { selected } from "./selection.ts";
+import { statusTable } from "./status-table.ts";
+import { age, size } from "./units.ts";
+
+const NOW = Date.parse("2026-11-21T12:00:00Z");
+const WEB: ProcessRecord = {
+  id: "web",
+  type: "process",
+  status: "running",
+  blocked: false,
+  pid: 4711,
+  restarts: 2,
+  started: "2026-11-21T11:58:00Z",
+  reason: "runs, restarted 2 times, for reasons that take a while to tell",
+  cpuPercent: 12.34,
+  memoryBytes: 48_123_904,
+};
+const JOB: ProcessRecord = {
+  id: "job",
+  type: "process",
+  status: "stopped",
+  blocked: true,
+  restarts: 0,
+  reason: "was stopped",
+  started: "2026-11-21T11:00:00Z",
+};
+const API: ProcessRecord = {
+  ...JOB,
+  id: "api",
+  type: "cluster",
+  status: "mixed",
+  blocked: false,
+  instances: [
+    { ...WEB, id: "api-1", cluster: "api", instance: 1, nextTerminate: "2026-11-21T14:00:00Z" },
+    { ...JOB, id: "api-2", cluster: "api", instance: 2, nextRun: "2026-11-21T13:00:00Z" },
+  ],
+};
+
+test("numbers stand at the right, instances below their cluster, and what doesn't run has no time", () => {
+  assert.equal(
+    statusTable([WEB, { ...API, instances: API.instances?.slice(0, 1) ?? [] }, JOB], {}, NOW).replace(/for reasons.*/g, "…"),
+    [
+      "ID       STATUS            PID   UP        CPU   MEMORY  RESTARTS  WHY",
+      "web      running           4711  2 min  12.3 %  48.1 MB  2         runs, restarted 2 times, …",
+      "api      mixed                                           0         was stopped",
+      "  api-1  running           4711  2 min  12.3 %  48.1 MB  2         runs, restarted 2 times, …",
+      "job      stopped, blocked                                0         was stopped",
+    ].join("\n"),
+  );
+});
+
+test("columns that nobody has a value for are left out", () => {
+  assert.match(statusTable([JOB], {}, NOW), /^ID {3}STATUS +PID {2}UP {2}RESTARTS {2}WHY\n/);
+});
+
+for (const width of [80, 100, 140])
+  test(`the table fits a terminal of ${width} columns`, () => {
+    const lines = statusTable([WEB, API, JOB], { columns: width }, NOW).split("\n");
+    assert.deepEqual(
+      lines.filter((line) => line.length > width),
+      [],
+    );
+  });
+
+test("colours are for a terminal, and not where NO_COLOR is set", () => {
+  const before = process.env.NO_COLOR;
+  delete process.env.NO_COLOR;
+  try {
+    assert.ok(statusTable([WEB], { isTTY: true }, NOW).includes("\u001b[32mrunning\u001b[0m"));
+    process.env.NO_COLOR = "1";
+    assert.ok(!statusTable([WEB], { isTTY: true }, NOW).includes("\u001b"));
+  } finally {
+    if (before === undefined) delete process.env.NO_COLOR;
+    else process.env.NO_COLOR = before;
+  }
+});
+
+test("ids select processes, instances and clusters; an unknown one is told with the nearest", () => {
+  const all = [WEB, API, JOB];
+  const ids = (...wanted: readonly string[]): readonly string[] => selected(all, wanted).map(({ id }) => id);
+  assert.deepEqual(ids(), ["web", "api", "job"]);
+  assert.deepEqual(ids("all", "web"), ["web", "api", "job"]);
+  assert.deepEqual(ids("job", "web"), ["web", "job"]);
+  assert.deepEqual(ids("api-2"), ["api-2"]);
+  assert.deepEqual(ids("api", "api-2"), ["api"]);
+  assert.throws(() => ids("wbe"), /Cannot find process "wbe": there is none of this id\. Did you mean "web"\?/);
+});
+
+test("what is planned is told soonest first, of the instances of a cluster too", () => {
+  assert.deepEqual(plannedOf([{ ...JOB, nextRestart: "2026-11-21T12:00:05Z" }, API, WEB]), [
+    { process: "job", action: "restart", time: "2026-11-21T12:00:05Z" },
+    { process: "api-2", action: "start", time: "2026-11-21T13:00:00Z" },
+    { process: "api-1", action: "terminate", time: "2026-11-21T14:00:00Z" },
+  ]);
+});
+
+test("spans and sizes have as many digits as people read", () => {
+  assert.deepEqual([0, 59_999, 60_000, 3_600_000 * 47, 3_600_000 * 48].map(age), ["0 s", "59 s", "1 min", "47 h", "2 d"]);
+  assert.deepEqual([0, 999, 1_000, 48_123_904, 99_950_000, 999_600_000, 2.5e12].map(size), [
+    "0 B",
+    "999 B",
+    "1.0 kB",
+    "48.1 MB",
+    "100 MB",
+    "1.0 GB",
+    "2.5 TB",
+  ]);
+});

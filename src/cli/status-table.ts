@@ -1,0 +1,56 @@
+/** The states of processes as a table that fits the terminal. */
+import type { ProcessRecord } from "../contract/records.ts";
+import { colorOf, painterFor } from "./paint.ts";
+import { table } from "./table.ts";
+import { age, local, size } from "./units.ts";
+
+type Screen = { readonly isTTY?: boolean; readonly columns?: number };
+
+type Column = {
+  readonly title: string;
+  readonly cell: (record: ProcessRecord, now: number) => string;
+  readonly isRight?: boolean;
+  /** Left out when nobody has a value. */
+  readonly isOptional?: boolean;
+};
+
+const COLUMNS: readonly Column[] = [
+  { title: "ID", cell: ({ id, cluster }) => (cluster === undefined ? id : `  ${id}`) },
+  { title: "STATUS", cell: ({ status, blocked }) => (blocked ? `${status}, blocked` : status) },
+  { title: "PID", cell: ({ pid }) => (pid === undefined ? "" : String(pid)) },
+  { title: "UP", cell: ({ pid, started }, now) => (pid === undefined || started === undefined ? "" : age(now - Date.parse(started))) },
+  {
+    title: "CPU",
+    cell: ({ cpuPercent }) => (cpuPercent === undefined ? "" : `${cpuPercent.toFixed(1)} %`),
+    isRight: true,
+    isOptional: true,
+  },
+  {
+    title: "MEMORY",
+    cell: ({ memoryBytes }) => (memoryBytes === undefined ? "" : size(memoryBytes)),
+    isRight: true,
+    isOptional: true,
+  },
+  { title: "RESTARTS", cell: ({ restarts }) => String(restarts) },
+  {
+    title: "WHY",
+    cell: ({ reason, nextRun }) => (nextRun === undefined ? reason : `${reason}; next run ${local(new Date(nextRun))}`),
+  },
+];
+
+export function statusTable(records: readonly ProcessRecord[], screen: Screen, now = Date.now()): string {
+  const shown = records.flatMap((record) => [record, ...(record.instances ?? [])]);
+  const rows = shown.map((record) => COLUMNS.map(({ cell }) => cell(record, now)));
+  const isUsed = ({ isOptional }: Column, index: number): boolean => isOptional !== true || rows.some((row) => row[index] !== "");
+  const columns = COLUMNS.filter(isUsed);
+  const paint = painterFor(screen);
+  return table(
+    columns.map(({ title }) => title),
+    rows.map((row) => row.filter((_, index) => isUsed(COLUMNS[index] as Column, index))),
+    {
+      ...(screen.columns === undefined ? {} : { width: screen.columns }),
+      right: columns.flatMap(({ isRight }, index) => (isRight === true ? [index] : [])),
+      paint: (cell, { row, column }) => (column === 1 ? paint(colorOf(shown[row]?.status ?? "created"), cell) : cell),
+    },
+  );
+}

@@ -1,0 +1,219 @@
+/** procman in a program: starts one, or finds the one that runs, and speaks with it. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { ProcmanError } from "../base/errors.ts";
+import type { Client } from "../client/client.ts";
+import { load } from "../config/load.ts";
+import type { Location } from "../config/locate.ts";
+import { locate } from "../config/locate.ts";
+import type { Config } from "../config/spec.ts";
+import type { Action } from "../contract/control.ts";
+import type { LogItem, LogPage, LogQuery, ProcessRecord, StateRecord } from "../contract/records.ts";
+import { holderOf } from "../os/lock.ts";
+import { isAlive, processStat } from "../os/process-stat.ts";
+import { connectTo } from "../remote/connect.ts";
+import { COME_UP_MS, startDaemon, upOrEnded } from "../remote/daemon.ts";
+import { keeperOf } from "../remote/endpoint.ts";
+import { LogReader } from "../remote/log-reader.ts";
+import { packageRoot } from "../remote/package-root.ts";
+import type { Configuration } from "./configuration.ts";
+import { Events, type Listener, type ProcmanEvents } from "./events.ts";
+import { fileFor } from "./file.ts";
+import { type LineOptions, passLines } from "./lines.ts";
+
+/** As who it is known in audit lines and incidents. */
+const CONSUMER = "library";
+/** A stop may take its 30 s until SIGKILL. Seconds. */
+const PATIENCE_SECONDS = 60;
+const LOOK_MS = 20;
+
+export type RunOptions = LineOptions & {
+  /** Folder that relative paths of a configuration object resolve from, and that holds its `.procman`. Default: the current folder. */
+  readonly cwd?: string;
+  /**
+   * `true` (the default): procman and its processes live on when this program ends without `terminate`, and the next `run` finds them.
+   * `false`: they end with this program, however it ends.
+   */
+  readonly detached?: boolean;
+};
+
+export type WaitOptions = {
+  /** Rejects with `wait-timeout` after so many seconds; what was asked for goes on all the same. 0: resolve at once. Default: 60. */
+  readonly waitSeconds?: number;
+};
+
+/**
+ * A running procman. All methods reject with a `ProcmanError`: `no-daemon` when it has ended, `service-down` when it can't be
+ * reached; those with an id also with `process-unknown`.
+ *
+ * @example
+ * const procman = await Procman.run({ processes: [{ id: "web", cmd: "node server.js", autostart: true }] });
+ * procman.on("process.state", ({ process }) => console.log(process.id, process.status));
+ * await procman.restart("web");
+ * await procman.terminate();
+ */
+export class Procman {
+  /** Name of the configuration. */
+  readonly name: string;
+  /** Folder of all that it keeps. */
+  readonly stateDir: string;
+  readonly #stop = new AbortController();
+  readonly #events: Events;
+
+  private constructor(location: Location, options: LineOptions & { readonly from: number }) {
+    this.name = location.name;
+    this.stateDir = location.stateDir;
+    this.#events = new Events(() => this.#control(), this.#stop.signal);
+    const { from, ...lines } = options;
+    passLines(this.#reader(), from, { ...lines, signal: this.#stop.signal }).catch((error: Error) => process.emitWarning(error));
+  }
+
+  /**
+   * Starts a procman with this configuration (the path of a file, or an object), or connects to the one that runs already with its
+   * state folder; that one keeps the configuration that it has. Resolves when it answers.
+   *
+   * An object is written to `.procman/NAME/procman.json` in `cwd` (below `PROCMAN_STATE_DIR` where that is set), with its paths
+   * made absolute; commands find it with `--config`.
+   *
+   * @throws {ConfigurationError} with all `.problems`; nothing is started then.
+   * @throws {ProcmanError} `configuration-missing`, `state-folder`, `start-failed`, `service-down`
+   *
+   * @example
+   * const procman = await Procman.run("procman.jsonc", { detached: false, console: true });
+   */
+  static async run(config: Configuration | string, options: RunOptions = {}): Promise<Procman> {
+    const { cwd = process.cwd(), detached = true, ...lines } = options;
+    const file = typeof config === "string" ? config : fileFor(config, cwd);
+    const loaded = load(file, cwd);
+    const from = Date.now();
+    if (holderOf(loaded.stateDir) === undefined) await start(loaded, detached ? [] : [`--with-parent=${ownMark()}`]);
+    await connectTo(loaded, CONSUMER);
+    return new Procman(loaded, { ...lines, from });
+  }
+
+  /**
+   * Connects to the procman that runs with a configuration file. Default: `procman.jsonc`, then `procman.json`, in the current folder.
+   *
+   * @throws {ProcmanError} `configuration-missing`, `no-daemon`, `service-down`
+   *
+   * @example
+   * const procman = await Procman.connect();
+   * console.table(await procman.processes());
+   * procman.close();
+   */
+  static async connect(path?: string, options: LineOptions = {}): Promise<Procman> {
+    const location = locate(path, process.cwd());
+    await connectTo(location, CONSUMER);
+    return new Procman(location, { ...options, from: Date.now() });
+  }
+
+  /** All processes; the instances of a cluster are in its record. */
+  async processes(): Promise<readonly ProcessRecord[]> {
+    return (await this.#control()).processes();
+  }
+
+  /** One process, instance or cluster. */
+  async process(id: string): Promise<ProcessRecord> {
+    return (await this.#control()).process(id);
+  }
+
+  /** Of the whole: version, pid, uptime, how many processes in which state. */
+  async state(): Promise<StateRecord> {
+    return (await this.#control()).state();
+  }
+
+  /** Starts a process, an instance, a cluster or `all`. Rejects with `process-running`, `process-blocked`. */
+  start(id: string, options?: WaitOptions): Promise<ProcessRecord> {
+    return this.#act(id, "start", options);
+  }
+
+  /** Stops it; when it resolves, nothing of it is left. */
+  stop(id: string, options?: WaitOptions): Promise<ProcessRecord> {
+    return this.#act(id, "stop", options);
+  }
+
+  /** Restarts it; one that doesn't run is started. */
+  restart(id: string, options?: WaitOptions): Promise<ProcessRecord> {
+    return this.#act(id, "restart", options);
+  }
+
+  /** Nothing starts it any more, neither policy nor schedule nor `start`; what runs, runs on. */
+  block(id: string): Promise<ProcessRecord> {
+    return this.#act(id, "block");
+  }
+
+  /** Lifts a block. */
+  unblock(id: string): Promise<ProcessRecord> {
+    return this.#act(id, "unblock");
+  }
+
+  /** One page of the stored log. */
+  async logs(query: LogQuery = {}): Promise<LogPage> {
+    return (await this.#control()).logs(query);
+  }
+
+  /**
+   * The stored log from `query.cursor` or `query.from` on (default: the last `query.limit` entries), then what comes, without a hole;
+   * over restarts of the service. Ends when procman has ended, or the signal came.
+   *
+   * @example
+   * for await (const item of procman.follow({ processes: ["web"] })) if (item.type === "entry") console.log(item.entry.text);
+   */
+  follow(query: LogQuery = {}, signal?: AbortSignal): AsyncIterable<LogItem> {
+    return this.#reader().follow(query, signal === undefined ? this.#stop.signal : AbortSignal.any([signal, this.#stop.signal]));
+  }
+
+  /** What happens from now on. The first listener opens a connection, which keeps the program alive until `close`. */
+  on<Name extends keyof ProcmanEvents>(name: Name, listener: Listener<Name>): this {
+    this.#events.add(name, listener);
+    return this;
+  }
+
+  off<Name extends keyof ProcmanEvents>(name: Name, listener: Listener<Name>): this {
+    this.#events.remove(name, listener);
+    return this;
+  }
+
+  /** Stops all processes in order and ends procman; resolves when it has ended. */
+  async terminate(): Promise<void> {
+    const { pid, startTime } = keeperOf(this.stateDir);
+    await (await this.#control()).terminate();
+    while (isAlive(pid, startTime)) await sleep(LOOK_MS);
+    this.close();
+  }
+
+  /** Ends the connection alone: listeners and `onLine` get nothing more, procman goes on. */
+  close(): void {
+    this.#stop.abort();
+  }
+
+  async #act(id: string, action: Action, { waitSeconds = PATIENCE_SECONDS }: WaitOptions = {}): Promise<ProcessRecord> {
+    return (await this.#control()).act(id, action, waitSeconds === 0 ? {} : { waitSeconds });
+  }
+
+  #control(): Promise<Client> {
+    return connectTo(this, CONSUMER);
+  }
+
+  #reader(): LogReader {
+    return new LogReader(this, CONSUMER, true);
+  }
+}
+
+async function start(config: Config, args: readonly string[]): Promise<void> {
+  const script = join(packageRoot(fileURLToPath(import.meta.url)), "dist/procman.cjs");
+  const daemon = startDaemon(config, script, args);
+  const end = await upOrEnded(config, daemon, COME_UP_MS).finally(() => daemon.child.unref());
+  // Another program may have been quicker by a moment.
+  if (end === undefined || holderOf(config.stateDir) !== undefined) return;
+  const [code, signal] = end;
+  const said = readFileSync(daemon.log, "utf8").trim();
+  throw new ProcmanError("start-failed", `Cannot run procman: it ended ${signal === null ? `with code ${code}` : `by ${signal}`}: ${said}`);
+}
+
+/** This program, and no later one of its pid. */
+function ownMark(): string {
+  return `${process.pid}-${processStat(process.pid)?.startTime ?? ""}`;
+}

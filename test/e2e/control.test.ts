@@ -1,0 +1,135 @@
+/** `procman start`, `stop`, `restart`, `block`, `unblock`, `next`, `why` on real processes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import { homeOf, procman } from "../cli.ts";
+import { isAlive } from "../procman.ts";
+
+const SLEEPER = { cmd: "sleep 1000", autostart: true };
+
+async function recordsOf(folder: string): Promise<readonly ProcessRecord[]> {
+  return JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
+}
+
+async function pidOf(folder: string, id: string): Promise<number> {
+  const all = (await recordsOf(folder)).flatMap((record) => [record, ...(record.instances ?? [])]);
+  return all.find((record) => record.id === id)?.pid ?? 0;
+}
+
+test("each action waits for its result and says it in one line", async (context) => {
+  const { folder } = homeOf(context, [
+    { id: "web", ...SLEEPER },
+    { id: "mail", ...SLEEPER },
+  ]);
+  await procman(folder, ["run", "--detach"]);
+  const [web, mail] = [await pidOf(folder, "web"), await pidOf(folder, "mail")];
+  assert.ok(web > 1 && mail > 1);
+  const stopped = await procman(folder, ["stop", "web", "mail", "web"]);
+  assert.deepEqual([stopped.code, stopped.err], [0, ""]);
+  assert.match(stopped.out, /^web: stopped \(was stopped.*\)\nmail: stopped \(was stopped.*\)\n$/);
+  for (const pid of [web, mail]) assert.ok(!isAlive(pid));
+  const started = await procman(folder, ["start", "web"]);
+  const second = await pidOf(folder, "web");
+  assert.equal(started.out, `web: running (pid ${second})\n`);
+  assert.ok(isAlive(second) && second !== web);
+  const restarted = await procman(folder, ["restart", "web", "mail"]);
+  const third = await pidOf(folder, "web");
+  assert.equal(restarted.out, `web: running (pid ${third})\nmail: running (pid ${await pidOf(folder, "mail")})\n`);
+  assert.ok(!isAlive(second) && third !== second);
+  assert.equal((await procman(folder, ["stop", "all"])).out.match(/: stopped/g)?.length, 2);
+});
+
+test("a blocked process is not started until it is unblocked", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
+  await procman(folder, ["run", "--detach"]);
+  const pid = await pidOf(folder, "web");
+  assert.equal((await procman(folder, ["block", "web"])).out, `web: running, blocked (pid ${pid})\n`);
+  assert.equal((await procman(folder, ["stop", "web"])).code, 0);
+  const refused = await procman(folder, ["start", "web"]);
+  assert.deepEqual([refused.code, refused.out], [1, ""]);
+  assert.match(refused.err, /^procman: Cannot start "web": .*blocked/);
+  assert.equal((await procman(folder, ["unblock", "web"])).code, 0);
+  assert.equal((await procman(folder, ["start", "web"])).code, 0);
+});
+
+test("what is refused for one process is told, and done for the others; exit code 1", async (context) => {
+  const { folder } = homeOf(context, [
+    { id: "web", ...SLEEPER },
+    { id: "mail", ...SLEEPER, autostart: false },
+  ]);
+  await procman(folder, ["run", "--detach"]);
+  const { code, out, err } = await procman(folder, ["start", "web", "mail", "mial"]);
+  assert.equal(code, 1);
+  assert.match(out, /^mail: running \(pid \d+\)\n$/);
+  assert.match(err, /Cannot start "web": it is running already\n/);
+  assert.match(err, /"mial": there is none of this id\. Did you mean "mail"\?\n/);
+});
+
+test("a start that fails has exit code 1 and the reason", async (context) => {
+  const { folder } = homeOf(context, [{ id: "job", cmd: "exit 3", cron: "0 3 * * *", restart: "error", restartLimit: 0 }]);
+  await procman(folder, ["run", "--detach"]);
+  const { code, out, err } = await procman(folder, ["start", "job"]);
+  // It may be seen as running for a moment, as it was.
+  if (code === 0) assert.match(out, /^job: running/);
+  else assert.match(err, /"job".* code 3/);
+  assert.equal((await procman(folder, ["start", "job", "--timeout", "-1"])).code, 64);
+});
+
+test("instances and clusters are named alike; --json prints records", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", ...SLEEPER, cluster: { instances: 3 } }]);
+  await procman(folder, ["run", "--detach"]);
+  const one = JSON.parse((await procman(folder, ["stop", "web-2", "--json"])).out) as readonly ProcessRecord[];
+  assert.deepEqual(
+    one.map(({ id, status }) => [id, status]),
+    [["web-2", "stopped"]],
+  );
+  const { out } = await procman(folder, ["status", "web"]);
+  assert.match(out, /^web +mixed/m);
+  assert.match(out, /^ {2}web-2 +stopped/m);
+  const all = await procman(folder, ["restart", "web"]);
+  assert.match(all.out, /^web-1: running \(pid \d+\)\nweb-2: running \(pid \d+\)\nweb-3: running \(pid \d+\)\n$/);
+  const some = await procman(folder, ["status", "web-1", "--json"]);
+  assert.equal((JSON.parse(some.out) as readonly ProcessRecord[]).length, 1);
+});
+
+test("--no-wait returns at once, --timeout gives the waiting up; both leave the stop to go on", async (context) => {
+  const stubborn = { cmd: "trap '' TERM; while true; do sleep 0.05; done", autostart: true, terminateTimeout: 2 };
+  const { folder } = homeOf(context, [
+    { id: "one", ...stubborn },
+    { id: "two", ...stubborn },
+  ]);
+  await procman(folder, ["run", "--detach"]);
+  assert.match((await procman(folder, ["stop", "one", "--no-wait"])).out, /^one: stopping \(pid \d+\)\n$/);
+  const late = await procman(folder, ["stop", "two", "--timeout", "0.2"]);
+  assert.deepEqual([late.code, late.out], [1, ""]);
+  assert.match(late.err, /longer than 0\.2 s for the stop of "two"/);
+  assert.match((await procman(folder, ["stop", "two"])).out, /^two: stopped/);
+});
+
+test("next tells what schedules do when", async (context) => {
+  const { folder } = homeOf(context, [
+    { id: "backup", cmd: "true", cron: "0 3 1 1 *" },
+    { id: "web", ...SLEEPER, terminate: "0 3 2 1 *" },
+  ]);
+  await procman(folder, ["run", "--detach"]);
+  const { out } = await procman(folder, ["next"]);
+  assert.match(
+    out,
+    /^TIME +ACTION +ID\n\d{4}-01-01 03:00:00 {2}in \d+ [hd] +start +backup\n\d{4}-01-02 03:00:00 {2}in \d+ [hd] +terminate {2}web\n$/,
+  );
+  const planned = JSON.parse((await procman(folder, ["next", "web", "--json"])).out) as readonly { readonly process: string }[];
+  assert.deepEqual(
+    planned.map(({ process }) => process),
+    ["web"],
+  );
+  assert.equal((await procman(folder, ["next", "wbe"])).code, 1);
+});
+
+test("without a procman every command says so: exit code 69", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
+  for (const command of ["start", "stop", "restart", "block", "unblock", "why"]) {
+    const { code, err } = await procman(folder, [command, "web"]);
+    assert.equal(code, 69, command);
+    assert.match(err, /none is running for .*Start it with "procman run"\n$/);
+  }
+});

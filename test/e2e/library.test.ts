@@ -1,0 +1,136 @@
+/** `Procman` in programs: with real processes, from the source, and as a program of its own that dies. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { ConfigurationError, type LogEntry, Procman, ProcmanError } from "../../src/index.ts";
+import { procman as command, homeOf, keeperIn } from "../cli.ts";
+import { cleanEnvironment, found, gone, isAlive } from "../procman.ts";
+
+const INDEX = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
+const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true } as const;
+
+/** A folder where nothing runs any more after the test, and where the state of `name` is below it. */
+function placeOf(context: TestContext, name = "mine"): { readonly folder: string; readonly state: string } {
+  const { folder } = homeOf(context, []);
+  const state = join(folder, `.procman/${name}/.procman/${name}`);
+  context.after(async () => {
+    const keeper = keeperIn(state);
+    if (keeper === 0) return;
+    process.kill(keeper, "SIGTERM");
+    await gone(keeper);
+  });
+  return { folder, state };
+}
+
+/** A program that runs procman, prints the pid of `web`, and waits. */
+async function program(folder: string, options: object): Promise<{ readonly child: ReturnType<typeof spawn>; readonly web: number }> {
+  const file = join(folder, "program.mjs");
+  writeFileSync(
+    file,
+    `import { Procman } from ${JSON.stringify(INDEX)};
+const procman = await Procman.run({ name: "mine", processes: [${JSON.stringify(SLEEPER)}] }, ${JSON.stringify(options)});
+console.log((await procman.process("web")).pid);
+setInterval(() => undefined, 1000);`,
+  );
+  const child = spawn(process.execPath, [file], { cwd: folder, env: cleanEnvironment(), stdio: ["ignore", "pipe", "inherit"] });
+  const [text] = (await once(child.stdout, "data")) as [Buffer];
+  const web = Number(String(text));
+  assert.ok(web > 1, String(text));
+  return { child, web };
+}
+
+test("runs a configuration object, controls it, and ends it", async (context) => {
+  const { folder, state } = placeOf(context);
+  mkdirSync(join(folder, "app"));
+  const procman = await Procman.run(
+    { name: "mine", processes: [SLEEPER, { id: "where", cmd: "pwd > here; exec sleep 1000", cwd: "app", autostart: true }] },
+    { cwd: folder },
+  );
+  assert.deepEqual([procman.name, procman.stateDir], ["mine", state]);
+  const [web] = await procman.processes();
+  assert.equal(web?.status, "running");
+  assert.equal((await procman.stop("web")).status, "stopped");
+  assert.ok(!isAlive(web?.pid ?? 0));
+  assert.equal((await procman.start("web")).status, "running");
+  assert.notEqual((await procman.restart("web")).pid, web?.pid);
+  assert.equal((await procman.block("web")).blocked, true);
+  assert.equal((await procman.unblock("web")).blocked, false);
+  assert.equal((await procman.state()).name, "mine");
+  await found(() => (existsSync(join(folder, "app/here")) ? true : undefined));
+  await assert.rejects(procman.start("web"), (error) => error instanceof ProcmanError && error.code === "process-running");
+  await assert.rejects(procman.stop("wbe"), /Did you mean "web"/);
+  assert.match((await command(folder, ["status", "--config", ".procman/mine/procman.json"])).out, /^web +running/m);
+  await procman.terminate();
+  assert.equal(keeperIn(state), 0);
+  await assert.rejects(procman.processes(), (error) => error instanceof ProcmanError && error.code === "no-daemon");
+});
+
+test("a bad configuration starts nothing and names every problem", async (context) => {
+  const { folder } = placeOf(context);
+  await assert.rejects(
+    Procman.run({ name: "mine", processes: [{ id: "web" }, { id: "Web", cmd: "true" }] }, { cwd: folder }),
+    (error) => error instanceof ConfigurationError && error.problems.length >= 2,
+  );
+  assert.ok(!existsSync(join(folder, ".procman")));
+  await assert.rejects(
+    Procman.run("none.json", { cwd: folder }),
+    (error) => error instanceof ProcmanError && error.code === "configuration-missing",
+  );
+  await assert.rejects(
+    Procman.connect(join(folder, "procman.json")),
+    (error) => error instanceof ProcmanError && error.code === "no-daemon",
+  );
+});
+
+test("a program that dies leaves procman and its processes to the next one", async (context) => {
+  const { folder, state } = placeOf(context);
+  const { child, web } = await program(folder, {});
+  const keeper = keeperIn(state);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  const next = await program(folder, {});
+  assert.deepEqual([next.web, keeperIn(state)], [web, keeper]);
+  next.child.kill("SIGKILL");
+  const connected = await Procman.connect(join(folder, ".procman/mine/procman.json"));
+  assert.equal((await connected.process("web")).pid, web);
+  await connected.terminate();
+  await gone(web);
+});
+
+test("with detached: false they end with the program, also when it is killed and their keeper was, too", async (context) => {
+  const { folder, state } = placeOf(context);
+  const { child, web } = await program(folder, { detached: false });
+  const first = keeperIn(state);
+  assert.ok(first > 1);
+  process.kill(first, "SIGKILL");
+  const keeper = await found(() => (keeperIn(state) > 1 && keeperIn(state) !== first ? keeperIn(state) : undefined));
+  assert.ok(isAlive(web));
+  child.kill("SIGKILL");
+  await gone(keeper);
+  assert.ok(!isAlive(web));
+});
+
+test("each line goes to onLine; what that takes over is not printed", async (context) => {
+  const { folder } = placeOf(context);
+  const entries: LogEntry[] = [];
+  const procman = await Procman.run(
+    { name: "mine", processes: [{ id: "web", cmd: "for i in 1 2 3; do echo line $i; done; exec sleep 1000", autostart: true }] },
+    { cwd: folder, onLine: (entry) => entries.push(entry) > 0 },
+  );
+  const texts = await found(() => {
+    const lines = entries.filter(({ category }) => category === "stdout").map(({ text }) => text);
+    return lines.length === 3 ? lines : undefined;
+  });
+  assert.deepEqual(texts, ["line 1", "line 2", "line 3"]);
+  assert.ok(entries.some(({ category, process }) => category === "lifecycle" && process === "web"));
+  const stored = await procman.logs({ processes: ["web"], categories: ["stdout"], order: "asc" });
+  assert.deepEqual(
+    stored.entries.map(({ text }) => text),
+    texts,
+  );
+  await procman.terminate();
+});

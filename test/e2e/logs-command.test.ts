@@ -1,0 +1,125 @@
+/** `procman logs`: while procman runs, when it has ended, and while its service is killed. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { LogEntry } from "../../src/contract/records.ts";
+import { BIN, homeOf, procman } from "../cli.ts";
+import { cleanEnvironment, found } from "../procman.ts";
+
+const COUNTER = "i=0; while true; do i=$((i+1)); echo line $i; sleep 0.02; done";
+
+function numbersIn(text: string): readonly number[] {
+  return [...text.matchAll(/\| line (\d+)$/gm)].map(([, number]) => Number(number));
+}
+
+function counted(first: number, count: number): readonly number[] {
+  return Array.from({ length: count }, (_, index) => first + index);
+}
+
+test("the last lines of all, of some, by severity, category and text; the same when procman has ended", async (context) => {
+  const { folder } = homeOf(context, [
+    { id: "web", cmd: "echo Hello; echo oops >&2; exec sleep 1000", autostart: true },
+    { id: "mail", cmd: "echo mail here; exec sleep 1000", autostart: true },
+  ]);
+  await procman(folder, ["run", "--detach"]);
+  await found(() => (/oops/.test(readFileSync(join(folder, ".procman/test/logs/console.log"), "utf8")) ? true : true));
+  const ask = async (...args: readonly string[]): Promise<string> => (await procman(folder, ["logs", ...args])).out;
+  for (let all = ""; !/Hello[\s\S]*oops|oops[\s\S]*Hello/.test(all) || !all.includes("mail here"); ) all = await ask();
+  const check = async (): Promise<void> => {
+    assert.match(await ask("web", "--category", "stdout"), /^\d{4}-\d\d-\d\dT[\d:.]+Z web +\| Hello\n$/);
+    assert.match(await ask("web", "--severity", "error"), /^\S+ web +\| oops\n$/);
+    assert.match(await ask("--search", "HELLO"), /^\S+ web +\| Hello\n$/);
+    assert.match(await ask("mail", "--category", "stdout,stderr", "--since", "1h"), /^\S+ mail +\| mail here\n$/);
+    assert.equal(await ask("web", "--until", "yesterday"), "");
+    const entries = (await ask("mail", "--json"))
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as LogEntry);
+    assert.deepEqual(
+      entries.filter(({ category }) => category === "stdout").map(({ process, text, severity }) => ({ process, text, severity })),
+      [{ process: "mail", text: "mail here", severity: "info" }],
+    );
+    assert.equal((await ask("-n", "1")).split("\n").length, 2);
+  };
+  await check();
+  const unknown = await procman(folder, ["logs", "mial"]);
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.err, /Did you mean "mail"/);
+  await procman(folder, ["terminate"]);
+  await check();
+  assert.match(await ask("-n", "1"), /\| everything is stopped\n$/);
+});
+
+test("-f goes on over kills of the service without a gap or a repeat, and ends with procman", async (context) => {
+  const { folder, state } = homeOf(context, [{ id: "web", cmd: COUNTER, autostart: true }]);
+  await procman(folder, ["run", "--detach"]);
+  const follower = spawn(process.execPath, [BIN, "logs", "web", "-f", "--category", "stdout", "-n", "10000"], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(follower, "close");
+  let text = "";
+  follower.stdout.setEncoding("utf8").on("data", (part: string) => {
+    text += part;
+  });
+  for (let kills = 0; kills < 3; kills += 1) {
+    const seen = numbersIn(text).length;
+    await found(() => (numbersIn(text).length > seen + 10 ? true : undefined));
+    const { pid } = JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as { readonly pid: number };
+    assert.ok(pid > 1);
+    process.kill(pid, "SIGKILL");
+  }
+  const seen = numbersIn(text).length;
+  await found(() => (numbersIn(text).length > seen + 10 ? true : undefined));
+  await procman(folder, ["terminate"]);
+  assert.deepEqual(await ended, [0, null]);
+  const numbers = numbersIn(text);
+  assert.deepEqual(numbers, counted(1, numbers.length));
+  const stored = numbersIn((await procman(folder, ["logs", "web", "--since", "1h"])).out);
+  assert.deepEqual(numbers, stored);
+});
+
+test("whoever has read enough ends it quietly, and Ctrl-C too", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", cmd: "seq 1 20000; exec sleep 1000", autostart: true }]);
+  await procman(folder, ["run", "--detach"]);
+  const line = `${process.execPath} ${BIN} logs --since 1h | head -n 1; ${process.execPath} ${BIN} logs -f | head -n 1`;
+  const head = spawn("bash", ["-c", `set -o pipefail; ${line}`], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let err = "";
+  head.stderr.on("data", (part) => {
+    err += String(part);
+  });
+  assert.deepEqual(await once(head, "close"), [0, null]);
+  assert.equal(err, "");
+  const follower = spawn(process.execPath, [BIN, "logs", "-f"], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(follower.stdout, "data");
+  follower.kill("SIGINT");
+  follower.stdout.resume();
+  assert.deepEqual(await once(follower, "close"), [0, null]);
+});
+
+test("what is wrong with the options is told: exit code 64", async (context) => {
+  const { folder } = homeOf(context, []);
+  for (const [args, message] of [
+    [["--since", "soon"], /Cannot read --since "soon": it is no time; allowed are 10m/],
+    [["--severity", "fatal"], /Allowed choices are debug, info, warn, error/],
+    [["--category", "stdout,out"], /Allowed: stdout, stderr, lifecycle/],
+    [["-n", "0"], /Allowed: a whole number from 1/],
+    [["-f", "--until", "1h"], /--follow has no end/],
+  ] as const) {
+    const { code, err } = await procman(folder, ["logs", ...args]);
+    assert.equal(code, 64, args.join(" "));
+    assert.match(err, message);
+  }
+});
