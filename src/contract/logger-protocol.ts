@@ -27,6 +27,11 @@ export type Capture = {
   readonly store?: { readonly run: number; readonly instance?: number };
 };
 
+/** Nobody else asks for the output. */
+export function isForStoreAlone({ console, stdout, stderr }: Capture): boolean {
+  return !console && stdout === undefined && stderr === undefined;
+}
+
 /** How long the log store keeps its segments (0: there is no store), and how much they may take together. */
 export type StoreSettings = { readonly hours: number; readonly bytes: number };
 

@@ -4,12 +4,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, openSync, statSync } from "node:fs";
 import type { Exited, Failed, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
+import { isForStoreAlone } from "../contract/logger-protocol.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { keyOf } from "./entry.ts";
 import type { Fifos, Pair } from "./fifos.ts";
+import { warn } from "./warning.ts";
 
 /** Spawning blocks the loop; longer than this in one turn, and a storm of restarts would leave nothing else a chance. Milliseconds. */
 const TURN_MS = 5;
@@ -116,11 +118,19 @@ export class Children {
       () => this.#drain(),
       (error: Error) => {
         const request = this.#queue.shift();
-        if (request !== undefined)
-          this.#fail(request, { errno: errnoOf(error), step: isScarcity(errnoOf(error)) ? "fork" : "run-folder", message: error.message });
+        if (request !== undefined) this.#startWithoutFifos(request, error);
         this.#drain();
       },
     );
+  }
+
+  /** A process runs unheard rather than not at all, where nobody but the log store would hear it. */
+  #startWithoutFifos({ capture, ...request }: SpawnRequest, error: Error): void {
+    const [errno, { message }] = [errnoOf(error), error];
+    if (capture !== undefined && !isForStoreAlone(capture))
+      return this.#fail(request, { errno, step: isScarcity(errno) ? "fork" : "run-folder", message });
+    warn(`the output of ${request.slot} is not stored: ${message}`);
+    this.#start(request, undefined);
   }
 
   #start(request: SpawnRequest, pair: Pair | undefined): void {

@@ -47,8 +47,9 @@ async function* news(course: Course, gaps: Gaps): AsyncGenerator<LogItem> {
 
 /** The last entries of all that is there now, oldest first. Afterwards `place` is behind them. */
 async function* latest({ library, filter, place }: Course, limit: number): AsyncGenerator<LogItem> {
-  const { numbers } = library;
-  for (const number of numbers) {
+  const segments = segmentsIn(library.folder);
+  for (const { number, stage } of segments) {
+    if (stage !== "open" && number !== segments.at(-1)?.number) continue;
     const reader = await library.segment(number);
     if (reader === undefined) continue;
     const { end, isGrowing } = reader;

@@ -87,6 +87,7 @@ export class Packer {
         if (this.#stopped) return undefined;
         const began = performance.now();
         const bytes = await readPart(source, block.at, block.bytes);
+        if (bytes.length < block.bytes) throw new Error(`${from} is shorter than its index says`);
         const packed = await pack(bytes);
         for (let at = 0; at < packed.length; ) at += writeSync(target, packed, at, packed.length - at, end + at);
         done.push({ ...block, packed: { at: end, bytes: packed.length } });

@@ -100,6 +100,7 @@ test("a state folder without inodes: who can't have its output captured is told 
   const procman = await running(context, processes, { env: { PROCMAN_STATE_DIR: disk } });
   await allDecided(procman, 10);
   assert.ok(idsOf(procman, /could not be started: its output can't be captured: .*(no space|ENOSPC)/i).length > 0);
+  await procman.line(/^procman: the output of silent\d is not stored: /);
   for (const id of ["silent1", "silent2"]) assert.ok(isAlive(pidIn(await procman.line(new RegExp(`${id} .*started`)))));
   const pids = startedPids(procman);
   assert.equal(await procman.stop(), 0);
