@@ -4,10 +4,11 @@ import { OomKills } from "../os/oom.ts";
 import { type Entry, IncidentBook } from "../telemetry/incident-book.ts";
 import { type Admitted, IncidentLimit } from "../telemetry/incident-limit.ts";
 
-/** The lines of a run, oldest first, that were stored before a time (milliseconds since 1970). */
+/** The lines of a run, oldest first, of between two times (milliseconds since 1970). */
 export type LastLines = (query: {
   readonly process: string;
   readonly run: number;
+  readonly from: number;
   readonly before: number;
   readonly count: number;
 }) => Promise<readonly LogEntry[]>;
@@ -105,8 +106,10 @@ export class Incidents {
 
   /** With its lines, which are kept from then on: the log is thrown away one day. */
   async #complete({ slot, incident }: Entry, isDrained: boolean): Promise<Incident> {
-    const before = Date.parse(incident.time) + LATE_MS;
-    const lines = await this.#ports.lastLines({ process: incident.process, run: incident.run, before, count: LINES });
+    const { process, run, started, time } = incident;
+    // Numbers of runs begin anew with procman; and where there is no line, nobody shall search all of the log.
+    const [from, before] = [Date.parse(started ?? time) - LATE_MS, Date.parse(time) + LATE_MS];
+    const lines = await this.#ports.lastLines({ process, run, from, before, count: LINES });
     const complete = { ...incident, lines: lines.map((line) => ({ ...line, text: line.text.slice(0, LINE_LENGTH) })) };
     if (isDrained && !this.#isClosed) this.#book.append({ slot, incident: complete });
     return complete;

@@ -123,7 +123,7 @@ test("4.5 blocks and the end of everything are told", async (context) => {
 test("4.6 each end is written down: why, by whom, with the last lines; told as an event once it is complete", async (context) => {
   const asked: unknown[] = [];
   const lastLines: LastLines = async (query) => {
-    asked.push({ ...query, before: query.before > Date.now() - 60_000 });
+    asked.push({ ...query, from: query.from > Date.now() - 60_000, before: query.before > query.from });
     return [line("x".repeat(5_000)), line("the end")];
   };
   const { spawner, control, stateDir, observatory } = watched(context, { lastLines });
@@ -145,7 +145,7 @@ test("4.6 each end is written down: why, by whom, with the last lines; told as a
       ["api-1", "operator", "deploy", [2_000, 7]],
     ],
   );
-  assert.deepEqual(asked[0], { process: "web", run: 1, before: true, count: 50 });
+  assert.deepEqual(asked[0], { process: "web", run: 1, from: true, before: true, count: 50 });
   assert.deepEqual(await control("test").incidents("web"), [incidents[0]]);
   assert.deepEqual(
     (await control("test").incidents("all")).map(({ process }) => process),
