@@ -51,8 +51,8 @@ test("a note that is missing, torn, older or strange is none", () => {
 });
 
 test("an end that is under way goes on with the same keeper, and with no other", () => {
-  const note = writeTermination({ why: "asked by the API", code: 3 }, process.pid);
-  assert.deepEqual(readTermination(note, process.pid), { why: "asked by the API", code: 3 });
+  const note = writeTermination({ why: "asked by test", code: 3 }, process.pid);
+  assert.deepEqual(readTermination(note, process.pid), { why: "asked by test", code: 3 });
   assert.equal(readTermination(note, process.ppid), undefined);
   // The same pid after a start of another container.
   assert.equal(readTermination(note.replace(/(\d+) \d+"}$/, '$1 5"}'), process.pid), undefined);

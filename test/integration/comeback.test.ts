@@ -180,7 +180,7 @@ test("3.1 a service that is killed while it stops everything: the next one finis
   await procman.line(/quick .*\| stopped$/);
   const before = procman.helper("service");
   process.kill(before, "SIGKILL");
-  await procman.count(/stopping everything \(asked by the API\)/, 2);
+  await procman.count(/stopping everything \(asked by test\)/, 2);
   writeFileSync(join(procman.folder, "go"), "");
   assert.equal((await procman.exit()).code, 0);
   assert.equal(startedPids(procman, "quick").length, 1);
