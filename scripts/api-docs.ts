@@ -22,7 +22,7 @@ function tables(): string {
       `| \`${method} ${path}\` | ${scope && `\`${scope}\``} | ${status} ${answerOf(output)} | ${summary} |`,
   );
   return [
-    "| Request | Scope | Answer | |\n|---|---|---|---|\n" + overview.join("\n"),
+    `| Request | Scope | Answer | |\n|---|---|---|---|\n${overview.join("\n")}`,
     ...routes.filter(({ parameters }) => Object.keys(parameters).length > 0).flatMap((route) => parametersOf(route)),
   ].join("\n\n");
 }

@@ -142,7 +142,7 @@ test("each bad request has its status, names every fault with its place, and har
 
 test("what is no HTTP is 400, headers too long are 431", async (context) => {
   const api = await serving(context);
-  assert.match(await api.raw("hello\r\n\r\n"), /^HTTP\/1\.1 400 Bad Request\r\n[^]*"code":"request-unreadable"/);
+  assert.match(await api.raw("hello\r\n\r\n"), /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*"code":"request-unreadable"/);
   assert.match(await api.raw(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"y".repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
   assert.match(await api.raw(`GET /${"y".repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1\.1 431 /);
   assert.match(await api.raw("GET /state HTTP/1.1\r\n\r\n"), /^HTTP\/1\.1 400 /);
@@ -183,7 +183,7 @@ test("a body that never ends is refused, wherever it is sent", async (context) =
 });
 
 /** 10 000 take a minute. */
-const STREAMS = Number(process.env.PROCMAN_TEST_STREAMS ?? 1_200);
+const STREAMS = Number(process.env.PROCMAN_TEST_STREAMS ?? 300);
 
 test("thousands of streams: most are refused, and others are answered at once", async (context) => {
   const api = await serving(context);

@@ -13,10 +13,8 @@ const ALWAYS = [400, 401, 403, 429, 500];
 /** `procman` describes itself with it at `GET /openapi.json`. */
 export function openApi(routes: Readonly<Record<string, Route>>): Json {
   const paths: Record<string, Record<string, Json>> = {};
-  for (const [name, route] of Object.entries(routes)) {
-    const methods = (paths[route.path] ??= {});
-    methods[route.method.toLowerCase()] = operation(name, route);
-  }
+  for (const [name, route] of Object.entries(routes))
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(name, route) };
   return {
     openapi: "3.1.0",
     info: {

@@ -63,7 +63,7 @@ function readValue(
   at: { readonly place: string; readonly faults: Fault[] },
 ): unknown {
   if (kind !== "list" && texts.length > 1) at.faults.push({ place: at.place, message: `is given ${texts.length} times; give it once` });
-  const value = kind === "list" ? texts.flatMap((text) => text.split(",")).filter((text) => text !== "") : valueOf(texts[0] ?? "", kind);
+  const value = kind === "list" ? texts.flatMap((text) => text.split(",")).filter((text) => text !== "") : valueIn(texts[0] ?? "", kind);
   if (kind === "time" && value === undefined)
     at.faults.push({ place: at.place, message: "must be a time as 2026-01-31T12:00:00Z, or milliseconds since 1970" });
   else at.faults.push(...faultsOf(value, kind === "time" ? {} : schema, at.place));
@@ -71,7 +71,7 @@ function readValue(
 }
 
 /** What can't be read stays text, and is not valid then. */
-function valueOf(text: string, kind: Kind): unknown {
+function valueIn(text: string, kind: Kind): unknown {
   if (kind === "number") return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   if (kind === "flag") return text === "1" || text === "true" ? true : text === "0" || text === "false" ? false : text;
   return kind === "time" ? timeOf(text) : text;

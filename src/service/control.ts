@@ -67,7 +67,7 @@ export function controlsOf(service: Controlled, auditor: Auditor): (caller: Call
 
 type Shared = { readonly service: Controlled; readonly overview: Overview; readonly auditor: Auditor };
 
-export class ServiceControl implements Control {
+class ServiceControl implements Control {
   readonly #service: Controlled;
   readonly #overview: Overview;
   readonly #auditor: Auditor;

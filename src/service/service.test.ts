@@ -221,7 +221,7 @@ test("3.1 a service that is killed while it stops everything: the next one finis
   const config = configOf(stateDir, [web, job]);
   const first = begun(context, config);
   first.tell(spawned("web"), spawned("job"));
-  void first.service.terminate("asked by the API");
+  void first.service.terminate("asked by test");
   await found(() => (first.channel.notes[TERMINATION] === undefined ? undefined : true));
   await first.service.retire();
   const notes = first.channel.notes;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Endpoint } from "../../src/contract/records.ts";
-import { cleanEnvironment, found, Procman, running } from "../procman.ts";
+import { cleanEnvironment, found, type Procman, running } from "../procman.ts";
 
 const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
 
