@@ -28,7 +28,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   install: ["base", "contract"],
   web: ["base", "contract", "client"],
   remote: ["base", "contract", "os", "store", "config", "client"],
-  library: ["base", "contract", "os", "store", "config", "client", "remote"],
+  library: ["base", "contract", "os", "config", "client", "remote"],
   service: ["base", "contract", "os", "store", "supervisor", ...LEVEL_2],
   cli: ["base", "contract", "os", "store", "config", "client", "remote", "tui", "install"],
   "index.ts": ["base", "contract", "config", "client", "plugins", "service", "library"],

@@ -3,8 +3,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, openSync, statSync } from "node:fs";
 import type { Exited, Failed, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
-import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
 import { isForStoreAlone } from "../contract/logger-protocol.ts";
+import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";

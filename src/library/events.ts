@@ -1,8 +1,8 @@
 /** Events of a running procman for listeners, over restarts of its service. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { ProcmanError } from "../base/errors.ts";
 import type { Client } from "../client/client.ts";
 import type { EventRecord } from "../contract/records.ts";
+import { lossOf } from "../remote/loss.ts";
 
 /** Each event by its name. */
 export type ProcmanEvents = { readonly [Type in EventRecord["type"]]: EventRecord & { readonly type: Type } } & {
@@ -40,22 +40,17 @@ export class Events {
 
   async #listen(): Promise<void> {
     let last: string | undefined;
-    while (!this.#stop.aborted) {
+    for (let loss = "again"; loss === "again" && !this.#stop.aborted; await sleep(AGAIN_MS)) {
       try {
-        const client = await this.#connect();
-        for await (const event of client.events(last, this.#stop)) {
+        for await (const event of (await this.#connect()).events(last, this.#stop)) {
           last = event.id;
           this.#emit(event);
         }
       } catch (error) {
-        if (this.#stop.aborted) return;
-        if (error instanceof ProcmanError) {
-          if (error.code === "no-daemon") return this.#emit({ type: "end" });
-          if (error.code !== "service-down") throw error;
-        } else if (!("code" in (error as Error))) throw error;
+        if (!this.#stop.aborted) loss = lossOf(error, true);
       }
-      await sleep(AGAIN_MS);
     }
+    if (!this.#stop.aborted) this.#emit({ type: "end" });
   }
 
   #emit(event: ProcmanEvents[keyof ProcmanEvents]): void {

@@ -9,7 +9,7 @@ export type LineOptions = {
    * Gets each line of the log as it comes: output of processes, what happens to them, procman's own messages. `true`: it is taken
    * over, and not printed by `console`.
    */
-  readonly onLine?: (entry: LogEntry) => boolean | undefined | void;
+  readonly onLine?: (entry: LogEntry) => unknown;
   /** Print the lines to standard output, in colours on a terminal. Default: false. */
   readonly console?: boolean;
 };

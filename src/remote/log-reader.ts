@@ -6,6 +6,7 @@ import type { Location } from "../config/locate.ts";
 import type { LogEntry, LogItem, LogPage, LogQuery } from "../contract/records.ts";
 import { connectTo } from "./connect.ts";
 import { LOOK_MS } from "./endpoint.ts";
+import { lossOf } from "./loss.ts";
 
 const PAGE = 10_000;
 /** As the API has it. */
@@ -41,23 +42,17 @@ export class LogReader {
 
   /** Ends when procman has ended, after all that it had written, or the signal came. */
   async *follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
-    let [from, isOn] = [query, true];
-    while (isOn && !signal.aborted) {
+    let from = query;
+    for (let loss = "again"; loss === "again" && !signal.aborted; await sleep(LOOK_MS)) {
       try {
-        const client = await this.#connected();
-        for await (const item of client.follow(from, signal)) {
+        for await (const item of (await this.#connected()).follow(from, signal)) {
           from = after(query, item.cursor);
           yield item;
         }
       } catch (error) {
-        if (signal.aborted) return;
-        if (error instanceof ProcmanError) {
-          if (error.code !== "no-daemon" && !(this.#isPatient && error.code === "service-down")) throw error;
-          isOn = error.code !== "no-daemon";
-        } else if (!isCut(error as NodeJS.ErrnoException)) throw error;
+        if (!signal.aborted) loss = lossOf(error, this.#isPatient);
       }
       this.#client = undefined;
-      if (isOn) await sleep(LOOK_MS);
     }
     if (!signal.aborted) yield* this.#rest(from);
   }
@@ -98,8 +93,4 @@ export class LogReader {
 /** What was seen is not asked for again. */
 function after({ from: _from, ...query }: LogQuery, cursor: string): LogQuery {
   return { ...query, cursor };
-}
-
-function isCut({ code = "" }: NodeJS.ErrnoException): boolean {
-  return ["ECONNRESET", "EPIPE", "ECONNREFUSED", "ERR_STREAM_PREMATURE_CLOSE"].includes(code);
 }
