@@ -6,7 +6,7 @@ import type { Exited, Failed, RunKey, Running, Signal, SpawnRequest } from "../c
 import { isForStoreAlone } from "../contract/logger-protocol.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
 import { monotonicMs } from "../os/monotonic.ts";
-import { isAlive, processStat } from "../os/process-stat.ts";
+import { allProcesses, isAlive, processStat } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { keyOf } from "./entry.ts";
@@ -71,8 +71,10 @@ export class Children {
 
   /** Who of the adopted has ended? */
   checkAdopted(isThere: (child: Child) => boolean = ({ pid, startTime }) => isAlive(pid, startTime)): void {
-    for (const [key, child] of this.#children)
-      if (child.adopted && !isThere(child)) this.#ended(key, child, { code: null, signal: null, unknown: true });
+    const ended = [...this.#children].filter(([, child]) => child.adopted && !isThere(child));
+    const groups = ended.some(([, { pid }]) => groupLives(pid)) ? livingGroups() : new Set<number>();
+    for (const [key, child] of ended)
+      this.#ended(key, child, { code: null, signal: null, unknown: true, survivors: groups.has(child.pid) });
     this.#reports.turnEnds();
   }
 
@@ -176,16 +178,16 @@ export class Children {
     const running: Running = { slot, run, pid, startTime: processStat(pid)?.startTime ?? "", since: monotonicMs() };
     const key = keyOf(request);
     this.#children.set(key, { ...running, adopted: false });
-    child.once("exit", (code, signal) => this.#ended(key, running, { code, signal, unknown: false }));
+    child.once("exit", (code, signal) => this.#ended(key, running, { code, signal, unknown: false, survivors: groupLives(pid) }));
     // Without this, a failed kill or send of Node's own would end the keeper.
     child.on("error", (error) => process.emitWarning(error));
     this.#reports.spawned(running, pair, request);
   }
 
-  #ended(key: string, { slot, run, pid }: Running, how: Pick<Exited, "code" | "signal" | "unknown">): void {
+  #ended(key: string, { slot, run, pid }: Running, how: Pick<Exited, "code" | "signal" | "unknown" | "survivors">): void {
     failpoint("keeper.exited");
     this.#children.delete(key);
-    this.#reports.exited({ slot, run, pid, ...how, survivors: groupLives(pid), at: monotonicMs() });
+    this.#reports.exited({ slot, run, pid, ...how, at: monotonicMs() });
   }
 
   #unstartable(request: SpawnRequest, pair: Pair | undefined, error: NodeJS.ErrnoException): void {
@@ -211,6 +213,15 @@ function isFolder(path: string): boolean {
 
 function errnoOf(error: NodeJS.ErrnoException): string {
   return typeof error.code === "string" ? error.code : /No space/.test(error.message) ? "ENOSPC" : "EIO";
+}
+
+/** Without zombies: nobody but a parent can tell by a signal whether it is one that a group has left. */
+function livingGroups(): ReadonlySet<number> {
+  return new Set(
+    allProcesses()
+      .filter(({ state }) => state !== "Z" && state !== "X")
+      .map(({ group }) => group),
+  );
 }
 
 function groupLives(pid: number): boolean {

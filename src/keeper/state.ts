@@ -226,6 +226,8 @@ export class State {
     this.#journal.add({ t: "end", record: report });
     this.#options.service.send(report);
     failpoint("keeper.over");
+    // Also when no service is there, whose answer would be written.
+    setImmediate(() => this.flush());
   }
 }
 

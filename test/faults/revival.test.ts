@@ -16,9 +16,9 @@ const printer = (folder: string) => ({
 });
 
 /** Kills the keeper; resolves once the next one has its service and its logger. */
-async function killKeeper({ procman, records }: Rig): Promise<void> {
+async function killKeeper({ procman, records, strike }: Rig): Promise<void> {
   const before = procman.parts();
-  for (const pid of before.keeper) kill(pid);
+  strike("keeper");
   await successor(procman, "keeper", before.keeper);
   await successor(procman, "logger", before.logger);
   await records();
@@ -29,7 +29,7 @@ test("two keepers are killed while the first logger is stopped: it goes on alone
   const halves = "printf 'one half and '; while [ ! -e go ]; do sleep 0.1; done; echo the other; exec sleep 1000";
   const rig = await started(context, folder, [
     printer(folder),
-    { id: "halves", cmd: halves, autostart: true, logger: { stdout: "logs/halves.log" } },
+    { id: "halves", cmd: halves, autostart: true, restart: "always", logger: { stdout: "logs/halves.log" } },
   ]);
   await growth(rig, "print");
   const [first = 0] = rig.procman.parts().logger;
@@ -52,7 +52,7 @@ test("a service that would start another keeper comes too late: everything was s
   await growth(rig, "print");
   const { service, keeper } = rig.procman.parts();
   for (const pid of service) kill(pid, "SIGSTOP");
-  for (const pid of keeper) kill(pid);
+  rig.strike("keeper");
   await successor(rig.procman, "keeper", keeper);
   await rig.records();
   const verdict = rig.verdict();
@@ -65,12 +65,45 @@ test("a service that would start another keeper comes too late: everything was s
   assert.deepEqual(checkDiary(folder).runs.length, 1);
 });
 
+test("an exit while no service is there is known to the next one, though the keeper that saw it was killed, too", async (context) => {
+  const folder = folderFor(context);
+  const crash = {
+    id: "crash",
+    cmd: "while [ ! -e go ]; do sleep 0.05; done; exit 7",
+    autostart: true,
+    logger: { stdout: "logs/crash.log" },
+  };
+  const processes = [printer(folder), { ...crash, restart: "error", restartLimit: 0 }];
+  const { procman, until, verdict, strike } = await started(context, folder, processes);
+  const { service, keeper } = procman.parts();
+  for (const pid of service) kill(pid, "SIGSTOP");
+  writeFileSync(join(folder, "go"), "");
+  await found(() => (procman.journal.ends.size > 0 ? true : undefined));
+  strike("keeper");
+  strike("service");
+  await successor(procman, "keeper", keeper);
+  assert.equal((await until("crash", ({ status }) => status === "exhausted")).code, 7);
+  assert.deepEqual(await verdict(), []);
+});
+
+test("an adopted process that ends without leaving anybody behind is not said to have done so, zombie or not", async (context) => {
+  const folder = folderFor(context);
+  const rig = await started(context, folder, [printer(folder)]);
+  await killKeeper(rig);
+  const { pid = 0 } = await rig.until("print", ({ status }) => status === "running");
+  kill(pid);
+  await rig.until("print", (now) => now.status === "running" && (now.run ?? 0) > 1);
+  assert.ok(rig.said().some((line) => /print .*its exit code is not known/.test(line)));
+  assert.ok(!rig.said().some((line) => line.includes("left processes behind")));
+  assert.deepEqual(await rig.verdict(), []);
+});
+
 test("ten keepers are killed one after the other as soon as they are there: no line is lost, doubled or damaged", async (context) => {
   const folder = folderFor(context);
   const rig = await started(context, folder, [printer(folder)]);
   for (let kills = 0; kills < 10; kills += 1) {
     const { keeper } = rig.procman.parts();
-    for (const pid of keeper) kill(pid);
+    rig.strike("keeper");
     // A life of some seconds at times, or nobody would come back after ten.
     await found(() => (rig.procman.keeper !== undefined && !keeper.includes(rig.procman.keeper) ? true : undefined));
     if (kills % 4 === 3) await growth(rig, "print", 3_000_000);

@@ -6,6 +6,7 @@ import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { checkLog } from "../../examples/kill-the-manager/line-check.mjs";
 import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
+import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { found } from "../procman.ts";
@@ -25,7 +26,9 @@ export type Rig = {
   readonly until: (id: string, holds: (record: ProcessRecord) => boolean) => Promise<ProcessRecord>;
   /** Asks until there is an answer. What was asked before an answer got lost may be refused as done already. */
   readonly act: (id: string, action: string) => Promise<void>;
-  /** Stops everything, and says what is wrong with runs and lines. */
+  /** Kills a part, and remembers that for the verdict. */
+  readonly strike: (part: "keeper" | "service" | "logger" | "everything") => void;
+  /** Stops everything, and says what is wrong with runs and lines. `kills`: beside those that were struck. */
   /** What procman has said so far. */
   readonly said: () => readonly string[];
   readonly verdict: (more?: Excuses) => Promise<readonly string[]>;
@@ -59,8 +62,10 @@ export async function started(
     return answer;
   };
   await records();
+  const struck: Kill[] = [];
   return {
     folder,
+    strike: (part) => void struck.push({ what: part, at: monotonicMs(), pids: procman.kill(part) }),
     procman,
     records,
     until: async (id, holds) => {
@@ -93,7 +98,7 @@ export async function started(
       return [
         ...findings,
         ...lines,
-        ...exits(runs, ends, kills),
+        ...exits(runs, ends, [...struck, ...kills]),
         ...gaps(started, ends),
         ...left.map(({ command }) => `left behind: ${command}`),
       ];
