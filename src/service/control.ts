@@ -205,8 +205,8 @@ class ServiceControl implements Control {
   }
 }
 
-function recordIn({ spec, observatory }: Controlled, process: Process): ProcessRecord {
-  return recordOf(process, spec(process.id), observatory.seen(process.id));
+function recordIn(service: Controlled, process: Process): ProcessRecord {
+  return recordOf(process, service.spec(process.id), service.observatory.seen(process.id));
 }
 
 /** To all of them; of several, those that are so already, or are blocked, are left as they are. Returns those that follow it. */
