@@ -38,6 +38,7 @@ export default defineConfig([
   ...program("service", "src/service/boot.ts"),
   ...program("service-main", "src/service/main.ts"),
   ...program("logger", "src/logs/main.ts"),
+  ...program("balancer", "src/cluster/main.ts"),
   ...program("cli", "src/cli/main.ts"),
   ...library("index", "src/index.ts"),
 ]);

@@ -29,6 +29,7 @@ const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" 
   path: true,
   pidFile: true,
   cluster: true,
+  front: false,
   overrun: false,
   autostart: false,
   cron: false,

@@ -243,8 +243,8 @@ test("doubtful things are warnings, not errors", () => {
   assert.deepEqual(warningsOf({ autostart: false, cron: "* * * * *" }), []);
   assert.match(warningsOf({ watch: ["src"] })[0] ?? "", /^processes\[0\]\.watch Watching is not served yet: the process starts at once/);
   assert.match(
-    warningsOf({ cluster: { instances: 2, startPort: 3000, commonPort: 80 } })[0] ?? "",
-    /commonPort The balancer is not served yet/,
+    warningsOf({ cluster: { instances: 2, startPort: 3000, strategy: "ip-hash" } })[0] ?? "",
+    /strategy Found "strategy" without "commonPort"/,
   );
   assert.match(warningsOf({}, { plugins: [{ url: "./x.js" }] })[0] ?? "", /^plugins Plugins are not served yet/);
   assert.match(warningsOf({ env: { PROCMAN_RUN_ID: "x" } })[0] ?? "", /env\.PROCMAN_RUN_ID .*procman's own/);

@@ -6,10 +6,12 @@ import { VERSION } from "../base/version.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import type { UpgradeStep } from "../contract/upgrade.ts";
+import { balancerSocket } from "../os/balancer-socket.ts";
 import { Attendant } from "./attendant.ts";
+import { BalancerPost } from "./balancer-post.ts";
 import type { Exit } from "./companion.ts";
 import { Ending } from "./ending.ts";
-import { type Installation, loggerOf, ownEnvironment, type Start, serviceOf } from "./installation.ts";
+import { balancerOf, type Installation, loggerOf, ownEnvironment, type Start, serviceOf } from "./installation.ts";
 import { Pulse } from "./pulse.ts";
 import { State } from "./state.ts";
 import { Upgrade } from "./upgrade.ts";
@@ -23,6 +25,7 @@ export class Keeper {
   readonly #start: Start;
   readonly #service: Attendant<FromKeeper, ToKeeper>;
   readonly #logger: Attendant<ToLogger, FromLogger>;
+  readonly #balancer: BalancerPost;
   readonly #ending: Ending;
   readonly #upgrade: Upgrade;
   readonly #pulse = new Pulse({
@@ -58,7 +61,12 @@ export class Keeper {
       onMessages: (messages) => this.#onLogger(messages),
       onExit: () => this.#upgrade.loggerExited(),
     });
-    this.#ending = new Ending({ service: this.#service, logger: this.#logger, state: () => this.#state });
+    this.#balancer = new BalancerPost({
+      argv: () => balancerOf(this.#from.service, balancerSocket(this.#state?.folder ?? "")),
+      environment: () => ownEnvironment(start, this.#from.service),
+      journal: () => this.#state?.journal,
+    });
+    this.#ending = new Ending({ service: this.#service, logger: this.#logger, balancer: this.#balancer, state: () => this.#state });
     this.#upgrade = new Upgrade({ service: this.#service, logger: this.#logger, brief: () => this.#brief() });
   }
 
@@ -91,6 +99,8 @@ export class Keeper {
         if (message.message.t === "style") this.#style = message.message;
         return this.#logger.send(message.message);
       }
+      case "balancer":
+        return this.#balancer.want(message.wanted);
       case "pong":
         return this.#pulse.answered();
       case "ready":

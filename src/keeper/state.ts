@@ -74,6 +74,10 @@ export class State {
     return this.#options.stateDir;
   }
 
+  get journal(): Journal {
+    return this.#journal;
+  }
+
   /** Nobody has removed the lock, the journal or the folder of FIFOs. */
   get isThere(): boolean {
     return this.#lock.holds() && this.#journal.isThere && this.outputs.fifos.isThere;
@@ -102,7 +106,9 @@ export class State {
     };
   }
 
-  command(message: Exclude<ToKeeper, { readonly t: "open" | "ready" | "aside" | "logger" | "pong" | "stopping" | "end" }>): void {
+  command(
+    message: Exclude<ToKeeper, { readonly t: "open" | "ready" | "aside" | "logger" | "balancer" | "pong" | "stopping" | "end" }>,
+  ): void {
     switch (message.t) {
       case "spawn":
         return this.#spawn(message);

@@ -19,6 +19,8 @@ export type Controlled = {
   /** Pid of the keeper. */
   readonly keeper: number;
   readonly spec: (id: string) => ProcessSpec;
+  /** With what the load balancer says of it. */
+  readonly balancing: { readonly shown: (record: ProcessRecord) => ProcessRecord };
   readonly terminate: (why: string) => Promise<void>;
 };
 
@@ -30,7 +32,9 @@ export class ServiceControl implements Control {
   }
 
   async processes(): Promise<readonly ProcessRecord[]> {
-    return withClusters(this.#service.supervisor.processes.map((process) => this.#record(process)));
+    return withClusters(this.#service.supervisor.processes.map((process) => this.#record(process))).map((record) =>
+      this.#service.balancing.shown(record),
+    );
   }
 
   async process(id: string): Promise<ProcessRecord> {
@@ -38,9 +42,11 @@ export class ServiceControl implements Control {
     const [only] = found;
     return found.length === 1 && only?.id === id
       ? this.#record(only)
-      : clusterOf(
-          id,
-          found.map((process) => this.#record(process)),
+      : this.#service.balancing.shown(
+          clusterOf(
+            id,
+            found.map((process) => this.#record(process)),
+          ),
         );
   }
 
@@ -88,7 +94,7 @@ export class ServiceControl implements Control {
   }
 
   #record(process: Process): ProcessRecord {
-    return recordOf(process, this.#spec(process));
+    return this.#service.balancing.shown(recordOf(process, this.#spec(process)));
   }
 
   #spec({ id }: Process): ProcessSpec {

@@ -9,15 +9,15 @@ import type { Link } from "../runtime/link.ts";
 import { KeeperSpawner } from "../runtime/spawner.ts";
 import { Sweeper } from "../runtime/sweeper.ts";
 import type { Transition } from "../supervisor/slot.ts";
-import { initial } from "../supervisor/states.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
+import { Balancing } from "./balancing.ts";
 import { ServiceControl } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
 import { captureOf, exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
 import { narrate, warn } from "./narrator.ts";
 import { narrateNotice, narratePast } from "./notices.ts";
-import { keepPidFile, removePidFile } from "./pid-file.ts";
+import { keepPidFile, removePidFile, restorePidFile } from "./pid-file.ts";
 import { type Past, recall } from "./recall.ts";
 import { Serving } from "./serving.ts";
 import { planOf, Specs } from "./specs.ts";
@@ -35,6 +35,7 @@ export class Service {
   /** Pid of the keeper. */
   readonly keeper = process.ppid;
   readonly supervisor: Supervisor;
+  readonly balancing: Balancing;
   readonly #link: Link;
   readonly #voice: Voice;
   readonly #sweeper = new Sweeper();
@@ -61,9 +62,10 @@ export class Service {
       request: (slot, run) => launchOf(this.spec(slot), { stateDir, marker: marker(slot, run) }),
       whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
     });
+    this.balancing = new Balancing(this, link, (id, line) => this.#voice.say(id, line));
     this.supervisor = new Supervisor({
       clock: systemClock,
-      spawner: this.#spawner,
+      spawner: this.balancing.guard(this.#spawner),
       publish: (transition) => this.#onTransition(transition),
       notice: (id, notice) => this.#voice.say(id, narrateNotice(notice)),
       removed: (id) => this.#onRemoved(id),
@@ -116,6 +118,7 @@ export class Service {
     this.#termination = { why, ...(code === undefined ? {} : { code }) };
     this.#link.remember(TERMINATION, writeTermination(this.#termination, this.keeper));
     this.#voice.info(`stopping everything (${why})`);
+    this.balancing.end();
     await this.supervisor.stopAll();
     this.#serving.withdraw();
     this.#voice.info("everything is stopped");
@@ -126,6 +129,7 @@ export class Service {
   async retire(): Promise<void> {
     this.supervisor.dispose();
     this.#sweeper.stop();
+    this.balancing.retire();
     this.#link.close();
     await this.#serving.close();
   }
@@ -142,6 +146,7 @@ export class Service {
     this.#noted = notes[CONFIGURATION];
     this.#spawner.load(snapshot);
     this.#resume(recall(snapshot, config));
+    this.balancing.resume(notes);
     const termination = readTermination(notes[TERMINATION], this.keeper);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {
@@ -180,7 +185,11 @@ export class Service {
       if (route) this.#route(id);
     }
     this.supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
-    for (const { id } of config.processes) this.#checkPidFile(id);
+    for (const { id, pidFile } of config.processes) {
+      const problem = restorePidFile(pidFile, this.supervisor.find(id).states);
+      if (problem !== undefined) this.#voice.say(id, warn(problem));
+    }
+    this.balancing.apply();
     this.#noteConfiguration();
   }
 
@@ -209,20 +218,12 @@ export class Service {
   #onTransition(transition: Transition): void {
     const { slot, from, to } = transition;
     const spec = this.spec(slot);
+    if (spec.front !== undefined) this.balancing.changed();
     const problem = spec.pidFile === undefined ? undefined : keepPidFile(spec.pidFile, from, to);
     if (problem !== undefined) this.#voice.say(slot, warn(problem));
     const line = narrate(transition, { policy: spec.policy, blocked: this.supervisor.find(spec.id).isBlocked });
     if (line !== undefined) this.#voice.say(slot, line);
     if (to.status === "idle") this.#endIfOver();
-  }
-
-  /** Who was killed while a process came up has written no pid file. */
-  #checkPidFile(id: string): void {
-    const { pidFile } = this.spec(id);
-    if (pidFile === undefined) return;
-    const state = this.supervisor.find(id).states.find(({ status }) => status === "running");
-    const problem = state === undefined ? undefined : keepPidFile(pidFile, initial, state);
-    if (problem !== undefined) this.#voice.say(id, warn(problem));
   }
 
   #onRemoved(id: string): void {

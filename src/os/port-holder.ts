@@ -1,0 +1,57 @@
+/** Who listens on a TCP port: found by the kernel's tables where it has them, and only among processes that we may look at. */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+export type PortHolder = { readonly pid: number; readonly name: string };
+
+/** undefined: nobody, or it can't be found out. */
+export function portHolder(port: number): PortHolder | undefined {
+  const sockets = new Set(
+    ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((table) => listening(table, port)).map((inode) => `socket:[${inode}]`),
+  );
+  if (sockets.size === 0) return undefined;
+  for (const pid of entries("/proc").filter((name) => /^\d+$/.test(name)))
+    if (entries(`/proc/${pid}/fd`).some((fd) => sockets.has(target(`/proc/${pid}/fd/${fd}`))))
+      return { pid: Number(pid), name: nameOf(pid) };
+  return undefined;
+}
+
+/** Inodes of sockets in the state LISTEN (0A): proc(5). */
+function listening(table: string, port: number): readonly string[] {
+  const wanted = port.toString(16).toUpperCase().padStart(4, "0");
+  return textOf(table)
+    .split("\n")
+    .slice(1)
+    .flatMap((line) => {
+      const fields = line.trim().split(/\s+/);
+      return fields[3] === "0A" && fields[1]?.endsWith(`:${wanted}`) ? [fields[9] ?? ""] : [];
+    });
+}
+
+function nameOf(pid: string): string {
+  return textOf(`/proc/${pid}/comm`).trim() || "a process";
+}
+
+/** Processes end while they are looked at, and others' may not be. */
+function entries(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function target(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return "";
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return "";
+  }
+}
