@@ -52,6 +52,6 @@ function bytes6(address: string): Buffer {
   const [before, after] = [groups(head), groups(tail)];
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0);
   const all = Buffer.alloc(16);
-  [...before, ...zeros, ...after].forEach((group, index) => all.writeUInt16BE(group, 2 * index));
+  for (const [index, group] of [...before, ...zeros, ...after].entries()) all.writeUInt16BE(group, 2 * index);
   return all;
 }

@@ -16,5 +16,5 @@ export function balancerSocket(stateDir: string): string {
 /** False: somebody else has put it there, or nobody. */
 export function isOwnSocket(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
-  return found !== undefined && found.isSocket() && found.uid === userInfo().uid;
+  return found?.isSocket() === true && found.uid === userInfo().uid;
 }
