@@ -53,6 +53,7 @@ export default defineConfig([
   ...program("service", "src/service/boot.ts"),
   ...program("service-main", "src/service/main.ts"),
   ...program("logger", "src/logs/main.ts"),
+  ...program("balancer", "src/cluster/main.ts"),
   ...program("cli", "src/cli/boot.ts"),
   ...program("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...library("index", "src/index.ts"),

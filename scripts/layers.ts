@@ -22,7 +22,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   api: ["base", "contract"],
   telemetry: ["base", "contract", "os", "store"],
   plugins: ["base", "contract"],
-  cluster: ["base", "contract"],
+  cluster: ["base", "contract", "os"],
   client: ["base", "contract"],
   tui: ["base", "contract"],
   install: ["base", "contract"],

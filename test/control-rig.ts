@@ -47,6 +47,7 @@ export function controlRig() {
     spec: (id) => specs.get(id) as ProcessSpec,
     terminate: async (why) => void terminations.push(why),
     commit: async () => undefined,
+    balancing: { shown: (record) => record },
   };
   const control = controlsOf(service, { audit: ({ text }, id) => said.push(id === undefined ? text : `${id}: ${text}`) });
   supervisor.apply(config.processes.map(planOf));

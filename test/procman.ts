@@ -123,8 +123,8 @@ export class Procman {
     await this.stopHolder();
   }
 
-  /** Pid of procman's own process of this name: `service`, `logger`. */
-  helper(name: "service" | "logger"): number {
+  /** Pid of procman's own process of this name: `service`, `logger`, `balancer`. */
+  helper(name: "service" | "logger" | "balancer"): number {
     const found = childrenOf(this.pid).find((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").startsWith(`procman: ${name}`.slice(0, 15)));
     if (found === undefined) throw new Error(`no ${name} below ${this.pid}`);
     return found;

@@ -15,6 +15,7 @@ function token(dir) {
   return `${part}.${createHmac('sha256', fs.readFileSync(path.join(dir, '.procman/bench/secret'))).update(part).digest('base64url')}`;
 }
 const isOwn = (pid) => { try { const argv = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'); return argv[0].startsWith('procman: ') || own.some((f) => argv.includes(f)); } catch { return false; } };
+const isBalancer = (pid) => fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('procman: balancer');
 export async function start(spec) {
   const [port] = await freePorts(1);
   const f = path.join(spec.dir, 'procman.json');
@@ -24,7 +25,8 @@ export async function start(spec) {
   const c = sp(cmd[0], [...cmd.slice(1), 'run', '--config', f], { cwd: spec.dir });
   return {
     t0Ns, api: { port },
-    managerPids: () => [c.pid, ...childrenOf(c.pid).filter(isOwn)], // the keeper is the child itself
+    managerPids: () => [c.pid, ...childrenOf(c.pid).filter(isOwn).flatMap((pid) => [pid, ...childrenOf(pid)])], // the keeper is the child itself; the balancer has a second process
+    balancerPids: () => childrenOf(c.pid).filter(isOwn).flatMap((pid) => [pid, ...childrenOf(pid)]).filter(isBalancer),
     // A request to the API, as the other managers' commands ask their daemons: 07-status measures procman's own command.
     status: () => (process.env.PROCMAN_STATUS ? { argv: ['sh', '-c', process.env.PROCMAN_STATUS] } : { argv: ['curl', '-sS', '-f', '-o', '/dev/null', '-H', `Authorization: Bearer ${token(spec.dir)}`, `http://127.0.0.1:${port}/processes`] }),
     command: () => ({ argv: [...cmd, 'status', '--config', f] }),

@@ -81,12 +81,13 @@ function processWarnings(process: LooseProcess, path: Path): Finding[] {
       at: "key",
       message: "Watching is not served yet: the process starts at once, and changes don't restart it.",
     });
-  if (process.cluster?.commonPort !== undefined)
-    warnings.push({
-      path: [...path, "cluster", "commonPort"],
-      at: "key",
-      message: "The balancer is not served yet: nothing listens on this port.",
-    });
+  for (const key of ["strategy", "hostname", "proxyProtocol", "idleTimeout"] as const)
+    if (process.cluster !== undefined && key in process.cluster && !("commonPort" in process.cluster))
+      warnings.push({
+        path: [...path, "cluster", key],
+        at: "key",
+        message: `Found ${show(key)} without "commonPort": there is no load balancer that it could apply to.`,
+      });
   for (const key of Object.keys(process.env ?? {})) {
     if (key.startsWith("PROCMAN_"))
       warnings.push({

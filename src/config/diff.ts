@@ -29,6 +29,7 @@ const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" 
   path: true,
   pidFile: true,
   cluster: true,
+  front: false,
   overrun: false,
   autostart: false,
   cron: false,
@@ -65,7 +66,9 @@ function changeOf(before: ProcessSpec, now: ProcessSpec): readonly Changed[] {
   const plain = namesOf(CONCERNS_RUN).filter(isOther);
   const policy = namesOf(POLICY_NAMES).filter((name) => before.policy[name] !== now.policy[name]);
   const logger = isOther("log") ? ["logger"] : [];
-  const fields = [...command, ...plain, ...policy.map((name) => POLICY_NAMES[name]), ...logger];
+  // How a cluster's common port is served is part of "cluster" in the file, but no matter for the runs.
+  const named = new Set(plain.map((name) => (name === "front" ? "cluster" : name)));
+  const fields = [...command, ...named, ...policy.map((name) => POLICY_NAMES[name]), ...logger];
   if (fields.length === 0) return [];
   const [wasCaptured, captured] = [isCaptured(before.log), isCaptured(now.log)];
   return [

@@ -91,8 +91,17 @@ const process = {
   ".cluster.startPort": {
     description: "Port of the first instance, one more for each further one; each gets its own in PROCMAN_CLUSTER_PORT.",
   },
-  ".cluster.commonPort": { description: "Port of the built-in load balancer. Not served yet." },
+  ".cluster.commonPort": { description: "Port of the built-in load balancer, which distributes connections among the instances." },
   ".cluster.strategy": { description: "How the load balancer distributes connections.", default: "round-robin" },
+  ".cluster.hostname": { description: "Address that the load balancer listens on; 0.0.0.0: all interfaces.", default: "127.0.0.1" },
+  ".cluster.proxyProtocol": {
+    description: "Each connection begins with a header of the PROXY protocol, version 2, that tells the client's address.",
+    default: false,
+  },
+  ".cluster.idleTimeout": {
+    description: "Seconds without traffic after which the load balancer closes a connection; 0: never.",
+    default: 0,
+  },
 } as const satisfies Record<string, Field>;
 
 function below(path: string, fields: Readonly<Record<string, Field>>): Readonly<Record<string, Field>> {

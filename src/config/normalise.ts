@@ -15,6 +15,7 @@ const TERMINATE_SECONDS = 30;
 const RESTART_RESET_MS = 60_000;
 const INTERNAL_LOG_SIZE = "1GB";
 const API_HOSTNAME = "127.0.0.1";
+const FRONT_HOSTNAME = "127.0.0.1";
 
 /** The configuration as the service uses it, but for `file` and `warnings`, which only the reader knows. */
 export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "file" | "warnings"> {
@@ -59,7 +60,7 @@ function specOf(process: RawProcess, instance: Instance, { raw, folder }: Origin
     ...(pidFile !== undefined && { pidFile: resolve(folder, fill(pidFile, instance)) }),
     ...(cron !== undefined && { cron }),
     ...(terminate !== undefined && { terminate }),
-    ...(cluster !== undefined && { cluster }),
+    ...(cluster !== undefined && { cluster, ...frontOf(process) }),
   };
 }
 
@@ -100,4 +101,10 @@ function clusterOf({ id, cluster }: RawProcess, { index }: Instance): ProcessSpe
   if (cluster === undefined || index === undefined) return undefined;
   const { startPort } = cluster;
   return { id, index, ...(startPort !== undefined && { port: startPort + index }) };
+}
+
+function frontOf({ id, cluster }: RawProcess): Pick<ProcessSpec, "front"> {
+  const { commonPort, hostname = FRONT_HOSTNAME, strategy = "round-robin", proxyProtocol = false, idleTimeout = 0 } = cluster ?? {};
+  if (commonPort === undefined) return {};
+  return { front: { id, hostname, port: commonPort, strategy, proxyProtocol, idleMs: milliseconds(idleTimeout) } };
 }

@@ -3,6 +3,7 @@
  * follow "allowed:"; what a field means is in `fields.ts`, which the running service never loads.
  */
 import * as z from "zod/mini";
+import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import { MOST_MS, MOST_SECONDS, SIZE_PATTERN } from "./units.ts";
 
 const optional = z.optional;
@@ -58,7 +59,10 @@ const cluster = object({
   instances: z.union([whole(1, 1024, INSTANCES), z.literal("max")], INSTANCES),
   startPort: port,
   commonPort: port,
-  strategy: optional(z.enum(["round-robin", "least-connections", "ip-hash"])),
+  strategy: optional(z.enum(STRATEGIES)),
+  hostname: optional(text("an address")),
+  proxyProtocol: flag,
+  idleTimeout: seconds,
 });
 
 const environment = z.record(

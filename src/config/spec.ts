@@ -1,4 +1,5 @@
 /** A configuration after checking: every default filled in, every unit converted, every path absolute, frozen. */
+import type { FrontSpec } from "../contract/balancer-protocol.ts";
 import type { ConsoleStyle, Rotation } from "../contract/logger-protocol.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 
@@ -28,6 +29,8 @@ export type ProcessSpec = {
   readonly log: LogSpec;
   /** Present for the instances of a cluster: which, its number from 0, its port. */
   readonly cluster?: { readonly id: string; readonly index: number; readonly port?: number };
+  /** Present for the instances of a cluster with a common port: how that is served. */
+  readonly front?: FrontSpec;
 };
 
 export type LogSpec = {

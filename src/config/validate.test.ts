@@ -216,6 +216,15 @@ test("ports that collide are errors: ranges, common ports, the API's", () => {
   assert.match(about({ cluster: { instances: 2, commonPort: 80 } }), /"commonPort" without "startPort"/);
 });
 
+test("a cluster of no instance or of too many, and a strategy that nobody knows, are errors that say what is allowed", () => {
+  for (const instances of [0, 100_000, 1.5, -1])
+    assert.match(about({ cluster: { instances } }), /instances Found \S+; allowed: a whole number from 1 to 1024, or "max"/);
+  assert.match(
+    about({ cluster: { instances: 2, startPort: 3000, commonPort: 80, strategy: "round-robbin" } }),
+    /strategy Found "round-robbin"; allowed: "round-robin", "least-connections", "ip-hash"\. Did you mean "round-robin"\?/,
+  );
+});
+
 test("two processes can't share a pid file, log files they can", () => {
   assert.match(
     pair({ id: "a", pidFile: "run/x.pid" }, { id: "b", pidFile: "./run/x.pid" }),
@@ -243,8 +252,8 @@ test("doubtful things are warnings, not errors", () => {
   assert.deepEqual(warningsOf({ autostart: false, cron: "* * * * *" }), []);
   assert.match(warningsOf({ watch: ["src"] })[0] ?? "", /^processes\[0\]\.watch Watching is not served yet: the process starts at once/);
   assert.match(
-    warningsOf({ cluster: { instances: 2, startPort: 3000, commonPort: 80 } })[0] ?? "",
-    /commonPort The balancer is not served yet/,
+    warningsOf({ cluster: { instances: 2, startPort: 3000, strategy: "ip-hash" } })[0] ?? "",
+    /strategy Found "strategy" without "commonPort"/,
   );
   assert.match(warningsOf({}, { plugins: [{ url: "./x.js" }] })[0] ?? "", /^plugins Plugins are not served yet/);
   assert.match(warningsOf({ env: { PROCMAN_RUN_ID: "x" } })[0] ?? "", /env\.PROCMAN_RUN_ID .*procman's own/);

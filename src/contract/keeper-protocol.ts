@@ -39,6 +39,8 @@ export type ToKeeper =
   | { readonly t: "logger"; readonly message: ToLogger }
   /** Answered by `synced` once all before it is written down and done. */
   | { readonly t: "sync"; readonly number: number }
+  /** Whether a balancer is wanted. What it serves, the service tells it itself. */
+  | { readonly t: "balancer"; readonly wanted: boolean }
   /** Answers `ping`. */
   | { readonly t: "pong" }
   /** The service answers `stop`: it is alive and stops everything in order. */
@@ -97,3 +99,6 @@ export type FromKeeper =
   | { readonly t: "stop"; readonly signal: string }
   /** SIGHUP or SIGUSR1 to the keeper, handed on. */
   | { readonly t: "signalled"; readonly signal: string };
+
+/** What a balancer has to say to the keeper that started it: another one lives, and this one ends. */
+export type BalancerWord = { readonly t: "other"; readonly pid: number; readonly startTime: string };

@@ -2,6 +2,8 @@
 import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import {
+  type BackendRecord,
+  type BalancerRecord,
   CATEGORIES,
   type EventRecord,
   type Incident,
@@ -50,7 +52,7 @@ const PROCESS = record<ProcessRecord>(
   "A process, an instance of a cluster, or a cluster with its instances. What has no value is absent.",
   [
     ...(["pid", "run", "code", "signal", "started", "exited", "nextRun", "nextTerminate", "nextRestart"] as const),
-    ...(["cpuPercent", "memoryBytes", "telemetry", "instance", "cluster", "instances"] as const),
+    ...(["cpuPercent", "memoryBytes", "telemetry", "instance", "cluster", "instances", "backend", "balancer"] as const),
   ],
   {
     id: text("Id of the configuration; of an instance `ID-1` … `ID-n`."),
@@ -74,6 +76,27 @@ const PROCESS = record<ProcessRecord>(
     instance: whole("Number from 1, for an instance of a cluster."),
     cluster: text("Id of its cluster."),
     instances: listOf("ProcessRecord", "Of a cluster."),
+    backend: record<BackendRecord>(
+      "What the load balancer says of an instance behind it; counted since the load balancer was started.",
+      [],
+      {
+        port: whole("Where the instance listens."),
+        accepting: truth("It gets connections."),
+        connections: whole("Open now."),
+        totalConnections: whole("In all."),
+        receivedBytes: whole("From clients."),
+        sentBytes: whole("To clients."),
+        refused: whole("Connections that it refused; each client got another instance."),
+      },
+    ),
+    balancer: record<BalancerRecord>("The common port of a cluster.", ["problem"], {
+      hostname: text("Address."),
+      port: whole("Port."),
+      strategy: text("How connections are distributed."),
+      problem: text("Why nobody listens there; it is tried again and again."),
+      waiting: whole("Clients that wait for an instance."),
+      rejected: whole("Clients that waited in vain."),
+    }),
   },
 );
 

@@ -44,6 +44,36 @@ export type ProcessRecord = {
   readonly instance?: number;
   readonly cluster?: string;
   readonly instances?: readonly ProcessRecord[];
+  /** Of an instance behind the load balancer. */
+  readonly backend?: BackendRecord;
+  /** Of a cluster with a common port. */
+  readonly balancer?: BalancerRecord;
+};
+
+/** What the load balancer says of an instance; counted since the load balancer was started. */
+export type BackendRecord = {
+  readonly port: number;
+  /** It gets connections. */
+  readonly accepting: boolean;
+  /** Open now. */
+  readonly connections: number;
+  readonly totalConnections: number;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+  /** Connections that it refused; each client got another instance. */
+  readonly refused: number;
+};
+
+export type BalancerRecord = {
+  readonly hostname: string;
+  readonly port: number;
+  readonly strategy: string;
+  /** Why nobody listens there; it is tried again and again. */
+  readonly problem?: string;
+  /** Clients that wait for an instance. */
+  readonly waiting: number;
+  /** Clients that waited in vain. */
+  readonly rejected: number;
 };
 
 export type StateRecord = {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import type { Attendant } from "./attendant.ts";
+import type { BalancerPost } from "./balancer-post.ts";
 import type { State } from "./state.ts";
 
 /** The service has this long to say that it stops everything. Milliseconds. */
@@ -21,6 +22,7 @@ const GONE_LOOK_MS = 5;
 export type Ended = {
   readonly service: Attendant<FromKeeper, ToKeeper>;
   readonly logger: Attendant<ToLogger, FromLogger>;
+  readonly balancer: BalancerPost;
   readonly state: () => State | undefined;
 };
 
@@ -71,6 +73,7 @@ export class Ending {
     clearTimeout(this.#timer);
     this.#ended.service.kill();
     await this.#clear();
+    await this.#ended.balancer.end();
     await this.#closeLogger();
     await this.#awaitOwn();
     this.#ended.state()?.remove();

@@ -15,8 +15,12 @@ export type Entry =
   | ({ readonly t: "logger" } & LoggerProcess)
   /** A logger has ended, and what it left is in the hands of another. */
   | { readonly t: "logger-gone"; readonly pid: number }
+  | ({ readonly t: "balancer" } & BalancerProcess)
+  | { readonly t: "balancer-gone"; readonly pid: number }
   /** "": it is forgotten. */
   | { readonly t: "note"; readonly id: string; readonly note: string };
+
+export type BalancerProcess = { readonly pid: number; readonly startTime: string };
 
 /** Output of a run that may not all be written yet, whether the run lives or not. */
 export type CaptureRecord = { readonly fifos: number; readonly capture: Capture };
@@ -41,6 +45,8 @@ export function isEntry(value: object): value is Entry {
       return typeof key === "string";
     case "logger":
     case "logger-gone":
+    case "balancer":
+    case "balancer-gone":
       return typeof pid === "number" && pid > 1;
     case "note":
       return typeof id === "string" && typeof note === "string";

@@ -43,6 +43,11 @@ export function loggerOf({ node, folder }: Installation): readonly string[] {
   return [node, join(folder, "logger.cjs")];
 }
 
+/** `socket`: where it is spoken to. */
+export function balancerOf({ node, folder }: Installation, socket: string): readonly string[] {
+  return [node, join(folder, "balancer.cjs"), `--socket=${socket}`];
+}
+
 /** An `--inspect` meant for an app must not reach procman; certificates for TLS would cost 30 ms of each start. */
 const WITHHELD = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"] as const;
 

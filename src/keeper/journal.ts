@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import type { EndReport, RunKey, Running } from "../contract/keeper-protocol.ts";
 import { makeFolder } from "../os/folder.ts";
 import { bootId } from "../os/process-stat.ts";
-import { type CaptureRecord, type Entry, isEntry, keyOf } from "./entry.ts";
+import { type BalancerProcess, type CaptureRecord, type Entry, isEntry, keyOf } from "./entry.ts";
 import type { LoggerProcess } from "./former-logger.ts";
 
 /** All that the entries add up to. */
@@ -17,6 +17,7 @@ export type Books = {
   readonly notes: Map<string, string>;
   /** Ours, and those of earlier keepers that may still read; by pid, the latest last. */
   readonly loggers: Map<number, LoggerProcess>;
+  readonly balancer: { current?: BalancerProcess };
 };
 
 /** Raised when an older procman would misread it. */
@@ -33,6 +34,7 @@ export class Journal {
     captures: new Map(),
     notes: new Map(),
     loggers: new Map(),
+    balancer: {},
   };
   readonly #path: string;
   #fd: number;
@@ -129,7 +131,7 @@ export class Journal {
   }
 
   #apply(entry: Entry): void {
-    const { asked, running, ended, captures, notes, loggers } = this.books;
+    const { asked, running, ended, captures, notes, loggers, balancer } = this.books;
     switch (entry.t) {
       case "asked":
         return void asked.set(keyOf(entry), { slot: entry.slot, run: entry.run });
@@ -153,6 +155,11 @@ export class Journal {
         return void loggers.set(entry.pid, { pid: entry.pid, startTime: entry.startTime });
       case "logger-gone":
         return void loggers.delete(entry.pid);
+      case "balancer":
+        balancer.current = { pid: entry.pid, startTime: entry.startTime };
+        return;
+      case "balancer-gone":
+        return void delete balancer.current;
       case "note":
         return void (entry.note === "" ? notes.delete(entry.id) : notes.set(entry.id, entry.note));
       default:
@@ -161,8 +168,9 @@ export class Journal {
   }
 
   #rewrite(): number {
-    const { asked, running, ended, captures, notes, loggers } = this.books;
+    const { asked, running, ended, captures, notes, loggers, balancer } = this.books;
     const entries: readonly Entry[] = [
+      ...(balancer.current === undefined ? [] : [{ t: "balancer", ...balancer.current } as const]),
       ...[...loggers.values()].map((logger) => ({ t: "logger", ...logger }) as const),
       ...[...captures].map(([key, capture]) => ({ t: "capture", key, ...capture }) as const),
       ...[...asked.values()].map((key) => ({ t: "asked", ...key }) as const),

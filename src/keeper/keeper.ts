@@ -7,17 +7,19 @@ import { VERSION } from "../base/version.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import type { UpgradeStep } from "../contract/upgrade.ts";
+import { balancerSocket } from "../os/balancer-socket.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { Attendant } from "./attendant.ts";
+import { BalancerPost } from "./balancer-post.ts";
 import type { Exit } from "./companion.ts";
 import { Ending } from "./ending.ts";
-import { type Installation, loggerOf, ownEnvironment, type Start, serviceOf } from "./installation.ts";
+import { balancerOf, type Installation, loggerOf, ownEnvironment, type Start, serviceOf } from "./installation.ts";
 import { onceGone } from "./parent.ts";
 import { Pulse } from "./pulse.ts";
 import { State } from "./state.ts";
 import { Upgrade } from "./upgrade.ts";
 import { UpgradeDesk } from "./upgrade-desk.ts";
-import { warn } from "./warning.ts";
+import { sayAdopted, warn } from "./warning.ts";
 
 /** The service is started again this often in a row before it stays down; the processes live on without it. */
 const SERVICE_LIMIT = 10;
@@ -26,6 +28,7 @@ export class Keeper {
   readonly #start: Start;
   readonly #service: Attendant<FromKeeper, ToKeeper>;
   readonly #logger: Attendant<ToLogger, FromLogger>;
+  readonly #balancer: BalancerPost;
   readonly #ending: Ending;
   readonly #upgrade: Upgrade;
   readonly #pulse = new Pulse({
@@ -61,7 +64,12 @@ export class Keeper {
       onMessages: (messages) => this.#onLogger(messages),
       onExit: () => this.#upgrade.loggerExited(),
     });
-    this.#ending = new Ending({ service: this.#service, logger: this.#logger, state: () => this.#state });
+    this.#balancer = new BalancerPost({
+      argv: () => balancerOf(this.#from.service, balancerSocket(this.#state?.folder ?? "")),
+      environment: () => ownEnvironment(start, this.#from.service),
+      journal: () => this.#state?.journal,
+    });
+    this.#ending = new Ending({ service: this.#service, logger: this.#logger, balancer: this.#balancer, state: () => this.#state });
     this.#upgrade = new Upgrade({ service: this.#service, logger: this.#logger, brief: () => this.#brief() });
   }
 
@@ -100,6 +108,8 @@ export class Keeper {
       }
       case "sync":
         return this.#service.send({ t: "synced", number: message.number });
+      case "balancer":
+        return this.#balancer.want(message.wanted);
       case "pong":
         return this.#pulse.answered();
       case "ready":
@@ -141,17 +151,8 @@ export class Keeper {
       return false;
     }
     this.#onLoggerStart(true);
-    this.#sayAdopted(this.#state.adopted);
+    sayAdopted(this.#state.adopted, this.#start.revivals > 0);
     return true;
-  }
-
-  #sayAdopted(count: number): void {
-    const processes = count === 1 ? "1 process" : `${count} processes`;
-    if (this.#start.revivals > 0)
-      warn(
-        `the keeper was killed; this one (pid ${process.pid}) goes on in its place with ${processes}, none was restarted. Stop all with "procman terminate"`,
-      );
-    else if (count > 0) warn(`${processes} that an earlier procman left running ${count === 1 ? "is" : "are"} adopted; none was restarted`);
   }
 
   #onLoggerStart(isFirst: boolean): void {

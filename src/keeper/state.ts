@@ -78,6 +78,10 @@ export class State {
     return this.#options.stateDir;
   }
 
+  get journal(): Journal {
+    return this.#journal;
+  }
+
   /** Nobody has removed the lock, the journal or the folder of FIFOs. */
   get isThere(): boolean {
     return this.#lock.holds() && this.#journal.isThere && this.outputs.fifos.isThere;
@@ -106,7 +110,9 @@ export class State {
     };
   }
 
-  command(message: Exclude<ToKeeper, { readonly t: "open" | "ready" | "aside" | "logger" | "sync" | "pong" | "stopping" | "end" }>): void {
+  command(
+    message: Exclude<ToKeeper, { readonly t: "open" | "ready" | "aside" | "logger" | "balancer" | "sync" | "pong" | "stopping" | "end" }>,
+  ): void {
     switch (message.t) {
       case "spawn":
         return this.#spawn(message);

@@ -2,3 +2,12 @@
 export function warn(problem: string): void {
   process.stderr.write(`procman: ${problem}\n`);
 }
+
+export function sayAdopted(count: number, isRevival: boolean): void {
+  const processes = count === 1 ? "1 process" : `${count} processes`;
+  if (isRevival)
+    warn(
+      `the keeper was killed; this one (pid ${process.pid}) goes on in its place with ${processes}, none was restarted. Stop all with "procman terminate"`,
+    );
+  else if (count > 0) warn(`${processes} that an earlier procman left running ${count === 1 ? "is" : "are"} adopted; none was restarted`);
+}

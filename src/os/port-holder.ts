@@ -1,38 +1,54 @@
-/** Who listens on a TCP port of this machine, as far as Linux tells this user. */
+/** Who listens on a TCP port: found by the kernel's tables where it has them, and only among processes that we may look at. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** State of a listening socket in /proc/net/tcp. */
-const LISTEN = "0A";
-
-/** `name (pid 12)`; undefined: it can't be seen, as another user's or in another container. */
+/** `name (pid 12)`; undefined: nobody, or it can't be seen, as another user's or in another container. */
 export function holderOfPort(port: number): string | undefined {
-  const sockets = new Set(["tcp", "tcp6"].flatMap((table) => socketsOn(port, table)).map((inode) => `socket:[${inode}]`));
-  const pid = sockets.size === 0 ? undefined : numbersIn("/proc").find((each) => holds(each, sockets));
-  return pid === undefined ? undefined : `${readable(() => readFileSync(`/proc/${pid}/comm`, "utf8").trim()) ?? "a process"} (pid ${pid})`;
+  const sockets = new Set(
+    ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((table) => listening(table, port)).map((inode) => `socket:[${inode}]`),
+  );
+  if (sockets.size === 0) return undefined;
+  for (const pid of entries("/proc").filter((name) => /^\d+$/.test(name)))
+    if (entries(`/proc/${pid}/fd`).some((fd) => sockets.has(target(`/proc/${pid}/fd/${fd}`)))) return `${nameOf(pid)} (pid ${pid})`;
+  return undefined;
 }
 
-function socketsOn(port: number, table: string): readonly string[] {
-  const wanted = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const rows = (readable(() => readFileSync(`/proc/net/${table}`, "utf8")) ?? "").split("\n").slice(1);
-  return rows
-    .map((row) => row.trim().split(/\s+/))
-    .filter(([, local = "", , state]) => local.endsWith(wanted) && state === LISTEN)
-    .map((fields) => fields[9] ?? "");
+/** Inodes of sockets in the state LISTEN (0A): proc(5). */
+function listening(table: string, port: number): readonly string[] {
+  const wanted = port.toString(16).toUpperCase().padStart(4, "0");
+  return textOf(table)
+    .split("\n")
+    .slice(1)
+    .flatMap((line) => {
+      const fields = line.trim().split(/\s+/);
+      return fields[3] === "0A" && fields[1]?.endsWith(`:${wanted}`) ? [fields[9] ?? ""] : [];
+    });
 }
 
-function holds(pid: string, sockets: ReadonlySet<string>): boolean {
-  return numbersIn(`/proc/${pid}/fd`).some((fd) => sockets.has(readable(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ""));
+function nameOf(pid: string): string {
+  return textOf(`/proc/${pid}/comm`).trim() || "a process";
 }
 
-function numbersIn(folder: string): readonly string[] {
-  return (readable(() => readdirSync(folder)) ?? []).filter((name) => /^\d+$/.test(name));
-}
-
-/** Processes end while one looks, and others' may not be looked into. */
-function readable<T>(read: () => T): T | undefined {
+/** Processes end while they are looked at, and others' may not be. */
+function entries(folder: string): readonly string[] {
   try {
-    return read();
+    return readdirSync(folder);
   } catch {
-    return undefined;
+    return [];
+  }
+}
+
+function target(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return "";
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return "";
   }
 }

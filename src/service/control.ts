@@ -52,6 +52,8 @@ export type Controlled = Whole & {
   readonly commit: () => Promise<void>;
   readonly logBook: LogBook;
   readonly observatory: Observatory;
+  /** With what the load balancer says of it. */
+  readonly balancing: { readonly shown: (record: ProcessRecord) => ProcessRecord };
 };
 
 /** Hears what was asked for by whom, and what came of it. */
@@ -60,7 +62,9 @@ type Auditor = { readonly audit: (line: Line, id?: string) => void };
 /** `Control` for each who asks. */
 export function controlsOf(service: Controlled, auditor: Auditor): (caller: Caller) => Control {
   const overview = new Overview(service.supervisor, () =>
-    withClusters(service.supervisor.processes.map((process) => recordIn(service, process))),
+    withClusters(service.supervisor.processes.map((process) => recordIn(service, process))).map((record) =>
+      service.balancing.shown(record),
+    ),
   );
   return (caller) => new ServiceControl({ service, overview, auditor }, caller);
 }
@@ -91,9 +95,11 @@ class ServiceControl implements Control {
     const [only] = found;
     return found.length === 1 && only?.id === id
       ? this.#record(only)
-      : clusterOf(
-          id,
-          found.map((process) => this.#record(process)),
+      : this.#service.balancing.shown(
+          clusterOf(
+            id,
+            found.map((process) => this.#record(process)),
+          ),
         );
   }
 
@@ -206,7 +212,7 @@ class ServiceControl implements Control {
 }
 
 function recordIn(service: Controlled, process: Process): ProcessRecord {
-  return recordOf(process, service.spec(process.id), service.observatory.seen(process.id));
+  return service.balancing.shown(recordOf(process, service.spec(process.id), service.observatory.seen(process.id)));
 }
 
 /** To all of them; of several, those that are so already, or are blocked, are left as they are. Returns those that follow it. */

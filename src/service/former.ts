@@ -1,6 +1,7 @@
 /** What a service leaves to its successor about the configuration: the one that the runs of now were started by. */
 import { count, either, listOf, literal, mapOf, number, optional, record, type Shape, text, truth } from "../base/shape.ts";
 import type { Config, LogSpec, ProcessSpec } from "../config/spec.ts";
+import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { Rotation } from "../contract/logger-protocol.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import { isPattern } from "../supervisor/schedule.ts";
@@ -83,6 +84,9 @@ const spec = record({
   policy,
   log,
   cluster: optional(record({ id: text, index: count, port: optional(count) })),
+  front: optional(
+    record({ id: text, hostname: text, port: count, strategy: literal(...STRATEGIES), proxyProtocol: truth, idleMs: number }),
+  ),
 } satisfies All<ProcessSpec>);
 const shape = record({
   config: record({

@@ -8,7 +8,7 @@ import { FakeSpawner } from "../../test/fakes.ts";
 import { ProcmanError } from "../base/errors.ts";
 import { normalise } from "../config/normalise.ts";
 import type { RawProcess } from "../config/schema.ts";
-import type { EventRecord, LogEntry, TelemetryReport } from "../contract/records.ts";
+import type { EventRecord, LogEntry, ProcessRecord, TelemetryReport } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import { controlsOf } from "./control.ts";
@@ -59,9 +59,10 @@ function watched(
   const service = { config, supervisor, spec, isTerminating: false, startedAt: Date.now(), keeper: 1 };
   const observatory = new ServiceObservatory(service as Observed, { lastLines, report: (problem) => problems.push(problem) });
   const voice = new Voice({ sendLater: () => undefined } as never);
-  const witness = new Witness({ voice, observatory, spec, supervisor: () => supervisor });
+  const witness = new Witness({ observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
-  const controlled = { ...service, observatory, logBook, terminate: async () => undefined, commit: async () => undefined };
+  const commands = { terminate: async () => undefined, commit: async () => undefined };
+  const controlled = { ...service, ...commands, observatory, logBook, balancing: { shown: (record: ProcessRecord) => record } };
   const controls = controlsOf(controlled, { audit: () => undefined });
   const control = (consumer: string, process?: string) => controls({ consumer, ...(process === undefined ? {} : { process }) });
   context.after(() => {

@@ -2,7 +2,7 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeFolder } from "../os/folder.ts";
-import type { Instance } from "../supervisor/states.ts";
+import { type Instance, initial } from "../supervisor/states.ts";
 
 /** @returns what went wrong, for the log: a pid file that can't be written stops no process. */
 export function keepPidFile(path: string, from: Instance, to: Instance): string | undefined {
@@ -15,6 +15,12 @@ export function keepPidFile(path: string, from: Instance, to: Instance): string 
   } catch (error) {
     return `Cannot write its pid file: ${(error as Error).message}`;
   }
+}
+
+/** Who was killed while a process came up has written no pid file. */
+export function restorePidFile(path: string | undefined, states: readonly Instance[]): string | undefined {
+  const state = states.find(({ status }) => status === "running");
+  return path === undefined || state === undefined ? undefined : keepPidFile(path, initial, state);
 }
 
 export function removePidFile(path: string): void {

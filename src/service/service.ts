@@ -11,6 +11,7 @@ import { KeeperSpawner } from "../runtime/spawner.ts";
 import { Sweeper } from "../runtime/sweeper.ts";
 import { lastLines } from "../store/query.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
+import { Balancing } from "./balancing.ts";
 import { controlsOf } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
@@ -40,6 +41,7 @@ export class Service {
   readonly commit = (): Promise<void> => this.#link.commit();
   readonly logBook: StoredLog;
   readonly observatory: ServiceObservatory;
+  readonly balancing: Balancing;
   readonly #link: Link;
   readonly #voice: Voice;
   readonly #sweeper = new Sweeper();
@@ -70,9 +72,10 @@ export class Service {
         launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), run, api: (id) => this.#serving.accessOf(id) }),
       whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
     });
+    this.balancing = new Balancing(this, link, this.#voice);
     this.supervisor = new Supervisor({
       clock: systemClock,
-      spawner: this.#spawner,
+      spawner: this.balancing.guard(this.#spawner),
       publish: (transition) => {
         this.#witness.onTransition(transition);
         if (transition.to.status === "idle") this.#endIfOver();
@@ -80,13 +83,10 @@ export class Service {
       notice: (id, notice) => this.#witness.onNotice(id, notice),
       removed: (id) => this.#onRemoved(id),
     });
-    const [voice, spec] = [this.#voice, (slot: string) => this.spec(slot)];
-    this.observatory = new ServiceObservatory(this, {
-      lastLines: (query) => lastLines(stateDir, query),
-      report: (problem) => voice.warn(problem),
-    });
-    this.#witness = new Witness({ voice, observatory: this.observatory, spec, supervisor: () => this.supervisor });
-    this.#serving = new Serving({ config, control: controlsOf(this, voice), keeper: this.keeper });
+    const report = (problem: string): void => this.#voice.warn(problem);
+    this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), report });
+    this.#witness = new Witness(this, this.#voice);
+    this.#serving = new Serving({ config, control: controlsOf(this, this.#voice), keeper: this.keeper });
   }
 
   get config(): Config {
@@ -139,6 +139,7 @@ export class Service {
     this.#link.remember(TERMINATION, writeTermination(this.#termination, this.#lineage));
     this.#voice.info(`stopping everything (${why})`);
     this.observatory.onTermination(why);
+    this.balancing.end();
     await this.supervisor.stopAll();
     this.observatory.close();
     this.#serving.withdraw();
@@ -151,6 +152,7 @@ export class Service {
     this.supervisor.dispose();
     this.#sweeper.stop();
     this.observatory.close();
+    this.balancing.retire();
     this.#link.close();
     await this.#serving.close();
   }
@@ -168,6 +170,7 @@ export class Service {
     this.#noted = notes[CONFIGURATION];
     this.#spawner.load(snapshot);
     this.#resume(recall(snapshot, config));
+    this.balancing.resume(notes);
     const termination = readTermination(notes[TERMINATION], lineage);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {
@@ -209,6 +212,7 @@ export class Service {
     }
     this.supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
     for (const { id } of config.processes) this.#witness.checkPidFile(id);
+    this.balancing.apply();
     this.#noteConfiguration();
   }
 
@@ -220,10 +224,7 @@ export class Service {
 
   /** Supervision goes on without an API. */
   #serve(delayMs: number): void {
-    const { hostname, port } = this.config.api;
-    const at = port === undefined ? hostname : `${hostname}:${port}`;
-    this.#serving.start(delayMs, (why) => {
-      const problem = why === undefined ? undefined : `Cannot serve the API at ${at}: ${why}`;
+    this.#serving.start(delayMs, (problem) => {
       if (problem !== undefined) this.#voice.error(`${problem}; processes run on`);
       this.#link.send({ t: "ready", ...(problem === undefined ? {} : { problem }) });
     });

@@ -50,7 +50,9 @@ export class Serving {
 
   /** Supervision goes on without an API: `done` gets the reason. Who knocks before the delay is over is answered before. */
   start(delayMs: number, done: (problem?: string) => void): void {
-    this.#done = done;
+    const { hostname, port } = this.#served.config.api;
+    const at = port === undefined ? hostname : `${hostname}:${port}`;
+    this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${at}: ${why}`);
     void this.#listen();
     this.#credentials.watch();
     if (delayMs === 0) this.#begin();

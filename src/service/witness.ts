@@ -2,54 +2,52 @@
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Notice } from "../supervisor/notice.ts";
 import type { Transition } from "../supervisor/slot.ts";
-import { initial } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { narrate, warn } from "./narrator.ts";
 import { narrateNotice } from "./notices.ts";
 import type { ServiceObservatory } from "./observatory.ts";
-import { keepPidFile } from "./pid-file.ts";
+import { keepPidFile, restorePidFile } from "./pid-file.ts";
 import type { Voice } from "./voice.ts";
 
-export type WitnessPorts = {
-  readonly voice: Voice;
+/** Whose transitions these are. */
+export type Witnessed = {
   readonly observatory: ServiceObservatory;
+  /** Of whoever is behind the load balancer, that hears of it. */
+  readonly balancing: { readonly changed: () => void };
+  readonly supervisor: Supervisor;
   readonly spec: (slot: string) => ProcessSpec;
-  readonly supervisor: () => Supervisor;
 };
 
 export class Witness {
-  readonly #ports: WitnessPorts;
+  readonly #witnessed: Witnessed;
+  readonly #voice: Voice;
 
-  constructor(ports: WitnessPorts) {
-    this.#ports = ports;
+  constructor(witnessed: Witnessed, voice: Voice) {
+    this.#witnessed = witnessed;
+    this.#voice = voice;
   }
 
   onTransition(transition: Transition): void {
-    const { voice, observatory, spec, supervisor } = this.#ports;
+    const { balancing, observatory, supervisor } = this.#witnessed;
     const { slot, from, to } = transition;
-    const { id, pidFile, policy } = spec(slot);
+    const { id, pidFile, policy, front } = this.#witnessed.spec(slot);
+    if (front !== undefined) balancing.changed();
     const problem = pidFile === undefined ? undefined : keepPidFile(pidFile, from, to);
-    if (problem !== undefined) voice.say(slot, warn(problem));
-    const line = narrate(transition, { policy, blocked: supervisor().find(id).isBlocked });
-    if (line !== undefined) voice.say(slot, line);
+    if (problem !== undefined) this.#voice.say(slot, warn(problem));
+    const line = narrate(transition, { policy, blocked: supervisor.find(id).isBlocked });
+    if (line !== undefined) this.#voice.say(slot, line);
     observatory.onTransition(transition, line?.text);
   }
 
   onNotice(id: string, notice: Notice): void {
     const line = narrateNotice(notice);
-    this.#ports.voice.say(id, line);
-    this.#ports.observatory.onNotice(id, notice, line.text);
+    this.#voice.say(id, line);
+    this.#witnessed.observatory.onNotice(id, notice, line.text);
   }
 
-  /** Who was killed while a process came up has written no pid file. */
   checkPidFile(id: string): void {
-    const { voice, spec, supervisor } = this.#ports;
-    const { pidFile } = spec(id);
-    if (pidFile === undefined) return;
-    const state = supervisor()
-      .find(id)
-      .states.find(({ status }) => status === "running");
-    const problem = state === undefined ? undefined : keepPidFile(pidFile, initial, state);
-    if (problem !== undefined) voice.say(id, warn(problem));
+    const { supervisor } = this.#witnessed;
+    const problem = restorePidFile(this.#witnessed.spec(id).pidFile, supervisor.find(id).states);
+    if (problem !== undefined) this.#voice.say(id, warn(problem));
   }
 }

@@ -20,10 +20,10 @@ function pidOf(id: string, table: string): number {
   return pid;
 }
 
-/** Files below a folder that are no FIFOs, without those that are there by right after the end: secret and logs. */
+/** Files below a folder that are no FIFOs, without those that are there by right after the end: secret, logs, and what was seen. */
 function leftovers(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
-    (name) => !statSync(join(folder, name)).isDirectory() && !/^(?:secret|daemon\.log|logs\/.*)$/.test(name),
+    (name) => !statSync(join(folder, name)).isDirectory() && !/^(?:secret|daemon\.log|(?:logs|incidents|metrics)\/.*)$/.test(name),
   );
 }
 

@@ -88,7 +88,9 @@ test("behind tini: orphans are reaped, SIGTERM is handed on, all ends in order w
   const state = join(box.procman.folder, ".procman/box");
   const files = readdirSync(state, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
   assert.deepEqual(
-    files.filter(({ name, parentPath }) => name !== "secret" && basename(parentPath) !== "logs").map(({ name }) => name),
+    files
+      .filter(({ name, parentPath }) => name !== "secret" && !["logs", "incidents", "metrics"].includes(basename(parentPath)))
+      .map(({ name }) => name),
     [],
   );
 });

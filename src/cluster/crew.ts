@@ -1,0 +1,119 @@
+/** The balancer's further processes: each serves the same listening sockets as the first. */
+import { type ChildProcess, fork } from "node:child_process";
+import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
+import type { Handle } from "./sockets.ts";
+
+export type ToMate =
+  | { readonly t: "fronts"; readonly serial: number; readonly fronts: readonly Front[] }
+  /** With the socket. */
+  | { readonly t: "listen"; readonly id: string }
+  | { readonly t: "unlisten"; readonly id: string }
+  | { readonly t: "close" };
+
+export type FromMate =
+  | { readonly t: "applied"; readonly serial: number }
+  | { readonly t: "report"; readonly reports: readonly FrontReport[]; readonly connections: number };
+
+/** Before one that was killed is started again. Milliseconds. */
+const AGAIN_MS = 100;
+/** It has this long to end when it is alone. Milliseconds. */
+const END_MS = 500;
+
+export class Mate {
+  readonly #file: string;
+  readonly #turn: number;
+  readonly #changed: () => void;
+  /** Resolves what waits for an answer to the message of this number. */
+  readonly #waiting = new Map<number, () => void>();
+  #process: ChildProcess;
+  #serial = 0;
+  #fronts: readonly Front[] = [];
+  readonly #sockets = new Map<string, Handle>();
+  #closed = false;
+  reports: readonly FrontReport[] = [];
+  connections = 0;
+
+  /** `turn`: its number. `changed`: it has reported. */
+  constructor(file: string, turn: number, changed: () => void) {
+    this.#file = file;
+    this.#turn = turn;
+    this.#changed = changed;
+    this.#process = this.#start();
+  }
+
+  async apply(fronts: readonly Front[]): Promise<void> {
+    this.#fronts = fronts;
+    const serial = ++this.#serial;
+    const applied = new Promise<void>((resolve) => this.#waiting.set(serial, resolve));
+    this.#send({ t: "fronts", serial, fronts });
+    await applied;
+  }
+
+  listen(id: string, socket: Handle): void {
+    this.#sockets.set(id, socket);
+    this.#send({ t: "listen", id }, socket);
+  }
+
+  unlisten(id: string): void {
+    this.#sockets.delete(id);
+    this.#send({ t: "unlisten", id });
+  }
+
+  /** Takes no clients any more; ends with the last connection, or with this process. */
+  close(): void {
+    this.#closed = true;
+    this.#send({ t: "close" });
+  }
+
+  /** Resolves when it has ended: an orphan would stay a zombie where PID 1 awaits nobody. */
+  async end(): Promise<void> {
+    this.#closed = true;
+    const { exitCode, signalCode, connected } = this.#process;
+    if (exitCode !== null || signalCode !== null) return;
+    const ended = new Promise((resolve) => this.#process.once("exit", resolve));
+    if (connected) this.#process.disconnect();
+    const late = setTimeout(() => this.#process.kill("SIGKILL"), END_MS);
+    await ended;
+    clearTimeout(late);
+  }
+
+  #start(): ChildProcess {
+    const child = fork(this.#file, [`--mate=${this.#turn}`], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    child.on("message", (message) => this.#onMessage(message as FromMate));
+    child.once("error", () => this.#onGone());
+    child.once("exit", () => this.#onGone());
+    return child;
+  }
+
+  #onMessage(message: FromMate): void {
+    if (message.t === "applied") return this.#answer(message.serial);
+    this.reports = message.reports;
+    this.connections = message.connections;
+    this.#changed();
+  }
+
+  #answer(serial: number): void {
+    this.#waiting.get(serial)?.();
+    this.#waiting.delete(serial);
+  }
+
+  /** Its connections are gone with it. Nobody waits for its answers. */
+  #onGone(): void {
+    this.reports = [];
+    this.connections = 0;
+    for (const serial of [...this.#waiting.keys()]) this.#answer(serial);
+    this.#changed();
+    if (this.#closed) return;
+    setTimeout(() => {
+      if (this.#closed) return;
+      this.#process = this.#start();
+      this.#send({ t: "fronts", serial: ++this.#serial, fronts: this.#fronts });
+      for (const [id, socket] of this.#sockets) this.#send({ t: "listen", id }, socket);
+    }, AGAIN_MS);
+  }
+
+  /** A channel that breaks in this moment shows by its `exit`. */
+  #send(message: ToMate, socket?: Handle): void {
+    if (this.#process.connected) this.#process.send(message, socket as never, {}, () => undefined);
+  }
+}

@@ -1,0 +1,83 @@
+/** Opens common ports, and tries again while one can't be had. */
+import { lookup } from "node:dns/promises";
+import { isIPv6 } from "node:net";
+import { getSystemErrorName } from "node:util";
+import type { FrontSpec } from "../contract/balancer-protocol.ts";
+import { holderOfPort } from "../os/port-holder.ts";
+import { type Handle, newServer } from "./sockets.ts";
+
+/** Between two attempts. Milliseconds. */
+const RETRY_MS = 500;
+const EAGER_MS = 20;
+const EAGER_COUNT = 10;
+
+export type ListenerOptions = {
+  /** The socket is bound. Returns 0, or a negative errno when it can't listen. */
+  readonly bound: (socket: Handle) => number;
+  readonly changed: () => void;
+};
+
+export class Listener {
+  readonly #front: FrontSpec;
+  readonly #options: ListenerOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #attempts = 0;
+  #closed = false;
+  /** Why nobody listens. */
+  problem: string | undefined;
+
+  constructor(front: FrontSpec, options: ListenerOptions) {
+    this.#front = front;
+    this.#options = options;
+    void this.#open();
+  }
+
+  /** Whether this is the address that it listens on. */
+  serves({ hostname, port }: FrontSpec): boolean {
+    return hostname === this.#front.hostname && port === this.#front.port;
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #open(): Promise<void> {
+    const problem = await this.#attempt().catch((error: Error) => error.message);
+    if (this.#closed) return;
+    if (problem !== undefined)
+      // Who was there before us may need a moment to go.
+      this.#timer = setTimeout(() => void this.#open(), this.#attempts++ < EAGER_COUNT ? EAGER_MS : RETRY_MS);
+    if (problem === this.problem) return;
+    this.problem = problem;
+    this.#options.changed();
+  }
+
+  /** Why it failed. */
+  async #attempt(): Promise<string | undefined> {
+    const { hostname, port } = this.#front;
+    const address = /^[\d.]+$|:/.test(hostname) ? hostname : (await lookup(hostname)).address;
+    if (this.#closed) return undefined;
+    const socket = newServer();
+    const bound = isIPv6(address) ? socket.bind6(address, port, 0) : socket.bind(address, port);
+    const status = bound < 0 ? bound : this.#options.bound(socket);
+    if (status === 0) return undefined;
+    socket.close();
+    return reasonOf(getSystemErrorName(status), port);
+  }
+}
+
+function reasonOf(code: string, port: number): string {
+  switch (code) {
+    case "EADDRINUSE": {
+      const holder = holderOfPort(port);
+      return holder === undefined ? "the port is in use by another program" : `the port is in use by ${holder}`;
+    }
+    case "EACCES":
+      return "ports below 1024 are not for everybody; take another one, or allow it with setcap cap_net_bind_service or net.ipv4.ip_unprivileged_port_start";
+    case "EADDRNOTAVAIL":
+      return "the machine has no such address";
+    default:
+      return code;
+  }
+}

@@ -1,0 +1,80 @@
+/** Entry of the balancer, started by the keeper: `--socket=PATH`, and of its further processes: `--mate=NUMBER`. It outlives both keeper and service. */
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { setFlagsFromString } from "node:v8";
+import { VERSION } from "../base/version.ts";
+import type { BalancerWord } from "../contract/keeper-protocol.ts";
+import { processStat } from "../os/process-stat.ts";
+import { takeRevival } from "../os/revival.ts";
+import { Balancer } from "./balancer.ts";
+import { type FromMate, Mate, type ToMate } from "./crew.ts";
+import { Desk, othersAt } from "./desk.ts";
+import type { Handle } from "./sockets.ts";
+import { Worker } from "./worker.ts";
+
+/** More share a listening socket well, but the fourth already finds little to do. */
+const MOST_PROCESSES = 4;
+
+const { values: options } = parseArgs({
+  options: { socket: { type: "string", default: "" }, mate: { type: "string" }, processes: { type: "string" } },
+});
+const file = typeof __filename === "undefined" ? fileURLToPath(import.meta.url) : __filename;
+process.title = "procman: balancer";
+// Keepers are called for by service and logger.
+takeRevival();
+// The little that each connection leaves behind would let V8 give its young generation 16 MB and more.
+setFlagsFromString("--semi-space-growth-factor=1");
+// Sent to a whole group or session, these are meant for others.
+for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
+if (options.mate === undefined) void lead();
+else follow(Number(options.mate));
+
+async function lead(): Promise<void> {
+  const stat = processStat(process.pid);
+  const other = await othersAt(options.socket);
+  // A keeper was killed before it had written down that it started one.
+  if (other !== undefined) return leave({ t: "other", pid: other.pid, startTime: other.startTime });
+  const changed = (): void => desk.tell();
+  const count = Number(options.processes ?? Math.min(MOST_PROCESSES, availableParallelism()));
+  const mates = Array.from({ length: count - 1 }, (_, index) => new Mate(file, index + 1, changed));
+  const balancer = new Balancer(new Worker(0, changed), mates, changed);
+  const desk: Desk = new Desk({
+    path: options.socket,
+    hello: { t: "hello", pid: process.pid, startTime: stat?.startTime ?? "", version: VERSION },
+    receive: ({ fronts }) => balancer.apply(fronts),
+    report: () => balancer.report,
+    abandoned: () => process.exit(0),
+  });
+  process.on("SIGTERM", () => {
+    desk.close();
+    void balancer.close().then(() => process.exit(0));
+  });
+}
+
+function leave(word: BalancerWord): void {
+  if (process.send === undefined) process.exit(0);
+  process.send([word], () => process.exit(0));
+}
+
+function follow(turn: number): void {
+  const say = (message: FromMate): void => void process.send?.(message);
+  const worker = new Worker(turn, (reports) => say({ t: "report", reports, connections: worker.connections }));
+  process.on("message", (message: ToMate, socket?: Handle) => {
+    switch (message.t) {
+      case "fronts":
+        return void worker.apply(message.fronts).then(() => say({ t: "applied", serial: message.serial }));
+      case "listen":
+        return void worker.listen(message.id, socket as Handle);
+      case "unlisten":
+        return worker.unlisten(message.id);
+      case "close":
+        return worker.close();
+      default:
+        return message satisfies never;
+    }
+  });
+  process.on("SIGTERM", () => undefined);
+  // Without the first one nobody would free the port.
+  process.on("disconnect", () => process.exit(0));
+}

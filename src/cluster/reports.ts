@@ -1,0 +1,40 @@
+/** What the processes of the balancer report, as one. */
+import type { BackendReport, FrontReport } from "../contract/balancer-protocol.ts";
+
+/** The first has all fronts; the others may not have got them yet. */
+export function merged([first = [], ...others]: readonly (readonly FrontReport[])[]): readonly FrontReport[] {
+  return first.map((front) =>
+    others.reduce(
+      (sum, reports) =>
+        addFront(
+          sum,
+          reports.find(({ id }) => id === front.id),
+        ),
+      front,
+    ),
+  );
+}
+
+function addFront(sum: FrontReport, front: FrontReport | undefined): FrontReport {
+  if (front === undefined) return sum;
+  const backends = new Map(front.backends.map((backend) => [backend.id, backend]));
+  return {
+    ...sum,
+    waiting: sum.waiting + front.waiting,
+    rejected: sum.rejected + front.rejected,
+    backends: sum.backends.map((backend) => addBackend(backend, backends.get(backend.id))),
+  };
+}
+
+function addBackend(sum: BackendReport, backend: BackendReport | undefined): BackendReport {
+  if (backend === undefined) return sum;
+  return {
+    id: sum.id,
+    accepting: sum.accepting || backend.accepting,
+    connections: sum.connections + backend.connections,
+    total: sum.total + backend.total,
+    bytesIn: sum.bytesIn + backend.bytesIn,
+    bytesOut: sum.bytesOut + backend.bytesOut,
+    refused: sum.refused + backend.refused,
+  };
+}

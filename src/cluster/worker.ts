@@ -1,0 +1,115 @@
+/** What one process of the balancer does: serves all common ports on listening sockets that several processes may share. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
+import { Distributor } from "./distributor.ts";
+import type { Handle } from "./sockets.ts";
+
+const BACKLOG = 4_096;
+/** Between two looks at connections, while there are any. Milliseconds. */
+const TICK_MS = 250;
+/** So long a client may take to be told of a change. Milliseconds. */
+const TELL_MS = 10;
+const SETTLE_LOOK_MS = 2;
+
+export class Worker {
+  readonly #turn: number;
+  readonly #tell: (reports: readonly FrontReport[]) => void;
+  readonly #distributors = new Map<string, Distributor>();
+  readonly #listening = new Map<string, Handle>();
+  /** Ports that are not served any more, while connections through them go on. */
+  readonly #former = new Set<Distributor>();
+  #ticking: NodeJS.Timeout | undefined;
+  #telling: NodeJS.Timeout | undefined;
+
+  /** `turn`: number of this process. `tell` gets what has changed. */
+  constructor(turn: number, tell: (reports: readonly FrontReport[]) => void) {
+    this.#turn = turn;
+    this.#tell = tell;
+  }
+
+  /** Connections that are open. */
+  get connections(): number {
+    return this.#all.reduce((sum, { connections }) => sum + connections, 0);
+  }
+
+  get reports(): readonly FrontReport[] {
+    return [...this.#distributors.values()].map((distributor) => distributor.report());
+  }
+
+  /** Resolves when it is so: nobody who shall not be connected to is being connected to. */
+  async apply(fronts: readonly Front[]): Promise<void> {
+    const wanted = new Set(fronts.map(({ id }) => id));
+    for (const id of [...this.#distributors.keys()]) if (!wanted.has(id)) this.#drop(id);
+    for (const front of fronts) {
+      const known = this.#distributors.get(front.id);
+      if (known === undefined) this.#distributors.set(front.id, this.#distributorOf(front));
+      else known.apply(front);
+    }
+    this.#tellSoon();
+    while (this.#all.some(({ isSettling }) => isSettling)) await sleep(SETTLE_LOOK_MS);
+  }
+
+  /** Takes clients of this front from a socket that is bound. Returns 0 or a negative errno. */
+  listen(id: string, socket: Handle): number {
+    this.unlisten(id);
+    socket.onconnection = (status, client) => {
+      if (status === 0) this.#accept(id, client);
+    };
+    const status = socket.listen(BACKLOG);
+    // Linux gives that to all that are accepted.
+    if (status === 0) socket.setNoDelay(true);
+    if (status === 0) this.#listening.set(id, socket);
+    return status;
+  }
+
+  unlisten(id: string): void {
+    this.#listening.get(id)?.close();
+    this.#listening.delete(id);
+  }
+
+  /** Takes no clients any more. */
+  close(): void {
+    for (const id of [...this.#distributors.keys()]) this.#drop(id);
+  }
+
+  get #all(): readonly Distributor[] {
+    return [...this.#distributors.values(), ...this.#former];
+  }
+
+  #distributorOf(front: Front): Distributor {
+    return new Distributor(front, { turn: this.#turn, changed: () => this.#tellSoon() });
+  }
+
+  #drop(id: string): void {
+    const distributor = this.#distributors.get(id);
+    this.unlisten(id);
+    this.#distributors.delete(id);
+    distributor?.close();
+    if (distributor?.isBusy) this.#former.add(distributor);
+  }
+
+  #accept(id: string, client: Handle): void {
+    const distributor = this.#distributors.get(id);
+    if (distributor === undefined) return client.close();
+    if (process.platform !== "linux") client.setNoDelay(true);
+    this.#ticking ??= setInterval(() => this.#tick(), TICK_MS);
+    distributor.accept(client);
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    for (const distributor of this.#all) distributor.tick(now);
+    for (const distributor of this.#former) if (!distributor.isBusy) this.#former.delete(distributor);
+    this.#tell(this.reports);
+    if (this.#all.some(({ isBusy }) => isBusy)) return;
+    clearInterval(this.#ticking);
+    this.#ticking = undefined;
+  }
+
+  #tellSoon(): void {
+    this.#telling ??= setTimeout(() => {
+      this.#telling = undefined;
+      this.#tell(this.reports);
+    }, TELL_MS);
+  }
+}

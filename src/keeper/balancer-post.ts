@@ -1,0 +1,105 @@
+/** Sees to it that one balancer is there while one is wanted: its own, or one that an earlier keeper started and that lives on with its connections. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BalancerWord } from "../contract/keeper-protocol.ts";
+import { isAlive, processStat } from "../os/process-stat.ts";
+import { signalIfThere } from "../os/signal.ts";
+import { Attendant } from "./attendant.ts";
+import type { BalancerProcess } from "./entry.ts";
+import type { Journal } from "./journal.ts";
+import { warn } from "./warning.ts";
+
+/** How often it is looked whether one that isn't our child is gone. Milliseconds. */
+const LOOK_MS = 50;
+/** It lets connections end for 5 s. Milliseconds. */
+const END_MS = 7_000;
+
+export type BalancerPostOptions = {
+  readonly argv: () => readonly string[];
+  readonly environment: () => NodeJS.ProcessEnv;
+  /** undefined: the state folder is not known yet. */
+  readonly journal: () => Journal | undefined;
+};
+
+export class BalancerPost {
+  readonly #options: BalancerPostOptions;
+  #own: Attendant<never, BalancerWord> | undefined;
+  #adopted: BalancerProcess | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: BalancerPostOptions) {
+    this.#options = options;
+  }
+
+  want(isWanted: boolean): void {
+    if (!isWanted) return void this.end();
+    if (this.#own !== undefined || this.#adopted !== undefined) return;
+    const known = this.#options.journal()?.books.balancer.current;
+    if (known !== undefined && isAlive(known.pid, known.startTime)) this.#adopt(known);
+    else this.#start();
+  }
+
+  /** Resolves when it has ended: it serves nobody new, and lets connections end for a while. */
+  async end(): Promise<void> {
+    const ending = this.#adopted ?? this.#process;
+    clearInterval(this.#timer);
+    this.#own?.retire();
+    this.#own = undefined;
+    this.#adopted = undefined;
+    if (ending === undefined) return;
+    signalIfThere(ending.pid, "SIGTERM");
+    for (const late = performance.now() + END_MS; isAlive(ending.pid, ending.startTime); await sleep(LOOK_MS))
+      if (performance.now() > late) signalIfThere(ending.pid, "SIGKILL");
+    const journal = this.#options.journal();
+    if (journal?.books.balancer.current?.pid === ending.pid) journal.add({ t: "balancer-gone", pid: ending.pid });
+    journal?.flush();
+  }
+
+  get #process(): BalancerProcess | undefined {
+    const { pid } = this.#own?.current ?? {};
+    return pid === undefined ? undefined : { pid, startTime: processStat(pid)?.startTime ?? "" };
+  }
+
+  #start(): void {
+    const { argv, environment } = this.#options;
+    const own = new Attendant<never, BalancerWord>({
+      argv,
+      environment,
+      limit: Number.POSITIVE_INFINITY,
+      onStart: () => this.#know(),
+      onMessages: ([word]) => word !== undefined && this.#own === own && this.#giveWay(word),
+      onExit: ({ code, signal, final }) =>
+        final || warn(`the balancer ended (${signal ?? `exit code ${code}`}); it is started again, connections through it are broken`),
+    });
+    this.#own = own;
+    own.start();
+  }
+
+  /** Written down at once: a keeper after us must not start another. */
+  #know(): void {
+    const journal = this.#options.journal();
+    // `own.start()` calls before it returns.
+    const known = this.#process;
+    if (known === undefined || journal === undefined) return;
+    journal.add({ t: "balancer", ...known });
+    journal.flush();
+  }
+
+  /** The one that we started has found another: a keeper was killed between its start and its record. */
+  #giveWay({ pid, startTime }: BalancerWord): void {
+    this.#own?.retire();
+    this.#own = undefined;
+    if (pid > 1) this.#adopt({ pid, startTime });
+  }
+
+  #adopt(balancer: BalancerProcess): void {
+    this.#adopted = balancer;
+    this.#options.journal()?.add({ t: "balancer", ...balancer });
+    this.#timer = setInterval(() => {
+      if (isAlive(balancer.pid, balancer.startTime)) return;
+      clearInterval(this.#timer);
+      this.#adopted = undefined;
+      warn("the balancer ended; it is started again, connections through it are broken");
+      this.#start();
+    }, LOOK_MS);
+  }
+}

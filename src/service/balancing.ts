@@ -1,0 +1,212 @@
+/** Tells the balancer which instances may get connections, and shows what it says of them. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Config, ProcessSpec } from "../config/spec.ts";
+import type { BackendReport, BackendState, Front, FrontReport, FrontSpec } from "../contract/balancer-protocol.ts";
+import type { ProcessRecord } from "../contract/records.ts";
+import type { Link } from "../runtime/link.ts";
+import type { Spawner } from "../supervisor/ports.ts";
+import type { Instance } from "../supervisor/states.ts";
+import type { Supervisor } from "../supervisor/supervisor.ts";
+import { BalancerLink } from "./balancer-link.ts";
+import { error, info, type Line } from "./narrator.ts";
+
+/** Memory of whom a SIGTERM is owed that waits for the balancer. */
+const OWED = ":owed";
+/** The balancer has this long to say that nobody new is sent there; then SIGTERM comes all the same. Milliseconds. */
+const DRAIN_MS = 1_000;
+/** Connections that were made until then wait in the instance's accept queue, which a close would reset. Milliseconds. */
+const QUEUE_MS = 50;
+/** An instance may take so long to listen before its silence is told. Milliseconds. */
+const SILENCE_MS = 5_000;
+
+type Owed = { readonly slot: string; readonly run: number };
+
+/** Whose instances these are. */
+export type Balanced = {
+  readonly config: Config;
+  readonly supervisor: Supervisor;
+  readonly spec: (slot: string) => ProcessSpec;
+};
+
+export class Balancing {
+  readonly #balanced: Balanced;
+  readonly #link: Link;
+  readonly #say: (id: string, line: Line) => void;
+  #balancer: BalancerLink | undefined;
+  #reports = new Map<string, FrontReport>();
+  #isChanged = false;
+  #isClosed = false;
+  readonly #owed = new Map<string, Owed>();
+  #signal: Spawner["signal"] = () => undefined;
+
+  constructor(balanced: Balanced, link: Link, voice: { readonly say: (id: string, line: Line) => void }) {
+    this.#balanced = balanced;
+    this.#link = link;
+    this.#say = (id, line) => voice.say(id, line);
+  }
+
+  get #specs(): readonly ProcessSpec[] {
+    return this.#balanced.config.processes;
+  }
+
+  /** The spawner, but whoever has a front gets SIGTERM only when nobody new is sent to it any more. */
+  guard(spawner: Spawner): Spawner {
+    this.#signal = (slot, run, signal) => spawner.signal(slot, run, signal);
+    return {
+      spawn: (slot, run, on) => spawner.spawn(slot, run, on),
+      signal: (slot, run, signal) =>
+        signal === "SIGTERM" && this.#isServed(slot) ? this.#drain({ slot, run }) : spawner.signal(slot, run, signal),
+      sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
+      adopt: (slot, run, seen, on) => spawner.adopt(slot, run, seen, on),
+      remember: (id, memory) => spawner.remember(id, memory),
+      forget: (id) => spawner.forget(id),
+    };
+  }
+
+  /** A service was killed while somebody waited for its SIGTERM. */
+  resume(notes: Readonly<Record<string, string>>): void {
+    for (const owed of owedIn(notes[OWED])) this.#drain(owed);
+  }
+
+  /** The configuration is another one. */
+  apply(): void {
+    const isWanted = this.#specs.some(({ front }) => front !== undefined);
+    if (isWanted === (this.#balancer !== undefined)) return this.changed();
+    this.#link.send({ t: "balancer", wanted: isWanted });
+    if (isWanted) {
+      const { stateDir } = this.#balanced.config;
+      this.#balancer = new BalancerLink({ stateDir, fronts: () => this.#fronts(), onReport: (reports) => this.#onReport(reports) });
+      return;
+    }
+    void this.#balancer?.send();
+    this.#balancer?.close();
+    this.#balancer = undefined;
+    this.#reports.clear();
+  }
+
+  /** The state of an instance has changed. What one turn brings is told at once. */
+  changed(): void {
+    if (this.#balancer === undefined || this.#isChanged) return;
+    this.#isChanged = true;
+    setImmediate(() => {
+      this.#isChanged = false;
+      void this.#balancer?.send();
+    });
+  }
+
+  /** Everything is about to be stopped: nobody new is served. */
+  end(): void {
+    this.#isClosed = true;
+    this.changed();
+  }
+
+  /** Another service tells the balancer from now on. */
+  retire(): void {
+    this.#balancer?.close();
+    this.#balancer = undefined;
+  }
+
+  shown(record: ProcessRecord): ProcessRecord {
+    const clusterId = record.type === "cluster" ? record.id : record.cluster;
+    const report = clusterId === undefined ? undefined : this.#reports.get(clusterId);
+    if (report === undefined) return record;
+    const front = this.#specs.find((spec) => spec.front?.id === clusterId)?.front;
+    if (record.type === "cluster") return front === undefined ? record : clusterShown(record, front, report);
+    const backend = report.backends.find(({ id }) => id === record.id);
+    return backend === undefined ? record : instanceShown(record, backend, this.#balanced.spec(record.id).cluster?.port ?? 0);
+  }
+
+  #isServed(slot: string): boolean {
+    return this.#balancer !== undefined && this.#balanced.spec(slot).front !== undefined;
+  }
+
+  #drain(owed: Owed): void {
+    this.#owed.set(owed.slot, owed);
+    this.#note();
+    void this.#afterDrain(owed);
+  }
+
+  async #afterDrain(owed: Owed): Promise<void> {
+    await Promise.race([this.#balancer?.send(), sleep(DRAIN_MS)]);
+    await sleep(QUEUE_MS);
+    if (this.#owed.get(owed.slot) === owed) this.#owed.delete(owed.slot);
+    this.#note();
+    this.#signal(owed.slot, owed.run, "SIGTERM");
+  }
+
+  #note(): void {
+    const owed = [...this.#owed.values()];
+    this.#link.remember(OWED, owed.length === 0 ? "" : owed);
+  }
+
+  #fronts(): readonly Front[] {
+    const fronts = new Map<string, FrontSpec & { readonly backends: Front["backends"][number][] }>();
+    for (const { id, front, cluster } of this.#isClosed ? [] : this.#specs) {
+      if (front === undefined || cluster?.port === undefined) continue;
+      const known = fronts.get(front.id) ?? { ...front, backends: [] };
+      known.backends.push({ id, port: cluster.port, state: stateOf(this.#statesOf(id)) });
+      fronts.set(front.id, known);
+    }
+    return [...fronts.values()];
+  }
+
+  #statesOf(id: string): readonly Instance[] {
+    return this.#balanced.supervisor.processes.find((process) => process.id === id)?.states ?? [];
+  }
+
+  #onReport(reports: readonly FrontReport[]): void {
+    const before = this.#reports;
+    this.#reports = new Map(reports.map((report) => [report.id, report]));
+    for (const { id, problem } of reports) {
+      const front = this.#specs.find((spec) => spec.front?.id === id)?.front;
+      if (front === undefined || problem === before.get(id)?.problem) continue;
+      const at = placeOf(front);
+      const line =
+        problem === undefined
+          ? info(`the load balancer listens on ${at} now`)
+          : error(`Cannot listen on ${at}: ${problem}; it is tried again, the instances run on`);
+      this.#say(id, line);
+    }
+  }
+}
+
+function stateOf(states: readonly Instance[]): BackendState {
+  if (states.some(({ status }) => status === "running")) return "up";
+  return states.some((state) => state.status === "stopping" && "pid" in state && !("ending" in state)) ? "draining" : "down";
+}
+
+function placeOf({ hostname, port }: FrontSpec): string {
+  return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
+}
+
+function clusterShown(record: ProcessRecord, front: FrontSpec, { problem, waiting, rejected }: FrontReport): ProcessRecord {
+  const { hostname, port, strategy } = front;
+  return {
+    ...record,
+    reason: problem === undefined ? record.reason : `${record.reason}; nobody listens on ${placeOf(front)}: ${problem}`,
+    balancer: { hostname, port, strategy, ...(problem === undefined ? {} : { problem }), waiting, rejected },
+  };
+}
+
+function instanceShown(
+  record: ProcessRecord,
+  { accepting, connections, total, bytesIn, bytesOut, refused }: BackendReport,
+  port: number,
+): ProcessRecord {
+  const isSilent = record.status === "running" && !accepting && Date.now() - Date.parse(record.started ?? "") > SILENCE_MS;
+  return {
+    ...record,
+    reason: isSilent ? `${record.reason}, but accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)` : record.reason,
+    backend: { port, accepting, connections, totalConnections: total, receivedBytes: bytesIn, sentBytes: bytesOut, refused },
+  };
+}
+
+/** Notes may be lost, torn or strange. */
+function owedIn(note: string | undefined): readonly Owed[] {
+  try {
+    const owed: unknown = note === undefined ? [] : JSON.parse(note);
+    return Array.isArray(owed) ? owed.filter((each): each is Owed => typeof each?.slot === "string" && typeof each?.run === "number") : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,202 @@
+/** For tests: a balancer process, told what to serve as a service would, and backends of a few lines. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { JsonLines, jsonLine } from "../src/base/json-lines.ts";
+import type { BackendReport, BackendSpec, FromBalancer, Front, FrontReport } from "../src/contract/balancer-protocol.ts";
+
+const MAIN = fileURLToPath(new URL("../dist/balancer.cjs", import.meta.url));
+/** Everything waits for an event; this only ends a wait that is lost. Milliseconds. */
+const LOST_MS = 20_000;
+
+export type Context = { readonly after: (call: () => void | Promise<void>) => void };
+
+export class TestBalancer {
+  readonly process: ChildProcess;
+  readonly port: number;
+  #reports: readonly FrontReport[] = [];
+  #applied = 0;
+  #serial = 0;
+  #service: Socket | undefined;
+  readonly #folder: string;
+  readonly #options: Partial<Front>;
+
+  private constructor(port: number, options: Partial<Front>, processes: number) {
+    this.port = port;
+    this.#options = options;
+    this.#folder = mkdtempSync(join(tmpdir(), "procman-balancer-"));
+    const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, ...env } = process.env;
+    const args = [MAIN, `--socket=${this.socket}`, `--processes=${processes}`];
+    this.process = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit", "ipc"], env });
+  }
+
+  static async start(context: Context, options: Partial<Front> = {}, processes = 1): Promise<TestBalancer> {
+    const balancer = new TestBalancer(options.port ?? (await freePort()), options, processes);
+    context.after(() => balancer.#end());
+    await found(() => (existsSync(balancer.socket) ? true : undefined));
+    await balancer.serviceComes();
+    return balancer;
+  }
+
+  get socket(): string {
+    return join(this.#folder, "balancer.sock");
+  }
+
+  get pid(): number {
+    return this.process.pid as number;
+  }
+
+  get report(): FrontReport | undefined {
+    return this.#reports[0];
+  }
+
+  backend(id: string): BackendReport | undefined {
+    return this.report?.backends.find((backend) => backend.id === id);
+  }
+
+  /** A service connects, as one does that was started again. */
+  async serviceComes(): Promise<void> {
+    const service = connect(this.socket);
+    const lines = new JsonLines<FromBalancer>((message) => {
+      if (message.t === "report") this.#reports = message.fronts;
+      if (message.t === "applied") this.#applied = message.serial;
+    });
+    service.setEncoding("utf8").on("data", (text: string) => lines.push(text));
+    service.on("error", () => service.destroy());
+    this.#service = service;
+    await once(service, "connect");
+  }
+
+  serviceGoes(): void {
+    this.#service?.destroy();
+  }
+
+  /** Resolves when the balancer goes by it. */
+  async serve(backends: readonly BackendSpec[]): Promise<void> {
+    const front: Front = {
+      id: "web",
+      hostname: "127.0.0.1",
+      port: this.port,
+      strategy: "round-robin",
+      proxyProtocol: false,
+      idleMs: 0,
+      ...this.#options,
+      backends,
+    };
+    const serial = ++this.#serial;
+    this.#service?.write(jsonLine({ t: "fronts", serial, fronts: [front] }));
+    await found(() => (this.#applied >= serial ? true : undefined));
+  }
+
+  /** Resolves when all of these accept. */
+  async serveUp(backends: readonly TestBackend[]): Promise<void> {
+    await this.serve(backends.map(({ spec }) => spec));
+    await found(() => (backends.every(({ id }) => this.backend(id)?.accepting) ? true : undefined));
+  }
+
+  /** One connection; resolves when it is there. */
+  async client(): Promise<Socket> {
+    const socket = connect({ port: this.port, host: "127.0.0.1", allowHalfOpen: true });
+    socket.on("error", () => undefined);
+    await once(socket, "connect");
+    return socket;
+  }
+
+  /** Who answers a connection of its own. */
+  async who(): Promise<string> {
+    const socket = await this.client();
+    const answer = await received(socket);
+    socket.end();
+    return answer;
+  }
+
+  async #end(): Promise<void> {
+    this.serviceGoes();
+    if (this.process.exitCode === null && this.process.signalCode === null) {
+      this.process.kill("SIGKILL");
+      await once(this.process, "exit");
+    }
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+export class TestBackend {
+  readonly id: string;
+  port = 0;
+  readonly sockets = new Set<Socket>();
+  #server: Server | undefined;
+  readonly #serve: (socket: Socket) => void;
+
+  private constructor(id: string, serve: (socket: Socket) => void) {
+    this.id = id;
+    this.#serve = serve;
+  }
+
+  /** By default says its id to each client. */
+  static async start(context: Context, id: string, serve?: (socket: Socket) => void): Promise<TestBackend> {
+    const backend = new TestBackend(
+      id,
+      serve ??
+        ((socket) =>
+          socket
+            .on("end", () => socket.end())
+            .resume()
+            .write(id)),
+    );
+    context.after(() => backend.stop());
+    await backend.listen();
+    return backend;
+  }
+
+  get spec(): BackendSpec {
+    return { id: this.id, port: this.port, state: "up" };
+  }
+
+  async listen(): Promise<void> {
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      this.sockets.add(socket);
+      socket.on("error", () => undefined).once("close", () => this.sockets.delete(socket));
+      this.#serve(socket);
+    });
+    server.listen(this.port, "127.0.0.1");
+    await once(server, "listening");
+    this.#server = server;
+    this.port = (server.address() as { readonly port: number }).port;
+  }
+
+  stop(): void {
+    this.#server?.close();
+    for (const socket of this.sockets) socket.destroy();
+  }
+}
+
+/** The first bytes that come; "": it ended without any. */
+export async function received(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    socket.once("data", (bytes: Buffer) => resolve(bytes.toString("latin1")));
+    socket.once("end", () => resolve(""));
+    socket.once("close", () => resolve(""));
+  });
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { readonly port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Resolves with what `look` finds; for what tells nobody when it changes. */
+export async function found<T>(look: () => T | undefined): Promise<T> {
+  for (const end = Date.now() + LOST_MS; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 5))) {
+    const result = look();
+    if (result !== undefined) return result;
+  }
+  throw new Error(`waited in vain for ${look}`);
+}

@@ -1,0 +1,283 @@
+/** The balancer's processes for real, between clients and backends of a few lines. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { test } from "node:test";
+import { found, freePort, received, TestBackend, TestBalancer } from "../balancer-rig.ts";
+
+const echo = (socket: Socket): void => {
+  socket.on("data", (bytes) => socket.write(bytes)).on("end", () => socket.end());
+};
+const residentKb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+const gone = (pid: number): Promise<true> => found(() => (existsSync(`/proc/${pid}`) && !isZombie(pid) ? undefined : true));
+const isZombie = (pid: number): boolean => /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+
+const isUsable = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+
+test("connections go to the backends in turn, by one process as by several", async (context) => {
+  for (const processes of [1, 2]) {
+    const balancer = await TestBalancer.start(context, {}, processes);
+    const backends = [await TestBackend.start(context, "a"), await TestBackend.start(context, "b")];
+    await balancer.serveUp(backends);
+    const counts = { a: 0, b: 0 };
+    for (let turn = 0; turn < 40; turn++) counts[(await balancer.who()) as "a" | "b"] += 1;
+    assert.ok(Math.abs(counts.a - counts.b) <= processes, JSON.stringify(counts));
+    await found(() => (balancer.backend("a")?.connections === 0 && balancer.backend("a")?.total === counts.a ? true : undefined));
+  }
+});
+
+test("least connections: whoever has open ones gets fewer new ones", async (context) => {
+  const balancer = await TestBalancer.start(context, { strategy: "least-connections" });
+  const backends = [await TestBackend.start(context, "a"), await TestBackend.start(context, "b")];
+  await balancer.serveUp(backends);
+  const clients = await Promise.all(Array.from({ length: 10 }, () => balancer.client()));
+  const ids = await Promise.all(clients.map(received));
+  assert.equal(ids.filter((id) => id === "a").length, 5);
+  for (const [index, client] of clients.entries()) if (ids[index] === "a") client.destroy();
+  await found(() => (balancer.backend("a")?.connections === 0 && balancer.backend("b")?.connections === 5 ? true : undefined));
+  const next = await Promise.all((await Promise.all(Array.from({ length: 5 }, () => balancer.client()))).map(received));
+  assert.deepEqual(next, ["a", "a", "a", "a", "a"]);
+});
+
+test("a backend that refuses is passed over without the client noticing, and is back within a second of accepting again", async (context) => {
+  const balancer = await TestBalancer.start(context);
+  const backends = [await TestBackend.start(context, "a"), await TestBackend.start(context, "b")];
+  await balancer.serveUp(backends);
+  backends[0]?.stop();
+  for (let turn = 0; turn < 10; turn++) assert.equal(await balancer.who(), "b");
+  await found(() => ((balancer.backend("a")?.refused ?? 0) >= 1 && !balancer.backend("a")?.accepting ? true : undefined));
+  await backends[0]?.listen();
+  const start = performance.now();
+  await found(() => (balancer.backend("a")?.accepting ? true : undefined));
+  assert.ok(performance.now() - start < 1_000);
+  assert.deepEqual(new Set([await balancer.who(), await balancer.who()]), new Set(["a", "b"]));
+});
+
+test("while all are down clients wait, and are served when one comes", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  const backend = await TestBackend.start(context, "a");
+  await balancer.serve([{ ...backend.spec, state: "down" }]);
+  const waiting = await Promise.all(Array.from({ length: 20 }, () => balancer.client()));
+  const answers = Promise.all(waiting.map(received));
+  await found(() => (balancer.report?.waiting === 20 ? true : undefined));
+  await balancer.serve([backend.spec]);
+  assert.deepEqual(new Set(await answers), new Set(["a"]));
+});
+
+test("a client that waits in vain is let go after ten seconds", async (context) => {
+  const balancer = await TestBalancer.start(context);
+  await balancer.serve([{ id: "a", port: await freePort(), state: "up" }]);
+  const client = await balancer.client();
+  const start = performance.now();
+  assert.equal(await received(client), "");
+  assert.ok(performance.now() - start > 9_000);
+  await found(() => (balancer.report?.rejected === 1 ? true : undefined));
+});
+
+test("each side may end its half and still hear the other", async (context) => {
+  const balancer = await TestBalancer.start(context);
+  const backend = await TestBackend.start(context, "a", (socket) => {
+    let text = "";
+    socket.on("data", (bytes: Buffer) => {
+      text += bytes;
+    });
+    socket.on("end", () => socket.end(`got ${text}`));
+  });
+  await balancer.serveUp([backend]);
+  const client = await balancer.client();
+  client.end("all of it");
+  assert.equal(await received(client), "got all of it");
+  await found(() => (balancer.backend("a")?.connections === 0 ? true : undefined));
+});
+
+test("a reset of the backend reaches the client as a reset, and the other way round", async (context) => {
+  const balancer = await TestBalancer.start(context);
+  const errors: (string | undefined)[] = [];
+  const backend = await TestBackend.start(context, "a", (socket) => {
+    socket.on("error", (error: NodeJS.ErrnoException) => errors.push(error.code));
+    socket.on("data", (bytes) => (bytes.toString() === "reset me" ? socket.resetAndDestroy() : socket.write("here")));
+  });
+  await balancer.serveUp([backend]);
+  const first = await balancer.client();
+  const failed = once(first, "error").then(([error]) => (error as NodeJS.ErrnoException).code);
+  first.on("data", () => undefined).write("reset me");
+  assert.equal(await failed, "ECONNRESET");
+  const second = await balancer.client();
+  second.write("hello");
+  assert.equal(await received(second), "here");
+  second.resetAndDestroy();
+  await found(() => (errors.includes("ECONNRESET") ? true : undefined));
+});
+
+test("every byte arrives, in order, in both directions at once", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
+  const bytes = Buffer.from(Uint32Array.from({ length: 2_000_000 }, (_, index) => index).buffer);
+  await Promise.all(
+    [1, 2, 3].map(async (number) => {
+      const client = await balancer.client();
+      const chunks: Buffer[] = [];
+      client.on("data", (chunk: Buffer) => {
+        chunks.push(chunk);
+        // One that stops and goes on again, now and then.
+        if (chunks.length % (number * 20) === 0) client.pause();
+        if (client.isPaused()) setImmediate(() => client.resume());
+      });
+      client.end(bytes);
+      await once(client, "end");
+      assert.ok(Buffer.concat(chunks).equals(bytes));
+    }),
+  );
+});
+
+test("a client that doesn't read holds its backend up, and costs no memory", async (context) => {
+  const balancer = await TestBalancer.start(context);
+  let written = 0;
+  const backend = await TestBackend.start(context, "a", (socket) => {
+    const chunk = Buffer.alloc(65_536);
+    const more = (): void => {
+      while (!socket.destroyed && written < 2_000_000_000) {
+        written += chunk.length;
+        if (!socket.write(chunk)) break;
+      }
+    };
+    socket.on("drain", more);
+    more();
+  });
+  await balancer.serveUp([backend]);
+  const before = residentKb(balancer.pid);
+  const clients = await Promise.all(Array.from({ length: 20 }, () => balancer.client()));
+  for (const client of clients) client.pause();
+  let last = -1;
+  await found(() => {
+    const isStill = written === last;
+    last = written;
+    return isStill && written > 1_000_000 ? true : undefined;
+  });
+  assert.ok(residentKb(balancer.pid) - before < 30_000, `${residentKb(balancer.pid) - before} kB more`);
+  for (const client of clients) client.destroy();
+});
+
+test("who is draining keeps its connections and gets no new one", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b")];
+  await balancer.serveUp([backends[0] as TestBackend]);
+  const old = await balancer.client();
+  old.write("one");
+  assert.equal(await received(old), "one");
+  await balancer.serve([{ ...(backends[0] as TestBackend).spec, state: "draining" }, (backends[1] as TestBackend).spec]);
+  for (let turn = 0; turn < 6; turn++) assert.equal(await balancer.who(), "b");
+  old.write("two");
+  assert.equal(await received(old), "two");
+});
+
+test("a connection without traffic is closed after its idle time, one with traffic isn't", async (context) => {
+  const balancer = await TestBalancer.start(context, { idleMs: 600 });
+  await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
+  const [quiet, busy] = [await balancer.client(), await balancer.client()];
+  busy.on("data", () => undefined);
+  const talk = setInterval(() => busy.write("."), 100);
+  context.after(() => clearInterval(talk));
+  assert.equal(await received(quiet), "");
+  assert.equal(busy.readableEnded, false);
+});
+
+test("with the PROXY protocol a backend learns the client's address, and that a look is none", async (context) => {
+  const balancer = await TestBalancer.start(context, { proxyProtocol: true });
+  const heads: Buffer[] = [];
+  const backend = await TestBackend.start(context, "a", (socket) => {
+    socket.once("data", (head: Buffer) => {
+      heads.push(head);
+      socket.end("ok");
+    });
+  });
+  await balancer.serveUp([backend]);
+  const client = await balancer.client();
+  client.write("hello");
+  assert.equal(await received(client), "ok");
+  assert.equal(heads[0]?.[12], 0x20);
+  const head = heads.find((each) => each[12] === 0x21) as Buffer;
+  assert.equal(head.readUInt16BE(24), client.localPort);
+  assert.equal(head.readUInt16BE(26), balancer.port);
+});
+
+test("a port in use: who has it is said, and it is served as soon as it is free", async (context) => {
+  const holder = createServer().listen(0, "127.0.0.1");
+  await once(holder, "listening");
+  const { port } = holder.address() as { readonly port: number };
+  const balancer = await TestBalancer.start(context, { port });
+  await balancer.serve([(await TestBackend.start(context, "a")).spec]);
+  const problem = await found(() => balancer.report?.problem);
+  assert.match(problem, new RegExp(`^the port is in use by .+ \\(pid ${process.pid}\\)$`));
+  holder.close();
+  await found(() => (balancer.report?.problem === undefined ? true : undefined));
+  assert.equal(await balancer.who(), "a");
+});
+
+test("whoever told it may go: connections go on, new ones come, and the next finds all as it was", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
+  const client = await balancer.client();
+  balancer.serviceGoes();
+  balancer.process.disconnect();
+  client.write("one");
+  assert.equal(await received(client), "one");
+  await balancer.serviceComes();
+  await found(() => (balancer.backend("a")?.connections === 1 ? true : undefined));
+  const other = await balancer.client();
+  other.write("two");
+  assert.equal(await received(other), "two");
+});
+
+test("one that was killed frees its port at once, with all its processes", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
+  const client = await balancer.client();
+  const ended = once(client.resume(), "end");
+  balancer.process.kill("SIGKILL");
+  await ended;
+  const start = performance.now();
+  for (let isFree = false; !isFree && performance.now() - start < 10_000; ) isFree = await isUsable(balancer.port);
+  assert.ok(performance.now() - start < 1_000);
+});
+
+test("of two for one state folder the second gives way and names the first", async (context) => {
+  const balancer = await TestBalancer.start(context);
+  await balancer.serveUp([await TestBackend.start(context, "a")]);
+  const { spawn } = await import("node:child_process");
+  const second = spawn(process.execPath, [...balancer.process.spawnargs.slice(1)], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const [[word]] = await once(second, "message");
+  assert.equal(word.t, "other");
+  assert.equal(word.pid, balancer.pid);
+  await once(second, "exit");
+  assert.equal(await balancer.who(), "a");
+});
+
+test("SIGTERM: nobody new is served, connections may end, then it ends", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
+  const client = await balancer.client();
+  client.write("one");
+  assert.equal(await received(client), "one");
+  const ended = once(balancer.process, "exit");
+  balancer.process.kill("SIGTERM");
+  await found(() => (existsSync(balancer.socket) ? undefined : true));
+  client.write("two");
+  assert.equal(await received(client), "two");
+  client.end();
+  const [code] = await ended;
+  assert.equal(code, 0);
+});
+
+test("a balancer whose state folder is gone, and to whom nobody speaks, ends", async (context) => {
+  const balancer = await TestBalancer.start(context);
+  balancer.serviceGoes();
+  rmSync(balancer.socket.replace(/\/[^/]+$/, ""), { recursive: true, force: true });
+  await gone(balancer.pid);
+});

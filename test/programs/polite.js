@@ -1,0 +1,20 @@
+/**
+ * A server that knows how to stop: answers each request with its pid, and after SIGTERM takes no new connection, ends each
+ * open one with the answer to its next request, and exits when none is left. Listens after LATE milliseconds, on PORT.
+ */
+import { createServer } from "node:http";
+import { Server } from "node:net";
+
+const port = Number(process.env.PORT ?? process.env.PROCMAN_CLUSTER_PORT);
+let isStopping = false;
+const server = createServer((request, response) => {
+  if (isStopping) response.setHeader("connection", "close");
+  request.resume().on("end", () => response.end(`${process.pid}\n`));
+});
+server.keepAliveTimeout = 600_000;
+process.on("SIGTERM", () => {
+  isStopping = true;
+  // http's own `close` would end connections on which a request is under way at this moment.
+  Server.prototype.close.call(server, () => process.exit(0));
+});
+setTimeout(() => server.listen(port, "127.0.0.1"), Number(process.env.LATE ?? 0));
