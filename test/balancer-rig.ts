@@ -38,8 +38,18 @@ export class TestBalancer {
     const balancer = new TestBalancer(options.port ?? (await freePort()), options, processes);
     context.after(() => balancer.#end());
     await found(() => (existsSync(balancer.socket) ? true : undefined));
+    await balancer.#listens();
     await balancer.serviceComes();
     return balancer;
+  }
+
+  /** A socket has its name before it listens. */
+  async #listens(): Promise<void> {
+    for (let isRefused = true; isRefused; ) {
+      const attempt = connect(this.socket);
+      isRefused = await new Promise((resolve) => attempt.once("connect", () => resolve(false)).once("error", () => resolve(true)));
+      attempt.destroy();
+    }
   }
 
   get socket(): string {

@@ -138,7 +138,8 @@ test("an instance that is killed takes its own connections with it and nobody el
     const { pid = 0 } = await client.process("web-2");
     assert.ok(pid > 1);
     process.kill(pid, "SIGKILL");
-    // One request each, after the kill: none meets the dead one.
+    // A dying process still takes a connection; a dead one is met by none.
+    await gone(pid);
     for (let turn = 0; turn < 20; turn++) await ask(web.port);
     await record(client, "web-2", (now) => now.pid !== pid && accepting(now));
   }
