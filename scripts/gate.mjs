@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runTests, UNIT } from "./node-tests.mjs";
 import { ROOT, runCommand } from "./run-command.mjs";
 
-const STEP_TIMEOUT_MS = 120_000;
+const STEP_TIMEOUT_MS = 240_000;
 const LANES = 2;
 
 const tool = (script, ...args) => [process.execPath, `node_modules/${script}`, ...args];

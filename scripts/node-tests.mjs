@@ -3,8 +3,17 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, runCommand } from "./run-command.mjs";
 
-/** Tests that need no build and no other program. */
-export const UNIT = ["src", "test/model", "test/scripts"];
+/** Tests beside the source whose subject is real files, FIFOs and processes: they take their time, and no build. */
+export const REAL = ["src/logs", "src/store"];
+
+/** Tests that need no build and no other program, and are quick. */
+export const UNIT = [
+  ...readdirSync(join(ROOT, "src"))
+    .map((name) => `src/${name}`)
+    .filter((folder) => !REAL.includes(folder) && statSync(join(ROOT, folder)).isDirectory()),
+  "test/model",
+  "test/scripts",
+];
 
 /** The files named, and all *.test.ts below the folders named. */
 function findTests(places) {

@@ -2,13 +2,14 @@
 import { build, ensurePackages, ensurePrograms } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
 import { runGate } from "./gate.mjs";
-import { runTests } from "./node-tests.mjs";
+import { REAL, runTests } from "./node-tests.mjs";
 import { runCommand } from "./run-command.mjs";
 
 const MINUTE = 60_000;
 
 /** One file at a time where time matters to a test: two neighbours on two cores make each other late. */
 const PHASES = [
+  ...REAL.map((folder) => ({ folder, timeoutMs: 5 * MINUTE, concurrency: 2 })),
   { folder: "test/integration", timeoutMs: 5 * MINUTE, concurrency: 2 },
   { folder: "test/e2e", timeoutMs: 8 * MINUTE, concurrency: 2 },
   { folder: "test/faults", timeoutMs: 15 * MINUTE, concurrency: 1 },
