@@ -115,7 +115,8 @@ function childrenOf(pid: number): readonly number[] {
 }
 
 function isProgram(pid: number): boolean {
-  return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("printer.mjs");
+  // Not the shell that has its name in the command line, too.
+  return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, "latin1").startsWith(`${process.execPath}\0`);
 }
 
 /** Points of a procman in this folder, and a way to let the next process that reaches one die there. */
