@@ -34,7 +34,8 @@ type Transition = {
 const isNext = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && (now.run ?? 0) > (before.run ?? 0);
 const isSame = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && now.pid === before.pid;
 const isStopped = ({ status }: ProcessRecord): boolean => status === "stopped";
-const crash = (_rig: Rig, { pid = 0 }: ProcessRecord): void => {
+const crash = async ({ folder }: Rig, { pid = 0, run }: ProcessRecord): Promise<void> => {
+  await found(() => (readFileSync(join(folder, "diary.jsonl"), "utf8").includes(`"managed":"print.${run}@`) ? true : undefined));
   // The program itself, which may not be the leader of its group.
   for (const child of [pid, ...childrenOf(pid)]) if (isProgram(child)) kill(child, "SIGUSR2");
 };
@@ -65,7 +66,7 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
   },
   "a crash that leaves somebody behind": {
     process: { ...always, restartDelayMs: 0 },
-    redirect: "& sleep 1000 & wait $!; wait %1; exit $?",
+    redirect: "& p=$!; sleep 1000 & wait $p; exit $?",
     points: ["keeper.exited", "keeper.over", ...DECISION, "keeper.noted", "keeper.asked", "keeper.forked"],
     begin: crash,
     isOver: isNext,
