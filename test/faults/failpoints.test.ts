@@ -34,7 +34,8 @@ type Transition = {
 const isNext = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && (now.run ?? 0) > (before.run ?? 0);
 const isSame = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && now.pid === before.pid;
 const isStopped = ({ status }: ProcessRecord): boolean => status === "stopped";
-const crash = (_rig: Rig, { pid = 0 }: ProcessRecord): void => {
+const crash = async ({ folder }: Rig, { pid = 0, run }: ProcessRecord): Promise<void> => {
+  await found(() => (readFileSync(join(folder, "diary.jsonl"), "utf8").includes(`"managed":"print.${run}@`) ? true : undefined));
   // The program itself, which may not be the leader of its group.
   for (const child of [pid, ...childrenOf(pid)]) if (isProgram(child)) kill(child, "SIGUSR2");
 };
@@ -65,7 +66,7 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
   },
   "a crash that leaves somebody behind": {
     process: { ...always, restartDelayMs: 0 },
-    redirect: "& sleep 1000 & wait $!; wait %1; exit $?",
+    redirect: "& p=$!; sleep 1000 & wait $p; exit $?",
     points: ["keeper.exited", "keeper.over", ...DECISION, "keeper.noted", "keeper.asked", "keeper.forked"],
     begin: crash,
     isOver: isNext,
@@ -115,7 +116,8 @@ function childrenOf(pid: number): readonly number[] {
 }
 
 function isProgram(pid: number): boolean {
-  return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("printer.mjs");
+  // Not the shell that has its name in the command line, too.
+  return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, "latin1").startsWith(`${process.execPath}\0`);
 }
 
 /** Points of a procman in this folder, and a way to let the next process that reaches one die there. */

@@ -17,11 +17,11 @@ export class Instance {
     /** Names this run: pids come back, pids with a time don't. */
     this.run = `${process.pid}-${Math.round(monotonicMs()).toString(36)}`;
     this.#diary = join(folder, "diary.jsonl");
-    this.note("begin", { managed: process.env.PROCMAN_RUN_ID ?? "" });
-    this.#guard(folder);
     process.on("SIGUSR2", () => this.end(7));
     // With STUBBORN only SIGKILL ends it.
     process.on("SIGTERM", () => process.env.STUBBORN === undefined && this.end(0, { asked: true }));
+    this.note("begin", { managed: process.env.PROCMAN_RUN_ID ?? "" });
+    this.#guard(folder);
   }
 
   /** One write to a file opened for appending: notes of many processes don't mix. */
