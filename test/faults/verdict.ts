@@ -169,7 +169,7 @@ function markerOf(pid: number): string | undefined {
 
 /** In order it ends without a trace, but for what outlives it on purpose. */
 function files(folder: string, stateDir: string): readonly string[] {
-  const kept = new Set(["run", "secret", "logs", "cache"]);
+  const kept = new Set(["run", "secret", "logs", "incidents", "metrics", "cache"]);
   const state = existsSync(stateDir) ? readdirSync(stateDir).filter((name) => !kept.has(name)) : ["(no state folder)"];
   const run = existsSync(join(stateDir, "run")) ? readdirSync(join(stateDir, "run")) : [];
   const logs = readdirSync(join(folder, "logs")).filter((name) => /\.tmp$/.test(name));
