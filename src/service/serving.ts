@@ -54,6 +54,12 @@ export class Serving {
     const at = port === undefined ? hostname : `${hostname}:${port}`;
     this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${at}: ${why}`);
     void this.#listen();
+    // Clients sign with it: it must be there before they find the address.
+    try {
+      this.#credentials.secret();
+    } catch (error) {
+      done(`the secret can't be made: ${(error as Error).message}`);
+    }
     this.#credentials.watch();
     if (delayMs === 0) this.#begin();
     else this.#timer = setTimeout(() => this.#begin(), delayMs);
