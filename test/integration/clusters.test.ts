@@ -37,7 +37,7 @@ test("no request fails while the instances are restarted one after the other, an
   for (const { id, run = 0 } of before) await record(client, id, (now) => (now.run ?? 0) > run && accepting(now));
   await crowd.stop();
   assert.deepEqual(crowd.errors, []);
-  assert.ok(crowd.requests > 100 && crowd.pids.size >= 9, `${crowd.requests} requests, ${crowd.pids.size} pids`);
+  assert.ok(crowd.requests > 100 && crowd.pids.size >= 6, `${crowd.requests} requests, ${crowd.pids.size} pids`);
 });
 
 test("an instance that is killed takes its own connections with it and nobody else's; clients that come get others", async (context) => {
