@@ -5,13 +5,13 @@ import { type Finding, show } from "./finding.ts";
 import type { Loose, LooseConfig, LooseProcess } from "./loose.ts";
 import type { RawProcess } from "./schema.ts";
 
-export const READY_KINDS = ["port", "http", "log", "exec", "fd"] as const;
+const READY_KINDS = ["port", "http", "log", "exec", "fd"] as const;
 
 type RawReady = NonNullable<RawProcess["ready"]>;
 type RawProbe = Pick<RawReady, "port" | "http" | "exec">;
 
 /** Stands for the port of an instance. */
-export const OWN_PORT = "{port}";
+const OWN_PORT = "{port}";
 
 export function readyProbe({ log, fd, ...probe }: RawReady, ownPort: number | undefined): ReadyProbe {
   if (log !== undefined) return { kind: "log", pattern: log };

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Probe, ReadyProbe } from "../contract/probe.ts";
-import { ask } from "./attempt.ts";
+import { ask } from "./ask.ts";
 import { Readiness } from "./readiness.ts";
 
 const scene = { cwd: tmpdir(), env: process.env, argv: (line: string) => ["/bin/sh", "-c", line] };

@@ -1,7 +1,7 @@
 /** Finds out when a run has become ready: asks again and again, or listens for what it says. */
 import { statSync } from "node:fs";
 import type { ReadyProbe } from "../contract/probe.ts";
-import { ask, type Limits } from "./attempt.ts";
+import { ask, type Limits } from "./ask.ts";
 
 /** Between two looks: at first, and after a while. Milliseconds. */
 const SOON_MS = 10;

@@ -57,7 +57,7 @@ function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, sp
     ...(ending?.kind === "exited" && ending.code !== null ? { code: ending.code } : {}),
     ...(ending?.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
     ...timesOf(state),
-    ...(state.status === "running" ? { ready: state.ready, ...(state.healthy === undefined ? {} : { healthy: state.healthy }) } : {}),
+    ...conditionOf(state),
     ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
     ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
     reason: reasonOf(state, { policy: spec.policy, blocked, trouble }, systemClock.now()),
@@ -140,6 +140,11 @@ function shown(states: readonly Instance[]): Instance {
 function endingOf(state: Instance): Ending | undefined {
   if ("ending" in state) return state.ending;
   return state.status === "idle" && "ending" in state.outcome ? state.outcome.ending : undefined;
+}
+
+function conditionOf(state: Instance): Pick<ProcessRecord, "ready" | "healthy"> {
+  if (state.status !== "running") return {};
+  return { ready: state.ready, ...(state.healthy === undefined ? {} : { healthy: state.healthy }) };
 }
 
 function timesOf(state: Instance): Pick<ProcessRecord, "started" | "nextRestart"> {

@@ -22,9 +22,8 @@ export function step(state: Instance, input: Input, policy: Policy): Step {
     case "spawned":
       return onSpawned(state, input.pid, input.at, policy);
     case "ready":
-      return state.status === "running" && !state.ready ? stay({ ...state, ready: true }) : stay(state);
     case "health":
-      return state.status === "running" && state.healthy !== input.good ? onHealth(state, input, policy) : stay(state);
+      return state.status === "running" ? onReport(state, input, policy) : stay(state);
     case "ended":
       return onEnded(state, input, policy);
     case "swept":
@@ -85,10 +84,13 @@ function onSpawned(state: Instance, pid: number, at: number, policy: Policy): St
   return stay(state);
 }
 
-/** One that no policy would start again had better run on, though nobody is sent to it. */
-function onHealth(state: Running, { good, at }: Input & { readonly type: "health" }, policy: Policy): Step {
-  const known = { ...state, healthy: good };
-  return good || !wantsRestart(policy, true) ? stay(known) : stopRun(known, { next: "policy", cause: "unhealthy" }, { at, policy });
+/** What was found out about a run. One that is not well and that no policy would start again had better run on, though nobody is sent to it. */
+function onReport(state: Running, input: Input & { readonly type: "ready" | "health" }, policy: Policy): Step {
+  if (input.type === "ready") return stay(state.ready ? state : { ...state, ready: true });
+  if (state.healthy === input.good) return stay(state);
+  const known = { ...state, healthy: input.good };
+  if (input.good || !wantsRestart(policy, true)) return stay(known);
+  return stopRun(known, { next: "policy", cause: "unhealthy" }, { at: input.at, policy });
 }
 
 function onEnded(state: Instance, input: Input & { readonly type: "ended" }, policy: Policy): Step {
@@ -129,14 +131,18 @@ function onEnded(state: Instance, input: Input & { readonly type: "ended" }, pol
 function onTimer(state: Instance, input: Input & { readonly type: "timer" }, policy: Policy): Step {
   const { name, at } = input;
   if (name === "restart" && state.status === "backoff") return launch({ ...state, restarts: state.restarts + 1 });
-  if (state.status === "running" && (name === "timeout" || (name === "ready" && !state.ready)))
-    return stopRun(state, { next: "policy", cause: name === "ready" ? "unready" : name }, { at, policy });
+  if (state.status === "running") return onRunTimer(state, input, policy);
   if (name === "escalate" && state.status === "stopping") {
     if (state.phase === "grace") return signal({ ...state, phase: "terminate", since: at }, state.pid, "SIGTERM");
     if (state.phase === "terminate") return signal({ ...state, phase: "kill", since: at }, state.pid, "SIGKILL");
     if (state.phase === "sweep") return sweep({ ...state, phase: "sweep-kill", since: at });
   }
   return stay(state);
+}
+
+function onRunTimer(state: Running, { name, at }: Input & { readonly type: "timer" }, policy: Policy): Step {
+  const cause = name === "timeout" ? name : name === "ready" && !state.ready ? "unready" : undefined;
+  return cause === undefined ? stay(state) : stopRun(state, { next: "policy", cause }, { at, policy });
 }
 
 /** The slot is empty now: what was planned for it? */
