@@ -9,18 +9,21 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { expose } from "../telemetry/prometheus.ts";
 import { type Sample, Sampler } from "../telemetry/sampler.ts";
+import { balancerFamilies } from "./balancer-families.ts";
 import type { Observatory } from "./control.ts";
 import { Events } from "./events.ts";
-import { familiesOf, ServiceGauges } from "./families.ts";
+import { bounded, familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";
 import { Incidents, type LastLines } from "./incidents.ts";
 import type { Subject } from "./narrator.ts";
-import { recordOf, type Seen, stateOf, type Whole } from "./records.ts";
+import { recordOf, type Seen, stateOf, type Whole, withClusters } from "./records.ts";
 import { processOf } from "./specs.ts";
 
 export type Observed = Whole & {
   readonly supervisor: Supervisor;
   readonly spec: (slot: string) => ProcessSpec;
+  /** With what the load balancer says of it. */
+  readonly balancing: { readonly shown: (record: ProcessRecord) => ProcessRecord };
 };
 
 export type ObservatoryPorts = {
@@ -28,8 +31,6 @@ export type ObservatoryPorts = {
   readonly report: (problem: string) => void;
 };
 
-/** Numbers that one process may report. */
-const MOST_METRICS = 50;
 const NOTHING: Seen = { usage: {}, said: {} };
 
 export class ServiceObservatory implements Observatory {
@@ -105,6 +106,11 @@ export class ServiceObservatory implements Observatory {
     }
   }
 
+  /** The load balancer has seen that it accepts connections, or doesn't. */
+  onBackend(id: string, text: string): void {
+    this.#tellProcess(id, text);
+  }
+
   /** Everything is about to be stopped. */
   onTermination(why: string): void {
     this.#terminating = why;
@@ -171,7 +177,8 @@ export class ServiceObservatory implements Observatory {
       restarts: this.#restarts.get(process.id) ?? 0,
       sample: this.#sampler.of(process.id),
     }));
-    return expose(familiesOf(processes, this.#gauges.look(), stateOf(this.#observed)));
+    const all = withClusters(processes.map(({ record }) => record)).map((record) => this.#observed.balancing.shown(record));
+    return expose([...familiesOf(processes, this.#gauges.look(), stateOf(this.#observed)), ...balancerFamilies(all)]);
   }
 
   events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
@@ -223,7 +230,8 @@ export class ServiceObservatory implements Observatory {
   }
 
   #record(id: string): ProcessRecord {
-    return recordOf(this.#observed.supervisor.find(id), this.#observed.spec(id), this.seen(id));
+    const { supervisor, balancing, spec } = this.#observed;
+    return balancing.shown(recordOf(supervisor.find(id), spec(id), this.seen(id)));
   }
 
   /** Put together once for all who ask until the next look. */
@@ -238,9 +246,4 @@ export class ServiceObservatory implements Observatory {
       trouble: this.#troubles.get(id),
     });
   }
-}
-
-function bounded(metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
-  return Object.fromEntries(finite.slice(0, MOST_METRICS));
 }
