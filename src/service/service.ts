@@ -69,7 +69,7 @@ export class Service {
       sweeper: this.#sweeper,
       marker,
       request: (slot, run) =>
-        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), run, api: (id) => this.#serving.accessOf(id) }),
+        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), slot, run, api: (id) => this.#serving.accessOf(id) }),
       whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
     });
     this.balancing = new Balancing(this, link, this.#voice);
@@ -151,7 +151,7 @@ export class Service {
   async retire(): Promise<void> {
     this.supervisor.dispose();
     this.#sweeper.stop();
-    this.observatory.close();
+    this.#witness.retire();
     this.balancing.retire();
     this.#link.close();
     await this.#serving.close();
@@ -211,7 +211,7 @@ export class Service {
       if (route) for (const { slot, run } of runs) this.#route(slot, run);
     }
     this.supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
-    for (const { id } of config.processes) this.#witness.checkPidFile(id);
+    for (const { id } of config.processes) this.#witness.check(id);
     this.balancing.apply();
     this.#noteConfiguration();
   }
