@@ -62,7 +62,8 @@ function watched(
   const witness = new Witness({ observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
   const commands = { terminate: async () => undefined, commit: async () => undefined };
-  const controlled = { ...service, ...commands, observatory, logBook, balancing: { shown: (record: ProcessRecord) => record } };
+  const reloading = { plan: () => assert.fail("not asked for"), reload: () => assert.fail("not asked for") };
+  const controlled = { ...service, ...commands, reloading, observatory, logBook, balancing: { shown: (record: ProcessRecord) => record } };
   const controls = controlsOf(controlled, { audit: () => undefined });
   const control = (consumer: string, process?: string) => controls({ consumer, ...(process === undefined ? {} : { process }) });
   context.after(() => {

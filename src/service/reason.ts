@@ -1,6 +1,17 @@
 /** Why a process is in its state, in one sentence. */
+import { systemClock } from "../runtime/clock.ts";
+import type { Process } from "../supervisor/process.ts";
+import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Instance } from "../supervisor/states.ts";
 import { describe, duration, ofLimit, type Subject, usedUp, whyNot } from "./narrator.ts";
+
+/** Why one that was to come up did not. */
+export function whyNotUp({ id, states, isBlocked }: Process, policy: Policy): string {
+  const [state] = states;
+  if (state === undefined || ((state.status === "starting" || state.status === "running") && state.restarts > 0))
+    return `ended soon after its start ("procman why ${id}" tells more)`;
+  return reasonOf(state, { policy, blocked: isBlocked }, systemClock.now());
+}
 
 export function reasonOf(state: Instance, { policy, blocked }: Subject, now: number): string {
   switch (state.status) {

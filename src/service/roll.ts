@@ -1,0 +1,88 @@
+/**
+ * From one configuration to another, the instances of a cluster one after another, each when the one before it is up.
+ *
+ * Each step is a whole configuration of its own, in which the instances to come still have their former specification: so what
+ * is noted of the configuration is true of every process at any time. Where it leads to, and back to, is noted beside it.
+ */
+import type { Config } from "../config/spec.ts";
+import type { Supervisor } from "../supervisor/supervisor.ts";
+import type { Changeover } from "./changeover.ts";
+import { forecast, rollOf } from "./forecast.ts";
+import { readFormer, writeFormer } from "./former.ts";
+import { isUp } from "./settling.ts";
+
+/** Memory of a roll that is under way; no process has an id like this. */
+export const ROLL = ":reload";
+/** Beside the time that its former run may take to end, an instance may take so long to come up. Milliseconds. */
+const COME_UP_MS = 60_000;
+
+export type Journey = {
+  readonly to: Config;
+  /** What it goes back to; absent: it is on its way back. */
+  readonly from?: Config | undefined;
+  /** The instance whose new run is awaited. */
+  readonly at?: string | undefined;
+};
+
+export type RollPorts = {
+  readonly changeover: Changeover;
+  readonly supervisor: Supervisor;
+  /** Remembers it, in the same turn; undefined: it is over. */
+  readonly note: (journey: Journey | undefined) => void;
+  /** An instance has not come up, and everything goes back. */
+  readonly failed: (id: string) => void;
+  readonly signal: AbortSignal;
+  /** An instance that has run for so long is taken for one that is up. Milliseconds. */
+  readonly steadyMs: number;
+};
+
+/** What needs no waiting is done at once. Resolves when all is done, or it was aborted. */
+export async function roll({ to, from, at }: Journey, ports: RollPorts): Promise<void> {
+  const { changeover, supervisor, note, failed, signal, steadyMs } = ports;
+  for (let id = at; ; ) {
+    const up = id === undefined ? true : await isUp(supervisor, id, { limitMs: limitOf(changeover, id), steadyMs, signal });
+    if (up === undefined) return;
+    if (!up && from !== undefined && id !== undefined) {
+      failed(id);
+      [to, from] = [from, undefined];
+    }
+    const rest = rollOf(forecast(changeover.config, to, supervisor.processes));
+    // On the way back it is the first: it is the one that doesn't serve.
+    const [next, ...later] = up || id === undefined || !rest.includes(id) ? rest : [id, ...rest.filter((each) => each !== id)];
+    changeover.apply(stageOf(to, changeover, new Set(later)));
+    // One that was started by hand, and has failed on its way, is as it was when it runs.
+    const process = up ? undefined : supervisor.processes.find((each) => each.id === id);
+    if (process?.isIdle) process.startIfAllowed();
+    note(next === undefined ? undefined : { to, from, at: next });
+    if (next === undefined) return;
+    id = next;
+  }
+}
+
+export function writeJourney({ to, from, at }: Journey, lineage: string): string {
+  const text = (config: Config): string => writeFormer({ config, leaving: [] });
+  return JSON.stringify({ to: text(to), ...(from === undefined ? {} : { from: text(from) }), at, lineage });
+}
+
+/** undefined: none that is under way. Who runs procman anew wants what the file says now. */
+export function readJourney(note: string | undefined, lineage: string): Journey | undefined {
+  if (note === undefined || note === "") return undefined;
+  try {
+    const { to, from, at, lineage: own } = JSON.parse(note) as Readonly<Record<string, string | undefined>>;
+    const [target, back] = [readFormer(to)?.config, readFormer(from)?.config];
+    return own !== lineage || target === undefined || typeof at !== "string" ? undefined : { to: target, from: back, at };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The configuration in which these instances are not there yet. */
+function stageOf(to: Config, changeover: Changeover, later: ReadonlySet<string>): Config {
+  if (later.size === 0) return to;
+  return { ...to, processes: to.processes.map((spec) => (later.has(spec.id) ? changeover.spec(spec.id) : spec)) };
+}
+
+function limitOf(changeover: Changeover, id: string): number {
+  const { policy } = changeover.config.processes.find((spec) => spec.id === id) ?? {};
+  return (policy?.graceMs ?? 0) + (policy?.terminateMs ?? 0) + COME_UP_MS;
+}
