@@ -13,7 +13,7 @@ import { Service, type ServiceOptions } from "../src/service/service.ts";
 
 export type Snapshot = Partial<Omit<FromKeeper & { readonly t: "snapshot" }, "t">>;
 
-export class Channel extends EventEmitter {
+class Channel extends EventEmitter {
   readonly connected = true;
   readonly batches: ToKeeper[][] = [];
 

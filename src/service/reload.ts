@@ -13,19 +13,22 @@ import { isUp } from "./settling.ts";
 import type { Source } from "./source.ts";
 import type { Voice } from "./voice.ts";
 
-/** An instance that has run for so long is taken for one that is up. Milliseconds. */
 const STEADY_MS = 1_000;
 /** A process that a reload starts is waited for no longer than this, whoever waits. Milliseconds. */
 const LIMIT_MS = 3_600_000;
 
-export type ReloadPorts = {
+export type ReloadOptions = {
+  /** Where the configuration is read. */
+  readonly source?: Source | undefined;
+  /** A changed file is taken up by itself. */
+  readonly watchFile?: boolean | undefined;
+  /** In a roll, an instance that has run for so long is taken for one that is up. Milliseconds, default 1000. */
+  readonly steadyMs?: number | undefined;
+};
+
+export type ReloadPorts = ReloadOptions & {
   readonly changeover: Changeover;
   readonly supervisor: Supervisor;
-  readonly source: Source | undefined;
-  /** A changed file is taken up by itself. */
-  readonly watchFile: boolean;
-  /** Default: 1000. */
-  readonly steadyMs?: number | undefined;
   readonly voice: Voice;
   /** The service's memory: "" forgets. */
   readonly remember: (id: string, note: string) => void;
@@ -62,7 +65,7 @@ export class Reload {
     const { changeover, voice } = this.#ports;
     voice.info(`the reload goes on ${journey.from === undefined ? "backwards " : ""}with "${journey.at}"`);
     changeover.apply(changeover.config);
-    this.#begin(journey);
+    void this.#begin(journey);
     return true;
   }
 

@@ -37,26 +37,28 @@ export type RollPorts = {
 };
 
 /** What needs no waiting is done at once. Resolves when all is done, or it was aborted. */
-export async function roll({ to, from, at }: Journey, ports: RollPorts): Promise<void> {
-  const { changeover, supervisor, note, failed, signal, steadyMs } = ports;
-  for (let id = at; ; ) {
-    const up = id === undefined ? true : await isUp(supervisor, id, { limitMs: limitOf(changeover, id), steadyMs, signal });
+export async function roll(journey: Journey, ports: RollPorts): Promise<void> {
+  const { changeover, supervisor, failed, signal, steadyMs } = ports;
+  for (let now: Journey | undefined = journey; now !== undefined; ) {
+    const { from, at }: Journey = now;
+    const up = at === undefined || (await isUp(supervisor, at, { limitMs: limitOf(changeover, at), steadyMs, signal }));
     if (up === undefined) return;
-    if (!up && from !== undefined && id !== undefined) {
-      failed(id);
-      [to, from] = [from, undefined];
-    }
-    const rest = rollOf(forecast(changeover.config, to, supervisor.processes));
-    // On the way back it is the first: it is the one that doesn't serve.
-    const [next, ...later] = up || id === undefined || !rest.includes(id) ? rest : [id, ...rest.filter((each) => each !== id)];
-    changeover.apply(stageOf(to, changeover, new Set(later)));
-    // One that was started by hand, and has failed on its way, is as it was when it runs.
-    const process = up ? undefined : supervisor.processes.find((each) => each.id === id);
-    if (process?.isIdle) process.startIfAllowed();
-    note(next === undefined ? undefined : { to, from, at: next });
-    if (next === undefined) return;
-    id = next;
+    if (!up && from !== undefined) failed(at);
+    now = up ? advance(now, ports) : advance(from === undefined ? now : { to: from }, ports, at);
   }
+}
+
+/** The next step; undefined: it was the last. On the way back `first` is the first: it is the one that doesn't serve. */
+function advance({ to, from }: Journey, { changeover, supervisor, note }: RollPorts, first?: string): Journey | undefined {
+  const rest = rollOf(forecast(changeover.config, to, supervisor.processes));
+  const [at, ...later] = first !== undefined && rest.includes(first) ? [first, ...rest.filter((id) => id !== first)] : rest;
+  changeover.apply(stageOf(to, changeover, new Set(later)));
+  // One that was started by hand, and has failed on its way, is as it was when it runs.
+  const process = supervisor.processes.find(({ id }) => id === first);
+  if (process?.isIdle) process.startIfAllowed();
+  const next = at === undefined ? undefined : { to, from, at };
+  note(next);
+  return next;
 }
 
 export function writeJourney({ to, from, at }: Journey, lineage: string): string {

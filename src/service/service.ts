@@ -21,10 +21,9 @@ import { narratePast } from "./notices.ts";
 import { ServiceObservatory } from "./observatory.ts";
 import { whyNotUp } from "./reason.ts";
 import { type Past, recall } from "./recall.ts";
-import { Reload } from "./reload.ts";
+import { Reload, type ReloadOptions } from "./reload.ts";
 import { ROLL } from "./roll.ts";
 import { Serving } from "./serving.ts";
-import type { Source } from "./source.ts";
 import { planOf } from "./specs.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
 import { Voice } from "./voice.ts";
@@ -35,15 +34,9 @@ const API_DELAY_MS = 300;
 
 type Snapshot = FromKeeper & { readonly t: "snapshot" };
 
-export type ServiceOptions = {
+export type ServiceOptions = ReloadOptions & {
   /** Id of the process that everything ends with. */
   readonly exitWith?: string | undefined;
-  /** Where a reload reads the configuration. */
-  readonly source?: Source | undefined;
-  /** Reload whenever the file changes. */
-  readonly watchFile?: boolean | undefined;
-  /** In a roll, an instance that has run for so long is taken for one that is up. Milliseconds, default 1000. */
-  readonly steadyMs?: number | undefined;
 };
 
 export class Service {
@@ -68,7 +61,7 @@ export class Service {
   #termination: Termination | undefined;
   #lineage = "";
 
-  constructor(config: Config, link: Link, { exitWith, source, watchFile = false, steadyMs }: ServiceOptions = {}) {
+  constructor(config: Config, link: Link, { exitWith, ...options }: ServiceOptions = {}) {
     this.#link = link;
     this.#voice = new Voice(link);
     this.#changeover = new Changeover(config, link, {
@@ -103,11 +96,9 @@ export class Service {
     this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), report });
     this.#witness = new Witness(this, this.#voice);
     this.reloading = new Reload({
+      ...options,
       changeover: this.#changeover,
       supervisor: this.supervisor,
-      source,
-      watchFile,
-      steadyMs,
       voice: this.#voice,
       remember: (id, note) => link.remember(id, note),
       commit: this.commit,

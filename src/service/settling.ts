@@ -25,17 +25,21 @@ export function isUp(supervisor: Supervisor, id: string, { steadyMs, limitMs, si
       signal.removeEventListener("abort", abort);
       resolve(verdict);
     };
-    const look = (): void => {
-      const process = supervisor.processes.find((each) => each.id === id);
-      const verdict = verdictOn(process);
-      if (verdict === "down") return done(false);
-      const seen = verdict === "up" ? runOf(process) : undefined;
-      // Nobody runs it any more: there is nothing to see of it.
-      if (verdict === "up" && (seen === undefined || steadyMs === 0)) return done(true);
+    /** This run is up if it lasts. */
+    const expect = (seen: number | undefined): void => {
       if (seen === run) return;
       clearTimeout(steady);
       run = seen;
       if (run !== undefined) steady = setTimeout(() => done(true), steadyMs);
+    };
+    const look = (): void => {
+      const process = supervisor.processes.find((each) => each.id === id);
+      const verdict = verdictOn(process);
+      const seen = verdict === "up" ? runOf(process) : undefined;
+      // Nobody runs it any more: there is nothing to see of it.
+      const isOver = seen === undefined || steadyMs === 0;
+      if (verdict !== "open" && (verdict === "down" || isOver)) done(verdict === "up");
+      else expect(seen);
     };
     const drop = supervisor.watch(look);
     const limit = setTimeout(() => done(false), limitMs);
