@@ -13,7 +13,8 @@ import { consoleStyle, storeSettings } from "./voice.ts";
 export type Affected = {
   readonly supervisor: () => Supervisor;
   readonly balancing: { readonly apply: () => void };
-  readonly checkPidFile: (id: string) => void;
+  /** Its pid file, and whether it is asked if it is ready. */
+  readonly check: (id: string) => void;
 };
 
 export class Changeover {
@@ -58,7 +59,7 @@ export class Changeover {
       if (route) for (const { slot, run } of runs) this.route(slot, run);
     }
     supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
-    for (const { id } of config.processes) this.#affected.checkPidFile(id);
+    for (const { id } of config.processes) this.#affected.check(id);
     this.#affected.balancing.apply();
     this.#note();
   }

@@ -13,7 +13,7 @@ import { isUp } from "./settling.ts";
 
 /** Memory of a roll that is under way; no process has an id like this. */
 export const ROLL = ":reload";
-/** Beside the time that its former run may take to end, an instance may take so long to come up. Milliseconds. */
+/** Beside the times that its former run may take to end, and it to become ready, an instance may take so long to come up. Milliseconds. */
 const COME_UP_MS = 60_000;
 
 export type Journey = {
@@ -41,9 +41,9 @@ export async function roll(journey: Journey, ports: RollPorts): Promise<void> {
   const { changeover, supervisor, failed, signal, steadyMs } = ports;
   for (let now: Journey | undefined = journey; now !== undefined; ) {
     const { from, at }: Journey = now;
-    const up = at === undefined || (await isUp(supervisor, at, { limitMs: limitOf(changeover, at), steadyMs, signal }));
+    const up: boolean | undefined = at === undefined || (await isUp(supervisor, at, { ...patienceWith(changeover, at, steadyMs), signal }));
     if (up === undefined) return;
-    if (!up && from !== undefined) failed(at);
+    if (!up && at !== undefined && from !== undefined) failed(at);
     now = up ? advance(now, ports) : advance(from === undefined ? now : { to: from }, ports, at);
   }
 }
@@ -84,7 +84,8 @@ function stageOf(to: Config, changeover: Changeover, later: ReadonlySet<string>)
   return { ...to, processes: to.processes.map((spec) => (later.has(spec.id) ? changeover.spec(spec.id) : spec)) };
 }
 
-function limitOf(changeover: Changeover, id: string): number {
-  const { policy } = changeover.config.processes.find((spec) => spec.id === id) ?? {};
-  return (policy?.graceMs ?? 0) + (policy?.terminateMs ?? 0) + COME_UP_MS;
+/** One that shows when it is ready need not show anything more. */
+function patienceWith(changeover: Changeover, id: string, steadyMs: number): { readonly steadyMs: number; readonly limitMs: number } {
+  const { graceMs, terminateMs, readyMs } = changeover.spec(id).policy;
+  return { steadyMs: readyMs === undefined ? steadyMs : 0, limitMs: graceMs + terminateMs + (readyMs ?? 0) + COME_UP_MS };
 }

@@ -67,7 +67,7 @@ export class Service {
     this.#changeover = new Changeover(config, link, {
       supervisor: () => this.supervisor,
       balancing: { apply: () => this.balancing.apply() },
-      checkPidFile: (id) => this.#witness.checkPidFile(id),
+      check: (id) => this.#witness.check(id),
     });
     this.#exitWith = exitWith === undefined ? undefined : new ExitWith(exitWith, (id) => this.spec(id));
     const { stateDir } = config;
@@ -78,7 +78,7 @@ export class Service {
       sweeper: this.#sweeper,
       marker,
       request: (slot, run) =>
-        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), run, api: (id) => this.#serving.accessOf(id) }),
+        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), slot, run, api: (id) => this.#serving.accessOf(id) }),
       whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
     });
     this.balancing = new Balancing(this, link, this.#voice);
@@ -103,7 +103,7 @@ export class Service {
       remember: (id, note) => link.remember(id, note),
       commit: this.commit,
       isTerminating: () => this.isTerminating,
-      reason: (id) => whyNotUp(this.supervisor.find(id), this.spec(id).policy),
+      reason: (id) => whyNotUp(this.supervisor.find(id), this.observatory.subject(id)),
     });
     this.#serving = new Serving({ config, control: controlsOf(this, this.#voice), keeper: this.keeper });
   }
@@ -172,7 +172,7 @@ export class Service {
     this.supervisor.dispose();
     this.reloading.stop(false);
     this.#sweeper.stop();
-    this.observatory.close();
+    this.#witness.retire();
     this.balancing.retire();
     this.#link.close();
     await this.#serving.close();

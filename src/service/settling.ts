@@ -57,7 +57,9 @@ function verdictOn(process: Process | undefined): Verdict {
   if (state.status === "idle") return state.outcome.kind === "failed" || state.outcome.kind === "exhausted" ? "down" : "up";
   // It was started with a count of 0: it has failed since.
   if (state.status === "backoff" || (state.restarts > 0 && state.status !== "stopping")) return "down";
-  return state.status === "running" ? "up" : "open";
+  // It is being stopped for not being ready, or not being well.
+  if (state.status === "stopping") return state.next === "policy" ? "down" : "open";
+  return state.status === "running" && state.ready ? "up" : "open";
 }
 
 function runOf(process: Process | undefined): number | undefined {
