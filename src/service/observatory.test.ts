@@ -63,7 +63,8 @@ function watched(
   const witness = new Witness({ config, observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
   const commands = { terminate: async () => undefined, commit: async () => undefined };
-  const controlled = { ...service, ...commands, observatory, logBook };
+  const reloading = { plan: () => assert.fail("not asked for"), reload: () => assert.fail("not asked for") };
+  const controlled = { ...service, ...commands, reloading, observatory, logBook };
   const controls = controlsOf(controlled, { audit: () => undefined });
   const control = (consumer: string, process?: string) => controls({ consumer, ...(process === undefined ? {} : { process }) });
   context.after(() => {

@@ -10,7 +10,7 @@ import { Metrics } from "../telemetry/metrics.ts";
 import { expose } from "../telemetry/prometheus.ts";
 import { type Sample, Sampler } from "../telemetry/sampler.ts";
 import { balancerFamilies } from "./balancer-families.ts";
-import type { Observatory } from "./control.ts";
+import type { Observatory } from "./controlled.ts";
 import { Events } from "./events.ts";
 import { bounded, familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";
