@@ -107,6 +107,13 @@ export class Balancing {
     this.#balancer = undefined;
   }
 
+  /** It gets connections. */
+  accepts(id: string): boolean {
+    const { front } = this.#balanced.spec(id);
+    const report = front === undefined ? undefined : this.#reports.get(front.id);
+    return report?.backends.find((backend) => backend.id === id)?.accepting === true;
+  }
+
   shown(record: ProcessRecord): ProcessRecord {
     const clusterId = record.type === "cluster" ? record.id : record.cluster;
     const report = clusterId === undefined ? undefined : this.#reports.get(clusterId);

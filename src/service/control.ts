@@ -23,7 +23,7 @@ import type { Controlled } from "./controlled.ts";
 import { info, type Line, warn } from "./narrator.ts";
 import { Overview } from "./overview.ts";
 import { clusterOf, recordOf, stateOf, withClusters } from "./records.ts";
-import { reached } from "./target.ts";
+import { reached, rolled } from "./target.ts";
 
 /** Hears what was asked for by whom, and what came of it. */
 type Auditor = { readonly audit: (line: Line, id?: string) => void };
@@ -37,6 +37,8 @@ export function controlsOf(service: Controlled, auditor: Auditor): (caller: Call
   );
   return (caller) => new ServiceControl({ service, overview, auditor }, caller);
 }
+
+type Commanded = { readonly processes: readonly Process[]; readonly rolls: readonly Promise<string | undefined>[] };
 
 type Shared = { readonly service: Controlled; readonly overview: Overview; readonly auditor: Auditor };
 
@@ -78,12 +80,15 @@ class ServiceControl implements Control {
 
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
     const { supervisor, commit } = this.#service;
-    const processes = this.#command(id, action);
+    const { processes, rolls } = this.#command(id, action, options.hard === true);
     const record = this.process(id);
     // Before the answer: what was accepted is carried out, whoever is killed right after.
     await commit();
     if (options.waitSeconds === undefined) return record;
-    await reached(supervisor, { action, processes, reason: (process) => this.#record(process).reason }, options);
+    const late = performance.now() + options.waitSeconds * 1_000;
+    await rolled(rolls, options);
+    const rest = { ...options, waitSeconds: Math.max(0, (late - performance.now()) / 1_000) };
+    await reached(supervisor, { action, processes, reason: (process) => this.#record(process).reason }, rest);
     return this.process(id);
   }
 
@@ -156,23 +161,36 @@ class ServiceControl implements Control {
     this.#find(process);
   }
 
-  /** Returns the processes that follow it. */
-  #command(id: string, action: Action): readonly Process[] {
+  /** Returns the processes that follow it, and the rolls that it began. */
+  #command(id: string, action: Action, isHard: boolean): Commanded {
     const { consumer } = this.#caller;
     const subject = id === "all" ? undefined : id;
     try {
-      const processes = command(this.#find(id), id, action);
+      const found = this.#find(id);
+      const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
+      const { processes, rolls } = isRolling ? this.#restart(found, id) : { processes: command(found, id, action), rolls: [] };
+      if (action === "stop" || action === "block" || (action === "restart" && isHard))
+        this.#service.rolling.abort(processes, `${action} was asked for`);
       this.#auditor.audit(info(`${action}${subject === undefined ? " of all" : ""} for "${consumer}"`), subject);
       // Who has asked for the end that is to come; one that was refused has not.
       if (action === "stop" || action === "restart")
-        for (const process of processes) this.#service.observatory.asked(process.id, this.#caller);
-      return processes;
+        for (const process of rolls.length > 0 ? [] : processes) this.#service.observatory.asked(process.id, this.#caller);
+      return { processes, rolls };
     } catch (error) {
       if (error instanceof ProcmanError) this.#auditor.audit(warn(`${action} of "${id}" for "${consumer}": refused: ${error.message}`));
       throw error;
     } finally {
       this.#overview.forget();
     }
+  }
+
+  /** Clusters instance by instance, all else at once. */
+  #restart(found: readonly Process[], id: string): Commanded {
+    const { observatory, rolling } = this.#service;
+    const { others, rolls } = rolling.restart(found, this.#caller);
+    const processes = others.length === 0 ? [] : command(others, id, "restart");
+    for (const process of processes) observatory.asked(process.id, this.#caller);
+    return { processes: found.filter(({ isBlocked }) => !isBlocked), rolls };
   }
 
   /** A process, an instance, a cluster, or `all`. */

@@ -64,7 +64,8 @@ function watched(
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
   const commands = { terminate: async () => undefined, commit: async () => undefined };
   const reloading = { plan: () => assert.fail("not asked for"), reload: () => assert.fail("not asked for") };
-  const controlled = { ...service, ...commands, reloading, observatory, logBook };
+  const rolling = { restart: () => assert.fail("not asked for"), abort: () => undefined };
+  const controlled = { ...service, ...commands, reloading, rolling, observatory, logBook };
   const controls = controlsOf(controlled, { audit: () => undefined });
   const control = (consumer: string, process?: string) => controls({ consumer, ...(process === undefined ? {} : { process }) });
   context.after(() => {

@@ -230,8 +230,8 @@ export class ServiceObservatory implements Observatory {
   }
 
   #record(id: string): ProcessRecord {
-    const { supervisor, balancing, spec } = this.#observed;
-    return balancing.shown(recordOf(supervisor.find(id), spec(id), this.seen(id)));
+    const { supervisor, balancing } = this.#observed;
+    return balancing.shown(recordOf(supervisor.find(id), this.#observed.spec(id), this.seen(id)));
   }
 
   /** Put together once for all who ask until the next look. */

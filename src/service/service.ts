@@ -23,6 +23,7 @@ import { whyNotUp } from "./reason.ts";
 import { type Past, recall } from "./recall.ts";
 import { Reload, type ReloadOptions } from "./reload.ts";
 import { ROLL } from "./roll.ts";
+import { ROLLS, Rolling } from "./rolling.ts";
 import { Serving } from "./serving.ts";
 import { planOf } from "./specs.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
@@ -50,6 +51,7 @@ export class Service {
   readonly observatory: ServiceObservatory;
   readonly balancing: Balancing;
   readonly reloading: Reload;
+  readonly rolling: Rolling;
   readonly #link: Link;
   readonly #voice: Voice;
   readonly #sweeper = new Sweeper();
@@ -105,6 +107,7 @@ export class Service {
       isTerminating: () => this.isTerminating,
       reason: (id) => whyNotUp(this.supervisor.find(id), this.observatory.subject(id)),
     });
+    this.rolling = new Rolling(this, { say: (id, line) => this.#voice.say(id, line), remember: (id, note) => link.remember(id, note) });
     this.#serving = new Serving({ config, control: controlsOf(this, this.#voice), keeper: this.keeper });
   }
 
@@ -160,6 +163,7 @@ export class Service {
     this.observatory.onTermination(why);
     this.balancing.end();
     this.reloading.stop(true);
+    this.rolling.stop(true);
     await this.supervisor.stopAll();
     this.observatory.close();
     this.#serving.withdraw();
@@ -171,6 +175,7 @@ export class Service {
   async retire(): Promise<void> {
     this.supervisor.dispose();
     this.reloading.stop(false);
+    this.rolling.stop(false);
     this.#sweeper.stop();
     this.#witness.retire();
     this.balancing.retire();
@@ -196,6 +201,7 @@ export class Service {
     else {
       if (notes[TERMINATION] !== undefined) this.#link.forget(TERMINATION);
       if (!this.reloading.resume(notes[ROLL], lineage)) this.#changeover.apply(config);
+      this.rolling.resume(notes[ROLLS], lineage);
       this.#endIfOver();
     }
     this.#spawner.settle();
