@@ -21,7 +21,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   logs: ["base", "contract", "os", "store"],
   api: ["base", "contract"],
   telemetry: ["base", "contract", "os", "store"],
-  plugins: ["base", "contract"],
+  plugins: ["base", "contract", "os", "store"],
   cluster: ["base", "contract", "os"],
   client: ["base", "contract"],
   tui: ["base", "contract"],

@@ -9,6 +9,7 @@ import {
   type Incident,
   type LogEntry,
   type MetricPoint,
+  type PluginRecord,
   type ProblemRecord,
   type ProcessRecord,
   SEVERITIES,
@@ -100,7 +101,7 @@ const PROCESS = record<ProcessRecord>(
   },
 );
 
-const STATE = record<StateRecord>("State of the application.", [], {
+const STATE = record<StateRecord>("State of the application.", ["plugins"], {
   name: text("Name of the configuration."),
   version: text("Of procman."),
   pid: whole("Of procman's keeper: the one to signal."),
@@ -115,7 +116,26 @@ const STATE = record<StateRecord>("State of the application.", [], {
     properties: { total: whole("In all.") },
     additionalProperties: { type: "integer" },
   },
+  plugins: listOf("PluginRecord", "Of the configuration; absent: it has none."),
 });
+
+const PLUGIN = record<PluginRecord>(
+  "A plugin of the configuration.",
+  ["name", "version", "started", "nextRestart", "problem", "memoryBytes"],
+  {
+    id: text("From the last part of its address."),
+    url: text("As the configuration has it."),
+    status: { type: "string", enum: ["starting", "running", "backoff", "stopping"], description: "`backoff`: it has failed, and is tried again." },
+    restarts: whole("Since the service was started."),
+    name: text("As it names itself."),
+    version: text("As it says."),
+    started: time("Begin of its thread."),
+    nextRestart: time("When it is tried again."),
+    problem: text("Why it failed the last time."),
+    lostEvents: whole("Events that it was too slow for."),
+    memoryBytes: whole("Of its thread."),
+  },
+);
 
 const LOG_ENTRY = record<LogEntry>("One line of the log.", ["process", "instance", "run"], {
   time: time("When it was written."),
@@ -179,6 +199,7 @@ const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonS
   "process.telemetry": { report: named("TelemetryReport") },
   "process.incident": { incident: named("Incident") },
   log: { entry: named("LogEntry") },
+  "plugin.state": { plugin: named("PluginRecord") },
   "service.state": { state: named("StateRecord") },
 };
 
@@ -216,6 +237,7 @@ export const SCHEMAS = {
   TelemetryReport: TELEMETRY_REPORT,
   MetricPoint: METRIC_POINT,
   Incident: INCIDENT,
+  PluginRecord: PLUGIN,
   EventRecord: EVENT,
   Problem: PROBLEM,
 } satisfies Readonly<Record<string, JsonSchema>>;

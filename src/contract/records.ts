@@ -86,6 +86,31 @@ export type StateRecord = {
   readonly uptimeSeconds: number;
   readonly configFile: string;
   readonly processes: { readonly total: number } & Readonly<Partial<Record<Status, number>>>;
+  /** Absent: the configuration has none. */
+  readonly plugins?: readonly PluginRecord[];
+};
+
+/** A plugin of the configuration. */
+export type PluginRecord = {
+  /** From the last part of its address; a second one of the same name is `NAME-2`. */
+  readonly id: string;
+  /** As the configuration has it. */
+  readonly url: string;
+  /** `backoff`: it has failed, and is started again at `nextRestart`. */
+  readonly status: "starting" | "running" | "backoff" | "stopping";
+  /** Since the service was started. */
+  readonly restarts: number;
+  /** As it names itself. */
+  readonly name?: string;
+  readonly version?: string;
+  readonly started?: string;
+  readonly nextRestart?: string;
+  /** Why it failed the last time; absent once it has run for a minute since then. */
+  readonly problem?: string;
+  /** Events that it was too slow for, or that came while its thread was being restarted. */
+  readonly lostEvents: number;
+  /** Of its thread: heap, and buffers outside of it. */
+  readonly memoryBytes?: number;
 };
 
 /** Where a running procman is reached, as its `endpoint.json` says. */
@@ -231,4 +256,5 @@ export type EventRecord =
   | { readonly id: string; readonly time: string; readonly type: "process.telemetry"; readonly report: TelemetryReport }
   | { readonly id: string; readonly time: string; readonly type: "process.incident"; readonly incident: Incident }
   | { readonly id: string; readonly time: string; readonly type: "log"; readonly entry: LogEntry }
+  | { readonly id: string; readonly time: string; readonly type: "plugin.state"; readonly plugin: PluginRecord }
   | { readonly id: string; readonly time: string; readonly type: "service.state"; readonly state: StateRecord };
