@@ -8,6 +8,7 @@ export { VERSION } from "./base/version.ts";
 export { ConfigurationError } from "./config/problems.ts";
 export type { ApiSpec, Command, Config, LogSpec, Problem, ProcessSpec } from "./config/spec.ts";
 export { type ValidateOptions, validateConfiguration } from "./config/validate.ts";
+export type { PluginSpec } from "./contract/plugin-protocol.ts";
 export type {
   Category,
   EventRecord,
@@ -17,6 +18,7 @@ export type {
   LogPage,
   LogQuery,
   MetricPoint,
+  PluginRecord,
   ProcessRecord,
   Severity,
   StateRecord,

@@ -3,7 +3,7 @@ import type { Fault } from "../base/errors.ts";
 import type { EventRecord, Severity } from "./records.ts";
 
 /** Plugins that come with procman are asked for by `procman/NAME`. */
-export const SHIPPED = ["notify", "otlp", "logship"] as const;
+export const SHIPPED = ["notify"] as const;
 
 export type Shipped = (typeof SHIPPED)[number];
 

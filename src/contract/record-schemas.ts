@@ -125,7 +125,11 @@ const PLUGIN = record<PluginRecord>(
   {
     id: text("From the last part of its address."),
     url: text("As the configuration has it."),
-    status: { type: "string", enum: ["starting", "running", "backoff", "stopping"], description: "`backoff`: it has failed, and is tried again." },
+    status: {
+      type: "string",
+      enum: ["starting", "running", "backoff", "stopping"],
+      description: "`backoff`: it has failed, and is tried again.",
+    },
     restarts: whole("Since the service was started."),
     name: text("As it names itself."),
     version: text("As it says."),

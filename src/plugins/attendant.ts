@@ -117,7 +117,10 @@ export class Attendant {
     });
     // The same again and again is told once; its state shows it all the time.
     if (this.#told !== problem)
-      this.#ports.said("error", `${this.#ports.place(this.spec)}: Cannot run it: ${problem}; tried again in ${delay / 1_000} s, processes run on`);
+      this.#ports.said(
+        "error",
+        `${this.#ports.place(this.spec)}: Cannot run it: ${problem}; tried again in ${delay / 1_000} s, processes run on`,
+      );
     this.#told = problem;
     this.#timer = setTimeout(() => this.#start(), delay).unref();
   }

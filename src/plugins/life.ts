@@ -5,7 +5,7 @@ import type { Control } from "../contract/control.ts";
 import type { FromPlugin, PluginStart, ToPlugin } from "../contract/plugin-protocol.ts";
 import type { Severity } from "../contract/records.ts";
 import type { Backlog } from "./backlog.ts";
-import { placeOf } from "./load.ts";
+import { placeOf } from "./error-place.ts";
 
 /** What its heap may be, and its buffers outside of that. Megabytes. */
 export const MOST_HEAP_MB = 128;
@@ -50,6 +50,8 @@ export class Life {
   #silentTicks: number | undefined;
   #memory: number | undefined;
   #closed: () => void = () => undefined;
+  /** All that waited for it is dealt with. */
+  #drained: () => void = () => undefined;
   readonly #over: Promise<void>;
 
   constructor(ports: LifePorts) {
@@ -90,9 +92,9 @@ export class Life {
   /** There may be something in the backlog. */
   offer(): void {
     const { backlog } = this.#ports;
-    if (!this.#isIdle || this.#isClosing || backlog.isEmpty) return;
-    const events = backlog.take();
-    if (events.length === 0) return;
+    if (!this.#isIdle) return;
+    const events = backlog.isEmpty ? [] : backlog.take();
+    if (events.length === 0) return this.#drained();
     [this.#isIdle, this.#sent, this.#busyTicks] = [false, events.length, 0];
     this.#send({ t: "events", events });
   }
@@ -111,17 +113,30 @@ export class Life {
     this.#send({ t: "ping" });
   }
 
-  /** It has so long to finish. Milliseconds. */
+  /** It has so long to deal with what waits, and to finish. Milliseconds. */
   async close(ms: number): Promise<void> {
     this.#isClosing = true;
-    const closed = new Promise<void>((resolve) => {
-      this.#closed = resolve;
-    });
-    this.#send({ t: "close" });
-    await within(ms, Promise.race([closed, this.#over]));
+    await within(
+      ms,
+      Promise.race([this.#drain(), this.#over]).then(() => Promise.race([this.#finish(), this.#over])),
+    );
     void this.#worker.terminate();
     // One that is in the middle of a call that blocks, as `execSync`, can't be ended before that.
     await within(1_000, this.#over);
+  }
+
+  async #drain(): Promise<void> {
+    if (!this.#isUp || (this.#isIdle && this.#ports.backlog.isEmpty)) return;
+    await new Promise<void>((resolve) => {
+      this.#drained = resolve;
+    });
+  }
+
+  #finish(): Promise<void> {
+    this.#send({ t: "close" });
+    return new Promise((resolve) => {
+      this.#closed = resolve;
+    });
   }
 
   end(message: string, faults: readonly Fault[] = []): void {
@@ -131,8 +146,9 @@ export class Life {
 
   #onSilence(ticks: number, isScarce: boolean): void {
     this.#silentTicks = ticks;
-    if (isScarce) return this.end(`it takes more memory than it may have (${MOST_HEAP_MB + MOST_BUFFERS_MB} MB)`);
-    if (ticks > SILENT_TICKS) this.end(`it has not answered for ${(SILENT_TICKS * TICK_MS) / 1_000} s: it hangs, or computes without a pause`);
+    if (isScarce && ticks > 1) return this.end(`it takes more memory than it may have (${MOST_HEAP_MB + MOST_BUFFERS_MB} MB)`);
+    if (ticks > SILENT_TICKS)
+      this.end(`it has not answered for ${(SILENT_TICKS * TICK_MS) / 1_000} s: it hangs, or computes without a pause`);
   }
 
   #receive(message: FromPlugin): void {
@@ -164,13 +180,15 @@ export class Life {
     this.#silentTicks = undefined;
     this.#memory = heap + buffers;
     if (buffers > MOST_BUFFERS_MB * MB)
-      this.end(`its buffers take ${Math.round(buffers / MB)} MB, and may take ${MOST_BUFFERS_MB}; it must let go of what it has dealt with`);
+      this.end(
+        `its buffers take ${Math.round(buffers / MB)} MB, and may take ${MOST_BUFFERS_MB}; it must let go of what it has dealt with`,
+      );
   }
 
   async #answer({ number, method, args }: FromPlugin & { readonly t: "ask" }): Promise<void> {
-    const asked = this.#ports.control[method] as (...args: readonly unknown[]) => Promise<unknown>;
+    const asked = this.#ports.control[method] as (...args: unknown[]) => Promise<unknown>;
     try {
-      this.#send({ t: "answer", number, value: await asked.apply(this.#ports.control, args) });
+      this.#send({ t: "answer", number, value: await asked.apply(this.#ports.control, [...args]) });
     } catch (error) {
       const code = error instanceof ProcmanError ? { code: error.code } : {};
       this.#send({ t: "answer", number, error: { ...code, message: (error as Error).message } });

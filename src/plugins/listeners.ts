@@ -32,7 +32,9 @@ export class Listeners implements PluginEvents {
         try {
           await listener(event as never);
         } catch (error) {
-          this.#thrown(`its listener of ${event.type} has failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+          this.#thrown(
+            `its listener of ${event.type} has failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+          );
         }
       }
     }

@@ -2,10 +2,11 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { constants, Script } from "node:vm";
 import type { PluginStart } from "../contract/plugin-protocol.ts";
 import { Refusal } from "./definition.ts";
+import { placeOf } from "./error-place.ts";
 import { digestOf, moduleFrom } from "./remote.ts";
 
 /** @throws {Refusal} */
@@ -83,12 +84,4 @@ function syntaxPlace(error: SyntaxError, path: string | undefined): string {
   const seen = path === undefined ? undefined : spawnSync(process.execPath, ["--check", path], { encoding: "utf8", timeout: 5_000 });
   const place = /^(?:file:\/\/)?(\S+:\d+)$/m.exec(seen?.stderr ?? "")?.[1];
   return `SyntaxError: ${error.message}${place === undefined ? (path === undefined ? "" : ` (${path})`) : ` (${place})`}`;
-}
-
-/** The first place that is no part of Node, nor of procman. */
-export function placeOf({ stack = "" }: Error): string {
-  const line = stack.split("\n").find((each) => /^\s+at .*\.[cm]?[jt]s:\d+:\d+\)?$/.test(each) && !/node:|plugin-thread/.test(each));
-  const place = /\(?((?:file:\/\/)?\/[^()]*:\d+:\d+)\)?$/.exec(line ?? "")?.[1];
-  if (place === undefined) return "";
-  return ` (${place.startsWith("file://") ? fileURLToPath(place) : place})`;
 }

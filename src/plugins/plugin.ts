@@ -1,6 +1,7 @@
 /** What a plugin is: the public contract of `procman/plugin`. */
-import type { JsonSchema } from "../contract/json-schema.ts";
+
 import type { Control } from "../contract/control.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { PluginEvent } from "../contract/plugin-protocol.ts";
 
 /** Everything that can be asked of procman, by the plugin's name in the log of what was asked. */

@@ -17,7 +17,12 @@ export type Wanted = { readonly url: string; readonly integrity?: string | undef
  * @throws {Refusal} it can't be fetched, or is another than it should be
  */
 export async function moduleFrom({ url, integrity, cache }: Wanted, said: (text: string) => void): Promise<string> {
-  const path = join(cache, `${createHash("sha256").update(`${url} ${integrity ?? ""}`).digest("hex")}.mjs`);
+  const path = join(
+    cache,
+    `${createHash("sha256")
+      .update(`${url} ${integrity ?? ""}`)
+      .digest("hex")}.mjs`,
+  );
   const kept = readIfThere(path);
   if (kept !== undefined && (integrity === undefined || digestOf(kept) === integrity)) return path;
   const body = await download(url);
@@ -29,7 +34,9 @@ export async function moduleFrom({ url, integrity, cache }: Wanted, said: (text:
   makeFolder(cache, 0o700);
   writeFileSync(`${path}.${process.pid}.tmp`, body, { mode: 0o600 });
   renameSync(`${path}.${process.pid}.tmp`, path);
-  said(`fetched ${url}${integrity === undefined ? `; write "integrity": "${digest}" beside its url, so that it can't be another one day` : ""}`);
+  said(
+    `fetched ${url}${integrity === undefined ? `; write "integrity": "${digest}" beside its url, so that it can't be another one day` : ""}`,
+  );
   return path;
 }
 

@@ -3,8 +3,9 @@ import { type MessagePort, workerData } from "node:worker_threads";
 import type { FromPlugin, PluginStart, ToPlugin } from "../contract/plugin-protocol.ts";
 import { makeFolder } from "../os/folder.ts";
 import { optionsFor, pluginIn, Refusal } from "./definition.ts";
+import { placeOf } from "./error-place.ts";
 import { Listeners } from "./listeners.ts";
-import { load, placeOf } from "./load.ts";
+import { load } from "./load.ts";
 import type { Dispose } from "./plugin.ts";
 import { RemoteControl } from "./remote-control.ts";
 import { lineWriter, Talk } from "./talk.ts";
@@ -40,7 +41,15 @@ async function begin(): Promise<void> {
   const checked = await optionsFor(plugin, options);
   makeFolder(start.folder, 0o700);
   const { folder, name, stateDir } = start;
-  const context = { control: remote.control(stateDir), events: listeners, options: checked, log: logOf(), signal: stop.signal, folder, name };
+  const context = {
+    control: remote.control(stateDir),
+    events: listeners,
+    options: checked,
+    log: logOf(),
+    signal: stop.signal,
+    folder,
+    name,
+  };
   dispose = (await plugin.setup(context as never)) ?? undefined;
   send({ t: "up", name: plugin.name, version: plugin.version });
   send({ t: "more" });

@@ -2,7 +2,7 @@
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
-import type { EventRecord, Incident, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
+import type { EventRecord, Incident, MetricPoint, MetricQuery, PluginRecord, ProcessRecord, TelemetryReport } from "../contract/records.ts";
 import type { Notice } from "../supervisor/notice.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
@@ -162,6 +162,15 @@ export class ServiceObservatory implements Observatory {
       sample: this.#sampler.of(process.id),
     }));
     return expose(familiesOf(processes, this.#gauges.look(), stateOf(this.#observed)));
+  }
+
+  /** Each event as it happens. Gives the way to end it. */
+  listen(listener: (event: EventRecord) => void): () => void {
+    return this.#events.listen(listener);
+  }
+
+  onPlugin(plugin: PluginRecord): void {
+    this.#events.publish({ type: "plugin.state", plugin });
   }
 
   events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
