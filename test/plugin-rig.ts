@@ -49,10 +49,10 @@ export async function plugin(procman: Procman, id: string, isRight: (record: Plu
   let last: unknown;
   for (const end = Date.now() + 40_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
     // While the service is being started again nobody answers.
-    const state = await api<StateRecord>(procman, "/state").catch((error: Error) => void (last = error));
-    const record = state?.plugins?.find((each) => each.id === id);
+    const state = await api<StateRecord>(procman, "/state").catch((error: Error) => error);
+    const record = state instanceof Error ? undefined : state.plugins?.find((each) => each.id === id);
     if (record !== undefined && isRight(record)) return record;
-    last = record ?? last;
+    last = record ?? state;
   }
   throw new Error(`waited in vain for plugin ${id}; last: ${JSON.stringify(last)}`);
 }

@@ -67,6 +67,7 @@ export type Plugin<Options = Readonly<Record<string, unknown>>> = {
   /** What its options must be like: a schema of zod or another library of https://standardschema.dev, or a JSON Schema. Absent: anything. */
   readonly schema?: StandardSchema<Options> | JsonSchema;
   /** Has 30 seconds. What it throws is shown in `procman status`, and it is called again after a while, in a new thread. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: what an async function without a return is
   readonly setup: (context: PluginContext<Options>) => void | Dispose | Promise<void | Dispose>;
 };
 

@@ -32,8 +32,15 @@ export async function persist(attempt: () => Promise<Outcome>, on: Persistence):
       return "refused";
     }
     if (tries === 1) log.warn(`Cannot ${what}: ${outcome.why}; tried again, ${meanwhile}`);
-    const delay = Math.min(LONGEST_MS, FIRST_MS * 2 ** (tries - 1)) * (0.75 + Math.random() / 2);
-    await sleep(outcome.afterMs ?? delay, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return "stopped";
+    await pause(outcome.afterMs ?? delayAfter(tries), signal);
   }
+}
+
+function delayAfter(tries: number): number {
+  return Math.min(LONGEST_MS, FIRST_MS * 2 ** (tries - 1)) * (0.75 + Math.random() / 2);
+}
+
+/** The signal ends it; the attempt that follows is the last one. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }
