@@ -6,7 +6,20 @@ import ts from "typescript";
 const MAX_LINES = 250;
 const EMPTY_NAME = /(?:^|[-_./])(?:utils?|helpers?|common|managers?)(?=[-_./])/i;
 
-const LEVEL_2 = ["api", "logs", "telemetry", "plugins", "config", "runtime", "cluster", "install", "client", "tui", "keeper"] as const;
+const LEVEL_2 = [
+  "api",
+  "logs",
+  "telemetry",
+  "plugins",
+  "config",
+  "runtime",
+  "cluster",
+  "install",
+  "client",
+  "tui",
+  "keeper",
+  "probes",
+] as const;
 
 /** A folder of `src/` and the folders it may import. A folder may always import itself. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -22,6 +35,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   api: ["base", "contract"],
   telemetry: ["base", "contract", "os", "store"],
   plugins: ["base", "contract", "os", "store"],
+  probes: ["base", "contract", "os"],
   cluster: ["base", "contract", "os"],
   client: ["base", "contract"],
   tui: ["base", "contract"],

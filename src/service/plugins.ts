@@ -65,6 +65,8 @@ export class Plugins {
   /** `isLast`: everything has ended; what they have not dealt with yet may take a little longer. */
   async close(isLast: boolean): Promise<void> {
     this.#isClosed = true;
+    // At once: the link may be closed soon. An orderly end is nobody's failure.
+    if (this.#host !== undefined) this.#ports.link.forget(ATTEMPTS);
     await this.#loading;
     await this.#host?.close(isLast ? LAST_MS : SOON_MS);
     this.#stopListening();

@@ -68,7 +68,7 @@ export class Service {
       sweeper: this.#sweeper,
       marker,
       request: (slot, run) =>
-        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), run, api: (id) => this.#serving.accessOf(id) }),
+        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), slot, run, api: (id) => this.#serving.accessOf(id) }),
       whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
     });
     this.balancing = new Balancing(this, link, this.#voice);
@@ -153,11 +153,11 @@ export class Service {
   async retire(): Promise<void> {
     this.supervisor.dispose();
     this.#sweeper.stop();
-    await this.plugins.close(false);
-    this.observatory.close();
+    this.#witness.retire();
+    const plugins = this.plugins.close(false);
     this.balancing.retire();
     this.#link.close();
-    await this.#serving.close();
+    await Promise.all([plugins, this.#serving.close()]);
   }
 
   /** Of a process or one of its slots. */
@@ -218,7 +218,7 @@ export class Service {
       if (route) for (const { slot, run } of runs) this.#route(slot, run);
     }
     this.supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
-    for (const { id } of config.processes) this.#witness.checkPidFile(id);
+    for (const { id } of config.processes) this.#witness.check(id);
     this.balancing.apply();
     this.plugins.apply();
     this.#noteConfiguration();
