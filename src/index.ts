@@ -9,6 +9,7 @@ export { ConfigurationError } from "./config/problems.ts";
 export type { ApiSpec, Command, Config, LogSpec, Problem, ProcessSpec } from "./config/spec.ts";
 export { type ValidateOptions, validateConfiguration } from "./config/validate.ts";
 export type { PluginSpec } from "./contract/plugin-protocol.ts";
+export type { PluginRecord } from "./contract/plugin-record.ts";
 export type {
   Category,
   EventRecord,
@@ -18,7 +19,6 @@ export type {
   LogPage,
   LogQuery,
   MetricPoint,
-  PluginRecord,
   ProcessRecord,
   Severity,
   StateRecord,

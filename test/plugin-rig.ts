@@ -2,7 +2,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { payloadOf } from "../src/contract/claims.ts";
-import type { Endpoint, PluginRecord, StateRecord } from "../src/contract/records.ts";
+import type { PluginRecord } from "../src/contract/plugin-record.ts";
+import type { Endpoint, StateRecord } from "../src/contract/records.ts";
 import { signJwt } from "../src/os/jwt.ts";
 import { folderWith, found, type Process, Procman } from "./procman.ts";
 

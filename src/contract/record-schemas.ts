@@ -1,6 +1,7 @@
 /** What procman answers with, as schemas for the OpenAPI document. A member that the type has and the schema has not is an error of the compiler. */
 import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import { PLUGIN } from "./plugin-record.ts";
 import {
   type BackendRecord,
   type BalancerRecord,
@@ -9,31 +10,13 @@ import {
   type Incident,
   type LogEntry,
   type MetricPoint,
-  type PluginRecord,
   type ProblemRecord,
   type ProcessRecord,
   SEVERITIES,
   type StateRecord,
   type Status,
 } from "./records.ts";
-
-type Members<T> = Readonly<Record<keyof T, JsonSchema>>;
-
-const text = (description: string): JsonSchema => ({ type: "string", description });
-const whole = (description: string): JsonSchema => ({ type: "integer", description });
-const number = (description: string): JsonSchema => ({ type: "number", description });
-const truth = (description: string): JsonSchema => ({ type: "boolean", description });
-const time = (description: string): JsonSchema => ({ type: "string", format: "date-time", description });
-const named = (name: string, description?: string): JsonSchema => ({
-  $ref: `#/components/schemas/${name}`,
-  ...(description && { description }),
-});
-const listOf = (name: string, description: string): JsonSchema => ({ type: "array", items: named(name), description });
-
-function record<T>(description: string, optional: readonly (keyof T & string)[], properties: Members<T>): JsonSchema {
-  const required = Object.keys(properties).filter((name) => !(optional as readonly string[]).includes(name));
-  return { type: "object", description, required, properties };
-}
+import { listOf, named, number, record, text, time, truth, whole } from "./schema-words.ts";
 
 const STATUSES = Object.keys({
   created: 0,
@@ -120,28 +103,6 @@ const STATE = record<StateRecord>("State of the application.", ["plugins"], {
   },
   plugins: listOf("PluginRecord", "Of the configuration; absent: it has none."),
 });
-
-const PLUGIN = record<PluginRecord>(
-  "A plugin of the configuration.",
-  ["name", "version", "started", "nextRestart", "problem", "memoryBytes"],
-  {
-    id: text("From the last part of its address."),
-    url: text("As the configuration has it."),
-    status: {
-      type: "string",
-      enum: ["starting", "running", "backoff", "stopping"],
-      description: "`backoff`: it has failed, and is tried again.",
-    },
-    restarts: whole("Since the service was started."),
-    name: text("As it names itself."),
-    version: text("As it says."),
-    started: time("Begin of its thread."),
-    nextRestart: time("When it is tried again."),
-    problem: text("Why it failed the last time."),
-    lostEvents: whole("Events that it was too slow for."),
-    memoryBytes: whole("Of its thread."),
-  },
-);
 
 const LOG_ENTRY = record<LogEntry>("One line of the log.", ["process", "instance", "run"], {
   time: time("When it was written."),

@@ -1,5 +1,6 @@
 /** What the control surface shows. Times are ISO 8601 in UTC; durations and sizes name their unit; what has no value is absent. */
 import type { Fault } from "../base/errors.ts";
+import type { PluginRecord } from "./plugin-record.ts";
 
 /** `mixed`: the instances of a cluster don't agree. */
 export type Status =
@@ -92,29 +93,6 @@ export type StateRecord = {
   readonly processes: { readonly total: number } & Readonly<Partial<Record<Status, number>>>;
   /** Absent: the configuration has none. */
   readonly plugins?: readonly PluginRecord[];
-};
-
-/** A plugin of the configuration. */
-export type PluginRecord = {
-  /** From the last part of its address; a second one of the same name is `NAME-2`. */
-  readonly id: string;
-  /** As the configuration has it. */
-  readonly url: string;
-  /** `backoff`: it has failed, and is started again at `nextRestart`. */
-  readonly status: "starting" | "running" | "backoff" | "stopping";
-  /** Since the service was started. */
-  readonly restarts: number;
-  /** As it names itself. */
-  readonly name?: string;
-  readonly version?: string;
-  readonly started?: string;
-  readonly nextRestart?: string;
-  /** Why it failed the last time; absent once it has run for a minute since then. */
-  readonly problem?: string;
-  /** Events that it was too slow for, or that came while its thread was being restarted. */
-  readonly lostEvents: number;
-  /** Of its thread: heap, and buffers outside of it. */
-  readonly memoryBytes?: number;
 };
 
 /** Where a running procman is reached, as its `endpoint.json` says. */

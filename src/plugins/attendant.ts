@@ -2,7 +2,8 @@
 import type { Fault } from "../base/errors.ts";
 import type { Control } from "../contract/control.ts";
 import type { PluginSpec, PluginStart } from "../contract/plugin-protocol.ts";
-import type { EventRecord, PluginRecord, Severity } from "../contract/records.ts";
+import type { PluginRecord } from "../contract/plugin-record.ts";
+import type { EventRecord, Severity } from "../contract/records.ts";
 import { Backlog } from "./backlog.ts";
 import { Life, type Problem, TICK_MS } from "./life.ts";
 

@@ -4,7 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { Fault } from "../base/errors.ts";
 import type { Caller, Control } from "../contract/control.ts";
 import type { PluginSpec } from "../contract/plugin-protocol.ts";
-import type { EventRecord, PluginRecord, Severity } from "../contract/records.ts";
+import type { PluginRecord } from "../contract/plugin-record.ts";
+import type { EventRecord, Severity } from "../contract/records.ts";
 import { Attendant } from "./attendant.ts";
 import { MOST_BUFFERS_MB, MOST_HEAP_MB, TICK_MS } from "./life.ts";
 

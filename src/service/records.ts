@@ -2,7 +2,8 @@
 
 import { VERSION } from "../base/version.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
-import type { PluginRecord, ProcessRecord, StateRecord, Status } from "../contract/records.ts";
+import type { PluginRecord } from "../contract/plugin-record.ts";
+import type { ProcessRecord, StateRecord, Status } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
