@@ -109,7 +109,10 @@ test("6.7 a plugin that fills its heap, or the memory outside of it, is ended, a
   const service = procman.helper("service");
   const failed = ({ problem }: { readonly problem?: string }) => problem !== undefined;
   assert.match((await plugin(procman, "heap", failed)).problem ?? "", /its heap needs more than 128 MB|it has not answered/);
-  assert.match((await plugin(procman, "buffers", failed)).problem ?? "", /its buffers take \d+ MB, and may take 128|it takes more memory|it has not answered/);
+  assert.match(
+    (await plugin(procman, "buffers", failed)).problem ?? "",
+    /its buffers take \d+ MB, and may take 128|it takes more memory|it has not answered/,
+  );
   assert.match((await plugin(procman, "burst", failed)).problem ?? "", /it takes more memory than it may have|it has not answered/);
   assert.ok(isAlive(service), "the service is the same");
   await assertUntouched(procman, pid);
