@@ -13,7 +13,12 @@ import { Credentials } from "./credentials.ts";
 import { Doorway } from "./doorway.ts";
 import { announce, formerPort, withdraw } from "./presence.ts";
 
+/** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
+const DELAY_MS = 300;
+
 export type Served = { readonly config: Config; readonly control: (caller: Caller) => Control; readonly keeper: number };
+
+const ANNOUNCE_AGAIN_MS = 1_000;
 
 export class Serving {
   readonly #served: Served;
@@ -48,8 +53,8 @@ export class Serving {
     else then();
   }
 
-  /** Supervision goes on without an API: `done` gets the reason. Who knocks before the delay is over is answered before. */
-  start(delayMs: number, done: (problem?: string) => void): void {
+  /** Supervision goes on without an API: `done` gets the reason. `isFirst`: nothing ran before; who knocks in the meantime is answered at once. */
+  start(isFirst: boolean, done: (problem?: string) => void): void {
     const { hostname, port } = this.#served.config.api;
     const at = port === undefined ? hostname : `${hostname}:${port}`;
     this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${at}: ${why}`);
@@ -61,8 +66,8 @@ export class Serving {
       done(`the secret can't be made: ${(error as Error).message}`);
     }
     this.#credentials.watch();
-    if (delayMs === 0) this.#begin();
-    else this.#timer = setTimeout(() => this.#begin(), delayMs);
+    if (isFirst) this.#timer = setTimeout(() => this.#begin(), DELAY_MS);
+    else this.#begin();
   }
 
   /** What a process needs to speak for itself; undefined: there is no API. */
@@ -134,8 +139,20 @@ export class Serving {
     const startTime = processStat(process.pid)?.startTime ?? "";
     const problem = this.#problem === undefined ? {} : { problem: this.#problem };
     this.#endpoint = { hostname, port: this.#port ?? port, pid: process.pid, startTime, keeper, version: VERSION, ...problem };
-    announce(config.stateDir, this.#endpoint);
-    return this.#problem;
+    const untold = this.#announce(this.#endpoint);
+    return this.#problem ?? untold;
+  }
+
+  /** What there is no room for is told once there is. Returns why not yet. */
+  #announce(endpoint: Endpoint): string | undefined {
+    if (this.#closed) return undefined;
+    try {
+      announce(this.#served.config.stateDir, endpoint);
+      return undefined;
+    } catch (error) {
+      this.#timer = setTimeout(() => this.#announce(endpoint), ANNOUNCE_AGAIN_MS).unref();
+      return `${(error as Error).message}; it is told as soon as that is possible`;
+    }
   }
 
   /** Loaded apart from the service, which starts its processes first. */
