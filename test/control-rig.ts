@@ -74,6 +74,7 @@ export function controlRig() {
       abort: () => undefined,
     },
     balancing: { shown: (record) => record },
+    plugins: { records: undefined },
   };
   const control = controlsOf(service, { audit: ({ text }, id) => said.push(id === undefined ? text : `${id}: ${text}`) });
   supervisor.apply(config.processes.map(planOf));

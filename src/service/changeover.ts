@@ -12,7 +12,8 @@ import { consoleStyle, storeSettings } from "./voice.ts";
 /** Who hears of it. */
 export type Affected = {
   readonly supervisor: () => Supervisor;
-  readonly balancing: { readonly apply: () => void };
+  /** The load balancer and plugins, which go by the configuration themselves. */
+  readonly apply: () => void;
   /** Its pid file, and whether it is asked if it is ready. */
   readonly check: (id: string) => void;
 };
@@ -60,7 +61,7 @@ export class Changeover {
     }
     supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
     for (const { id } of config.processes) this.#affected.check(id);
-    this.#affected.balancing.apply();
+    this.#affected.apply();
     this.#note();
   }
 

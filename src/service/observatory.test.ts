@@ -57,7 +57,16 @@ function watched(
     removed: (id) => observatory.forget(id),
   });
   const balancing = { shown: (record: ProcessRecord) => record };
-  const service = { config, supervisor, spec, isTerminating: false, startedAt: Date.now(), keeper: 1, balancing };
+  const service = {
+    config,
+    supervisor,
+    spec,
+    isTerminating: false,
+    startedAt: Date.now(),
+    keeper: 1,
+    balancing,
+    plugins: { records: undefined },
+  };
   const observatory = new ServiceObservatory(service as Observed, { lastLines, report: (problem) => problems.push(problem) });
   const voice = new Voice({ sendLater: () => undefined } as never);
   const witness = new Witness({ config, observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);

@@ -4,10 +4,13 @@ import { ProcmanError } from "../base/errors.ts";
 import type { Config } from "../config/spec.ts";
 import type { ActOptions } from "../contract/control.ts";
 import type { PlannedAction, PlannedChange, PlanRecord } from "../contract/plan.ts";
+import type { Link } from "../runtime/link.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Changeover } from "./changeover.ts";
 import { FileWatch } from "./file-watch.ts";
 import { forecast } from "./forecast.ts";
+import type { Subject } from "./narrator.ts";
+import { whyNotUp } from "./reason.ts";
 import { type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
 import { isUp } from "./settling.ts";
 import type { Source } from "./source.ts";
@@ -26,19 +29,19 @@ export type ReloadOptions = {
   readonly steadyMs?: number | undefined;
 };
 
-export type ReloadPorts = ReloadOptions & {
-  readonly changeover: Changeover;
+export type ReloadPorts = ReloadOptions & { readonly changeover: Changeover; readonly link: Link; readonly voice: Voice };
+
+/** Whose configuration it is. */
+export type Reloaded = {
   readonly supervisor: Supervisor;
-  readonly voice: Voice;
-  /** The service's memory: "" forgets. */
-  readonly remember: (id: string, note: string) => void;
+  readonly isTerminating: boolean;
+  /** Resolves once the keeper has all that was decided. */
   readonly commit: () => Promise<void>;
-  readonly isTerminating: () => boolean;
-  /** Why a process did not come up. */
-  readonly reason: (id: string) => string;
+  readonly observatory: { readonly subject: (id: string) => Subject };
 };
 
 export class Reload {
+  readonly #service: Reloaded;
   readonly #ports: ReloadPorts;
   readonly #abort = new AbortController();
   #lineage = "";
@@ -47,7 +50,8 @@ export class Reload {
   #isWantedAgain: string | undefined;
   readonly #watch: FileWatch | undefined;
 
-  constructor(ports: ReloadPorts) {
+  constructor(service: Reloaded, ports: ReloadPorts) {
+    this.#service = service;
     this.#ports = ports;
     const { file } = ports.changeover.config;
     if (ports.watchFile) this.#watch = new FileWatch(file, () => void this.ask(`${basename(file)} has changed`));
@@ -59,7 +63,7 @@ export class Reload {
     this.#watch?.start();
     const journey = readJourney(note, lineage);
     if (journey === undefined) {
-      if (note !== undefined) this.#ports.remember(ROLL, "");
+      if (note !== undefined) this.#ports.link.forget(ROLL);
       return false;
     }
     const { changeover, voice } = this.#ports;
@@ -81,12 +85,12 @@ export class Reload {
    */
   async reload(why: string, options: ActOptions = {}): Promise<PlanRecord> {
     if (this.#work !== undefined) throw new ProcmanError("reload-running", "Cannot reload: a reload is under way; wait for its end");
-    const { changeover, voice, commit } = this.#ports;
+    const { changeover, voice } = this.#ports;
     const found = this.#read();
     const plan = this.#forecast(found);
     voice.info(`reload (${why}): ${summary(plan)}`);
     const work = this.#begin({ to: adopted(found, changeover.config), from: changeover.config });
-    await commit();
+    await this.#service.commit();
     return options.waitSeconds === undefined ? plan : this.#awaited(plan, work, { ...options, waitSeconds: options.waitSeconds });
   }
 
@@ -109,32 +113,33 @@ export class Reload {
   stop(isOver: boolean): void {
     this.#watch?.stop();
     this.#abort.abort();
-    if (isOver && this.#work !== undefined) this.#ports.remember(ROLL, "");
+    if (isOver && this.#work !== undefined) this.#ports.link.forget(ROLL);
   }
 
   #read(): Config {
-    const { source, isTerminating } = this.#ports;
-    if (isTerminating()) throw new ProcmanError("reload-failed", "Cannot reload: everything is being stopped; run procman again then");
+    const { source } = this.#ports;
+    if (this.#service.isTerminating)
+      throw new ProcmanError("reload-failed", "Cannot reload: everything is being stopped; run procman again then");
     if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
     return source();
   }
 
   #forecast(found: Config): PlanRecord {
-    const { changeover, supervisor } = this.#ports;
-    return forecast(changeover.config, found, supervisor.processes);
+    return forecast(this.#ports.changeover.config, found, this.#service.supervisor.processes);
   }
 
   #begin(journey: Journey): Promise<string | undefined> {
-    const { changeover, supervisor, voice, remember, reason, steadyMs = STEADY_MS } = this.#ports;
+    const { changeover, voice, link, steadyMs = STEADY_MS } = this.#ports;
+    const { supervisor } = this.#service;
     let problem: string | undefined;
     let isNoted = journey.at !== undefined;
     const note = (next: Journey | undefined): void => {
-      if (next !== undefined) remember(ROLL, writeJourney(next, this.#lineage));
-      else if (isNoted) remember(ROLL, "");
+      if (next !== undefined) link.remember(ROLL, writeJourney(next, this.#lineage));
+      else if (isNoted) link.forget(ROLL);
       isNoted = next !== undefined;
     };
     const failed = (id: string): void => {
-      problem = `Cannot reload: "${id}" did not come up by the new configuration: it ${reason(id)}; everything goes back to what it was`;
+      problem = `Cannot reload: "${id}" did not come up by the new configuration: it ${this.#whyNotUp(id)}; everything goes back to what it was`;
       voice.error(problem);
     };
     const work = roll(journey, { changeover, supervisor, note, failed, signal: this.#abort.signal, steadyMs }).then(() => {
@@ -173,11 +178,15 @@ export class Reload {
     }
   }
 
+  #whyNotUp(id: string): string {
+    const { supervisor, observatory } = this.#service;
+    return whyNotUp(supervisor.find(id), observatory.subject(id));
+  }
+
   async #settled(change: PlannedChange, signal: AbortSignal): Promise<PlannedChange> {
-    const { supervisor, reason } = this.#ports;
     if ((change.action !== "start" && change.action !== "restart") || change.rolling) return change;
-    const up = await isUp(supervisor, change.process, { steadyMs: 0, limitMs: LIMIT_MS, signal });
-    return up === false ? { ...change, problem: reason(change.process) } : change;
+    const up = await isUp(this.#service.supervisor, change.process, { steadyMs: 0, limitMs: LIMIT_MS, signal });
+    return up === false ? { ...change, problem: this.#whyNotUp(change.process) } : change;
   }
 }
 

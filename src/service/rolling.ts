@@ -38,9 +38,9 @@ export type Rolled = {
 };
 
 export type RollingPorts = {
-  readonly say: (id: string, line: Line) => void;
+  readonly voice: { readonly say: (id: string, line: Line) => void };
   /** The service's memory: "" forgets. */
-  readonly remember: (id: string, note: unknown) => void;
+  readonly link: { readonly remember: (id: string, note: unknown) => void };
 };
 
 /** Those that belong to no cluster are not for us. */
@@ -64,9 +64,9 @@ export class Rolling {
   resume(note: string | undefined, lineage: string): void {
     this.#lineage = lineage;
     const rolls = rollsIn(note, lineage);
-    if (note !== undefined && rolls.length === 0) this.#ports.remember(ROLLS, "");
+    if (note !== undefined && rolls.length === 0) this.#ports.link.remember(ROLLS, "");
     for (const roll of rolls) {
-      this.#ports.say(roll.cluster, info(`the rolling restart goes on with "${roll.at}"`));
+      this.#ports.voice.say(roll.cluster, info(`the rolling restart goes on with "${roll.at}"`));
       this.#begin(roll);
     }
   }
@@ -98,7 +98,7 @@ export class Rolling {
     for (const cluster of new Set(processes.map(({ id }) => this.#rolled.spec(id).cluster?.id ?? ""))) {
       const work = this.#works.get(cluster);
       if (work === undefined) continue;
-      this.#ports.say(cluster, warn(`the rolling restart ends at "${work.roll.at}": ${why}`));
+      this.#ports.voice.say(cluster, warn(`the rolling restart ends at "${work.roll.at}": ${why}`));
       work.abort.abort(`Cannot restart "${cluster}" any further: ${why}`);
       this.#works.delete(cluster);
     }
@@ -108,7 +108,7 @@ export class Rolling {
   /** Nothing is done any more. `isOver`: nor by a later service. */
   stop(isOver: boolean): void {
     for (const { abort } of this.#works.values()) abort.abort();
-    if (isOver && this.#works.size > 0) this.#ports.remember(ROLLS, "");
+    if (isOver && this.#works.size > 0) this.#ports.link.remember(ROLLS, "");
     this.#works.clear();
   }
 
@@ -150,7 +150,7 @@ export class Rolling {
   }
 
   #succeeded(cluster: string): undefined {
-    this.#ports.say(cluster, info("the rolling restart is done"));
+    this.#ports.voice.say(cluster, info("the rolling restart is done"));
   }
 
   #failed({ cluster, at, left }: Roll): string {
@@ -158,7 +158,7 @@ export class Rolling {
     const reason = whyNotUp(supervisor.find(at), observatory.subject(at));
     const rest = left.length === 0 ? "" : `; ${left.join(", ")} ${left.length === 1 ? "runs" : "run"} on as before`;
     const problem = `Cannot restart "${cluster}" any further: "${at}" did not come up: it ${reason}${rest}`;
-    this.#ports.say(cluster, error(problem));
+    this.#ports.voice.say(cluster, error(problem));
     observatory.onBackend(at, problem);
     return problem;
   }
@@ -194,7 +194,7 @@ export class Rolling {
 
   #note(): void {
     const rolls = [...this.#works.values()].map(({ roll }) => roll);
-    this.#ports.remember(ROLLS, rolls.length === 0 ? "" : { lineage: this.#lineage, rolls });
+    this.#ports.link.remember(ROLLS, rolls.length === 0 ? "" : { lineage: this.#lineage, rolls });
   }
 }
 

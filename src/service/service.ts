@@ -19,7 +19,7 @@ import { exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
 import { StoredLog } from "./log-book.ts";
 import { narratePast } from "./notices.ts";
 import { ServiceObservatory } from "./observatory.ts";
-import { whyNotUp } from "./reason.ts";
+import { Plugins } from "./plugins.ts";
 import { type Past, recall } from "./recall.ts";
 import { Reload, type ReloadOptions } from "./reload.ts";
 import { ROLL } from "./roll.ts";
@@ -29,9 +29,6 @@ import { planOf } from "./specs.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
 import { Voice } from "./voice.ts";
 import { Witness } from "./witness.ts";
-
-/** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
-const API_DELAY_MS = 300;
 
 type Snapshot = FromKeeper & { readonly t: "snapshot" };
 
@@ -52,6 +49,7 @@ export class Service {
   readonly balancing: Balancing;
   readonly reloading: Reload;
   readonly rolling: Rolling;
+  readonly plugins: Plugins;
   readonly #link: Link;
   readonly #voice: Voice;
   readonly #sweeper = new Sweeper();
@@ -68,7 +66,10 @@ export class Service {
     this.#voice = new Voice(link);
     this.#changeover = new Changeover(config, link, {
       supervisor: () => this.supervisor,
-      balancing: { apply: () => this.balancing.apply() },
+      apply: () => {
+        this.balancing.apply();
+        this.plugins.apply();
+      },
       check: (id) => this.#witness.check(id),
     });
     this.#exitWith = exitWith === undefined ? undefined : new ExitWith(exitWith, (id) => this.spec(id));
@@ -97,18 +98,11 @@ export class Service {
     const report = (problem: string): void => this.#voice.warn(problem);
     this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), report });
     this.#witness = new Witness(this, this.#voice);
-    this.reloading = new Reload({
-      ...options,
-      changeover: this.#changeover,
-      supervisor: this.supervisor,
-      voice: this.#voice,
-      remember: (id, note) => link.remember(id, note),
-      commit: this.commit,
-      isTerminating: () => this.isTerminating,
-      reason: (id) => whyNotUp(this.supervisor.find(id), this.observatory.subject(id)),
-    });
-    this.rolling = new Rolling(this, { say: (id, line) => this.#voice.say(id, line), remember: (id, note) => link.remember(id, note) });
-    this.#serving = new Serving({ config, control: controlsOf(this, this.#voice), keeper: this.keeper });
+    this.reloading = new Reload(this, { ...options, changeover: this.#changeover, link, voice: this.#voice });
+    this.rolling = new Rolling(this, { link, voice: this.#voice });
+    const control = controlsOf(this, this.#voice);
+    this.#serving = new Serving({ config, control, keeper: this.keeper });
+    this.plugins = new Plugins(this, { control, link, voice: this.#voice });
   }
 
   get config(): Config {
@@ -165,6 +159,7 @@ export class Service {
     this.reloading.stop(true);
     this.rolling.stop(true);
     await this.supervisor.stopAll();
+    await this.plugins.close(true);
     this.observatory.close();
     this.#serving.withdraw();
     this.#voice.info("everything is stopped");
@@ -178,9 +173,10 @@ export class Service {
     this.rolling.stop(false);
     this.#sweeper.stop();
     this.#witness.retire();
+    const plugins = this.plugins.close(false);
     this.balancing.retire();
     this.#link.close();
-    await this.#serving.close();
+    await Promise.all([plugins, this.#serving.close()]);
   }
 
   /** Of a process or one of its slots. */
@@ -196,6 +192,7 @@ export class Service {
     this.#spawner.load(snapshot);
     this.#resume(recall(snapshot, config), notes[CONFIGURATION]);
     this.balancing.resume(notes);
+    this.plugins.resume(notes);
     const termination = readTermination(notes[TERMINATION], lineage);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {
@@ -209,7 +206,10 @@ export class Service {
     for (const { slot, run, captured } of running) if (!captured) this.#changeover.route(slot, run);
     this.#link.flush();
     // At a first start nobody asks before the first processes run; otherwise clients wait already.
-    this.#serve(Object.keys(notes).length === 0 && running.length === 0 ? API_DELAY_MS : 0);
+    this.#serving.start(Object.keys(notes).length === 0 && running.length === 0, (problem) => {
+      if (problem !== undefined) this.#voice.error(`${problem}; processes run on`);
+      this.#link.send({ t: "ready", ...(problem === undefined ? {} : { problem }) });
+    });
   }
 
   /** Each process as the last service left it, by the configuration that it had. */
@@ -223,14 +223,6 @@ export class Service {
     for (const { slot, run } of leftovers) this.#spawner.signal(slot, run, "SIGKILL");
     const plans = [...former.config.processes, ...former.leaving].map(planOf);
     this.supervisor.resume(plans, memories, new Set(former.leaving.map(({ id }) => id)));
-  }
-
-  /** Supervision goes on without an API. */
-  #serve(delayMs: number): void {
-    this.#serving.start(delayMs, (problem) => {
-      if (problem !== undefined) this.#voice.error(`${problem}; processes run on`);
-      this.#link.send({ t: "ready", ...(problem === undefined ? {} : { problem }) });
-    });
   }
 
   #onRemoved(id: string): void {
