@@ -26,7 +26,7 @@ export type Balanced = {
   readonly supervisor: Supervisor;
   readonly spec: (slot: string) => ProcessSpec;
   /** Hears who accepts connections from now on, or doesn't. */
-  readonly observatory: { readonly onBackend: (id: string, text: string) => void };
+  readonly observatory: { readonly tell: (id: string, text: string) => void };
 };
 
 export class Balancing {
@@ -164,7 +164,7 @@ export class Balancing {
     const known = new Set(this.#specs.filter((spec) => spec.front?.id === front).map(({ id }) => id));
     for (const { id, accepting } of backends) {
       if (!known.has(id) || accepting === (accepted.get(id) ?? false) || stateOf(this.#statesOf(id)) !== "up") continue;
-      this.#balanced.observatory.onBackend(id, accepting ? "accepts connections" : "refuses connections; others get them");
+      this.#balanced.observatory.tell(id, accepting ? "accepts connections" : "refuses connections; others get them");
     }
   }
 

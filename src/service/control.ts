@@ -85,10 +85,8 @@ class ServiceControl implements Control {
     // Before the answer: what was accepted is carried out, whoever is killed right after.
     await commit();
     if (options.waitSeconds === undefined) return record;
-    const late = performance.now() + options.waitSeconds * 1_000;
     await rolled(rolls, options);
-    const rest = { ...options, waitSeconds: Math.max(0, (late - performance.now()) / 1_000) };
-    await reached(supervisor, { action, processes, reason: (process) => this.#record(process).reason }, rest);
+    await reached(supervisor, { action, processes, reason: (process) => this.#record(process).reason }, options);
     return this.process(id);
   }
 
@@ -168,14 +166,9 @@ class ServiceControl implements Control {
     try {
       const found = this.#find(id);
       const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
-      const { processes, rolls } = isRolling ? this.#restart(found, id) : { processes: command(found, id, action), rolls: [] };
-      if (action === "stop" || action === "block" || (action === "restart" && isHard))
-        this.#service.rolling.abort(processes, `${action} was asked for`);
+      const commanded = isRolling ? this.#restart(found, id) : this.#atOnce(found, id, action);
       this.#auditor.audit(info(`${action}${subject === undefined ? " of all" : ""} for "${consumer}"`), subject);
-      // Who has asked for the end that is to come; one that was refused has not.
-      if (action === "stop" || action === "restart")
-        for (const process of rolls.length > 0 ? [] : processes) this.#service.observatory.asked(process.id, this.#caller);
-      return { processes, rolls };
+      return commanded;
     } catch (error) {
       if (error instanceof ProcmanError) this.#auditor.audit(warn(`${action} of "${id}" for "${consumer}": refused: ${error.message}`));
       throw error;
@@ -184,12 +177,20 @@ class ServiceControl implements Control {
     }
   }
 
+  #atOnce(found: readonly Process[], id: string, action: Action): Commanded {
+    const { observatory, rolling } = this.#service;
+    const processes = command(found, id, action);
+    const isEnd = action === "stop" || action === "restart";
+    // Who has asked for the end that is to come; one that was refused has not.
+    if (isEnd) for (const process of processes) observatory.asked(process.id, this.#caller);
+    if (action === "block" || (isEnd && found[0]?.id !== id)) rolling.abort(processes, `${action} was asked for`);
+    return { processes, rolls: [] };
+  }
+
   /** Clusters instance by instance, all else at once. */
   #restart(found: readonly Process[], id: string): Commanded {
-    const { observatory, rolling } = this.#service;
-    const { others, rolls } = rolling.restart(found, this.#caller);
-    const processes = others.length === 0 ? [] : command(others, id, "restart");
-    for (const process of processes) observatory.asked(process.id, this.#caller);
+    const { others, rolls } = this.#service.rolling.restart(found, this.#caller);
+    if (others.length > 0) this.#atOnce(others, id, "restart");
     return { processes: found.filter(({ isBlocked }) => !isBlocked), rolls };
   }
 

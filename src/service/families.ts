@@ -33,8 +33,6 @@ const STATUSES: readonly Status[] = [
   "errored",
   "exhausted",
 ];
-/** Numbers that one process may report. */
-const MOST_METRICS = 50;
 /** How finely the delay of the loop is measured, once somebody asks for it. Milliseconds. */
 const RESOLUTION_MS = 50;
 
@@ -174,10 +172,4 @@ function since(started: string | undefined): number | undefined {
 
 function timestamp(time: string | undefined): number | undefined {
   return time === undefined ? undefined : Date.parse(time) / 1_000;
-}
-
-/** What of the numbers of a process is kept. */
-export function bounded(metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
-  return Object.fromEntries(finite.slice(0, MOST_METRICS));
 }

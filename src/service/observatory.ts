@@ -13,12 +13,12 @@ import { type Sample, Sampler } from "../telemetry/sampler.ts";
 import { balancerFamilies } from "./balancer-families.ts";
 import type { Observatory } from "./controlled.ts";
 import { Events } from "./events.ts";
-import { bounded, familiesOf, ServiceGauges } from "./families.ts";
+import { familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";
 import { Incidents, type LastLines } from "./incidents.ts";
 import { keptOf } from "./kept-report.ts";
 import type { Subject } from "./narrator.ts";
-import { recordOf, type Seen, stateOf, type Whole, withClusters } from "./records.ts";
+import { recordOf, type Seen, seenOf, stateOf, type Whole, withClusters } from "./records.ts";
 import { processOf } from "./specs.ts";
 
 export type Observed = Whole & {
@@ -84,7 +84,7 @@ export class ServiceObservatory implements Observatory {
     if (to.status === "starting" && to.restarts > 0) this.#restarts.set(id, (this.#restarts.get(id) ?? 0) + 1);
     this.#onEnd(transition, id);
     if (to.status === "running") this.#asked.delete(id);
-    this.#tellProcess(id, text);
+    this.tell(id, text);
   }
 
   onNotice(id: string, notice: Notice, text: string): void {
@@ -96,21 +96,16 @@ export class ServiceObservatory implements Observatory {
         return this.#events.publish({ type: "process.scheduled", process: id, text });
       case "changed":
         if (notice.effect === "restarts") this.#asked.set(id, { why: "its configuration has changed" });
-        return this.#tellProcess(id, text);
+        return this.tell(id, text);
       case "removed":
         this.#asked.set(id, { why: "the configuration has it no longer" });
-        return this.#tellProcess(id, text);
+        return this.tell(id, text);
       case "blocked":
       case "unblocked":
-        return this.#tellProcess(id, text);
+        return this.tell(id, text);
       default:
         return notice satisfies never;
     }
-  }
-
-  /** The load balancer has seen that it accepts connections, or doesn't. */
-  onBackend(id: string, text: string): void {
-    this.#tellProcess(id, text);
   }
 
   /** Everything is about to be stopped. */
@@ -232,7 +227,8 @@ export class ServiceObservatory implements Observatory {
     );
   }
 
-  #tellProcess(id: string, text: string | undefined): void {
+  /** For whoever follows the events: `text` is what has changed. */
+  tell(id: string, text: string | undefined): void {
     this.#events.publish({ type: "process.state", process: this.#record(id), ...(text === undefined ? {} : { text }) });
   }
 
@@ -248,13 +244,6 @@ export class ServiceObservatory implements Observatory {
   /** Put together once for all who ask until the next look. */
   #see(id: string): void {
     const [sample, telemetry] = [this.#sampler.of(id), this.#reports.get(id)];
-    this.#seen.set(id, {
-      usage: {
-        ...(sample?.cpuPercent === undefined ? {} : { cpuPercent: Math.round(sample.cpuPercent * 10) / 10 }),
-        ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
-      },
-      said: telemetry === undefined ? {} : { telemetry },
-      trouble: this.#troubles.get(id),
-    });
+    this.#seen.set(id, { ...seenOf(sample, telemetry), trouble: this.#troubles.get(id) });
   }
 }

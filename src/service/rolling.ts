@@ -33,7 +33,7 @@ export type Rolled = {
     readonly asked: (id: string, caller: Caller) => void;
     readonly subject: (id: string) => Subject;
     /** For whoever follows the events. */
-    readonly onBackend: (id: string, text: string) => void;
+    readonly tell: (id: string, text: string) => void;
   };
 };
 
@@ -67,7 +67,7 @@ export class Rolling {
     if (note !== undefined && rolls.length === 0) this.#ports.link.remember(ROLLS, "");
     for (const roll of rolls) {
       this.#ports.voice.say(roll.cluster, info(`the rolling restart goes on with "${roll.at}"`));
-      this.#begin(roll);
+      void this.#begin(roll);
     }
   }
 
@@ -159,7 +159,7 @@ export class Rolling {
     const rest = left.length === 0 ? "" : `; ${left.join(", ")} ${left.length === 1 ? "runs" : "run"} on as before`;
     const problem = `Cannot restart "${cluster}" any further: "${at}" did not come up: it ${reason}${rest}`;
     this.#ports.voice.say(cluster, error(problem));
-    observatory.onBackend(at, problem);
+    observatory.tell(at, problem);
     return problem;
   }
 
