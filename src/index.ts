@@ -28,6 +28,7 @@ export {
   type Configuration,
   defineConfig,
   type GlobalLoggerConfiguration,
+  type HealthConfiguration,
   type LoggerConfiguration,
   type ProcessConfiguration,
   type ReadyConfiguration,

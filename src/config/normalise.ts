@@ -6,10 +6,10 @@ import { type Instance, instances } from "./instances.ts";
 import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
 import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
-import { readyProbe } from "./probes.ts";
+import { healthSpec, readyProbe } from "./probes.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
 import type { Command, Config, ProcessSpec } from "./spec.ts";
-import { parseSize } from "./units.ts";
+import { milliseconds, parseSize } from "./units.ts";
 
 const GRACE_SECONDS = 0;
 const TERMINATE_SECONDS = 30;
@@ -63,6 +63,7 @@ function specOf(process: RawProcess, instance: Instance, { raw, folder }: Origin
     ...(cron !== undefined && { cron }),
     ...(terminate !== undefined && { terminate }),
     ...(process.ready !== undefined && { ready: readyProbe(process.ready, cluster?.port) }),
+    ...(process.health !== undefined && { health: healthSpec(process.health, cluster?.port) }),
     ...(cluster !== undefined && { cluster, ...frontOf(process) }),
   };
 }
@@ -95,10 +96,6 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
     ...(restartDelayMs !== undefined && { restartDelayMs }),
     ...(ready !== undefined && { readyMs: milliseconds(ready.timeout ?? READY_SECONDS) }),
   };
-}
-
-function milliseconds(seconds: number): number {
-  return Math.round(seconds * 1000);
 }
 
 function clusterOf({ id, cluster }: RawProcess, { index }: Instance): ProcessSpec["cluster"] {

@@ -68,6 +68,10 @@ export class ServiceGauges {
   }
 }
 
+function flag(value: boolean | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
+}
+
 function processFamilies(processes: readonly Counted[]): readonly Family[] {
   const family = (name: string, type: Family["type"], help: string, value: (counted: Counted) => number | undefined): Family => ({
     name: `procman_process_${name}`,
@@ -107,6 +111,8 @@ function processFamilies(processes: readonly Counted[]): readonly Family[] {
       ({ record }) => record.memoryBytes,
     ),
     family("members", "gauge", "Number of processes that its run consists of.", ({ sample }) => sample?.processes),
+    family("ready", "gauge", "1: it runs and is ready; 0: it runs and is not.", ({ record }) => flag(record.ready)),
+    family("healthy", "gauge", "1: its health checks say yes; 0: they say no.", ({ record }) => flag(record.healthy)),
     family("run_seconds", "gauge", "How long it runs already.", ({ record }) => since(record.started)),
     family("last_exit_code", "gauge", "Exit code of its last run, when it is over.", ({ record }) => record.code),
     family("next_start_timestamp_seconds", "gauge", "When it is started next by its schedule.", ({ record }) => timestamp(record.nextRun)),
