@@ -2,6 +2,9 @@
 import type { HealthSpec } from "../contract/probe.ts";
 import { ask, type Limits } from "./ask.ts";
 
+/** Questions of all processes come together a few times a second: to wake up for each alone would cost more than to ask. Milliseconds. */
+const STEP_MS = 200;
+
 export type HealthOptions = Pick<Limits, "scene"> & {
   readonly spec: HealthSpec;
   /** So much of its start period is left: until it was well once, failures don't count. Milliseconds. */
@@ -46,7 +49,7 @@ export class Health {
     const now = performance.now();
     // Never two at once, and what was missed isn't made up for.
     this.#due = Math.max(now, this.#due + intervalMs);
-    this.#timer = setTimeout(() => this.#ask(), this.#due - now);
+    this.#timer = setTimeout(() => this.#ask(), inStep(this.#due, intervalMs) - now);
     if (problem === undefined) {
       this.#failures = 0;
       this.#wasWell = true;
@@ -56,4 +59,9 @@ export class Health {
     if (!isStarting) this.#failures += 1;
     this.#on.ill(problem, this.#failures >= failures);
   }
+}
+
+/** Who is asked more often than that needs no company. */
+function inStep(due: number, intervalMs: number): number {
+  return intervalMs < 2 * STEP_MS ? due : Math.ceil(due / STEP_MS) * STEP_MS;
 }
