@@ -72,13 +72,15 @@ function flag(value: boolean | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
+type Value = (counted: Counted) => number | undefined;
+
+function familyOf({ name, ...family }: Omit<Family, "values">, processes: readonly Counted[], value: Value): Family {
+  return { ...family, name: `procman_process_${name}`, values: processes.map((counted) => [labelsOf(counted.record), value(counted)]) };
+}
+
 function processFamilies(processes: readonly Counted[]): readonly Family[] {
-  const family = (name: string, type: Family["type"], help: string, value: (counted: Counted) => number | undefined): Family => ({
-    name: `procman_process_${name}`,
-    type,
-    help,
-    values: processes.map((counted) => [labelsOf(counted.record), value(counted)]),
-  });
+  const family = (name: string, type: Family["type"], help: string, value: Value): Family =>
+    familyOf({ name, type, help }, processes, value);
   return [
     family("up", "gauge", "1 while the process runs.", ({ record }) => (record.status === "running" ? 1 : 0)),
     family("blocked", "gauge", "1 while the process is blocked.", ({ record }) => (record.blocked ? 1 : 0)),
