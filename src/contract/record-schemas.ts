@@ -51,7 +51,20 @@ const STATUSES = Object.keys({
 const PROCESS = record<ProcessRecord>(
   "A process, an instance of a cluster, or a cluster with its instances. What has no value is absent.",
   [
-    ...(["pid", "run", "code", "signal", "started", "exited", "nextRun", "nextTerminate", "nextRestart", "ready", "healthy"] as const),
+    ...([
+      "pid",
+      "run",
+      "code",
+      "signal",
+      "started",
+      "exited",
+      "updated",
+      "nextRun",
+      "nextTerminate",
+      "nextRestart",
+      "ready",
+      "healthy",
+    ] as const),
     ...(["cpuPercent", "memoryBytes", "telemetry", "instance", "cluster", "instances", "backend", "balancer"] as const),
   ],
   {
@@ -64,8 +77,9 @@ const PROCESS = record<ProcessRecord>(
     restarts: whole("Since the count was last cleared."),
     code: whole("What the last run ended with."),
     signal: text("What ended the last run, as `SIGKILL`."),
-    started: time("Begin of the run."),
-    exited: time("End of the last run."),
+    started: time("Begin of the run that goes on."),
+    exited: time("End of the last run, while none goes on."),
+    updated: time("Since when it is in this state."),
     nextRun: time("Next start by its schedule."),
     nextTerminate: time("Next termination by its schedule."),
     nextRestart: time("Next attempt, after a failure."),

@@ -29,7 +29,10 @@ export type ProcessRecord = {
   readonly code?: number;
   readonly signal?: string;
   readonly started?: string;
+  /** End of the last run, while none goes on. */
   readonly exited?: string;
+  /** Since when it is in this state. */
+  readonly updated?: string;
   readonly nextRun?: string;
   readonly nextTerminate?: string;
   readonly nextRestart?: string;

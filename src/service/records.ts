@@ -147,10 +147,15 @@ function conditionOf(state: Instance): Pick<ProcessRecord, "ready" | "healthy"> 
   return { ready: state.ready, ...(state.healthy === undefined ? {} : { healthy: state.healthy }) };
 }
 
-function timesOf(state: Instance): Pick<ProcessRecord, "started" | "nextRestart"> {
-  if (state.status === "running") return { started: wall(state.since) };
-  if (state.status === "stopping" && "started" in state) return { started: wall(state.started) };
-  return state.status === "backoff" ? { nextRestart: wall(state.until) } : {};
+/** `updated`: since when it is in this state. */
+function timesOf(state: Instance): Pick<ProcessRecord, "started" | "exited" | "updated" | "nextRestart"> {
+  if (state.status === "running") return { started: wall(state.since), updated: wall(state.since) };
+  if (state.status === "stopping" && "started" in state) return { started: wall(state.started), updated: wall(state.since) };
+  const at = endingOf(state)?.at;
+  return {
+    ...(at === undefined ? {} : { exited: wall(at), updated: wall(at) }),
+    ...(state.status === "backoff" ? { nextRestart: wall(state.until) } : {}),
+  };
 }
 
 /** Monotonic milliseconds as a time of day. */
