@@ -34,7 +34,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   logs: ["base", "contract", "os", "store"],
   api: ["base", "contract"],
   telemetry: ["base", "contract", "os", "store"],
-  plugins: ["base", "contract"],
+  plugins: ["base", "contract", "os", "store"],
   probes: ["base", "contract", "os"],
   cluster: ["base", "contract", "os"],
   client: ["base", "contract"],

@@ -53,6 +53,7 @@ test("2.1, 2.3, 2.6 all defaults of the whole", () => {
       internalLogHours: 24,
       internalLogBytes: 1_000_000_000,
       api: { hostname: "127.0.0.1", revoked: [] },
+      plugins: [],
       warnings: [],
     },
   );

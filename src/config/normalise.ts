@@ -6,6 +6,7 @@ import { type Instance, instances } from "./instances.ts";
 import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
 import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
+import { pluginSpecs } from "./plugin-spec.ts";
 import { readyProbe } from "./probes.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
 import type { Command, Config, ProcessSpec } from "./spec.ts";
@@ -32,6 +33,7 @@ export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "f
     internalLogHours: logger?.internalLogHours ?? INTERNAL_LOG_HOURS,
     internalLogBytes: parseSize(logger?.internalLogSize ?? INTERNAL_LOG_SIZE),
     api: { hostname: api?.hostname ?? API_HOSTNAME, ...(api?.port !== undefined && { port: api.port }), revoked: api?.revoked ?? [] },
+    plugins: pluginSpecs(raw.plugins, around.folder),
   };
 }
 

@@ -1,6 +1,7 @@
 /** A configuration after checking: every default filled in, every unit converted, every path absolute, frozen. */
 import type { FrontSpec } from "../contract/balancer-protocol.ts";
 import type { ConsoleStyle, Rotation } from "../contract/logger-protocol.ts";
+import type { PluginSpec } from "../contract/plugin-protocol.ts";
 import type { ReadyProbe } from "../contract/probe.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 
@@ -68,6 +69,7 @@ export type Config = {
   /** The log store may take so much. */
   readonly internalLogBytes: number;
   readonly api: ApiSpec;
+  readonly plugins: readonly PluginSpec[];
   readonly warnings: readonly Problem[];
 };
 
