@@ -21,10 +21,10 @@ export type {
   MetricPoint,
   ProcessRecord,
   Severity,
-  StateRecord,
   Status,
   TelemetryReport,
 } from "./contract/records.ts";
+export type { StateRecord } from "./contract/state-record.ts";
 export {
   type ClusterConfiguration,
   type Configuration,

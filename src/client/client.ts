@@ -12,10 +12,10 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
-  StateRecord,
   TelemetryReport,
 } from "../contract/records.ts";
 import { ROUTES, type RouteName } from "../contract/routes.ts";
+import type { StateRecord } from "../contract/state-record.ts";
 import { errorOf } from "./problem.ts";
 import type { Reply, Send } from "./send.ts";
 import { subscribe } from "./subscription.ts";

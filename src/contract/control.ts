@@ -10,9 +10,9 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
-  StateRecord,
   TelemetryReport,
 } from "./records.ts";
+import type { StateRecord } from "./state-record.ts";
 
 export const ACTIONS = ["start", "stop", "restart", "block", "unblock"] as const;
 

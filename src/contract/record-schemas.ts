@@ -13,10 +13,10 @@ import {
   type ProblemRecord,
   type ProcessRecord,
   SEVERITIES,
-  type StateRecord,
   type Status,
 } from "./records.ts";
 import { listOf, named, number, record, text, time, truth, whole } from "./schema-words.ts";
+import { STATE } from "./state-record.ts";
 
 const STATUSES = Object.keys({
   created: 0,
@@ -99,24 +99,6 @@ const PROCESS = record<ProcessRecord>(
     }),
   },
 );
-
-const STATE = record<StateRecord>("State of the application.", ["plugins"], {
-  name: text("Name of the configuration."),
-  version: text("Of procman."),
-  pid: whole("Of procman's keeper: the one to signal."),
-  status: { type: "string", enum: ["running", "terminating"] },
-  started: time("Begin of the service."),
-  uptimeSeconds: number("Since then."),
-  configFile: text("Absolute path of the configuration."),
-  processes: {
-    type: "object",
-    description: "How many there are, in all and by status.",
-    required: ["total"],
-    properties: { total: whole("In all.") },
-    additionalProperties: { type: "integer" },
-  },
-  plugins: listOf("PluginRecord", "Of the configuration; absent: it has none."),
-});
 
 const LOG_ENTRY = record<LogEntry>("One line of the log.", ["process", "instance", "run"], {
   time: time("When it was written."),

@@ -1,6 +1,7 @@
 /** What the control surface shows. Times are ISO 8601 in UTC; durations and sizes name their unit; what has no value is absent. */
 import type { Fault } from "../base/errors.ts";
 import type { PluginRecord } from "./plugin-record.ts";
+import type { MemoryRecord, StateRecord } from "./state-record.ts";
 
 /** `mixed`: the instances of a cluster don't agree. */
 export type Status =
@@ -82,20 +83,6 @@ export type BalancerRecord = {
   readonly waiting: number;
   /** Clients that waited in vain. */
   readonly rejected: number;
-};
-
-export type StateRecord = {
-  readonly name: string;
-  readonly version: string;
-  /** Of the keeper: the one to signal. */
-  readonly pid: number;
-  readonly status: "running" | "terminating";
-  readonly started: string;
-  readonly uptimeSeconds: number;
-  readonly configFile: string;
-  readonly processes: { readonly total: number } & Readonly<Partial<Record<Status, number>>>;
-  /** Absent: the configuration has none. */
-  readonly plugins?: readonly PluginRecord[];
 };
 
 /** Where a running procman is reached, as its `endpoint.json` says. */
@@ -180,7 +167,7 @@ export type LogSubmission = { readonly text: string; readonly severity?: Severit
 /** Body of `POST /telemetry`. Sizes are bytes. */
 export type TelemetryReport = {
   readonly process: string;
-  readonly memory: { readonly rss: number; readonly heapTotal: number; readonly heapUsed: number; readonly external: number };
+  readonly memory: MemoryRecord;
   readonly cwd: string;
   /** ISO 8601. */
   readonly sent: string;

@@ -14,14 +14,15 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
-  StateRecord,
   TelemetryReport,
 } from "../contract/records.ts";
+import type { StateRecord } from "../contract/state-record.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { info, type Line, warn } from "./narrator.ts";
 import { Overview } from "./overview.ts";
-import { clusterOf, recordOf, type Seen, stateOf, type Whole, withClusters } from "./records.ts";
+import { clusterOf, recordOf, type Seen, withClusters } from "./records.ts";
+import { stateOf, type Whole } from "./state-record.ts";
 import { reached } from "./target.ts";
 
 /** The stored log. */

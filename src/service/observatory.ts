@@ -17,8 +17,9 @@ import { type Asked, endOf, incidentOf } from "./incident.ts";
 import { Incidents, type LastLines } from "./incidents.ts";
 import { keptOf } from "./kept-report.ts";
 import type { Subject } from "./narrator.ts";
-import { recordOf, type Seen, stateOf, type Whole } from "./records.ts";
+import { recordOf, type Seen } from "./records.ts";
 import { processOf } from "./specs.ts";
+import { stateOf, type Whole } from "./state-record.ts";
 
 export type Observed = Whole & {
   readonly supervisor: Supervisor;

@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import type { StateRecord } from "../../src/contract/state-record.ts";
 import { cleanEnvironment, found, type Procman, running } from "../procman.ts";
 
 const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
@@ -68,6 +70,19 @@ test("4 a record says when its run began or ended, also after the service was ki
     ["web", web],
   ] as const)
     for (const [index, time] of (await times(id)).entries()) assert.ok(Math.abs((time ?? 0) - (before[index] ?? 0)) < 100, id);
+});
+
+test("4 the state tells of procman and its machine", async (context) => {
+  const procman = await running(context, [ENVIRONMENT]);
+  const { hostname, port } = await endpoint(procman);
+  const token = await command(procman.folder, "token", "--consumer", "ci");
+  const { started, updated, ...state } = (await (await (await asking(procman))(token, "/state")).json()) as StateRecord;
+  assert.deepEqual(state.api, { hostname, port });
+  assert.deepEqual(state.processes, { total: 1, running: 1 });
+  assert.deepEqual(state.runtime, { name: "node", version: process.versions.node });
+  assert.ok(Date.parse(started) < Date.parse(updated) && Date.parse(updated) <= Date.now());
+  assert.ok(state.memory.rss > state.memory.heapUsed && state.cpuPercent > 0);
+  assert.deepEqual([state.system.platform, state.system.cpus], [process.platform, availableParallelism()]);
 });
 
 test("5 a process gets a token for itself: also at the first start, and good after the service was killed", async (context) => {
