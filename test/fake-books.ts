@@ -1,7 +1,7 @@
 /** A log and a watcher of processes that are only lists: what is asked for comes from them, what is told goes into them. */
 import type { Caller } from "../src/contract/control.ts";
+import type { EventRecord } from "../src/contract/event-record.ts";
 import type {
-  EventRecord,
   Incident,
   LogEntry,
   LogItem,
@@ -12,7 +12,7 @@ import type {
   MetricQuery,
   TelemetryReport,
 } from "../src/contract/records.ts";
-import type { LogBook, Observatory } from "../src/service/control.ts";
+import type { LogBook, Observatory } from "../src/service/controlled.ts";
 import type { Seen } from "../src/service/records.ts";
 
 export const TIME = "2026-01-01T00:00:00.000Z";

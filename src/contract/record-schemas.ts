@@ -1,12 +1,14 @@
 /** What procman answers with, as schemas for the OpenAPI document. A member that the type has and the schema has not is an error of the compiler. */
+
+import type { EventRecord } from "./event-record.ts";
 import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import { PLAN } from "./plan.ts";
 import { PLUGIN } from "./plugin-record.ts";
 import {
   type BackendRecord,
   type BalancerRecord,
   CATEGORIES,
-  type EventRecord,
   type Incident,
   type LogEntry,
   type MetricPoint,
@@ -216,5 +218,6 @@ export const SCHEMAS = {
   Incident: INCIDENT,
   PluginRecord: PLUGIN,
   EventRecord: EVENT,
+  PlanRecord: PLAN,
   Problem: PROBLEM,
 } satisfies Readonly<Record<string, JsonSchema>>;

@@ -1,7 +1,5 @@
 /** What the control surface shows. Times are ISO 8601 in UTC; durations and sizes name their unit; what has no value is absent. */
 import type { Fault } from "../base/errors.ts";
-import type { PluginRecord } from "./plugin-record.ts";
-import type { MemoryRecord, StateRecord } from "./state-record.ts";
 
 /** `mixed`: the instances of a cluster don't agree. */
 export type Status =
@@ -164,6 +162,14 @@ export type LogItem =
 /** Body of `POST /log`. */
 export type LogSubmission = { readonly text: string; readonly severity?: Severity; readonly process?: string };
 
+/** Of a Node process, as it sees itself. Bytes. */
+export type MemoryRecord = {
+  readonly rss: number;
+  readonly heapTotal: number;
+  readonly heapUsed: number;
+  readonly external: number;
+};
+
 /** Body of `POST /telemetry`. Sizes are bytes. */
 export type TelemetryReport = {
   readonly process: string;
@@ -222,14 +228,3 @@ export type Incident = {
   /** So many ends just before it came too fast to be written down one by one. */
   readonly leftOut?: number;
 };
-
-/** What happens, as it is streamed. `id` grows, and is what `Last-Event-ID` takes. */
-export type EventRecord =
-  | { readonly id: string; readonly time: string; readonly type: "process.state"; readonly process: ProcessRecord; readonly text?: string }
-  | { readonly id: string; readonly time: string; readonly type: "process.scheduled"; readonly process: string; readonly text: string }
-  | { readonly id: string; readonly time: string; readonly type: "process.watch"; readonly process: string; readonly file: string }
-  | { readonly id: string; readonly time: string; readonly type: "process.telemetry"; readonly report: TelemetryReport }
-  | { readonly id: string; readonly time: string; readonly type: "process.incident"; readonly incident: Incident }
-  | { readonly id: string; readonly time: string; readonly type: "log"; readonly entry: LogEntry }
-  | { readonly id: string; readonly time: string; readonly type: "plugin.state"; readonly plugin: PluginRecord }
-  | { readonly id: string; readonly time: string; readonly type: "service.state"; readonly state: StateRecord };

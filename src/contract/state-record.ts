@@ -1,15 +1,7 @@
 /** What procman says of itself and its machine, with its schema. */
 import type { PluginRecord } from "./plugin-record.ts";
-import type { Status } from "./records.ts";
+import type { MemoryRecord, Status } from "./records.ts";
 import { listOf, number, record, text, time, whole } from "./schema-words.ts";
-
-/** Of a Node process, as it sees itself. Bytes. */
-export type MemoryRecord = {
-  readonly rss: number;
-  readonly heapTotal: number;
-  readonly heapUsed: number;
-  readonly external: number;
-};
 
 /** The machine. */
 export type SystemRecord = {

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { PlanRecord } from "../contract/plan.ts";
 import type { PluginEvent } from "../contract/plugin-protocol.ts";
 import type { LogEntry, LogItem, LogPage, ProcessRecord, Severity } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
@@ -109,6 +110,8 @@ function answering(processes: readonly ProcessRecord[], lines: Lines): PluginCon
     process: find,
     state: async () => STATE,
     act: find,
+    plan: async () => PLAN,
+    reload: async () => PLAN,
     terminate: async () => undefined,
     logs: async (): Promise<LogPage> => ({ entries: [] }),
     follow: ({ cursor }, signal) => lines.follow(cursor, signal),
@@ -119,6 +122,8 @@ function answering(processes: readonly ProcessRecord[], lines: Lines): PluginCon
     prometheus: async () => "",
   };
 }
+
+const PLAN: PlanRecord = { configFile: "", processes: [], settings: [], warnings: [] };
 
 const STATE: StateRecord = {
   name: "test",

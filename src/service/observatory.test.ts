@@ -8,7 +8,8 @@ import { FakeSpawner } from "../../test/fakes.ts";
 import { ProcmanError } from "../base/errors.ts";
 import { normalise } from "../config/normalise.ts";
 import type { RawProcess } from "../config/schema.ts";
-import type { EventRecord, LogEntry, ProcessRecord, TelemetryReport } from "../contract/records.ts";
+import type { EventRecord } from "../contract/event-record.ts";
+import type { LogEntry, ProcessRecord, TelemetryReport } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import { controlsOf } from "./control.ts";
@@ -62,9 +63,11 @@ function watched(
   const witness = new Witness({ config, observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
   const commands = { terminate: async () => undefined, commit: async () => undefined };
+  const reloading = { plan: () => assert.fail("not asked for"), reload: () => assert.fail("not asked for") };
   const controlled = {
     ...service,
     ...commands,
+    reloading,
     observatory,
     logBook,
     balancing: { shown: (record: ProcessRecord) => record },
