@@ -43,6 +43,7 @@ function stoppingReason(state: Instance & { readonly status: "stopping" }): stri
     operator: "is being stopped",
     terminate: "is being stopped by its schedule",
     timeout: "has run for its timeout and is being stopped",
+    watch: "is being stopped for a changed file",
     itself: "has ended; what it left behind is being ended",
   } as const;
   const phases = {

@@ -37,7 +37,7 @@ const outcome = either(
   record({ kind: literal("finished", "failed", "exhausted"), ending }),
 );
 const base = { run: count, restarts: count };
-const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "timeout", "itself") };
+const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "timeout", "watch", "itself") };
 const child = { pid, started: moment, since: moment };
 const stopping = { ...base, ...plan, status: literal("stopping") };
 

@@ -14,7 +14,7 @@ export type Ending =
   | { readonly kind: "unknown" };
 
 /** Who began the end of a run. `itself`: its leader ended, the rest of its group is being cleared away. */
-export type StopCause = "operator" | "terminate" | "timeout" | "itself";
+export type StopCause = "operator" | "terminate" | "timeout" | "watch" | "itself";
 
 /** Why a slot is idle. */
 export type Outcome =
