@@ -13,6 +13,8 @@ const PROGRAMS = {
   tini: "tini",
   promtool: "prometheus",
   faketime: "faketime",
+  zsh: "zsh",
+  fish: "fish",
 };
 
 /** Where system programs live though a user's PATH may not say so. */

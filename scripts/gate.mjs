@@ -1,7 +1,7 @@
 /** The gate: everything that can be said about the source without building it. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { runTests, UNIT } from "./node-tests.mjs";
+import { runTogether, UNIT } from "./node-tests.mjs";
 import { ROOT, runCommand } from "./run-command.mjs";
 
 const STEP_TIMEOUT_MS = 240_000;
@@ -14,7 +14,7 @@ const script = (file, ...args) => [process.execPath, "--import", "tsx", file, ..
 const STEPS = [
   { name: "unit tests", tests: UNIT },
   { name: "promises", argv: tool("eslint/bin/eslint.js", "src", "scripts", "test") },
-  { name: "types", argv: tool("typescript/bin/tsc", "-p", ".") },
+  { name: "types", argv: tool("typescript/bin/tsc", "-p", ".", "--incremental", "--tsBuildInfoFile", ".cache/tsc.json") },
   { name: "unused", argv: tool("knip/bin/knip.js", "--no-progress", "--no-config-hints") },
   { name: "layers", argv: script("scripts/check-layers.ts", "src") },
   { name: "schema", argv: script("scripts/schema.ts", "--check"), onlyWith: "scripts/schema.ts" },
@@ -38,7 +38,7 @@ export async function runGate() {
 
 async function run({ name, tests, argv }) {
   const timeoutMs = STEP_TIMEOUT_MS;
-  const result = tests ? await runTests(tests, { timeoutMs }) : await runCommand(argv, { timeoutMs, env: { NO_COLOR: "1" } });
+  const result = tests ? await runTogether(tests, { timeoutMs }) : await runCommand(argv, { timeoutMs, env: { NO_COLOR: "1" } });
   const { ok, ms, why, output, passed = Number(ok), failed = Number(!ok) } = result;
   const counts = tests ? `  ${passed} passed, ${failed} failed` : "";
   console.log(`${ok ? "ok  " : "FAIL"} ${name.padEnd(16)} ${(ms / 1000).toFixed(1).padStart(5)} s${counts}${ok ? "" : `  (${why})`}`);

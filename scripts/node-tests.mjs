@@ -1,6 +1,7 @@
 /** Finds test files itself (Node 20 takes no glob, and a test run without files ends with 0) and reads node:test's totals. */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { ROOT, runCommand } from "./run-command.mjs";
 
 /** Tests beside the source whose subject is real files, FIFOs and processes: they take their time, and no build. */
@@ -29,13 +30,37 @@ function testsBelow(folder) {
     .map((file) => join(folder, file));
 }
 
+/** Where the entries of `together` are written. */
+const ENTRIES = join(ROOT, ".cache/tests");
+
+/** One entry for each place, which imports its test files: a process for each file costs more than most of the tests. */
+function together(places) {
+  rmSync(ENTRIES, { recursive: true, force: true });
+  mkdirSync(ENTRIES, { recursive: true });
+  return places.flatMap((place) => {
+    const files = findTests([place]);
+    if (files.length === 0) return [];
+    const entry = join(ENTRIES, `${place.replaceAll("/", "-")}.mjs`);
+    writeFileSync(entry, files.map((file) => `import ${JSON.stringify(pathToFileURL(join(ROOT, file)).href)};\n`).join(""));
+    return [entry];
+  });
+}
+
+/** Tests of a place share a process. */
+export function runTogether(places, options) {
+  return runFiles(together(places), places, options);
+}
+
 /**
  * @param {readonly string[]} places
  * @param {{ timeoutMs: number, concurrency?: number, env?: Record<string, string>, show?: boolean }} options
  * @returns {Promise<{ ok: boolean, output: string, ms: number, why: string, passed: number, failed: number }>}
  */
-export async function runTests(places, { concurrency = 2, ...options }) {
-  const files = findTests(places);
+export function runTests(places, options) {
+  return runFiles(findTests(places), places, options);
+}
+
+async function runFiles(files, places, { concurrency = 2, ...options }) {
   if (files.length === 0) return { ok: false, output: "", ms: 0, why: `no test file in ${places.join(", ")}`, passed: 0, failed: 1 };
   const flags = ["--import", "tsx", "--test", "--test-reporter=spec", `--test-concurrency=${concurrency}`];
   const result = await runCommand([process.execPath, ...flags, ...files], options);

@@ -223,7 +223,13 @@ function connections({ api: { server } }: ApiRig): Promise<number> {
 test("streams have a bound for each consumer and in all, and the API stays quick", async (context) => {
   const api = await serving(context, { streams: 6, streamsEach: 4 });
   const stop = new AbortController();
-  const open = (consumer: string): Promise<Response> => api.fetch("/events", { token: api.token({ consumer }), signal: stop.signal });
+  // Kept: fetch closes the stream of a response that was collected as garbage.
+  const kept: Response[] = [];
+  const open = async (consumer: string): Promise<Response> => {
+    const response = await api.fetch("/events", { token: api.token({ consumer }), signal: stop.signal });
+    kept.push(response);
+    return response;
+  };
   for (const [consumer, status, code] of [
     ["one", 200],
     ["one", 200],
@@ -240,6 +246,7 @@ test("streams have a bound for each consumer and in all, and the API stays quick
   }
   assert.equal((await api.fetch("/processes/web/stop?wait=1", { method: "POST" })).status, 503, "who waits counts, too");
   assert.equal((await api.fetch("/state")).status, 200);
+  assert.equal(kept.length, 8);
   stop.abort();
   await found(() => (api.rig.observatory.feed.listeners === 0 ? true : undefined));
   const later = new AbortController();

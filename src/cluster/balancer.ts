@@ -41,7 +41,7 @@ export class Balancer {
   async close(): Promise<void> {
     for (const id of [...this.#listeners.keys()]) this.#close(id);
     this.#worker.close();
-    for (const mate of this.#mates) mate.close();
+    await Promise.all(this.#mates.map((mate) => mate.close()));
     for (const late = performance.now() + CLOSE_MS; performance.now() < late && this.#connections > 0; ) await sleep(CLOSE_LOOK_MS);
     await Promise.all(this.#mates.map((mate) => mate.end()));
   }

@@ -8,7 +8,7 @@ export type ToMate =
   /** With the socket. */
   | { readonly t: "listen"; readonly id: string }
   | { readonly t: "unlisten"; readonly id: string }
-  | { readonly t: "close" };
+  | { readonly t: "close"; readonly serial: number };
 
 export type FromMate =
   | { readonly t: "applied"; readonly serial: number }
@@ -27,6 +27,7 @@ export class Mate {
   readonly #waiting = new Map<number, () => void>();
   #process: ChildProcess;
   #serial = 0;
+  #isGone = false;
   #fronts: readonly Front[] = [];
   readonly #sockets = new Map<string, Handle>();
   #closed = false;
@@ -43,10 +44,7 @@ export class Mate {
 
   async apply(fronts: readonly Front[]): Promise<void> {
     this.#fronts = fronts;
-    const serial = ++this.#serial;
-    const applied = new Promise<void>((resolve) => this.#waiting.set(serial, resolve));
-    this.#send({ t: "fronts", serial, fronts });
-    await applied;
+    await this.#ask({ t: "fronts", serial: ++this.#serial, fronts });
   }
 
   listen(id: string, socket: Handle): void {
@@ -59,10 +57,10 @@ export class Mate {
     this.#send({ t: "unlisten", id });
   }
 
-  /** Takes no clients any more; ends with the last connection, or with this process. */
-  close(): void {
+  /** Takes no clients any more. Resolves when `connections` counts all that it has taken. */
+  async close(): Promise<void> {
     this.#closed = true;
-    this.#send({ t: "close" });
+    await this.#ask({ t: "close", serial: ++this.#serial });
   }
 
   /** Resolves when it has ended: an orphan would stay a zombie where PID 1 awaits nobody. */
@@ -92,6 +90,14 @@ export class Mate {
     this.#changed();
   }
 
+  /** Resolves with its answer, or when nobody is there to give one. */
+  #ask(message: ToMate & { readonly serial: number }): Promise<void> {
+    if (this.#isGone) return Promise.resolve();
+    const answered = new Promise<void>((resolve) => this.#waiting.set(message.serial, resolve));
+    this.#send(message);
+    return answered;
+  }
+
   #answer(serial: number): void {
     this.#waiting.get(serial)?.();
     this.#waiting.delete(serial);
@@ -99,6 +105,7 @@ export class Mate {
 
   /** Its connections are gone with it. Nobody waits for its answers. */
   #onGone(): void {
+    this.#isGone = true;
     this.reports = [];
     this.connections = 0;
     for (const serial of [...this.#waiting.keys()]) this.#answer(serial);
@@ -107,6 +114,7 @@ export class Mate {
     setTimeout(() => {
       if (this.#closed) return;
       this.#process = this.#start();
+      this.#isGone = false;
       this.#send({ t: "fronts", serial: ++this.#serial, fronts: this.#fronts });
       for (const [id, socket] of this.#sockets) this.#send({ t: "listen", id }, socket);
     }, AGAIN_MS);

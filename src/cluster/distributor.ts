@@ -34,8 +34,9 @@ export class Distributor {
     this.apply(front);
   }
 
+  /** Open, or on their way to a backend. */
   get connections(): number {
-    return this.#pairs.size;
+    return this.#pairs.size + this.#attempts.size;
   }
 
   /** Attempts to connect to one that shall get no connection are still under way. */

@@ -59,7 +59,8 @@ function leave(word: BalancerWord): void {
 
 function follow(turn: number): void {
   const say = (message: FromMate): void => void process.send?.(message);
-  const worker = new Worker(turn, (reports) => say({ t: "report", reports, connections: worker.connections }));
+  const report = (): void => say({ t: "report", reports: worker.reports, connections: worker.connections });
+  const worker = new Worker(turn, report);
   process.on("message", (message: ToMate, socket?: Handle) => {
     switch (message.t) {
       case "fronts":
@@ -69,7 +70,9 @@ function follow(turn: number): void {
       case "unlisten":
         return worker.unlisten(message.id);
       case "close":
-        return worker.close();
+        worker.close();
+        report();
+        return say({ t: "applied", serial: message.serial });
       default:
         return message satisfies never;
     }

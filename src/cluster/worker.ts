@@ -13,7 +13,7 @@ const SETTLE_LOOK_MS = 2;
 
 export class Worker {
   readonly #turn: number;
-  readonly #tell: (reports: readonly FrontReport[]) => void;
+  readonly #tell: () => void;
   readonly #distributors = new Map<string, Distributor>();
   readonly #listening = new Map<string, Handle>();
   /** Ports that are not served any more, while connections through them go on. */
@@ -21,13 +21,13 @@ export class Worker {
   #ticking: NodeJS.Timeout | undefined;
   #telling: NodeJS.Timeout | undefined;
 
-  /** `turn`: number of this process. `tell` gets what has changed. */
-  constructor(turn: number, tell: (reports: readonly FrontReport[]) => void) {
+  /** `turn`: number of this process. `tell`: something has changed. */
+  constructor(turn: number, tell: () => void) {
     this.#turn = turn;
     this.#tell = tell;
   }
 
-  /** Connections that are open. */
+  /** Clients that are served. */
   get connections(): number {
     return this.#all.reduce((sum, { connections }) => sum + connections, 0);
   }
@@ -100,7 +100,7 @@ export class Worker {
     const now = performance.now();
     for (const distributor of this.#all) distributor.tick(now);
     for (const distributor of this.#former) if (!distributor.isBusy) this.#former.delete(distributor);
-    this.#tell(this.reports);
+    this.#tell();
     if (this.#all.some(({ isBusy }) => isBusy)) return;
     clearInterval(this.#ticking);
     this.#ticking = undefined;
@@ -109,7 +109,7 @@ export class Worker {
   #tellSoon(): void {
     this.#telling ??= setTimeout(() => {
       this.#telling = undefined;
-      this.#tell(this.reports);
+      this.#tell();
     }, TELL_MS);
   }
 }

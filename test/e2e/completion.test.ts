@@ -1,11 +1,18 @@
 /** Completion in a real bash, and the other shells' scripts as far as the shells are installed. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { BIN, homeOf, procman } from "../cli.ts";
 import { cleanEnvironment } from "../procman.ts";
+
+/** What could not be installed is told, and is a failure where CI=true (scripts/test.mjs counts it). */
+function isMissing(context: TestContext, name: string): boolean {
+  const missing = !(process.env.PATH ?? "").split(delimiter).some((place) => existsSync(join(place, name)));
+  if (missing) context.skip(`${name} is not installed`);
+  return missing;
+}
 
 type Ran = { readonly code: number; readonly out: string };
 
@@ -59,21 +66,50 @@ test("what can't be known is nothing, and no message comes in between", async (c
     assert.deepEqual(await procman(folder, ["__complete", ...words]), { code: 0, out: "", err: "" });
 });
 
-for (const [name, flag] of [
-  ["bash", "-n"],
-  ["zsh", "-n"],
-  ["fish", "--no-execute"],
-] as const)
-  test(`the script for ${name} is one`, async (context) => {
-    const { folder } = homeOf(context, []);
-    const { out, code } = await procman(folder, ["completion", name]);
-    assert.equal(code, 0);
-    assert.match(out, new RegExp(`procman completion for ${name}`));
-    if ((await shell(folder, ["sh", "-c", `command -v ${name}`])).code !== 0) return context.skip(`${name} is not installed`);
-    const file = join(folder, "script");
-    writeFileSync(file, out);
-    assert.equal((await shell(folder, [name, flag, file])).code, 0);
-  });
+/** What fish offers for this line. */
+async function fish(folder: string, line: string): Promise<readonly string[]> {
+  const { out } = await shell(folder, ["fish", "--no-config", "-c", `procman completion fish | source; complete -C '${line}'`]);
+  return out.split("\n").filter((each) => each !== "");
+}
+
+test("fish completes the same, each with its description", async (context) => {
+  if (isMissing(context, "fish")) return;
+  const { folder } = homeOf(context, [{ id: "mail", cmd: "sleep 1000" }]);
+  assert.deepEqual(
+    (await fish(folder, "procman re")).map((line) => line.split("\t")[0]),
+    ["remove", "restart"],
+  );
+  assert.match((await fish(folder, "procman resta")).join(), /^restart\t\w/);
+  assert.deepEqual(await fish(folder, "procman stop m"), ["mail"]);
+  assert.deepEqual(await fish(folder, "procman logs --severity w"), ["warn"]);
+  assert.ok((await fish(folder, "procman logs --config proc")).includes("procman.json"), "a file");
+});
+
+/** The line of a zsh in a terminal after Tab was pressed. A key of its own tells it. */
+async function zsh(folder: string, line: string): Promise<string> {
+  writeFileSync(
+    join(folder, ".zshrc"),
+    `autoload -Uz compinit; compinit -u -D
+eval "$(procman completion zsh)"
+report() { print -r -- "$BUFFER" > told; exit; }
+zle -N report; bindkey '^I' complete-word; bindkey '^X' report; PS1='ready> '`,
+  );
+  const script = `zmodload zsh/zpty; zpty it "ZDOTDIR=$PWD exec zsh -i"
+zpty -r -m it seen '*ready> *'; zpty -w -n it "$1"$'\t\x18'; while zpty -r it seen; do :; done; cat told`;
+  return (await shell(folder, ["zsh", "-f", "-c", script, "zsh", line])).out.trim();
+}
+
+test("zsh completes the same in a terminal", async (context) => {
+  if (isMissing(context, "zsh")) return;
+  const { folder } = homeOf(context, [{ id: "mail", cmd: "sleep 1000" }]);
+  for (const [line, completed] of [
+    ["procman resta", "procman restart"],
+    ["procman stop m", "procman stop mail"],
+    ["procman logs --severity w", "procman logs --severity warn"],
+    ["procman logs --config proc", "procman logs --config procman"],
+  ] as const)
+    assert.ok((await zsh(folder, line)).startsWith(completed), line);
+});
 
 test("another shell is refused with those that are known", async (context) => {
   const { folder } = homeOf(context, []);

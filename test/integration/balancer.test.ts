@@ -262,11 +262,14 @@ test("of two for one state folder the second gives way and names the first", asy
 test("SIGTERM: nobody new is served, connections may end, then it ends", async (context) => {
   const balancer = await TestBalancer.start(context, {}, 2);
   await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
+  // So it is the second process that takes the connection, and has not told it when SIGTERM comes.
+  balancer.process.kill("SIGSTOP");
   const client = await balancer.client();
   client.write("one");
   assert.equal(await received(client), "one");
   const ended = once(balancer.process, "exit");
   balancer.process.kill("SIGTERM");
+  balancer.process.kill("SIGCONT");
   await found(() => (existsSync(balancer.socket) ? undefined : true));
   client.write("two");
   assert.equal(await received(client), "two");
