@@ -6,7 +6,7 @@ import ts from "typescript";
 const MAX_LINES = 250;
 const EMPTY_NAME = /(?:^|[-_./])(?:utils?|helpers?|common|managers?)(?=[-_./])/i;
 
-const LEVEL_2 = ["api", "logs", "telemetry", "plugins", "config", "runtime", "cluster", "install", "client", "tui", "keeper"] as const;
+const LEVEL_2 = ["api", "logs", "telemetry", "plugins", "config", "runtime", "cluster", "install", "client", "tui", "keeper", "watch"] as const;
 
 /** A folder of `src/` and the folders it may import. A folder may always import itself. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
@@ -23,6 +23,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   telemetry: ["base", "contract", "os", "store"],
   plugins: ["base", "contract"],
   cluster: ["base", "contract", "os"],
+  watch: ["base", "os"],
   client: ["base", "contract"],
   tui: ["base", "contract"],
   install: ["base", "contract"],

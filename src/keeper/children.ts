@@ -142,8 +142,10 @@ export class Children {
       if (pair !== undefined) ends.push(openSync(pair.out, constants.O_RDWR), openSync(pair.err, constants.O_RDWR));
       this.#reports.starting(request, pair);
       failpoint("keeper.asked");
+      // Whatever has happened before this, the run has from its beginning.
+      const since = monotonicMs();
       const child = this.#cgroups.within(request.slot, () => this.#launch(request, ends));
-      if (child.pid !== undefined) return this.#started({ request, pair, child, pid: child.pid });
+      if (child.pid !== undefined) return this.#started({ request, pair, child, pid: child.pid, since });
       child.once("error", (error) => this.#unstartable(request, pair, error));
     } catch (error) {
       this.#unstartable(request, pair, error as Error);
@@ -167,15 +169,17 @@ export class Children {
     pair,
     child,
     pid,
+    since,
   }: {
     readonly request: SpawnRequest;
     readonly pair: Pair | undefined;
     readonly child: ChildProcess;
     readonly pid: number;
+    readonly since: number;
   }): void {
     failpoint("keeper.forked");
     const { slot, run } = request;
-    const running: Running = { slot, run, pid, startTime: processStat(pid)?.startTime ?? "", since: monotonicMs() };
+    const running: Running = { slot, run, pid, startTime: processStat(pid)?.startTime ?? "", since };
     const key = keyOf(request);
     this.#children.set(key, { ...running, adopted: false });
     child.once("exit", (code, signal) => this.#ended(key, running, { code, signal, unknown: false, survivors: groupLives(pid) }));

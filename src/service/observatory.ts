@@ -14,6 +14,7 @@ import { Events } from "./events.ts";
 import { familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";
 import { Incidents, type LastLines } from "./incidents.ts";
+import { fileSentence } from "./notices.ts";
 import { recordOf, type Seen, stateOf, type Whole } from "./records.ts";
 import { processOf } from "./specs.ts";
 
@@ -92,6 +93,9 @@ export class ServiceObservatory implements Observatory {
       case "changed":
         if (notice.effect === "restarts") this.#asked.set(id, { why: "its configuration has changed" });
         return this.#tellProcess(id, text);
+      case "watch":
+        if (notice.effect === "restarts") this.#asked.set(id, { why: fileSentence(notice.files[0] ?? "", notice.count) });
+        return this.#events.publish({ type: "process.watch", process: id, file: notice.files[0] ?? "" });
       case "removed":
         this.#asked.set(id, { why: "the configuration has it no longer" });
         return this.#tellProcess(id, text);

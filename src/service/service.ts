@@ -5,9 +5,9 @@ import { isCaptured } from "../config/log-spec.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
 import { systemClock } from "../runtime/clock.ts";
-import { markerOf } from "../runtime/environment.ts";
+import type { ApiAccess } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
-import { KeeperSpawner } from "../runtime/spawner.ts";
+import type { KeeperSpawner } from "../runtime/spawner.ts";
 import { Sweeper } from "../runtime/sweeper.ts";
 import { lastLines } from "../store/query.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
@@ -15,16 +15,19 @@ import { Balancing } from "./balancing.ts";
 import { controlsOf } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
-import { captureOf, exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
+import { captureOf } from "./launch.ts";
 import { StoredLog } from "./log-book.ts";
 import { narratePast } from "./notices.ts";
 import { ServiceObservatory } from "./observatory.ts";
+import type { Part } from "./part.ts";
 import { removePidFile } from "./pid-file.ts";
 import { type Past, recall } from "./recall.ts";
 import { Serving } from "./serving.ts";
+import { spawnerOf } from "./spawning.ts";
 import { planOf, Specs } from "./specs.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
 import { consoleStyle, storeSettings, Voice } from "./voice.ts";
+import { Watching } from "./watching.ts";
 import { Witness } from "./witness.ts";
 
 /** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
@@ -49,6 +52,7 @@ export class Service {
   readonly #serving: Serving;
   readonly #witness: Witness;
   readonly #exitWith: ExitWith | undefined;
+  readonly #parts: readonly Part[];
   #specs: Specs;
   /** The configuration as the keeper has it for a later service. */
   #noted: string | undefined;
@@ -63,16 +67,10 @@ export class Service {
     this.#exitWith = exitWith === undefined ? undefined : new ExitWith(exitWith, (id) => this.spec(id));
     const { stateDir } = config;
     this.logBook = new StoredLog({ stateDir, voice: this.#voice, find: (id) => this.config.processes.find((spec) => spec.id === id) });
-    const marker = (slot: string, run: number): string => markerOf(slot, run, stateDir);
-    this.#spawner = new KeeperSpawner({
-      link,
-      sweeper: this.#sweeper,
-      marker,
-      request: (slot, run) =>
-        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), run, api: (id) => this.#serving.accessOf(id) }),
-      whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
-    });
+    const api = (id: string): ApiAccess | undefined => this.#serving.accessOf(id);
+    this.#spawner = spawnerOf(link, this.#sweeper, { stateDir, spec: (slot) => this.spec(slot), api });
     this.balancing = new Balancing(this, link, this.#voice);
+    this.#parts = [this.balancing, new Watching(this, link, this.#voice)];
     this.supervisor = new Supervisor({
       clock: systemClock,
       spawner: this.balancing.guard(this.#spawner),
@@ -99,7 +97,7 @@ export class Service {
 
   /** Asks the keeper for the state folder; everything else follows its snapshot. */
   open(): void {
-    const captures = this.config.processes.filter((spec) => spec.autostart && isCaptured(spec.log)).length;
+    const captures = this.config.processes.filter((spec) => planOf(spec).autostart && isCaptured(spec.log)).length;
     this.#serving.listen(() => {
       this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
       this.#link.flush();
@@ -139,7 +137,7 @@ export class Service {
     this.#link.remember(TERMINATION, writeTermination(this.#termination, this.#lineage));
     this.#voice.info(`stopping everything (${why})`);
     this.observatory.onTermination(why);
-    this.balancing.end();
+    for (const part of this.#parts) part.end();
     await this.supervisor.stopAll();
     this.observatory.close();
     this.#serving.withdraw();
@@ -152,7 +150,7 @@ export class Service {
     this.supervisor.dispose();
     this.#sweeper.stop();
     this.observatory.close();
-    this.balancing.retire();
+    for (const part of this.#parts) part.retire();
     this.#link.close();
     await this.#serving.close();
   }
@@ -170,7 +168,7 @@ export class Service {
     this.#noted = notes[CONFIGURATION];
     this.#spawner.load(snapshot);
     this.#resume(recall(snapshot, config));
-    this.balancing.resume(notes);
+    for (const part of this.#parts) part.resume(notes);
     const termination = readTermination(notes[TERMINATION], lineage);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {
@@ -212,7 +210,7 @@ export class Service {
     }
     this.supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
     for (const { id } of config.processes) this.#witness.checkPidFile(id);
-    this.balancing.apply();
+    for (const part of this.#parts) part.apply();
     this.#noteConfiguration();
   }
 

@@ -1,12 +1,8 @@
 /** Gathers changes until what belongs together is there. */
 import { monotonicMs } from "../os/monotonic.ts";
 
-export type Change = {
-  /** Absolute; the first one first. */
-  readonly files: readonly string[];
-  /** When the latest of them was heard of; monotonic milliseconds. */
-  readonly at: number;
-};
+/** `file`: absolute. `at`: when it was heard of last; monotonic milliseconds. */
+export type Changed = { readonly file: string; readonly at: number };
 
 /** While files go on changing at shorter distances, it is waited. Milliseconds. */
 const REST_MS = 100;
@@ -15,14 +11,14 @@ const MOST_INTERVALS = 10;
 
 export class Batch {
   readonly #intervalMs: number;
-  readonly #changed: (change: Change) => void;
-  readonly #files = new Set<string>();
+  readonly #changed: (files: readonly Changed[]) => void;
+  readonly #files = new Map<string, number>();
   #first = 0;
   #last = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** `intervalMs`: from the first change to the report. */
-  constructor(intervalMs: number, changed: (change: Change) => void) {
+  constructor(intervalMs: number, changed: (files: readonly Changed[]) => void) {
     this.#intervalMs = intervalMs;
     this.#changed = changed;
   }
@@ -31,7 +27,7 @@ export class Batch {
   add(file: string, at: number): void {
     if (this.#files.size === 0) this.#first = at;
     this.#last = at;
-    this.#files.add(file);
+    this.#files.set(file, at);
   }
 
   /** All that is known for now has been added. */
@@ -53,8 +49,8 @@ export class Batch {
   }
 
   #tell(): void {
-    const change: Change = { files: [...this.#files], at: this.#last };
+    const files = [...this.#files].map(([file, at]) => ({ file, at }));
     this.#files.clear();
-    this.#changed(change);
+    this.#changed(files);
   }
 }

@@ -46,15 +46,18 @@ function braceOf(token: string, depth: number): { readonly source: string; reado
   return token === "," ? { source: "|", step: 0 } : undefined;
 }
 
-/** `[!a-z]`: ranges stay as they are. One that runs backwards (`[z-a]`) would be no expression: it is taken letter by letter. */
+/** `[!a-z]`. A range that runs backwards (`[z-a]`) would be no expression: it is taken letter by letter. */
 function setOf(token: string): string {
   const isNot = /^\[[!^]/.test(token);
-  const letters = token
-    .slice(isNot ? 2 : 1, -1)
-    .replace(/[\\\]^]/g, "\\$&")
-    .replace(/^-/, "\\-");
-  const isBackwards = [...letters.matchAll(/(.)-(.)/gs)].some(([, from = "", to = ""]) => from > to);
-  return `[${isNot ? "^/" : ""}${isBackwards ? letters.replaceAll("-", "\\-") : letters}]`;
+  const letters = token.slice(isNot ? 2 : 1, -1);
+  const parts = letters.replace(/([^])-([^])|[^]/g, (part, from = "", to = "") =>
+    part.length === 3 && from <= to ? `${literal(from)}-${literal(to)}` : [...part].map(literal).join(""),
+  );
+  return `[${isNot ? "^/" : ""}${parts}]`;
+}
+
+function literal(letter: string): string {
+  return /[\\\]^[-]/.test(letter) ? `\\${letter}` : letter;
 }
 
 function escaped(letters: string): string {

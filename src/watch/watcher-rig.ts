@@ -43,8 +43,8 @@ export class Rig {
         { folder: this.folder, own: own.map((path) => this.at(path)) },
         {
           opened: resolve,
-          changed: ({ files }) => {
-            this.changes.push(files.map((file) => relative(this.folder, file)));
+          changed: (files) => {
+            this.changes.push(files.map(({ file }) => relative(this.folder, file)));
             this.#wake();
           },
           warn: (text) => {

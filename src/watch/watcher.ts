@@ -2,7 +2,7 @@
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { monotonicMs } from "../os/monotonic.ts";
-import { Batch, type Change } from "./batch.ts";
+import { Batch, type Changed } from "./batch.ts";
 import { type Kernel, kernel, NoMoreWatches } from "./kernel.ts";
 import { Place } from "./place.ts";
 import { type Settings, type Surroundings, scopeOf } from "./scope.ts";
@@ -19,7 +19,8 @@ export type Opened = {
 
 export type WatcherPorts = {
   readonly opened: (opened: Opened) => void;
-  readonly changed: (change: Change) => void;
+  /** The first one first. */
+  readonly changed: (files: readonly Changed[]) => void;
   /** What a user should know: sentences. */
   readonly warn: (text: string) => void;
   readonly kernel?: Kernel;
