@@ -1,0 +1,70 @@
+/** What the documentation says of commands and other pages is so; its configurations are valid. */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { test } from "node:test";
+import { Command } from "commander";
+import { parse } from "jsonc-parser";
+import { COMMANDS, isCommand } from "../../src/cli/commands.ts";
+import { check } from "../../src/config/load.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const PAGES = ["README.md", "CONTRIBUTING.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)];
+
+function textOf(page: string): string {
+  return readFileSync(join(ROOT, page), "utf8");
+}
+
+/** As GitHub makes it of a heading. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+    .trim()
+    .replaceAll(" ", "-");
+}
+
+function anchorsOf(page: string): readonly string[] {
+  return [...textOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => anchorOf(heading));
+}
+
+test("each link between pages leads to a file, and to a heading in it", () => {
+  for (const page of PAGES)
+    for (const [, target = ""] of textOf(page).matchAll(/\]\((?!\w+:)([^)\s]+)\)/g)) {
+      const [path = "", anchor] = target.split("#");
+      const file = path === "" ? page : join(dirname(page), path);
+      assert.ok(existsSync(join(ROOT, file)), `${page} links to ${target}, which does not exist`);
+      if (anchor !== undefined) assert.ok(anchorsOf(file).includes(anchor), `${page} links to ${target}, which has no such heading`);
+    }
+});
+
+test("each command is on the page of the command line, with all its options", async () => {
+  const page = textOf("docs/cli.md");
+  const missing: string[] = [];
+  for (const name of Object.keys(COMMANDS).filter(isCommand)) {
+    const program = new Command("procman");
+    (await COMMANDS[name]()).define(program);
+    for (const { options } of program.commands) {
+      assert.match(page, new RegExp(`\\b${name}\\b`), name);
+      missing.push(
+        ...options
+          .filter(({ long, short, hidden }) => !hidden && ![long, short].some((flag) => page.includes(`${flag}`)))
+          .map(({ flags }) => `${name} ${flags}`),
+      );
+    }
+  }
+  assert.deepEqual(missing, []);
+});
+
+/** Blocks that are whole configurations: what they run need not exist here. */
+const EXAMPLES = PAGES.flatMap((page) =>
+  [...textOf(page).matchAll(/^```jsonc?\n([\s\S]*?)^```$/gm)].flatMap(([, text = ""]) =>
+    (parse(text) as { processes?: unknown } | undefined)?.processes === undefined ? [] : [{ page, text }],
+  ),
+);
+
+for (const [index, { page, text }] of EXAMPLES.entries())
+  test(`${page}: its configuration is valid (${index + 1} of ${EXAMPLES.length})`, () => {
+    const { processes } = check({ file: join(ROOT, "docs", "procman.jsonc"), shownAs: page, text });
+    assert.ok(processes.length > 0);
+  });
