@@ -6,7 +6,20 @@ import ts from "typescript";
 const MAX_LINES = 250;
 const EMPTY_NAME = /(?:^|[-_./])(?:utils?|helpers?|common|managers?)(?=[-_./])/i;
 
-const LEVEL_2 = ["api", "logs", "telemetry", "plugins", "config", "runtime", "cluster", "install", "client", "tui", "keeper", "watch"] as const;
+const LEVEL_2 = [
+  "api",
+  "logs",
+  "telemetry",
+  "plugins",
+  "config",
+  "runtime",
+  "cluster",
+  "install",
+  "client",
+  "tui",
+  "keeper",
+  "watch",
+] as const;
 
 /** A folder of `src/` and the folders it may import. A folder may always import itself. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {

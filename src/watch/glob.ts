@@ -22,21 +22,23 @@ export function globTest(patterns: readonly string[]): (path: string) => boolean
 
 const TOKENS = /\/\*\*$|\*\*\/|\*+|\?|\[[!^]?[^\]/]+\]|[{},]|\\?[\s\S]/g;
 
+const WILD: Readonly<Record<string, string>> = { "/**": "(?:/.*)?", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]" };
+
 /** A brace that is never closed is a letter. */
 function sourceOf(pattern: string, hasBraces = true): string {
   let depth = 0;
   const source = pattern.replace(TOKENS, (token) => {
-    if (token === "/**") return "(?:/.*)?";
-    if (token === "**/") return "(?:.*/)?";
-    if (token.startsWith("*")) return token === "*" ? "[^/]*" : ".*";
-    if (token === "?") return "[^/]";
-    if (token.length > 2 && token.startsWith("[")) return setOf(token);
     const brace = hasBraces ? braceOf(token, depth) : undefined;
-    if (brace === undefined) return escaped(token.length > 1 ? token.slice(1) : token);
-    depth += brace.step;
-    return brace.source;
+    depth += brace?.step ?? 0;
+    return brace?.source ?? WILD[token] ?? partOf(token);
   });
   return depth === 0 ? source : sourceOf(pattern, false);
+}
+
+function partOf(token: string): string {
+  if (token.startsWith("*")) return ".*";
+  if (token.length > 2 && token.startsWith("[")) return setOf(token);
+  return escaped(token.length > 1 ? token.slice(1) : token);
 }
 
 function braceOf(token: string, depth: number): { readonly source: string; readonly step: number } | undefined {
@@ -50,7 +52,7 @@ function braceOf(token: string, depth: number): { readonly source: string; reado
 function setOf(token: string): string {
   const isNot = /^\[[!^]/.test(token);
   const letters = token.slice(isNot ? 2 : 1, -1);
-  const parts = letters.replace(/([^])-([^])|[^]/g, (part, from = "", to = "") =>
+  const parts = letters.replace(/(.)-(.)|./gs, (part, from = "", to = "") =>
     part.length === 3 && from <= to ? `${literal(from)}-${literal(to)}` : [...part].map(literal).join(""),
   );
   return `[${isNot ? "^/" : ""}${parts}]`;

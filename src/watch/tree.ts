@@ -127,12 +127,10 @@ export class Tree {
         yield;
       }
     }
-    for (const name of [...folder.files.keys()]) if (!names.has(name)) this.#compare(path, name);
-    for (const name of [...folder.folders]) {
-      if (!names.has(name)) this.#forget(`${path}/${name}`);
-      else yield* this.#look(`${path}/${name}`, mode);
-      yield;
-    }
+    for (const name of without(folder.files.keys(), names)) this.#compare(path, name);
+    for (const name of without(folder.folders, names)) this.#forget(`${path}/${name}`);
+    yield;
+    for (const name of [...folder.folders]) yield* this.#look(`${path}/${name}`, mode);
   }
 
   /** Whether there is nothing more to do about it. */
@@ -217,6 +215,10 @@ export class Tree {
     for (const name of folder.files.keys()) this.#ports.report(`${path}/${name}`);
     for (const name of folder.folders) this.#forget(`${path}/${name}`);
   }
+}
+
+function without(names: Iterable<string>, others: ReadonlySet<string>): readonly string[] {
+  return [...names].filter((name) => !others.has(name));
 }
 
 /** undefined: there is no such folder. One that may not be read is empty. */

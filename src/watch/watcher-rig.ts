@@ -8,7 +8,7 @@ import type { Settings } from "./scope.ts";
 import { type Opened, Watcher } from "./watcher.ts";
 
 /** As the specification has them, but for the interval. */
-export const DEFAULTS: Settings = { intervalMs: 30, exts: ["ts", "tsx", "js", "jsx", "json"], match: ["**/*.*"], skip: ["**/.git/**"] };
+const DEFAULTS: Settings = { intervalMs: 30, exts: ["ts", "tsx", "js", "jsx", "json"], match: ["**/*.*"], skip: ["**/.git/**"] };
 
 /** Nothing that comes takes so long. Milliseconds. */
 const LOST_MS = 20_000;

@@ -148,7 +148,7 @@ export class Watcher {
         if (this.#work === undefined || this.#isClosed) return;
         while (this.#work !== undefined) {
           if (this.#work.next().done === true) this.#work = undefined;
-          else if (performance.now() >= until) return void (this.#turn = setImmediate(() => this.#go()));
+          else if (performance.now() >= until) return this.#goOn();
         }
       }
     } catch (error) {
@@ -156,6 +156,10 @@ export class Watcher {
       if (!(error instanceof NoMoreWatches)) throw error;
       this.#fallBack(error);
     }
+  }
+
+  #goOn(): void {
+    this.#turn = setImmediate(() => this.#go());
   }
 
   #fallBack({ code }: NoMoreWatches): void {
