@@ -19,6 +19,7 @@ const LEVEL_2 = [
   "tui",
   "keeper",
   "watch",
+  "probes",
 ] as const;
 
 /** A folder of `src/` and the folders it may import. A folder may always import itself. */
@@ -35,6 +36,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   api: ["base", "contract"],
   telemetry: ["base", "contract", "os", "store"],
   plugins: ["base", "contract"],
+  probes: ["base", "contract", "os"],
   cluster: ["base", "contract", "os"],
   watch: ["base", "os"],
   client: ["base", "contract"],

@@ -30,6 +30,7 @@ export {
   type GlobalLoggerConfiguration,
   type LoggerConfiguration,
   type ProcessConfiguration,
+  type ReadyConfiguration,
   type RotationConfiguration,
 } from "./library/configuration.ts";
 export type { Listener, ProcmanEvents } from "./library/events.ts";

@@ -16,7 +16,7 @@ type Column = {
 
 const COLUMNS: readonly Column[] = [
   { title: "ID", cell: ({ id, cluster }) => (cluster === undefined ? id : `  ${id}`) },
-  { title: "STATUS", cell: ({ status, blocked }) => (blocked ? `${status}, blocked` : status) },
+  { title: "STATUS", cell: (record) => [record.status, ...remarks(record)].join(", ") },
   { title: "PID", cell: ({ pid }) => (pid === undefined ? "" : String(pid)) },
   { title: "UP", cell: ({ pid, started }, now) => (pid === undefined || started === undefined ? "" : age(now - Date.parse(started))) },
   {
@@ -37,6 +37,10 @@ const COLUMNS: readonly Column[] = [
     cell: ({ reason, nextRun }) => (nextRun === undefined ? reason : `${reason}; next run ${local(new Date(nextRun))}`),
   },
 ];
+
+function remarks({ blocked, ready, healthy }: ProcessRecord): readonly string[] {
+  return [...(blocked ? ["blocked"] : []), ...(ready === false ? ["not ready"] : []), ...(healthy === false ? ["unhealthy"] : [])];
+}
 
 export function statusTable(records: readonly ProcessRecord[], screen: Screen, now = Date.now()): string {
   const shown = records.flatMap((record) => [record, ...(record.instances ?? [])]);

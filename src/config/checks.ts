@@ -6,6 +6,7 @@ import type { Path } from "./document.ts";
 import { type Finding, show } from "./finding.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
 import { unknownPlaceholder } from "./placeholders.ts";
+import { readyErrors } from "./probes.ts";
 import { workerProblem } from "./worker.ts";
 
 export type Surroundings = {
@@ -24,7 +25,7 @@ export type Verdict = { readonly errors: readonly Finding[]; readonly warnings: 
 export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict {
   const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
   const errors = [
-    ...processes.flatMap(({ process, path }) => processErrors(process, path, around)),
+    ...processes.flatMap(({ process, path }) => [...processErrors(process, path, around), ...readyErrors(process, path, config)]),
     ...filePatterns(config.logger, ["logger"]),
     ...idCollisions(config, around.parallelism),
     ...portCollisions(config, around.parallelism),

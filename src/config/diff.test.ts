@@ -28,6 +28,8 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
   ["path", {}, { env: { PATH: "/opt/bin" } }],
   ["pidFile", {}, { pidFile: "web.pid" }],
   ["logger", {}, { logger: { stdout: "web.log" } }],
+  ["ready", {}, { ready: { fd: 3 } }],
+  ["ready", { ready: { fd: 3 } }, { ready: { fd: 4 } }],
   ["logger", { logger: { console: true } }, {}],
 ];
 
@@ -48,6 +50,7 @@ test("3.3 policy, schedules and start policy are taken over without a restart", 
     ["cron", { cron: "0 0 * * *" }],
     ["terminate", { terminate: "0 0 * * *" }],
     ["overrun", { overrun: true }],
+    ["ready", { ready: { port: 80 } }],
   ];
   for (const [name, other] of others)
     assert.deepEqual(change({}, other), { id: "web", fields: [name], restart: false, route: false }, name);

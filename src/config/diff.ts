@@ -29,6 +29,7 @@ const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" 
   path: true,
   pidFile: true,
   cluster: true,
+  ready: false,
   front: false,
   overrun: false,
   autostart: false,
@@ -45,6 +46,7 @@ const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
   graceMs: "terminateGracePeriod",
   terminateMs: "terminateTimeout",
   timeoutMs: "timeout",
+  readyMs: "ready",
   waits: "waits",
 };
 
@@ -68,17 +70,26 @@ function changeOf(before: ProcessSpec, now: ProcessSpec): readonly Changed[] {
   const logger = isOther("log") ? ["logger"] : [];
   // How a cluster's common port is served is part of "cluster" in the file, but no matter for the runs.
   const named = new Set(plain.map((name) => (name === "front" ? "cluster" : name)));
-  const fields = [...command, ...named, ...policy.map((name) => POLICY_NAMES[name]), ...logger];
+  const fields = [...new Set([...command, ...named, ...policy.map((name) => POLICY_NAMES[name]), ...logger])];
   if (fields.length === 0) return [];
   const [wasCaptured, captured] = [isCaptured(before.log), isCaptured(now.log)];
   return [
     {
       id: now.id,
       fields,
-      restart: command.length > 0 || plain.some((name) => CONCERNS_RUN[name]) || wasCaptured !== captured,
+      restart:
+        command.length > 0 ||
+        plain.some((name) => CONCERNS_RUN[name]) ||
+        descriptorOf(before) !== descriptorOf(now) ||
+        wasCaptured !== captured,
       route: logger.length > 0 && wasCaptured && captured,
     },
   ];
+}
+
+/** What a run gets at its start and has no other way to. */
+function descriptorOf({ ready }: ProcessSpec): number | undefined {
+  return ready?.kind === "fd" ? ready.fd : undefined;
 }
 
 function namesOf<Name extends string>(table: Readonly<Record<Name, unknown>>): readonly Name[] {

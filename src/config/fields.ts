@@ -87,6 +87,13 @@ const process = {
   ".terminate": { description: "Schedule of stops, as cron. With restart set to always, the process restarts at these times." },
   ".terminateGracePeriod": { description: `${grace} Default: the top level's.` },
   ".terminateTimeout": { description: `${terminate} Default: the top level's.` },
+  ".ready": { description: "How a run becomes ready: exactly one of port, http, log, exec and fd. Omitted: it is ready at once." },
+  ".ready.port": { description: "It accepts connections on this port of the loopback address; {port}: on that of the instance." },
+  ".ready.http": { description: "It answers at this address with a status from 200 to 399; {port} stands for the port of the instance." },
+  ".ready.log": { description: "A line of its output matches this regular expression." },
+  ".ready.exec": { description: "This command line ends with code 0, run as the process's own cmd is." },
+  ".ready.fd": { description: "It writes to this file descriptor, which it gets open at its start." },
+  ".ready.timeout": { description: "A run that is not ready within so many seconds is stopped, which counts as an error.", default: 30 },
   ".cluster": { description: "Several instances of the process, with the ids ID-1, ID-2 and so on." },
   ".cluster.instances": { description: "How many instances; max: one for each processor." },
   ".cluster.startPort": {

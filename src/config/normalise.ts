@@ -6,12 +6,14 @@ import { type Instance, instances } from "./instances.ts";
 import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
 import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
+import { readyProbe } from "./probes.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
 import type { Command, Config, ProcessSpec, WatcherSpec } from "./spec.ts";
 import { parseSize } from "./units.ts";
 
 const GRACE_SECONDS = 0;
 const TERMINATE_SECONDS = 30;
+const READY_SECONDS = 30;
 const RESTART_RESET_MS = 60_000;
 const INTERNAL_LOG_SIZE = "1GB";
 const API_HOSTNAME = "127.0.0.1";
@@ -70,6 +72,7 @@ function specOf(process: RawProcess, instance: Instance, { raw, folder }: Origin
     ...(pidFile !== undefined && { pidFile: resolve(folder, fill(pidFile, instance)) }),
     ...(cron !== undefined && { cron }),
     ...(terminate !== undefined && { terminate }),
+    ...(process.ready !== undefined && { ready: readyProbe(process.ready, cluster?.port) }),
     ...(cluster !== undefined && { cluster, ...frontOf(process) }),
   };
 }
@@ -90,7 +93,7 @@ function folders(path: string | readonly string[] | undefined): readonly string[
 
 function policyOf(process: RawProcess, raw: RawConfig): Policy {
   const startsByItself = process.autostart === true || (process.watch?.length ?? 0) > 0;
-  const { restartDelayMs } = process;
+  const { restartDelayMs, ready } = process;
   return {
     restart: process.restart ?? (startsByItself ? "error" : "never"),
     restartLimit: process.restartLimit ?? Infinity,
@@ -100,6 +103,7 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
     timeoutMs: milliseconds(process.timeout ?? 0),
     waits: false,
     ...(restartDelayMs !== undefined && { restartDelayMs }),
+    ...(ready !== undefined && { readyMs: milliseconds(ready.timeout ?? READY_SECONDS) }),
   };
 }
 

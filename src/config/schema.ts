@@ -30,6 +30,7 @@ const NAME = '1 to 64 characters from a-z, 0-9, ".", "_" and "-"';
 /** Not `.` and `..`: a name is a folder's name too. */
 export const NAME_PATTERN: RegExp = /^(?!\.\.?$)[a-z0-9._-]{1,64}$/;
 const SIZE = 'a size such as "500MB" or "2GiB", or a whole number of bytes';
+const PROBE_PORT = 'a whole number from 1 to 65535, or "{port}" (the port of an instance)';
 const INSTANCES = 'a whole number from 1 to 1024, or "max" (one for each processor)';
 
 // Made once and shared: making them is most of what loading this module costs.
@@ -54,6 +55,18 @@ const globalLogger = {
   internalLogHours: optional(amount(0, 366, "hours")),
   internalLogSize: size,
 };
+
+const probe = {
+  port: optional(z.union([whole(1, 65_535, PROBE_PORT), z.literal("{port}")], PROBE_PORT)),
+  http: optional(text("an address")),
+  exec: optional(text("a command line")),
+};
+const ready = object({
+  ...probe,
+  log: optional(text("a regular expression")),
+  fd: optional(whole(3, 9, "a whole number from 3 to 9")),
+  timeout: optional(amount(0.001, MOST_SECONDS, "seconds")),
+});
 
 const cluster = object({
   instances: z.union([whole(1, 1024, INSTANCES), z.literal("max")], INSTANCES),
@@ -92,6 +105,7 @@ const processShape = object({
   terminate: cron,
   terminateGracePeriod: seconds,
   terminateTimeout: seconds,
+  ready: optional(ready),
   cluster: optional(cluster),
 });
 

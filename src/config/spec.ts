@@ -1,6 +1,7 @@
 /** A configuration after checking: every default filled in, every unit converted, every path absolute, frozen. */
 import type { FrontSpec } from "../contract/balancer-protocol.ts";
 import type { ConsoleStyle, Rotation } from "../contract/logger-protocol.ts";
+import type { ReadyProbe } from "../contract/probe.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 
 /** What to run: a shell command line, or a JavaScript/TypeScript module in a Node process of its own. */
@@ -27,6 +28,8 @@ export type ProcessSpec = {
   /** Cron expression. */
   readonly terminate?: string;
   readonly policy: Policy;
+  /** How a run becomes ready; absent: it is so at once. */
+  readonly ready?: ReadyProbe;
   readonly log: LogSpec;
   /** Present for the instances of a cluster: which, its number from 0, its port. */
   readonly cluster?: { readonly id: string; readonly index: number; readonly port?: number };

@@ -33,6 +33,10 @@ export type ProcessRecord = {
   readonly nextRun?: string;
   readonly nextTerminate?: string;
   readonly nextRestart?: string;
+  /** While it runs: it does its work, as far as is known. */
+  readonly ready?: boolean;
+  /** While it runs and is asked for. */
+  readonly healthy?: boolean;
   /** One sentence: why it is in this state. */
   readonly reason: string;
   /** Of the process with all its descendants, as last sampled. 100 is one core. */
@@ -200,6 +204,9 @@ export type Incident = {
     | "out-of-memory"
     | "unstartable"
     | "timeout"
+    | "unready"
+    | "unhealthy"
+    | "memory"
     | "terminate"
     | "watch"
     | "operator"

@@ -44,6 +44,9 @@ const NAMES: Readonly<Record<Incident["cause"], string>> = {
   "out-of-memory": "killed for want of memory",
   unstartable: "could not be started",
   timeout: "stopped by its timeout",
+  unready: "not ready in time",
+  unhealthy: "stopped by its health checks",
+  memory: "stopped by its memory limit",
   terminate: "stopped by its schedule",
   watch: "restarted for a changed file",
   operator: "stopped by request",
@@ -95,6 +98,9 @@ const ADVICE: Advice = {
       : `Somebody else has sent ${signal}: another program, a person, or the machine; the system's log (journalctl, dmesg) may say who.`,
   "out-of-memory": () => "Give it less to do at a time, give the machine or the container more memory, or look for a leak.",
   unstartable: () => "Correct what is said above in the configuration, or on the machine.",
+  unready: () => 'Find out what it waits for, or raise "ready.timeout".',
+  unhealthy: () => 'Find out why it failed its checks; if it only was slow, raise "health.timeout" or "health.failures".',
+  memory: () => 'Look for a leak, or raise "memoryLimit".',
   timeout: () => 'Find out what it waits for, or raise "timeout".',
   unknown: ({ process }) => `Its exit code was lost with the keeper that was its parent; "procman logs ${process}" may say more.`,
   terminate: () => undefined,
@@ -105,7 +111,7 @@ const ADVICE: Advice = {
 
 function isFailure({ cause, code }: Incident): boolean {
   if (cause === "exit") return code !== 0;
-  return ["signal", "out-of-memory", "unstartable", "timeout", "unknown"].includes(cause);
+  return ["signal", "out-of-memory", "unstartable", "timeout", "unready", "unhealthy", "memory", "unknown"].includes(cause);
 }
 
 function megabytes(bytes: number): string {

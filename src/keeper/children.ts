@@ -1,7 +1,7 @@
 /** Spawns, signals and awaits the processes of runs. Holds no opinion on any of them. */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, constants, openSync, statSync } from "node:fs";
+import { closeSync, constants, openSync, rmSync, statSync } from "node:fs";
 import type { Exited, Failed, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { isForStoreAlone } from "../contract/logger-protocol.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
@@ -142,9 +142,10 @@ export class Children {
       if (pair !== undefined) ends.push(openSync(pair.out, constants.O_RDWR), openSync(pair.err, constants.O_RDWR));
       this.#reports.starting(request, pair);
       failpoint("keeper.asked");
+      if (request.notify !== undefined) ends.push(openAnew(request.notify.file));
       // Whatever has happened before this, the run has from its beginning.
       const since = monotonicMs();
-      const child = this.#cgroups.within(request.slot, () => this.#launch(request, ends));
+      const child = this.#cgroups.within(request.slot, () => this.#launch(request, pair === undefined ? [] : ends, ends.at(-1)));
       if (child.pid !== undefined) return this.#started({ request, pair, child, pid: child.pid, since });
       child.once("error", (error) => this.#unstartable(request, pair, error));
     } catch (error) {
@@ -154,13 +155,14 @@ export class Children {
     }
   }
 
-  #launch({ argv, cwd, env }: SpawnRequest, [out, err]: readonly number[]): ChildProcess {
+  #launch({ argv, cwd, env, notify }: SpawnRequest, [out, err]: readonly number[], notified?: number): ChildProcess {
     const [program, ...args] = argv;
+    const further = notify === undefined ? [] : [...Array<"ignore">(notify.fd - 3).fill("ignore"), notified];
     return spawn(program ?? "", args, {
       cwd,
       env: { ...this.#environment, ...env },
       detached: true,
-      stdio: ["ignore", out ?? "ignore", err ?? "ignore"],
+      stdio: ["ignore", out ?? "ignore", err ?? "ignore", ...further],
     });
   }
 
@@ -204,6 +206,12 @@ export class Children {
   #fail({ slot, run }: RunKey, why: Pick<Failed, "errno" | "step" | "message">): void {
     this.#reports.failed({ slot, run, ...why, at: monotonicMs() });
   }
+}
+
+/** What an earlier run may still write to is another file. */
+function openAnew(file: string): number {
+  rmSync(file, { force: true });
+  return openSync(file, "ax", 0o600);
 }
 
 /** The machine lacks something now that it may have later. */

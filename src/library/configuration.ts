@@ -75,6 +75,24 @@ export type ProcessConfiguration = {
   /** Seconds from SIGTERM to SIGKILL. Default: 30. */
   readonly terminateTimeout?: number | undefined;
   readonly cluster?: ClusterConfiguration | undefined;
+  /** How a run becomes ready. Omitted: it is so at once. */
+  readonly ready?: ReadyConfiguration | undefined;
+};
+
+/** Exactly one of `port`, `http`, `log`, `exec` and `fd`. `"{port}"` stands for the port of the instance of a cluster. */
+export type ReadyConfiguration = {
+  /** It accepts connections on this port of the loopback address. */
+  readonly port?: number | "{port}" | undefined;
+  /** It answers at this address (`http://…`) with a status from 200 to 399. */
+  readonly http?: string | undefined;
+  /** A line of its output matches this regular expression. */
+  readonly log?: string | undefined;
+  /** This command line ends with code 0. */
+  readonly exec?: string | undefined;
+  /** It writes to this descriptor, from 3 to 9. */
+  readonly fd?: number | undefined;
+  /** A run that is not ready within so many seconds is stopped, which counts as an error. Default 30. */
+  readonly timeout?: number | undefined;
 };
 
 /** Several instances of a process, with the ids `ID-1`, `ID-2` and so on. */

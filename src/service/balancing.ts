@@ -172,8 +172,14 @@ export class Balancing implements Part {
 }
 
 function stateOf(states: readonly Instance[]): BackendState {
-  if (states.some(({ status }) => status === "running")) return "up";
-  return states.some((state) => state.status === "stopping" && "pid" in state && !("ending" in state)) ? "draining" : "down";
+  if (states.some(isServing)) return "up";
+  // One that is not ready, or not well, keeps the connections that it has.
+  return states.some((state) => "pid" in state && !("ending" in state)) ? "draining" : "down";
+}
+
+/** It may get connections. */
+function isServing(state: Instance): boolean {
+  return state.status === "running" && state.ready && state.healthy !== false;
 }
 
 function placeOf({ hostname, port }: FrontSpec): string {
@@ -194,7 +200,8 @@ function instanceShown(
   { accepting, connections, total, bytesIn, bytesOut, refused }: BackendReport,
   port: number,
 ): ProcessRecord {
-  const isSilent = record.status === "running" && !accepting && Date.now() - Date.parse(record.started ?? "") > SILENCE_MS;
+  const isSilent =
+    record.ready === true && record.healthy !== false && !accepting && Date.now() - Date.parse(record.started ?? "") > SILENCE_MS;
   return {
     ...record,
     reason: isSilent ? `${record.reason}, but accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)` : record.reason,

@@ -15,7 +15,12 @@ const config: Config = {
       processes: [
         { id: "web", cmd: "x", autostart: true, env: { restartLimit: "null" }, logger: { stdout: "web.log" }, pidFile: "web.pid" },
         { id: "limited", worker: ["a.js", "b"], cron: "* * * * *", terminate: "0 0 * * *", restartLimit: 3, restartDelayMs: 5 },
-        { id: "many", cmd: "y", cluster: { instances: 2, startPort: 7000 }, watch: ["src"], path: ["bin"] },
+        { id: "many", cmd: "y", cluster: { instances: 2, startPort: 7000 }, watch: ["src"], path: ["bin"], ready: { port: "{port}" } },
+        ...[{ http: "http://localhost/up" }, { log: "^up$" }, { exec: "true" }, { fd: 3, timeout: 5 }].map((ready, index) => ({
+          id: `ready-${index}`,
+          cmd: "z",
+          ready,
+        })),
       ],
     },
     { folder: "/srv", parallelism: 2, now: new Date(0), stripsTypes: false },
@@ -44,6 +49,7 @@ test("a note that is missing, torn, older or strange is none", () => {
     JSON.stringify(config.processes),
     note.replace("restartResetMs", "x"),
     note.replace("* * * * *", "never"),
+    note.replace("^up$", "("),
   ];
   for (const each of strange) assert.equal(readFormer(each), undefined, each);
   assert.ok(readFormer(note.replace('"cwd"', '"newField":1,"cwd"')) !== undefined, "members of a newer version are none of our business");

@@ -1,5 +1,6 @@
 /** What a service leaves to its successor about the configuration: the one that the runs of now were started by. */
 import { count, either, listOf, literal, mapOf, number, optional, record, type Shape, text, truth } from "../base/shape.ts";
+import { isExpression } from "../config/probes.ts";
 import type { Config, LogSpec, ProcessSpec } from "../config/spec.ts";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { Rotation } from "../contract/logger-protocol.ts";
@@ -58,8 +59,19 @@ const policy = record({
   graceMs: number,
   terminateMs: number,
   timeoutMs: number,
+  readyMs: optional(number),
   waits: truth,
 } satisfies All<Policy>);
+const probes = [
+  record({ kind: literal("port"), port: count }),
+  record({ kind: literal("http"), hostname: text, port: count, path: text }),
+  record({ kind: literal("exec"), line: text }),
+];
+const ready = either(
+  ...probes,
+  record({ kind: literal("log"), pattern: (value) => typeof value === "string" && isExpression(value) }),
+  record({ kind: literal("fd"), fd: count }),
+);
 const rotation = record({ sizeBytes: number, ageMs: number, totalBytes: number, gzip: truth } satisfies All<Rotation>);
 const log = record({
   console: truth,
@@ -83,6 +95,7 @@ const spec = record({
   terminate: optional(pattern),
   policy,
   log,
+  ready: optional(ready),
   cluster: optional(record({ id: text, index: count, port: optional(count) })),
   front: optional(
     record({ id: text, hostname: text, port: count, strategy: literal(...STRATEGIES), proxyProtocol: truth, idleMs: number }),

@@ -106,7 +106,7 @@ test("4.6 a stop that needs SIGKILL is no want of memory", () => {
 test("4.6 timeout, schedule, what could not be started, what ended while nobody looked", () => {
   const timeout = only([{ type: "timer", run: 4, name: "timeout" }, ended(exited(null, "SIGTERM")), swept]);
   assert.equal(timeout.cause, "timeout");
-  assert.match(timeout.reason, /^was stopped as it had run for its timeout of 10 s; it was ended by SIGTERM/);
+  assert.match(timeout.reason, /^was stopped, as it has run for its timeout of 10 s; it was ended by SIGTERM/);
   assert.equal(only([stop({ next: "policy", cause: "terminate" }), ended(exited(0)), swept]).cause, "terminate");
   assert.equal(only([ended({ kind: "unknown" })]).cause, "unknown");
   const unstartable = only([ended({ kind: "unstartable", message: "there is no file", permanent: true })]);

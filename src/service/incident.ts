@@ -1,9 +1,9 @@
 /** What the end of a run was: its cause and what follows, told from the transition that ended it. */
 import type { Incident } from "../contract/records.ts";
-import { isSuccess } from "../supervisor/instance.ts";
+import { isSuccess } from "../supervisor/outcome.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
-import { describeEnd, duration, ofLimit, type Subject, usedUp, whyNot } from "./narrator.ts";
+import { describeEnd, duration, faultText, ofLimit, type Subject, usedUp, whyNot } from "./narrator.ts";
 import { wall } from "./records.ts";
 import { processOf } from "./specs.ts";
 
@@ -77,7 +77,10 @@ function reasonOf(cause: Incident["cause"], end: string, { subject, asked, termi
     case "out-of-memory":
       return `the kernel killed it because memory ran out; it ${end}`;
     case "timeout":
-      return `was stopped as it had run for its timeout of ${duration(subject.policy.timeoutMs)}; it ${end}`;
+    case "unready":
+    case "unhealthy":
+    case "memory":
+      return `was stopped, as it ${faultText(cause, subject)}; it ${end}`;
     case "terminate":
       return `was stopped by its schedule; it ${end}`;
     case "shutdown":

@@ -4,19 +4,21 @@ import { resolve } from "node:path";
 import { EXIT } from "../base/errors.ts";
 import { isCaptured } from "../config/log-spec.ts";
 import type { ProcessSpec } from "../config/spec.ts";
-import type { Failed, SpawnRequest } from "../contract/keeper-protocol.ts";
+import type { Failed, RunKey, SpawnRequest } from "../contract/keeper-protocol.ts";
 import type { Capture } from "../contract/logger-protocol.ts";
 import { shellArgv } from "../runtime/command.ts";
 import { type ApiAccess, environmentOf } from "../runtime/environment.ts";
+import { notifyFile } from "./probing.ts";
 
 export type Place = {
   readonly stateDir: string;
   readonly marker: string;
+  readonly slot: string;
   readonly run: number;
   readonly api: (id: string) => ApiAccess | undefined;
 };
 
-export function launchOf(spec: ProcessSpec, { stateDir, marker, run, api }: Place): Pick<SpawnRequest, "argv" | "cwd" | "env" | "capture"> {
+export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }: Place): Omit<SpawnRequest, keyof RunKey> {
   const { id, env, path, cwd, cluster } = spec;
   const access = api(id);
   const capture = captureOf(spec, run);
@@ -25,6 +27,7 @@ export function launchOf(spec: ProcessSpec, { stateDir, marker, run, api }: Plac
     cwd,
     env: environmentOf({ env, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
     ...(capture === undefined ? {} : { capture }),
+    ...(spec.ready?.kind === "fd" ? { notify: { fd: spec.ready.fd, file: notifyFile(stateDir, slot) } } : {}),
   };
 }
 

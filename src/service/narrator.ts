@@ -1,19 +1,28 @@
 /** Says in one sentence what a transition was and why: the lifecycle lines of the console. */
 
-import { isSuccess } from "../supervisor/instance.ts";
+import { faultOf, isSuccess } from "../supervisor/outcome.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Transition } from "../supervisor/slot.ts";
-import type { Ending, Instance } from "../supervisor/states.ts";
+import type { Ending, Fault, Instance, Running } from "../supervisor/states.ts";
 
 export type Line = { readonly severity: "info" | "warn" | "error"; readonly text: string };
 
-export type Subject = { readonly policy: Policy; readonly blocked: boolean };
+export type Subject = {
+  readonly policy: Policy;
+  readonly blocked: boolean;
+  /** What was found wrong with its run last. */
+  readonly trouble?: string | undefined;
+};
 
 /** undefined: nothing a reader needs to know. */
 export function narrate({ from, to, input }: Transition, subject: Subject): Line | undefined {
   switch (to.status) {
     case "running":
-      return from.status === "starting" ? info(`started (pid ${to.pid})`) : undefined;
+      return from.status === "running"
+        ? onReport(from, to, input.at, subject)
+        : from.status === "starting"
+          ? info(`started (pid ${to.pid})`)
+          : undefined;
     case "starting":
       return input.type === "ended" || input.type === "swept" ? onReturn(from, to, input) : undefined;
     case "waiting":
@@ -23,7 +32,7 @@ export function narrate({ from, to, input }: Transition, subject: Subject): Line
         `${describeEnd(from, to.ending, input.at)}; restart ${to.restarts + 1}${ofLimit(subject.policy)} in ${duration(to.until - input.at)}`,
       );
     case "stopping":
-      return onStopping(from, to, subject.policy);
+      return onStopping(from, to, subject);
     case "idle":
       return onIdle(from, to, { ...subject, at: input.at });
     default:
@@ -51,6 +60,41 @@ export function duration(ms: number): string {
   return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
 }
 
+/** What was found out about a run. */
+function onReport(from: Running, to: Running, at: number, { blocked, trouble }: Subject): Line | undefined {
+  if (to.ready && !from.ready) return info(`ready after ${duration(at - to.since)}`);
+  if (to.healthy === from.healthy) return undefined;
+  if (to.healthy === true) return from.healthy === undefined ? undefined : info("is healthy again");
+  return warn(`is not healthy${because(trouble)}; not restarted, as ${blocked ? "it is blocked" : "it has no restart policy"}`);
+}
+
+/** Why a run was stopped, to follow "it". */
+export function faultText(fault: Fault, { policy, trouble }: Subject): string {
+  switch (fault) {
+    case "timeout":
+      return `has run for its timeout of ${duration(policy.timeoutMs)}`;
+    case "unready":
+      return `was not ready within ${duration(policy.readyMs ?? 0)}${because(trouble)}`;
+    case "unhealthy":
+      return `failed its health checks${because(trouble)}`;
+    case "memory":
+      return `had too much memory${because(trouble)}`;
+    default:
+      return fault satisfies never;
+  }
+}
+
+/** How a run ended, with what it was stopped for. */
+export function describeFailure({ ending, fault }: Failure, subject: Subject): string {
+  return fault === undefined ? describe(ending) : `${faultText(fault, subject)}; it ${describe(ending)}`;
+}
+
+type Failure = { readonly ending: Ending; readonly fault?: Fault };
+
+export function because(trouble: string | undefined): string {
+  return trouble === undefined ? "" : ` (${trouble})`;
+}
+
 function onReturn(from: Instance, to: Instance & { readonly status: "starting" }, input: Transition["input"]): Line | undefined {
   const ending = endingOf(from, input);
   if (ending === undefined || to.restarts === 0) return info("stopped; starts again");
@@ -58,7 +102,8 @@ function onReturn(from: Instance, to: Instance & { readonly status: "starting" }
   return isSuccess(ending) ? info(line) : warn(line);
 }
 
-function onStopping(from: Instance, to: Instance & { readonly status: "stopping" }, policy: Policy): Line | undefined {
+function onStopping(from: Instance, to: Instance & { readonly status: "stopping" }, subject: Subject): Line | undefined {
+  const { policy } = subject;
   if (to.phase === "sweep")
     return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
   if (to.phase === "sweep-kill")
@@ -67,8 +112,8 @@ function onStopping(from: Instance, to: Instance & { readonly status: "stopping"
   if (from.status !== "running") return undefined;
   const how =
     policy.graceMs > 0 ? `SIGTERM in ${duration(policy.graceMs)}` : `SIGKILL in ${duration(policy.terminateMs)} if it doesn't end`;
-  if (to.cause === "timeout") return warn(`has run for its timeout of ${duration(policy.timeoutMs)}; stopping (${how})`);
-  return info(`stopping (${how})`);
+  const fault = faultOf(to.cause);
+  return fault === undefined ? info(`stopping (${how})`) : warn(`${faultText(fault, subject)}; stopping (${how})`);
 }
 
 function onIdle(

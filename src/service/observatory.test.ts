@@ -59,7 +59,7 @@ function watched(
   const service = { config, supervisor, spec, isTerminating: false, startedAt: Date.now(), keeper: 1 };
   const observatory = new ServiceObservatory(service as Observed, { lastLines, report: (problem) => problems.push(problem) });
   const voice = new Voice({ sendLater: () => undefined } as never);
-  const witness = new Witness({ observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);
+  const witness = new Witness({ config, observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
   const commands = { terminate: async () => undefined, commit: async () => undefined };
   const controlled = { ...service, ...commands, observatory, logBook, balancing: { shown: (record: ProcessRecord) => record } };

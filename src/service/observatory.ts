@@ -14,6 +14,7 @@ import { Events } from "./events.ts";
 import { familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";
 import { Incidents, type LastLines } from "./incidents.ts";
+import type { Subject } from "./narrator.ts";
 import { fileSentence } from "./notices.ts";
 import { recordOf, type Seen, stateOf, type Whole } from "./records.ts";
 import { processOf } from "./specs.ts";
@@ -41,6 +42,7 @@ export class ServiceObservatory implements Observatory {
   readonly #gauges = new ServiceGauges();
   readonly #reports = new Map<string, TelemetryReport>();
   readonly #seen = new Map<string, Seen>();
+  readonly #troubles = new Map<string, string>();
   readonly #restarts = new Map<string, number>();
   /** Who wants the run of a process to end. */
   readonly #asked = new Map<string, Asked>();
@@ -115,7 +117,7 @@ export class ServiceObservatory implements Observatory {
 
   /** No configuration has it any more. What is on disk stays for its time. */
   forget(id: string): void {
-    for (const known of [this.#reports, this.#restarts, this.#asked, this.#seen]) known.delete(id);
+    for (const known of [this.#reports, this.#restarts, this.#asked, this.#seen, this.#troubles]) known.delete(id);
     this.#metrics.forget(id);
     this.#incidents.forget(id);
   }
@@ -132,6 +134,14 @@ export class ServiceObservatory implements Observatory {
 
   seen(id: string): Seen {
     return this.#seen.get(id) ?? NOTHING;
+  }
+
+  /** What is wrong with its run; undefined: nothing any more. */
+  trouble(id: string, problem: string | undefined): void {
+    if (this.#troubles.get(id) === problem) return;
+    if (problem === undefined) this.#troubles.delete(id);
+    else this.#troubles.set(id, problem);
+    this.#see(id);
   }
 
   asked(id: string, { consumer }: Caller): void {
@@ -172,12 +182,20 @@ export class ServiceObservatory implements Observatory {
     return this.#events.follow(after, signal, () => stateOf(this.#observed));
   }
 
+  subject(id: string): Subject {
+    return {
+      policy: this.#observed.spec(id).policy,
+      blocked: this.#observed.supervisor.find(id).isBlocked,
+      trouble: this.#troubles.get(id),
+    };
+  }
+
   #onEnd(transition: Transition, id: string): void {
     const ending = endOf(transition);
     if (ending === undefined) return;
     const asked = this.#asked.get(id);
     const incident = incidentOf(transition, ending, {
-      subject: { policy: this.#observed.spec(id).policy, blocked: this.#observed.supervisor.find(id).isBlocked },
+      subject: this.subject(id),
       terminating: this.#terminating,
       ...(asked === undefined ? {} : { asked }),
       claimOomKill: () => this.#incidents.oomKills.claim(performance.now()),
@@ -221,6 +239,7 @@ export class ServiceObservatory implements Observatory {
         ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
       },
       said: telemetry === undefined ? {} : { telemetry },
+      trouble: this.#troubles.get(id),
     });
   }
 }

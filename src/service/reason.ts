@@ -1,27 +1,35 @@
 /** Why a process is in its state, in one sentence. */
-import type { Instance } from "../supervisor/states.ts";
-import { describe, duration, ofLimit, type Subject, usedUp, whyNot } from "./narrator.ts";
+import type { Instance, Running } from "../supervisor/states.ts";
+import { because, describe, describeFailure, duration, ofLimit, type Subject, usedUp, whyNot } from "./narrator.ts";
 
-export function reasonOf(state: Instance, { policy, blocked }: Subject, now: number): string {
+export function reasonOf(state: Instance, subject: Subject, now: number): string {
+  const { policy } = subject;
   switch (state.status) {
     case "idle":
-      return idleReason(state, { policy, blocked });
+      return idleReason(state, subject);
     case "waiting":
       return "waits for what it depends on";
     case "starting":
       return "is being started";
     case "running":
-      return state.restarts === 0 ? "runs" : `runs, restarted ${state.restarts === 1 ? "once" : `${state.restarts} times`}`;
+      return runningReason(state, subject);
     case "stopping":
       return stoppingReason(state);
     case "backoff":
-      return `${describe(state.ending)}, restart ${state.restarts + 1}${ofLimit(policy)} in ${duration(Math.max(0, state.until - now))}`;
+      return `${describeFailure(state, subject)}, restart ${state.restarts + 1}${ofLimit(policy)} in ${duration(Math.max(0, state.until - now))}`;
     default:
       return state satisfies never;
   }
 }
 
-function idleReason({ outcome }: Instance & { readonly status: "idle" }, { policy, blocked }: Subject): string {
+function runningReason({ restarts, ready, healthy }: Running, { trouble }: Subject): string {
+  const runs = restarts === 0 ? "runs" : `runs, restarted ${restarts === 1 ? "once" : `${restarts} times`}`;
+  if (!ready) return `${runs}, is not ready yet${because(trouble)}`;
+  return healthy === false ? `${runs}, but is not healthy${because(trouble)}` : runs;
+}
+
+function idleReason({ outcome }: Instance & { readonly status: "idle" }, subject: Subject): string {
+  const { policy, blocked } = subject;
   switch (outcome.kind) {
     case "never-started":
       return "was not started yet";
@@ -30,9 +38,9 @@ function idleReason({ outcome }: Instance & { readonly status: "idle" }, { polic
     case "finished":
       return "finished by itself with code 0";
     case "failed":
-      return `${describe(outcome.ending)}; ${whyNot(outcome.ending, policy, blocked)}`;
+      return `${describeFailure(outcome, subject)}; ${whyNot(outcome.ending, policy, blocked)}`;
     case "exhausted":
-      return `${describe(outcome.ending)}; ${usedUp(policy)}`;
+      return `${describeFailure(outcome, subject)}; ${usedUp(policy)}`;
     default:
       return outcome satisfies never;
   }
@@ -44,6 +52,9 @@ function stoppingReason(state: Instance & { readonly status: "stopping" }): stri
     terminate: "is being stopped by its schedule",
     timeout: "has run for its timeout and is being stopped",
     watch: "is being stopped for a changed file",
+    unready: "was not ready in time and is being stopped",
+    unhealthy: "failed its health checks and is being stopped",
+    memory: "had too much memory and is being stopped",
     itself: "has ended; what it left behind is being ended",
   } as const;
   const phases = {

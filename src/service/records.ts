@@ -13,6 +13,8 @@ import { reasonOf } from "./reason.ts";
 export type Seen = {
   readonly usage: Pick<ProcessRecord, "cpuPercent" | "memoryBytes">;
   readonly said: Pick<ProcessRecord, "telemetry">;
+  /** What was found wrong with its run last. */
+  readonly trouble?: string | undefined;
 };
 
 /** What a record was made of, and the record. */
@@ -42,7 +44,7 @@ export function recordOf(process: Process, spec: ProcessSpec, seen: Seen): Proce
 
 const PARTS = 6;
 
-function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, spec, { usage, said }]: Parts): ProcessRecord {
+function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, spec, { usage, said, trouble }]: Parts): ProcessRecord {
   const ending = endingOf(state);
   return {
     id: process.id,
@@ -55,9 +57,10 @@ function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, sp
     ...(ending?.kind === "exited" && ending.code !== null ? { code: ending.code } : {}),
     ...(ending?.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
     ...timesOf(state),
+    ...conditionOf(state),
     ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
     ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
-    reason: reasonOf(state, { policy: spec.policy, blocked }, systemClock.now()),
+    reason: reasonOf(state, { policy: spec.policy, blocked, trouble }, systemClock.now()),
     ...("pid" in state && !("ending" in state) ? usage : {}),
     ...said,
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
@@ -137,6 +140,11 @@ function shown(states: readonly Instance[]): Instance {
 function endingOf(state: Instance): Ending | undefined {
   if ("ending" in state) return state.ending;
   return state.status === "idle" && "ending" in state.outcome ? state.outcome.ending : undefined;
+}
+
+function conditionOf(state: Instance): Pick<ProcessRecord, "ready" | "healthy"> {
+  if (state.status !== "running") return {};
+  return { ready: state.ready, ...(state.healthy === undefined ? {} : { healthy: state.healthy }) };
 }
 
 function timesOf(state: Instance): Pick<ProcessRecord, "started" | "nextRestart"> {

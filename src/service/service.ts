@@ -149,7 +149,7 @@ export class Service {
   async retire(): Promise<void> {
     this.supervisor.dispose();
     this.#sweeper.stop();
-    this.observatory.close();
+    this.#witness.retire();
     for (const part of this.#parts) part.retire();
     this.#link.close();
     await this.#serving.close();
@@ -209,7 +209,7 @@ export class Service {
       if (route) for (const { slot, run } of runs) this.#route(slot, run);
     }
     this.supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
-    for (const { id } of config.processes) this.#witness.checkPidFile(id);
+    for (const { id } of config.processes) this.#witness.check(id);
     for (const part of this.#parts) part.apply();
     this.#noteConfiguration();
   }

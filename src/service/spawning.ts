@@ -19,7 +19,7 @@ export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api }:
     link,
     sweeper,
     marker,
-    request: (slot, run) => launchOf(spec(slot), { stateDir, marker: marker(slot, run), run, api }),
+    request: (slot, run) => launchOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api }),
     whyUnstartable: (failed) => ({ message: whyUnstartable(spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
   });
 }

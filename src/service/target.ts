@@ -61,8 +61,8 @@ function isEnding(state: Instance): boolean {
   return state.status === "idle" || (state.status === "stopping" && state.next === "idle");
 }
 
-function isSettled({ status }: Instance): boolean {
-  return status === "idle" || status === "running";
+function isSettled(state: Instance): boolean {
+  return state.status === "idle" || (state.status === "running" && state.ready);
 }
 
 function failed(action: Action, id: string, reason: string): ProcmanError {

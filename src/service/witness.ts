@@ -7,10 +7,11 @@ import { narrate, warn } from "./narrator.ts";
 import { narrateNotice } from "./notices.ts";
 import type { ServiceObservatory } from "./observatory.ts";
 import { keepPidFile, restorePidFile } from "./pid-file.ts";
+import { type Probed, Probing } from "./probing.ts";
 import type { Voice } from "./voice.ts";
 
 /** Whose transitions these are. */
-export type Witnessed = {
+export type Witnessed = Probed & {
   readonly observatory: ServiceObservatory;
   /** Of whoever is behind the load balancer, that hears of it. */
   readonly balancing: { readonly changed: () => void };
@@ -21,22 +22,25 @@ export type Witnessed = {
 export class Witness {
   readonly #witnessed: Witnessed;
   readonly #voice: Voice;
+  readonly #probing: Probing;
 
   constructor(witnessed: Witnessed, voice: Voice) {
     this.#witnessed = witnessed;
     this.#voice = voice;
+    this.#probing = new Probing(witnessed);
   }
 
   onTransition(transition: Transition): void {
-    const { balancing, observatory, supervisor } = this.#witnessed;
+    const { balancing, observatory } = this.#witnessed;
     const { slot, from, to } = transition;
-    const { id, pidFile, policy, front } = this.#witnessed.spec(slot);
+    const { id, pidFile, front } = this.#witnessed.spec(slot);
     if (front !== undefined) balancing.changed();
     const problem = pidFile === undefined ? undefined : keepPidFile(pidFile, from, to);
     if (problem !== undefined) this.#voice.say(slot, warn(problem));
-    const line = narrate(transition, { policy, blocked: supervisor.find(id).isBlocked });
+    const line = narrate(transition, observatory.subject(id));
     if (line !== undefined) this.#voice.say(slot, line);
     observatory.onTransition(transition, line?.text);
+    this.#probing.look(slot, to);
   }
 
   onNotice(id: string, notice: Notice): void {
@@ -45,9 +49,17 @@ export class Witness {
     this.#witnessed.observatory.onNotice(id, notice, line.text);
   }
 
-  checkPidFile(id: string): void {
-    const { supervisor } = this.#witnessed;
-    const problem = restorePidFile(this.#witnessed.spec(id).pidFile, supervisor.find(id).states);
+  /** The configuration may be another one, or another service was there before. */
+  check(id: string): void {
+    const process = this.#witnessed.supervisor.find(id);
+    const problem = restorePidFile(this.#witnessed.spec(id).pidFile, process.states);
     if (problem !== undefined) this.#voice.say(id, warn(problem));
+    for (const { slot, state } of process.runs) this.#probing.look(slot, state);
+  }
+
+  /** Another service, or nobody, looks from now on. */
+  retire(): void {
+    this.#probing.stop();
+    this.#witnessed.observatory.close();
   }
 }

@@ -1,11 +1,12 @@
 /**
  * One slot that runs at most one child at a time, as a pure state machine.
  *
- * `step` says what happens next, `timers` says which deadlines a state has. Nothing here reads a
+ * `step` says what happens next; which deadlines a state has is in `deadlines.ts`. Nothing here reads a
  * clock, starts a process or logs: time comes in on inputs, work goes out as effects.
  */
+import { faultOf, isSuccess, outcomeOf } from "./outcome.ts";
 import { type Policy, restartDelay, wantsRestart } from "./restart-policy.ts";
-import type { Base, Ending, Input, Instance, Next, Outcome, Plan, SignalName, Step, StopCause, Sweeping, Timer } from "./states.ts";
+import type { Base, Ending, Input, Instance, Next, Outcome, Plan, Running, SignalName, Step, StopCause, Sweeping } from "./states.ts";
 
 export function step(state: Instance, input: Input, policy: Policy): Step {
   if ("run" in input && input.run !== state.run) return stay(state);
@@ -15,13 +16,14 @@ export function step(state: Instance, input: Input, policy: Policy): Step {
     case "stop":
       return onStop(state, input, policy);
     case "cancel-restart":
-      return state.status === "backoff" ? stay(idle(state, outcomeOf(state.ending))) : stay(state);
+      return state.status === "backoff" ? stay(idle(state, outcomeOf(state))) : stay(state);
     case "dependencies-ready":
       return state.status === "waiting" ? launch(state) : stay(state);
     case "spawned":
       return onSpawned(state, input.pid, input.at, policy);
     case "ready":
-      return state.status === "running" && !state.ready ? stay({ ...state, ready: true }) : stay(state);
+    case "health":
+      return state.status === "running" ? onReport(state, input, policy) : stay(state);
     case "ended":
       return onEnded(state, input, policy);
     case "swept":
@@ -30,27 +32,6 @@ export function step(state: Instance, input: Input, policy: Policy): Step {
       return onTimer(state, input, policy);
     default:
       return input satisfies never;
-  }
-}
-
-/** The deadlines a state has. The driver arms these and drops all others, so none can leak. */
-export function timers(state: Instance, policy: Policy): readonly Timer[] {
-  switch (state.status) {
-    case "running":
-      return policy.timeoutMs > 0 ? [{ name: "timeout", due: state.since + policy.timeoutMs }] : [];
-    case "backoff":
-      return [{ name: "restart", due: state.until }];
-    case "stopping": {
-      if (state.phase === "grace") return [{ name: "escalate", due: state.since + policy.graceMs }];
-      if (state.phase === "terminate" || state.phase === "sweep") return [{ name: "escalate", due: state.since + policy.terminateMs }];
-      return [];
-    }
-    case "idle":
-    case "waiting":
-    case "starting":
-      return [];
-    default:
-      return state satisfies never;
   }
 }
 
@@ -87,7 +68,7 @@ function onStop(
     case "starting":
       return stay({ ...base(state), status: "stopping", phase: "spawning", next, cause });
     case "running":
-      return beginStop(state, { pid: state.pid, started: state.since, next, cause }, { at, policy });
+      return stopRun(state, { next, cause }, { at, policy });
     // The latest wish counts; a mere "let the policy decide" doesn't overrule an operator's.
     case "stopping":
       return next === "policy" ? stay(state) : stay({ ...state, next, cause });
@@ -97,10 +78,19 @@ function onStop(
 }
 
 function onSpawned(state: Instance, pid: number, at: number, policy: Policy): Step {
-  if (state.status === "starting") return stay({ ...base(state), status: "running", pid, since: at, ready: false });
+  if (state.status === "starting") return stay({ ...base(state), status: "running", pid, since: at, ready: policy.readyMs === undefined });
   if (state.status === "stopping" && state.phase === "spawning")
     return beginStop(state, { pid, started: at, next: state.next, cause: state.cause }, { at, policy });
   return stay(state);
+}
+
+/** What was found out about a run. One that is not well and that no policy would start again had better run on, though nobody is sent to it. */
+function onReport(state: Running, input: Input & { readonly type: "ready" | "health" }, policy: Policy): Step {
+  if (input.type === "ready") return stay(state.ready ? state : { ...state, ready: true });
+  if (state.healthy === input.good) return stay(state);
+  const known = { ...state, healthy: input.good };
+  if (input.good || !wantsRestart(policy, true)) return stay(known);
+  return stopRun(known, { next: "policy", cause: "unhealthy" }, { at: input.at, policy });
 }
 
 function onEnded(state: Instance, input: Input & { readonly type: "ended" }, policy: Policy): Step {
@@ -141,14 +131,18 @@ function onEnded(state: Instance, input: Input & { readonly type: "ended" }, pol
 function onTimer(state: Instance, input: Input & { readonly type: "timer" }, policy: Policy): Step {
   const { name, at } = input;
   if (name === "restart" && state.status === "backoff") return launch({ ...state, restarts: state.restarts + 1 });
-  if (name === "timeout" && state.status === "running")
-    return beginStop(state, { pid: state.pid, started: state.since, next: "policy", cause: "timeout" }, { at, policy });
+  if (state.status === "running") return onRunTimer(state, input, policy);
   if (name === "escalate" && state.status === "stopping") {
     if (state.phase === "grace") return signal({ ...state, phase: "terminate", since: at }, state.pid, "SIGTERM");
     if (state.phase === "terminate") return signal({ ...state, phase: "kill", since: at }, state.pid, "SIGKILL");
     if (state.phase === "sweep") return sweep({ ...state, phase: "sweep-kill", since: at });
   }
   return stay(state);
+}
+
+function onRunTimer(state: Running, { name, at }: Input & { readonly type: "timer" }, policy: Policy): Step {
+  const cause = name === "timeout" ? name : name === "ready" && !state.ready ? "unready" : undefined;
+  return cause === undefined ? stay(state) : stopRun(state, { next: "policy", cause }, { at, policy });
 }
 
 /** The slot is empty now: what was planned for it? */
@@ -164,30 +158,28 @@ function decide(
   end: { readonly ending: Ending; readonly cause: StopCause; readonly started: number },
   { input, policy }: { readonly input: Input; readonly policy: Policy },
 ): Step {
-  const failed = end.cause === "timeout" || (end.cause === "itself" && !isSuccess(end.ending));
+  const fault = faultOf(end.cause);
+  const failed = fault !== undefined || (end.cause === "itself" && !isSuccess(end.ending));
+  const failure = { ending: end.ending, ...(fault && { fault }) };
   const permanent = end.ending.kind === "unstartable" && end.ending.permanent;
-  if (permanent || !wantsRestart(policy, failed)) return stay(idle(state, failed ? { kind: "failed", ending: end.ending } : ended(end)));
+  if (permanent || !wantsRestart(policy, failed)) return stay(idle(state, failed ? { kind: "failed", ...failure } : ended(end)));
   // A restart by schedule is none that has to be counted, or put off.
   if (end.cause === "terminate")
     return policy.waits ? onStart(idle(state, { kind: "stopped", ending: end.ending }), policy) : launch(state);
   const stable = input.at - end.started >= policy.restartResetMs;
   const restarts = stable ? 0 : state.restarts;
-  if (restarts >= policy.restartLimit) return stay(idle({ run: state.run, restarts }, { kind: "exhausted", ending: end.ending }));
+  if (restarts >= policy.restartLimit) return stay(idle({ run: state.run, restarts }, { kind: "exhausted", ...failure }));
   const delay = restartDelay(policy, restarts, input.chance);
   if (delay === 0 && !policy.waits) return launch({ run: state.run, restarts: restarts + 1 });
-  return stay({ status: "backoff", run: state.run, restarts, until: input.at + delay, ending: end.ending });
+  return stay({ status: "backoff", run: state.run, restarts, until: input.at + delay, ...failure });
 }
 
 function ended({ ending, cause }: { readonly ending: Ending; readonly cause: StopCause }): Outcome {
-  return cause === "itself" ? outcomeOf(ending) : { kind: "stopped", ending };
+  return cause === "itself" ? outcomeOf({ ending }) : { kind: "stopped", ending };
 }
 
-function outcomeOf(ending: Ending): Outcome {
-  return isSuccess(ending) ? { kind: "finished", ending } : { kind: "failed", ending };
-}
-
-export function isSuccess(ending: Ending): boolean {
-  return ending.kind === "exited" && ending.code === 0;
+function stopRun(state: Running, plan: Plan, when: { readonly at: number; readonly policy: Policy }): Step {
+  return beginStop(state, { pid: state.pid, started: state.since, ...plan }, when);
 }
 
 function beginStop(

@@ -1,6 +1,6 @@
 /** What a service leaves to its successor about one process. It comes back from a disk: its shape is checked, not trusted. */
 import { count, either, literal, mapOf, number, optional, record, type Shape, text, truth } from "../base/shape.ts";
-import type { Instance } from "./states.ts";
+import type { Fault, Instance } from "./states.ts";
 import type { Planned } from "./timetable.ts";
 
 export type Memory = {
@@ -31,24 +31,27 @@ const ending = either(
   record({ kind: literal("unstartable"), message: text, permanent: truth, exitCode: optional(count) }),
   record({ kind: literal("unknown") }),
 );
+const FAULTS = ["timeout", "unready", "unhealthy", "memory"] as const satisfies readonly Fault[];
+const fault = optional(literal(...FAULTS));
 const outcome = either(
   record({ kind: literal("never-started") }),
   record({ kind: literal("stopped"), ending: optional(ending) }),
-  record({ kind: literal("finished", "failed", "exhausted"), ending }),
+  record({ kind: literal("finished"), ending }),
+  record({ kind: literal("failed", "exhausted"), ending, fault }),
 );
 const base = { run: count, restarts: count };
-const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "timeout", "watch", "itself") };
+const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "watch", "itself", ...FAULTS) };
 const child = { pid, started: moment, since: moment };
 const stopping = { ...base, ...plan, status: literal("stopping") };
 
 const instance = either(
   record({ ...base, status: literal("idle"), outcome }),
   record({ ...base, status: literal("waiting", "starting") }),
-  record({ ...base, status: literal("running"), pid, since: moment, ready: truth }),
+  record({ ...base, status: literal("running"), pid, since: moment, ready: truth, healthy: optional(truth) }),
   record({ ...stopping, phase: literal("spawning") }),
   record({ ...stopping, ...child, phase: literal("grace", "terminate", "kill") }),
   record({ ...stopping, ...child, phase: literal("sweep", "sweep-kill"), ending }),
-  record({ ...base, status: literal("backoff"), until: moment, ending }),
+  record({ ...base, status: literal("backoff"), until: moment, ending, fault }),
 );
 
 const shape = record({

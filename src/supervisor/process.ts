@@ -9,7 +9,7 @@ import { type Plan, patternsOf } from "./plan.ts";
 import type { Clock, Spawner } from "./ports.ts";
 import type { Policy } from "./restart-policy.ts";
 import { Slot, type Transition } from "./slot.ts";
-import { type Instance, initial, type StopCause } from "./states.ts";
+import { type Instance, initial, type Report, type StopCause } from "./states.ts";
 import { isSame, Timetable } from "./timetable.ts";
 
 export type ProcessPorts = {
@@ -63,8 +63,8 @@ export class Process {
   }
 
   /** Runs that were asked for and are not over. */
-  get runs(): readonly { readonly slot: string; readonly run: number }[] {
-    return this.#slots.filter(({ state }) => hasRun(state)).map(({ id, state }) => ({ slot: id, run: state.run }));
+  get runs(): readonly { readonly slot: string; readonly run: number; readonly state: Instance }[] {
+    return this.#slots.filter(({ state }) => hasRun(state)).map(({ id, state }) => ({ slot: id, run: state.run, state }));
   }
 
   /** Milliseconds since 1970. */
@@ -85,6 +85,11 @@ export class Process {
   /** Start by `autostart` or a change of a watched file: what can't be started now stays as it is. */
   startIfAllowed(): void {
     if (!this.#blocked && !this.#retired) this.#begin();
+  }
+
+  /** What was found out about a run of it from outside. */
+  tell(slot: string, report: Report & { readonly type: "ready" | "health" }): void {
+    this.#slots.find(({ id }) => id === slot)?.post(report);
   }
 
   stop(): void {

@@ -13,6 +13,8 @@ export type Policy = {
   readonly terminateMs: number;
   /** 0: no limit of run time. */
   readonly timeoutMs: number;
+  /** A run must become ready within this; absent: it is so at once. */
+  readonly readyMs?: number;
   /** Whether dependencies must be ready before the child starts. */
   readonly waits: boolean;
 };

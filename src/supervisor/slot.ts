@@ -1,6 +1,7 @@
 /** Drives one instance machine: the only place where its state changes and its effects happen. */
 
-import { step, timers } from "./instance.ts";
+import { timers } from "./deadlines.ts";
+import { step } from "./instance.ts";
 import type { Clock, RunReports, Spawner } from "./ports.ts";
 import type { Policy } from "./restart-policy.ts";
 import { type Command, type Input, type Instance, initial, type Report, type TimerName } from "./states.ts";
@@ -28,6 +29,8 @@ export class Slot {
     this.id = id;
     this.#ports = ports;
     this.#state = state;
+    // Of a run of before, when nobody asked.
+    if (this.#isReadyByPolicy) this.#state = { ...state, ready: true } as Instance;
     if (state !== initial) this.#resume();
   }
 
@@ -37,6 +40,11 @@ export class Slot {
 
   get isFree(): boolean {
     return this.#state.status === "idle";
+  }
+
+  /** Nobody asks any more whether it is ready. */
+  get #isReadyByPolicy(): boolean {
+    return this.#state.status === "running" && !this.#state.ready && this.#ports.policy().readyMs === undefined;
   }
 
   /** Inputs are handled in order, never inside one another. */
@@ -54,7 +62,9 @@ export class Slot {
 
   /** The policy is another one: deadlines are counted anew, from where they were counted before. */
   rearm(): void {
-    if (!this.#disposed) this.#arm();
+    if (this.#disposed) return;
+    this.#arm();
+    if (this.#isReadyByPolicy) this.post({ type: "ready", run: this.#state.run });
   }
 
   /** Nothing happens here any more; what runs goes on. */

@@ -14,15 +14,20 @@ export type Ending =
   | { readonly kind: "unknown" };
 
 /** Who began the end of a run. `itself`: its leader ended, the rest of its group is being cleared away. */
-export type StopCause = "operator" | "terminate" | "timeout" | "watch" | "itself";
+export type StopCause = "operator" | "terminate" | "watch" | "itself" | Fault;
+
+/** What a run was stopped for that counts as an error of its own. `unready`: it took too long to become ready. */
+export type Fault = "timeout" | "unready" | "unhealthy" | "memory";
 
 /** Why a slot is idle. */
 export type Outcome =
   | { readonly kind: "never-started" }
   | { readonly kind: "stopped"; readonly ending?: Ending }
   | { readonly kind: "finished"; readonly ending: Ending }
-  | { readonly kind: "failed"; readonly ending: Ending }
-  | { readonly kind: "exhausted"; readonly ending: Ending };
+  | Failure<"failed">
+  | Failure<"exhausted">;
+
+type Failure<Kind extends string> = { readonly kind: Kind; readonly ending: Ending; readonly fault?: Fault };
 
 /** What follows once a stopping slot is empty. */
 export type Next = "idle" | "start" | "policy";
@@ -45,17 +50,27 @@ export type Sweeping = Base &
     readonly ending: Ending;
   };
 
+export type Running = Base & {
+  readonly status: "running";
+  readonly pid: number;
+  readonly since: number;
+  /** It does its work: at once where nobody has said how that is found out. */
+  readonly ready: boolean;
+  /** Absent: not known, or not asked for. */
+  readonly healthy?: boolean;
+};
+
 export type Instance =
   | (Base & { readonly status: "idle"; readonly outcome: Outcome })
   | (Base & { readonly status: "waiting" })
   | (Base & { readonly status: "starting" })
-  | (Base & { readonly status: "running"; readonly pid: number; readonly since: number; readonly ready: boolean })
+  | Running
   /** The stop came before the pid did. */
   | (Base & Plan & { readonly status: "stopping"; readonly phase: "spawning" })
   | (Base &
       Plan & { readonly status: "stopping"; readonly phase: Phase; readonly pid: number; readonly started: number; readonly since: number })
   | Sweeping
-  | (Base & { readonly status: "backoff"; readonly until: number; readonly ending: Ending });
+  | (Base & { readonly status: "backoff"; readonly until: number; readonly ending: Ending; readonly fault?: Fault });
 
 export type Command =
   | { readonly type: "start" }
@@ -66,6 +81,7 @@ export type Report =
   | { readonly type: "dependencies-ready" }
   | { readonly type: "spawned"; readonly run: number; readonly pid: number }
   | { readonly type: "ready"; readonly run: number }
+  | { readonly type: "health"; readonly run: number; readonly good: boolean }
   | { readonly type: "ended"; readonly run: number; readonly ending: Ending; readonly survivors: boolean }
   | { readonly type: "swept"; readonly run: number }
   | { readonly type: "timer"; readonly run: number; readonly name: TimerName };
@@ -73,7 +89,7 @@ export type Report =
 /** `at`: monotonic milliseconds. `chance`: a number in [0, 1) for whatever shall not happen in step with others. */
 export type Input = (Command | Report) & { readonly at: number; readonly chance: number };
 
-export type TimerName = "timeout" | "escalate" | "restart";
+export type TimerName = "timeout" | "ready" | "escalate" | "restart";
 export type Timer = { readonly name: TimerName; readonly due: number };
 
 export type SignalName = "SIGTERM" | "SIGKILL";

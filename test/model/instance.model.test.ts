@@ -1,7 +1,8 @@
 /** Exhaustive check of the instance machine against a small model of the operating system. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { step, timers } from "../../src/supervisor/instance.ts";
+import { timers } from "../../src/supervisor/deadlines.ts";
+import { step } from "../../src/supervisor/instance.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
 import { type Ending, type Input, type Instance, initial } from "../../src/supervisor/states.ts";
 
@@ -35,6 +36,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
     for (const input of [
       { type: "spawned", pid: 99 },
       { type: "ready" },
+      { type: "health", good: false },
       { type: "ended", ending: exit(1), survivors: true },
       { type: "swept" },
       { type: "timer", name: "escalate" },
@@ -60,6 +62,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       for (const others of [false, true])
         for (const ending of [exit(0), exit(1), { kind: "unknown" } as const]) ended("ended", ending, others);
       add("ready", { type: "ready", run } as Input);
+      if (policy.readyMs !== undefined) for (const good of [false, true]) add(`health ${good}`, { type: "health", run, good } as Input);
     }
   }
   // Those left behind go when they please, but at the latest by SIGKILL.
@@ -149,7 +152,7 @@ test("3 the instance machine: no state is reached that has two children, signals
         for (const timeoutMs of [0, 50])
           for (const waits of [false, true])
             for (const restartResetMs of [0, 1000])
-              for (const delay of [{}, { restartDelayMs: 10 }]) {
+              for (const delay of [{}, { restartDelayMs: 10 }, { readyMs: 20 }]) {
                 const { states, steps } = check({
                   restart,
                   restartLimit,
@@ -165,5 +168,5 @@ test("3 the instance machine: no state is reached that has two children, signals
                 total.steps += steps;
               }
   // Fewer would mean that the check has lost sight of part of the machine.
-  assert.ok(total.policies === 288 && total.states > 10_000, JSON.stringify(total));
+  assert.ok(total.policies === 432 && total.states > 10_000, JSON.stringify(total));
 });

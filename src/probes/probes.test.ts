@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer, type RequestListener } from "node:http";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Probe, ReadyProbe } from "../contract/probe.ts";
+import { ask } from "./ask.ts";
+import { Readiness } from "./readiness.ts";
+
+const scene = { cwd: tmpdir(), env: process.env, argv: (line: string) => ["/bin/sh", "-c", line] };
+
+/** What is said to be wrong; undefined: nothing. */
+function verdict(probe: Probe, timeoutMs = 5_000): Promise<string | undefined> {
+  return new Promise((resolve) => ask(probe, { timeoutMs, scene }, resolve));
+}
+
+async function listening(context: TestContext, server: Server, host = "127.0.0.1"): Promise<number> {
+  server.listen(0, host);
+  await once(server, "listening");
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => sockets.add(socket));
+  context.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const http = (port: number, path = "/"): Probe => ({ kind: "http", hostname: "localhost", port, path });
+const answering = (listener: RequestListener) => createHttpServer(listener);
+
+test("a port that accepts says yes, one that nobody listens on says so", async (context) => {
+  const server = createServer();
+  const port = await listening(context, server);
+  assert.equal(await verdict({ kind: "port", port }), undefined);
+  server.close();
+  await once(server, "close");
+  assert.equal(await verdict({ kind: "port", port }), `127.0.0.1:${port} refuses connections`);
+});
+
+test("a server of IPv6 alone is found, too", async (context) => {
+  const port = await listening(context, createServer(), "::1");
+  assert.equal(await verdict({ kind: "port", port }), undefined);
+});
+
+test("an answer from 200 to 399 says yes, any other is told, and the request is a whole one", async (context) => {
+  const seen: string[] = [];
+  const port = await listening(
+    context,
+    answering(({ method, url, headers }, response) => {
+      seen.push(`${method} ${url} ${headers.host?.replace(/\d+/, "N")} ${headers.connection}`);
+      response.writeHead(Number(url?.slice(1, 4))).end("x".repeat(100_000));
+    }),
+  );
+  assert.equal(await verdict(http(port, "/200?a=1")), undefined);
+  assert.equal(await verdict(http(port, "/302")), undefined);
+  assert.equal(await verdict(http(port, "/503")), "answers with status 503");
+  assert.deepEqual(seen[0], "GET /200?a=1 localhost:N close");
+});
+
+test("who accepts and doesn't answer, hangs up, or speaks otherwise, is not taken for well", async (context) => {
+  const silent = await listening(context, createServer());
+  assert.equal(await verdict(http(silent), 100), "has not answered within 0.1 s");
+  const short = await listening(
+    context,
+    createServer((socket) => socket.once("data", () => socket.end())),
+  );
+  assert.equal(await verdict(http(short)), "closes the connection without an answer");
+  const other = await listening(
+    context,
+    createServer((socket) => socket.end("SSH-2.0-OpenSSH_9.2p1\r\n")),
+  );
+  assert.equal(await verdict(http(other)), "does not answer with HTTP");
+});
+
+test("a command says yes by code 0, and else what it said last", async () => {
+  assert.equal(await verdict({ kind: "exec", line: "true" }), undefined);
+  assert.equal(await verdict({ kind: "exec", line: "echo one; echo no disk >&2; exit 3" }), "its check ends with code 3: no disk");
+  assert.match((await verdict({ kind: "exec", line: "kill -9 $$" })) ?? "", /^its check was ended by SIGKILL/);
+});
+
+test("a command that takes too long is ended with all that it has started", async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "probes-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "pid");
+  assert.equal(await verdict({ kind: "exec", line: `sleep 1000 & echo $! > ${file}; wait` }, 500), "has not answered within 0.5 s");
+  const pid = Number(readFileSync(file, "utf8"));
+  assert.ok(pid > 1);
+  for (const end = Date.now() + 10_000; isRunning(pid); await new Promise((resolve) => setTimeout(resolve, 10)))
+    assert.ok(Date.now() < end);
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    return false;
+  }
+}
+
+test("a question that nobody wants answered any more is never answered", async (context) => {
+  const port = await listening(context, createServer());
+  const cancel = ask(http(port), { timeoutMs: 50, scene }, () => assert.fail("answered"));
+  cancel();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+});
+
+/** Resolves with what it waited for until it was ready. */
+function ready(
+  context: TestContext,
+  probe: ReadyProbe,
+  more: { file?: string; lines?: readonly string[] } = {},
+): Promise<readonly string[]> {
+  const waited: string[] = [];
+  const lines = async function* (signal: AbortSignal): AsyncGenerator<string> {
+    yield* more.lines ?? [];
+    await once(signal, "abort");
+  };
+  return new Promise((resolve) => {
+    const options = { probe, timeoutMs: 5_000, scene, file: more.file ?? "/nowhere/none", lines };
+    const readiness = new Readiness(options, { ready: () => resolve(waited), waits: (problem) => waited.push(problem) });
+    context.after(() => readiness.stop());
+  });
+}
+
+test("it is asked again and again until it is ready", async (context) => {
+  let status = 503;
+  const port = await listening(
+    context,
+    answering((_request, response) => response.writeHead(status).end()),
+  );
+  const readiness = ready(context, http(port));
+  setTimeout(() => {
+    status = 200;
+  }, 50);
+  assert.equal((await readiness)[0], "answers with status 503");
+});
+
+test("it is ready when it has written to its descriptor", async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "probes-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "ready");
+  writeFileSync(file, "");
+  const readiness = ready(context, { kind: "fd", fd: 3 }, { file });
+  setTimeout(() => writeFileSync(file, "\n"), 30);
+  assert.equal((await readiness)[0], "has not written to descriptor 3");
+});
+
+test("it is ready when a line of it matches", async (context) => {
+  const waited = await ready(
+    context,
+    { kind: "log", pattern: "^listening on \\d+$" },
+    { lines: ["not listening on 1", "listening on 80"] },
+  );
+  assert.deepEqual(waited, ["no line of it matches /^listening on \\d+$/"]);
+});

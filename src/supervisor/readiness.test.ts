@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
+import type { Memory } from "./memory.ts";
+import { isMemory } from "./memory.ts";
+import type { Policy } from "./restart-policy.ts";
+import { Supervisor } from "./supervisor.ts";
+
+const policy: Policy = {
+  restart: "error",
+  restartLimit: 1,
+  restartResetMs: 60_000,
+  graceMs: 0,
+  terminateMs: 30_000,
+  timeoutMs: 0,
+  waits: false,
+  readyMs: 1_000,
+};
+
+function setup(rules: Partial<Policy> = {}, memory?: Memory) {
+  const clock = new FakeClock();
+  const spawner = new FakeSpawner();
+  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  const plan = { id: "web", policy: { ...policy, ...rules }, autostart: true, overrun: false };
+  supervisor.resume([plan], memory === undefined ? new Map() : new Map([["web", memory]]));
+  supervisor.apply([plan]);
+  const process = supervisor.find("web");
+  return {
+    clock,
+    spawner,
+    supervisor,
+    plan,
+    process,
+    state: () => process.states[0] as { status: string; ready?: boolean; healthy?: boolean },
+  };
+}
+
+test("without readiness a run is ready as soon as it runs", () => {
+  const { readyMs: _none, ...rest } = policy;
+  const clock = new FakeClock();
+  const spawner = new FakeSpawner();
+  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  supervisor.apply([{ id: "web", policy: rest, autostart: true, overrun: false }]);
+  spawner.up("web");
+  assert.deepEqual([supervisor.find("web").states[0]?.status, clock.armed], ["running", 0]);
+  assert.equal((supervisor.find("web").states[0] as { ready?: boolean }).ready, true);
+});
+
+test("a run that becomes ready in time runs on, and its time limit is over", () => {
+  const { clock, spawner, process, state } = setup();
+  spawner.up("web");
+  assert.equal(state().ready, false);
+  clock.advance(999);
+  process.tell("web", { type: "ready", run: 1 });
+  assert.deepEqual([state().ready, clock.armed], [true, 0]);
+  clock.advance(60_000);
+  assert.equal(state().status, "running");
+});
+
+test("a run that isn't ready in time is stopped, restarted by its policy, and given up with the reason", () => {
+  const { clock, spawner, process } = setup();
+  spawner.up("web");
+  spawner.asked();
+  clock.advance(1_000);
+  assert.deepEqual(spawner.asked(), ["SIGTERM web 1"]);
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  assert.deepEqual(spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
+  spawner.up("web");
+  clock.advance(1_000);
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  assert.deepEqual(process.states[0], {
+    run: 2,
+    restarts: 1,
+    status: "idle",
+    outcome: { kind: "exhausted", ending: { kind: "exited", code: 0, signal: null }, fault: "unready" },
+  });
+});
+
+test("what was said of an earlier run makes no later one ready", () => {
+  const { spawner, process, state } = setup();
+  spawner.up("web");
+  spawner.exit("web", 1);
+  spawner.up("web");
+  process.tell("web", { type: "ready", run: 1 });
+  assert.equal(state().ready, false);
+});
+
+test("a service that is started again goes on with the same run and its time limit", () => {
+  const first = setup();
+  first.spawner.up("web");
+  first.clock.advance(400);
+  const memory = first.spawner.memories.get("web");
+  assert.ok(isMemory(memory, "web"));
+  const second = setup({}, memory);
+  assert.deepEqual([second.state().status, second.state().ready], ["running", false]);
+  second.clock.advance(1_000);
+  assert.deepEqual(second.spawner.asked(), ["adopt alive web 1", "SIGTERM web 1"]);
+});
+
+test("of a run that nobody asks any more whether it is ready, it is taken for granted", () => {
+  const { spawner, supervisor, plan, process, state } = setup();
+  spawner.up("web");
+  const memory = spawner.memories.get("web") as Memory;
+  const { readyMs: _none, ...rest } = plan.policy;
+  supervisor.apply([{ ...plan, policy: rest }], new Map([["web", { fields: ["ready"], restart: false }]]));
+  assert.deepEqual([state().ready, process.states.length], [true, 1]);
+  const again = new Supervisor({
+    clock: new FakeClock(),
+    spawner: new FakeSpawner(),
+    publish: () => undefined,
+    notice: () => undefined,
+    removed: () => undefined,
+  });
+  again.resume([{ ...plan, policy: rest }], new Map([["web", memory]]));
+  assert.equal((again.find("web").states[0] as { ready?: boolean }).ready, true);
+});
+
+test("a run that is found not well is restarted by its policy; without one it runs on, and may recover", () => {
+  const { spawner, process, state } = setup();
+  spawner.up("web");
+  spawner.asked();
+  process.tell("web", { type: "health", run: 1, good: false });
+  assert.deepEqual(spawner.asked(), ["SIGTERM web 1"]);
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  assert.deepEqual(spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
+  process.block();
+  spawner.up("web");
+  process.tell("web", { type: "health", run: 2, good: false });
+  assert.deepEqual([state().status, state().healthy], ["running", false]);
+  process.tell("web", { type: "health", run: 2, good: true });
+  assert.equal(state().healthy, true);
+});

@@ -1,0 +1,158 @@
+/** Runs that show that they do their work, with real programs: who waits for it, and what becomes of it when procman is killed in the middle. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { Client } from "../../src/client/client.ts";
+import { fetchSend } from "../../src/client/send.ts";
+import { payloadOf } from "../../src/contract/claims.ts";
+import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import { signJwt } from "../../src/os/jwt.ts";
+import { freePort } from "../balancer-rig.ts";
+import { found, isAlive, type Process, type Procman, running } from "../procman.ts";
+
+async function api(procman: Procman): Promise<Client> {
+  const state = join(procman.folder, ".procman/procman");
+  const endpoint = await found(() => {
+    const file = join(state, "endpoint.json");
+    const now = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
+    return now !== undefined && isAlive(now.pid) ? now : undefined;
+  });
+  const token = signJwt(payloadOf({ audience: "procman", consumer: "test", scopes: ["admin"] }), readFileSync(join(state, "secret")));
+  return new Client(fetchSend({ url: `http://${endpoint.hostname}:${endpoint.port}`, token }));
+}
+
+const start = (context: TestContext, ...processes: readonly Process[]) => running(context, processes);
+
+/** Creates `file` in the folder of the configuration: what the programs below wait for. */
+const allow = (procman: Procman, file = "go") => writeFileSync(join(procman.folder, file), "");
+const WAIT = "while ! test -e go; do sleep 0.02; done";
+
+const READY = /\| ready after/;
+const isReady = (procman: Procman): boolean => procman.lines.some((line) => READY.test(line));
+
+for (const [what, cmd, ready] of [
+  ["a line of its output", `${WAIT}; echo listening on 80; exec sleep 1000`, { log: "^listening on \\d+$" }],
+  ["a descriptor that it writes to", `${WAIT}; echo >&4; exec sleep 1000`, { fd: 4 }],
+  ["a command", "exec sleep 1000", { exec: "test -e go" }],
+] as const)
+  test(`a run becomes ready by ${what}, also when the service is killed before that`, async (context) => {
+    const procman = await start(context, { id: "web", cmd, autostart: true, ready });
+    await procman.line(/web +\| started/);
+    const client = await api(procman);
+    const before = await client.process("web");
+    assert.equal(before.ready, false);
+    assert.match(before.reason, /^runs, is not ready yet/);
+    process.kill(procman.helper("service"), "SIGKILL");
+    await procman.line(/the service ended/);
+    const again = await api(procman);
+    assert.equal(isReady(procman), false);
+    allow(procman);
+    await procman.line(READY);
+    const after = await again.process("web");
+    assert.deepEqual([after.ready, after.pid, after.run, after.reason], [true, before.pid, 1, "runs"]);
+  });
+
+test("a run becomes ready by what it said while no service was there to hear it", async (context) => {
+  const procman = await start(context, {
+    id: "web",
+    cmd: `${WAIT}; echo >&3; echo ready; touch said; exec sleep 1000`,
+    autostart: true,
+    ready: { fd: 3 },
+  });
+  await procman.line(/web +\| started/);
+  const service = procman.helper("service");
+  // It hangs, and is killed before it can look.
+  process.kill(service, "SIGSTOP");
+  allow(procman);
+  await found(() => (existsSync(join(procman.folder, "said")) ? true : undefined));
+  process.kill(service, "SIGKILL");
+  await procman.line(READY);
+});
+
+test("a run becomes ready by its port, and by an answer from there", async (context) => {
+  const port = await freePort();
+  const server = `${WAIT}; exec node -e 'require("http").createServer((q,s)=>s.writeHead(q.url=="/up"?200:404).end()).listen(${port},"127.0.0.1")'`;
+  const procman = await start(
+    context,
+    { id: "web", cmd: server, autostart: true, ready: { http: `http://localhost:${port}/up` } },
+    { id: "same", cmd: "sleep 1000", autostart: true, ready: { port } },
+  );
+  await procman.line(/same +\| started/);
+  const client = await api(procman);
+  assert.match((await client.process("same")).reason, new RegExp(`is not ready yet \\(127.0.0.1:${port} refuses connections\\)`));
+  allow(procman);
+  await procman.count(READY, 2);
+});
+
+test("who waits for a start waits until it is ready", async (context) => {
+  const procman = await start(context, { id: "web", cmd: "sleep 1000", ready: { exec: "test -e go" } });
+  const client = await api(procman);
+  let isStarted = false;
+  const started = client.act("web", "start", { waitSeconds: 30 }).then((record) => {
+    isStarted = true;
+    return record;
+  });
+  await procman.line(/web +\| started/);
+  assert.equal((await client.process("web")).status, "running");
+  assert.equal(isStarted, false);
+  allow(procman);
+  assert.equal((await started).ready, true);
+});
+
+test("a run that is not ready in time is stopped and restarted by its policy; record, answer and incident say why", async (context) => {
+  const procman = await start(context, {
+    id: "web",
+    cmd: "sleep 1000",
+    restart: "error",
+    restartLimit: 1,
+    ready: { exec: "false", timeout: 0.3 },
+  });
+  const client = await api(procman);
+  await assert.rejects(
+    client.act("web", "start", { waitSeconds: 30 }),
+    /Cannot start "web": it was not ready within 300 ms \(its check ends with code 1\)/,
+  );
+  const record = await client.process("web");
+  assert.deepEqual([record.status, record.restarts, record.ready], ["exhausted", 1, undefined]);
+  assert.match(
+    record.reason,
+    /^was not ready within 300 ms \(its check ends with code 1\); it was ended by SIGTERM; its one restart is used up$/,
+  );
+  const incidents = await client.incidents("web");
+  assert.deepEqual(
+    incidents.map(({ cause }) => cause),
+    ["unready", "unready"],
+  );
+});
+
+test("the load balancer sends nobody to an instance that is not ready", async (context) => {
+  const [commonPort, startPort] = [await freePort(), 20_000 + Math.floor((await freePort()) / 8)];
+  const server = `exec node -e 'require("http").createServer((q,s)=>s.end(process.env.PROCMAN_CLUSTER_INSTANCE)).listen(process.env.PROCMAN_CLUSTER_PORT,"127.0.0.1")'`;
+  const procman = await start(context, {
+    id: "web",
+    cmd: server,
+    autostart: true,
+    ready: { exec: "test -e go-$PROCMAN_CLUSTER_INSTANCE" },
+    cluster: { instances: 2, startPort, commonPort },
+  });
+  allow(procman, "go-1");
+  await procman.line(/web-2 +\| ready after/);
+  const client = await api(procman);
+  const accepts = async (id: string): Promise<ProcessRecord> => {
+    for (;;) {
+      const record = await client.process(id);
+      if (record.backend?.accepting === true) return record;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  };
+  await accepts("web-2");
+  const ask = async (): Promise<string> => (await fetch(`http://127.0.0.1:${commonPort}`, { headers: { connection: "close" } })).text();
+  const answers = new Set(await Promise.all(Array.from({ length: 20 }, ask)));
+  assert.deepEqual([...answers], ["1"]);
+  const waiting = await client.process("web-1");
+  assert.deepEqual([waiting.ready, waiting.backend?.accepting], [false, false]);
+  allow(procman, "go-0");
+  await accepts("web-1");
+  assert.deepEqual(new Set(await Promise.all(Array.from({ length: 20 }, ask))), new Set(["0", "1"]));
+});
