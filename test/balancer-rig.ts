@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { JsonLines, jsonLine } from "../src/base/json-lines.ts";
 import type { BackendReport, BackendSpec, FromBalancer, Front, FrontReport } from "../src/contract/balancer-protocol.ts";
+import { signalIfThere } from "../src/os/signal.ts";
 
 const MAIN = fileURLToPath(new URL("../dist/balancer.cjs", import.meta.url));
 /** Everything waits for an event; this only ends a wait that is lost. Milliseconds. */
@@ -22,13 +23,14 @@ export class TestBalancer {
   #applied = 0;
   #serial = 0;
   #service: Socket | undefined;
-  readonly #folder: string;
+  readonly #successors: number[] = [];
+  readonly folder: string;
   readonly #options: Partial<Front>;
 
   private constructor(port: number, options: Partial<Front>, processes: number) {
     this.port = port;
     this.#options = options;
-    this.#folder = mkdtempSync(join(tmpdir(), "procman-balancer-"));
+    this.folder = mkdtempSync(join(tmpdir(), "procman-balancer-"));
     const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, ...env } = process.env;
     const args = [MAIN, `--socket=${this.socket}`, `--processes=${processes}`];
     this.process = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit", "ipc"], env });
@@ -53,7 +55,7 @@ export class TestBalancer {
   }
 
   get socket(): string {
-    return join(this.#folder, "balancer.sock");
+    return join(this.folder, "balancer.sock");
   }
 
   get pid(): number {
@@ -83,6 +85,25 @@ export class TestBalancer {
 
   serviceGoes(): void {
     this.#service?.destroy();
+  }
+
+  /** As a keeper asks for another program in its place. Resolves with the answer. */
+  async succeed(script = MAIN): Promise<FromBalancer> {
+    const keeper = connect(this.socket);
+    const env = { PATH: process.env.PATH };
+    const answer = new Promise<FromBalancer>((resolve, reject) => {
+      const lines = new JsonLines<FromBalancer>((message) => {
+        if (message.t === "succeeded" || message.t === "unsucceeded") resolve(message);
+      });
+      keeper.setEncoding("utf8").on("data", (text: string) => lines.push(text));
+      keeper.on("error", reject).on("close", () => reject(new Error("no answer")));
+    });
+    const argv = [process.execPath, script, `--socket=${this.socket}`, "--processes=2"];
+    keeper.write(jsonLine({ t: "succeed", argv, env }));
+    const result = await answer;
+    keeper.destroy();
+    if (result.t === "succeeded") this.#successors.push(result.pid);
+    return result;
   }
 
   /** Resolves when the balancer goes by it. */
@@ -126,11 +147,12 @@ export class TestBalancer {
 
   async #end(): Promise<void> {
     this.serviceGoes();
+    for (const pid of this.#successors) signalIfThere(pid, "SIGKILL");
     if (this.process.exitCode === null && this.process.signalCode === null) {
       this.process.kill("SIGKILL");
       await once(this.process, "exit");
     }
-    rmSync(this.#folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
@@ -182,6 +204,11 @@ export class TestBackend {
     this.#server?.close();
     for (const socket of this.sockets) socket.destroy();
   }
+}
+
+/** Serves a client by saying back what it says. */
+export function echo(socket: Socket): void {
+  socket.on("data", (bytes) => socket.write(bytes)).on("end", () => socket.end());
 }
 
 /** The first bytes that come; "": it ended without any. */

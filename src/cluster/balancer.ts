@@ -4,17 +4,21 @@ import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
 import type { Mate } from "./crew.ts";
 import { Listener } from "./listener.ts";
 import { merged } from "./reports.ts";
+import type { Handle } from "./sockets.ts";
 import type { Worker } from "./worker.ts";
 
 /** So long connections may take to end once nothing is served any more. Milliseconds. */
 const CLOSE_MS = 5_000;
 const CLOSE_LOOK_MS = 20;
 
+export type Estate = { readonly fronts: readonly Front[]; readonly sockets: ReadonlyMap<string, Handle> };
+
 export class Balancer {
   readonly #worker: Worker;
   readonly #mates: readonly Mate[];
   readonly #changed: () => void;
   readonly #listeners = new Map<string, Listener>();
+  #fronts: readonly Front[] = [];
 
   constructor(worker: Worker, mates: readonly Mate[], changed: () => void) {
     this.#worker = worker;
@@ -29,35 +33,61 @@ export class Balancer {
     });
   }
 
-  /** Resolves when all processes have taken it up. */
-  async apply(fronts: readonly Front[]): Promise<void> {
+  /** What it goes by, and the sockets on which it takes clients: for a successor. */
+  get estate(): Estate {
+    const sockets = this.#fronts.flatMap(({ id }) => {
+      const socket = this.#worker.socket(id);
+      return socket === undefined ? [] : [[id, socket] as const];
+    });
+    return { fronts: this.#fronts, sockets: new Map(sockets) };
+  }
+
+  /** Resolves when all processes have taken it up. `inherited`: sockets that listen already. */
+  async apply(fronts: readonly Front[], inherited?: Estate["sockets"]): Promise<void> {
+    this.#fronts = fronts;
     for (const [id, listener] of this.#listeners) if (!fronts.some((front) => front.id === id && listener.serves(front))) this.#close(id);
     const applied = [this.#worker, ...this.#mates].map((each) => each.apply(fronts));
-    for (const front of fronts) if (!this.#listeners.has(front.id)) this.#open(front);
+    for (const front of fronts) if (!this.#listeners.has(front.id)) this.#open(front, inherited?.get(front.id));
     await Promise.all(applied);
   }
 
   /** Serves nobody any more; resolves when the last connection has ended, or has had its time. */
   async close(): Promise<void> {
+    await this.#leave("close");
+    await this.#emptied(() => true);
+  }
+
+  /** Another one takes the clients of now. Resolves when the last one here has gone; once `isOver`, when it has had its time. */
+  async retire(isOver: () => boolean): Promise<void> {
+    await this.#leave("retire");
+    await this.#emptied(isOver);
+  }
+
+  async #leave(how: "close" | "retire"): Promise<void> {
     for (const id of [...this.#listeners.keys()]) this.#close(id);
-    this.#worker.close();
-    await Promise.all(this.#mates.map((mate) => mate.close()));
-    for (const late = performance.now() + CLOSE_MS; performance.now() < late && this.#connections > 0; ) await sleep(CLOSE_LOOK_MS);
+    this.#worker[how]();
+    await Promise.all(this.#mates.map((mate) => mate.leave(how)));
+  }
+
+  async #emptied(isOver: () => boolean): Promise<void> {
+    let late = Number.POSITIVE_INFINITY;
+    for (; this.#clients > 0 && performance.now() < late; await sleep(CLOSE_LOOK_MS))
+      if (late === Number.POSITIVE_INFINITY && isOver()) late = performance.now() + CLOSE_MS;
     await Promise.all(this.#mates.map((mate) => mate.end()));
   }
 
-  get #connections(): number {
-    return this.#mates.reduce((sum, { connections }) => sum + connections, this.#worker.connections);
+  get #clients(): number {
+    return this.#mates.reduce((sum, { clients }) => sum + clients, this.#worker.clients);
   }
 
-  #open(front: Front): void {
+  #open(front: Front, inherited: Handle | undefined): void {
     const { id } = front;
-    const bound = (socket: Parameters<Worker["listen"]>[1]): number => {
+    const bound = (socket: Handle): number => {
       const status = this.#worker.listen(id, socket);
       if (status === 0) for (const mate of this.#mates) mate.listen(id, socket);
       return status;
     };
-    this.#listeners.set(id, new Listener(front, { bound, changed: this.#changed }));
+    this.#listeners.set(id, new Listener(front, { bound, changed: this.#changed, inherited }));
   }
 
   #close(id: string): void {

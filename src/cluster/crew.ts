@@ -8,11 +8,11 @@ export type ToMate =
   /** With the socket. */
   | { readonly t: "listen"; readonly id: string }
   | { readonly t: "unlisten"; readonly id: string }
-  | { readonly t: "close"; readonly serial: number };
+  | { readonly t: "close" | "retire"; readonly serial: number };
 
 export type FromMate =
   | { readonly t: "applied"; readonly serial: number }
-  | { readonly t: "report"; readonly reports: readonly FrontReport[]; readonly connections: number };
+  | { readonly t: "report"; readonly reports: readonly FrontReport[]; readonly clients: number };
 
 /** Before one that was killed is started again. Milliseconds. */
 const AGAIN_MS = 100;
@@ -32,7 +32,7 @@ export class Mate {
   readonly #sockets = new Map<string, Handle>();
   #closed = false;
   reports: readonly FrontReport[] = [];
-  connections = 0;
+  clients = 0;
 
   /** `turn`: its number. `changed`: it has reported. */
   constructor(file: string, turn: number, changed: () => void) {
@@ -57,10 +57,10 @@ export class Mate {
     this.#send({ t: "unlisten", id });
   }
 
-  /** Takes no clients any more. Resolves when `connections` counts all that it has taken. */
-  async close(): Promise<void> {
+  /** Takes no clients any more; `retire`: those who wait may wait on. Resolves when `clients` counts all that it has taken. */
+  async leave(how: "close" | "retire"): Promise<void> {
     this.#closed = true;
-    await this.#ask({ t: "close", serial: ++this.#serial });
+    await this.#ask({ t: how, serial: ++this.#serial });
   }
 
   /** Resolves when it has ended: an orphan would stay a zombie where PID 1 awaits nobody. */
@@ -86,7 +86,7 @@ export class Mate {
   #onMessage(message: FromMate): void {
     if (message.t === "applied") return this.#answer(message.serial);
     this.reports = message.reports;
-    this.connections = message.connections;
+    this.clients = message.clients;
     this.#changed();
   }
 
@@ -103,11 +103,11 @@ export class Mate {
     this.#waiting.delete(serial);
   }
 
-  /** Its connections are gone with it. Nobody waits for its answers. */
+  /** Its clients are gone with it. Nobody waits for its answers. */
   #onGone(): void {
     this.#isGone = true;
     this.reports = [];
-    this.connections = 0;
+    this.clients = 0;
     for (const serial of [...this.#waiting.keys()]) this.#answer(serial);
     this.#changed();
     if (this.#closed) return;

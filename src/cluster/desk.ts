@@ -1,9 +1,9 @@
 /** The socket by which any service speaks to the balancer, whoever started that. */
-import { chmodSync, existsSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { JsonLines, jsonLine } from "../base/json-lines.ts";
-import type { FromBalancer, FrontReport, ToBalancer } from "../contract/balancer-protocol.ts";
+import type { FromBalancer, Front, FrontReport, ToBalancer } from "../contract/balancer-protocol.ts";
 import { isOwnSocket } from "../os/balancer-socket.ts";
 
 export type Hello = FromBalancer & { readonly t: "hello" };
@@ -16,7 +16,9 @@ const HELLO_MS = 1_000;
 export type DeskOptions = {
   readonly path: string;
   readonly hello: Hello;
-  readonly receive: (message: ToBalancer) => Promise<void>;
+  readonly receive: (fronts: readonly Front[]) => Promise<void>;
+  /** A keeper wants another program in its place. Resolves with the answer. */
+  readonly succeed: (wish: ToBalancer & { readonly t: "succeed" }) => Promise<FromBalancer>;
   readonly report: () => readonly FrontReport[];
   /** The state folder is gone, and nobody speaks to us. */
   readonly abandoned: () => void;
@@ -26,12 +28,15 @@ export class Desk {
   readonly #options: DeskOptions;
   readonly #services = new Map<Socket, string>();
   #server: Server | undefined;
+  readonly #looking: NodeJS.Timeout;
   #inode = 0;
+  /** It can be spoken to, or can't be at all. */
+  readonly opened: Promise<void>;
 
   constructor(options: DeskOptions) {
     this.#options = options;
-    this.#open();
-    setInterval(() => this.#look(), LOOK_MS);
+    this.opened = new Promise((resolve) => this.#open(resolve));
+    this.#looking = setInterval(() => this.#look(), LOOK_MS);
   }
 
   /** What has changed goes to all services that are there. */
@@ -47,27 +52,39 @@ export class Desk {
   }
 
   close(): void {
-    this.#server?.close();
+    this.leave();
     rmSync(this.#options.path, { force: true });
   }
 
-  #open(): void {
+  /** Another one is spoken to from now on: whoever is here goes there. */
+  leave(): void {
+    clearInterval(this.#looking);
+    this.#server?.close();
+    for (const service of this.#services.keys()) service.end();
+  }
+
+  #open(opened: () => void = () => undefined): void {
     const { path } = this.#options;
-    rmSync(path, { force: true });
+    // It gets its name when it can be spoken to: in the place of a predecessor's, without a moment between them.
+    const unnamed = join(dirname(path), `lb.${process.pid}`);
+    rmSync(unnamed, { force: true });
     const server = createServer((service) => this.#welcome(service));
-    server.on("error", (error) => process.stderr.write(`procman: the balancer can't be spoken to at ${path}: ${error.message}\n`));
-    server.listen(path, () => {
-      chmodSync(path, 0o600);
+    server.on("error", (error) => {
+      process.stderr.write(`procman: the balancer can't be spoken to at ${path}: ${error.message}\n`);
+      opened();
+    });
+    server.listen(unnamed, () => {
+      chmodSync(unnamed, 0o600);
+      renameSync(unnamed, path);
       this.#inode = statSync(path).ino;
+      opened();
     });
     this.#server = server;
   }
 
   #welcome(service: Socket): void {
-    const { hello, receive } = this.#options;
-    const lines = new JsonLines<ToBalancer>((message) => {
-      void receive(message).then(() => service.write(jsonLine({ t: "applied", serial: message.serial } satisfies FromBalancer)));
-    });
+    const { hello } = this.#options;
+    const lines = new JsonLines<ToBalancer>((message) => void this.#answer(message).then((answer) => service.write(jsonLine(answer))));
     service.setEncoding("utf8");
     service.on("data", (text: string) => lines.push(text));
     // A service may be killed at any time: the balancer goes on with what it was told.
@@ -76,6 +93,12 @@ export class Desk {
     service.write(jsonLine(hello));
     this.#services.set(service, "");
     this.tell();
+  }
+
+  async #answer(message: ToBalancer): Promise<FromBalancer> {
+    if (message.t === "succeed") return this.#options.succeed(message);
+    await this.#options.receive(message.fronts);
+    return { t: "applied", serial: message.serial };
   }
 
   /** A socket file that somebody removed is made anew. */

@@ -34,9 +34,9 @@ export class Distributor {
     this.apply(front);
   }
 
-  /** Open, or on their way to a backend. */
-  get connections(): number {
-    return this.#pairs.size + this.#attempts.size;
+  /** Served, on their way to a backend, or waiting for one. */
+  get clients(): number {
+    return this.#pairs.size + this.#attempts.size + this.#waiting.waiting;
   }
 
   /** Attempts to connect to one that shall get no connection are still under way. */
@@ -74,14 +74,15 @@ export class Distributor {
     this.#backends.set(this.#front.strategy, []);
   }
 
+  /** Nobody tells any more who comes up: whoever waits is served by the first that accepts. */
+  retire(): void {
+    const backends = this.#front.backends.map((backend) => (backend.state === "down" ? { ...backend, state: "up" as const } : backend));
+    this.apply({ ...this.#front, backends });
+  }
+
   report(): FrontReport {
     const { waiting, rejected } = this.#waiting;
     return { id: this.#front.id, waiting, rejected, backends: this.#backends.all.map((backend) => backend.report()) };
-  }
-
-  /** Tells whether anything can have changed in the report. */
-  get isBusy(): boolean {
-    return this.#pairs.size > 0 || this.#attempts.size > 0 || this.#waiting.waiting > 0;
   }
 
   #place(visit: Visit): void {

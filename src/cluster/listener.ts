@@ -15,6 +15,8 @@ export type ListenerOptions = {
   /** The socket is bound. Returns 0, or a negative errno when it can't listen. */
   readonly bound: (socket: Handle) => number;
   readonly changed: () => void;
+  /** One that listens already: of the balancer before this one. */
+  readonly inherited?: Handle | undefined;
 };
 
 export class Listener {
@@ -56,6 +58,8 @@ export class Listener {
   /** Why it failed. */
   async #attempt(): Promise<string | undefined> {
     const { hostname, port } = this.#front;
+    const { inherited } = this.#options;
+    if (inherited !== undefined && this.#attempts === 0 && this.#options.bound(inherited) === 0) return undefined;
     const address = /^[\d.]+$|:/.test(hostname) ? hostname : (await lookup(hostname)).address;
     if (this.#closed) return undefined;
     const socket = newServer();

@@ -1,9 +1,11 @@
-/** Entry of the balancer, started by the keeper: `--socket=PATH`, and of its further processes: `--mate=NUMBER`. It outlives both keeper and service. */
+/** Entry of the balancer, started by the keeper: `--socket=PATH`, or by the balancer that it succeeds: `--successor`; and of its further processes: `--mate=NUMBER`. It outlives both keeper and service. */
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { VERSION } from "../base/version.ts";
+import type { BalancerIdentity, FromBalancer } from "../contract/balancer-protocol.ts";
 import type { BalancerWord } from "../contract/keeper-protocol.ts";
 import { processStat } from "../os/process-stat.ts";
 import { takeRevival } from "../os/revival.ts";
@@ -11,13 +13,19 @@ import { Balancer } from "./balancer.ts";
 import { type FromMate, Mate, type ToMate } from "./crew.ts";
 import { Desk, othersAt } from "./desk.ts";
 import type { Handle } from "./sockets.ts";
+import { handOver, takeOver, type Wish } from "./succession.ts";
 import { Worker } from "./worker.ts";
 
 /** More share a listening socket well, but the fourth already finds little to do. */
 const MOST_PROCESSES = 4;
 
 const { values: options } = parseArgs({
-  options: { socket: { type: "string", default: "" }, mate: { type: "string" }, processes: { type: "string" } },
+  options: {
+    socket: { type: "string", default: "" },
+    mate: { type: "string" },
+    processes: { type: "string" },
+    successor: { type: "boolean", default: false },
+  },
 });
 const file = typeof __filename === "undefined" ? fileURLToPath(import.meta.url) : __filename;
 process.title = "procman: balancer";
@@ -31,25 +39,64 @@ if (options.mate === undefined) void lead();
 else follow(Number(options.mate));
 
 async function lead(): Promise<void> {
-  const stat = processStat(process.pid);
-  const other = await othersAt(options.socket);
+  const identity = { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "", version: VERSION };
+  const other = options.successor ? undefined : await othersAt(options.socket);
   // A keeper was killed before it had written down that it started one.
   if (other !== undefined) return leave({ t: "other", pid: other.pid, startTime: other.startTime });
-  const changed = (): void => desk.tell();
+  const changed = (): void => desk?.tell();
   const count = Number(options.processes ?? Math.min(MOST_PROCESSES, availableParallelism()));
   const mates = Array.from({ length: count - 1 }, (_, index) => new Mate(file, index + 1, changed));
   const balancer = new Balancer(new Worker(0, changed), mates, changed);
-  const desk: Desk = new Desk({
+  let desk: Desk | undefined;
+  const serve = async (): Promise<BalancerIdentity> => {
+    desk = deskOf(balancer, identity);
+    await desk.opened;
+    return identity;
+  };
+  process.on("SIGTERM", () => {
+    desk?.close();
+    void balancer.close().then(() => process.exit(0));
+  });
+  if (options.successor) await takeOver(balancer, serve);
+  else await serve();
+}
+
+function deskOf(balancer: Balancer, identity: BalancerIdentity): Desk {
+  let handing: Promise<FromBalancer> | undefined;
+  const desk = new Desk({
     path: options.socket,
-    hello: { t: "hello", pid: process.pid, startTime: stat?.startTime ?? "", version: VERSION },
-    receive: ({ fronts }) => balancer.apply(fronts),
+    hello: { t: "hello", ...identity },
+    receive: async (fronts) => {
+      // Whoever asks now is answered by the one that serves then.
+      if ((await handing)?.t === "succeeded") await new Promise(() => undefined);
+      await balancer.apply(fronts);
+    },
+    succeed: async (wish) => {
+      handing ??= succeededBy(wish);
+      const answer = await handing;
+      if (answer.t !== "succeeded") handing = undefined;
+      return answer;
+    },
     report: () => balancer.report,
     abandoned: () => process.exit(0),
   });
-  process.on("SIGTERM", () => {
-    desk.close();
-    void balancer.close().then(() => process.exit(0));
-  });
+  const succeededBy = async (wish: Wish): Promise<FromBalancer> => {
+    try {
+      const successor = await handOver(wish, () => balancer.estate);
+      setImmediate(() => void retire(balancer, desk));
+      return { t: "succeeded", pid: successor.pid, startTime: successor.startTime, version: successor.version };
+    } catch (error) {
+      return { t: "unsucceeded", problem: (error as Error).message };
+    }
+  };
+  return desk;
+}
+
+/** Ends with its last client. Where nobody serves any more, everything was stopped. */
+async function retire(balancer: Balancer, desk: Desk): Promise<void> {
+  desk.leave();
+  await balancer.retire(() => !existsSync(options.socket));
+  process.exit(0);
 }
 
 function leave(word: BalancerWord): void {
@@ -59,7 +106,7 @@ function leave(word: BalancerWord): void {
 
 function follow(turn: number): void {
   const say = (message: FromMate): void => void process.send?.(message);
-  const report = (): void => say({ t: "report", reports: worker.reports, connections: worker.connections });
+  const report = (): void => say({ t: "report", reports: worker.reports, clients: worker.clients });
   const worker = new Worker(turn, report);
   process.on("message", (message: ToMate, socket?: Handle) => {
     switch (message.t) {
@@ -70,7 +117,8 @@ function follow(turn: number): void {
       case "unlisten":
         return worker.unlisten(message.id);
       case "close":
-        worker.close();
+      case "retire":
+        worker[message.t]();
         report();
         return say({ t: "applied", serial: message.serial });
       default:

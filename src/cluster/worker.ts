@@ -27,9 +27,9 @@ export class Worker {
     this.#tell = tell;
   }
 
-  /** Clients that are served. */
-  get connections(): number {
-    return this.#all.reduce((sum, { connections }) => sum + connections, 0);
+  /** Clients that are served, or wait. */
+  get clients(): number {
+    return this.#all.reduce((sum, { clients }) => sum + clients, 0);
   }
 
   get reports(): readonly FrontReport[] {
@@ -72,6 +72,17 @@ export class Worker {
     for (const id of [...this.#distributors.keys()]) this.#drop(id);
   }
 
+  /** Another process takes the clients of now; those who wait here wait on. */
+  retire(): void {
+    for (const id of [...this.#listening.keys()]) this.unlisten(id);
+    for (const distributor of this.#distributors.values()) distributor.retire();
+  }
+
+  /** The socket on which it takes the clients of this front. */
+  socket(id: string): Handle | undefined {
+    return this.#listening.get(id);
+  }
+
   get #all(): readonly Distributor[] {
     return [...this.#distributors.values(), ...this.#former];
   }
@@ -85,7 +96,7 @@ export class Worker {
     this.unlisten(id);
     this.#distributors.delete(id);
     distributor?.close();
-    if (distributor?.isBusy) this.#former.add(distributor);
+    if (distributor !== undefined && distributor.clients > 0) this.#former.add(distributor);
   }
 
   #accept(id: string, client: Handle): void {
@@ -99,9 +110,9 @@ export class Worker {
   #tick(): void {
     const now = performance.now();
     for (const distributor of this.#all) distributor.tick(now);
-    for (const distributor of this.#former) if (!distributor.isBusy) this.#former.delete(distributor);
+    for (const distributor of this.#former) if (distributor.clients === 0) this.#former.delete(distributor);
     this.#tell();
-    if (this.#all.some(({ isBusy }) => isBusy)) return;
+    if (this.clients > 0) return;
     clearInterval(this.#ticking);
     this.#ticking = undefined;
   }

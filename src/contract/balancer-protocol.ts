@@ -32,7 +32,9 @@ export type Front = FrontSpec & { readonly backends: readonly BackendSpec[] };
 
 export type ToBalancer =
   /** All that is to be served from now on. Answered by `applied`. */
-  { readonly t: "fronts"; readonly serial: number; readonly fronts: readonly Front[] };
+  | { readonly t: "fronts"; readonly serial: number; readonly fronts: readonly Front[] }
+  /** From a keeper: this program takes over all ports, with whoever waits in their queues. Answered by `succeeded` or `unsucceeded`. */
+  | { readonly t: "succeed"; readonly argv: readonly string[]; readonly env: Readonly<Record<string, string | undefined>> };
 
 export type BackendReport = {
   readonly id: string;
@@ -61,8 +63,14 @@ export type FrontReport = {
   readonly backends: readonly BackendReport[];
 };
 
+export type BalancerIdentity = { readonly pid: number; readonly startTime: string; readonly version: string };
+
 export type FromBalancer =
-  | { readonly t: "hello"; readonly pid: number; readonly startTime: string; readonly version: string }
+  | ({ readonly t: "hello" } & BalancerIdentity)
+  /** Another one takes all clients from now on; this one ends with its last connection. */
+  | ({ readonly t: "succeeded" } & BalancerIdentity)
+  /** Why the other one isn't fit; this one goes on. */
+  | { readonly t: "unsucceeded"; readonly problem: string }
   /** Whoever is draining or down gets no connection any more, and no attempt at one is under way. */
   | { readonly t: "applied"; readonly serial: number }
   /** What has changed: at most ten times a second; all of it to whoever has just come. */

@@ -10,7 +10,7 @@ export type UpgradeRequest = {
 };
 
 export type UpgradeStep = {
-  readonly part: "service" | "logger";
+  readonly part: "service" | "logger" | "balancer";
   /** Versions. */
   readonly from: string;
   readonly to: string;

@@ -1,11 +1,13 @@
 /** Sees to it that one balancer is there while one is wanted: its own, or one that an earlier keeper started and that lives on with its connections. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BalancerWord } from "../contract/keeper-protocol.ts";
+import { balancerSocket } from "../os/balancer-socket.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 import { Attendant } from "./attendant.ts";
 import type { BalancerProcess } from "./entry.ts";
 import type { Journal } from "./journal.ts";
+import { type Succession, succeed } from "./succession.ts";
 import { warn } from "./warning.ts";
 
 /** How often it is looked whether one that isn't our child is gone. Milliseconds. */
@@ -13,8 +15,12 @@ const LOOK_MS = 50;
 /** It lets connections end for 5 s. Milliseconds. */
 const END_MS = 7_000;
 
+type Argv = (socket: string) => readonly string[];
+
 export type BalancerPostOptions = {
-  readonly argv: () => readonly string[];
+  /** `socket`: where it is spoken to. */
+  readonly argv: Argv;
+  readonly stateDir: () => string;
   readonly environment: () => NodeJS.ProcessEnv;
   /** undefined: the state folder is not known yet. */
   readonly journal: () => Journal | undefined;
@@ -54,6 +60,38 @@ export class BalancerPost {
     journal?.flush();
   }
 
+  /** By another program, which takes the sockets over; the old one ends with its last client. Resolves with the versions; undefined: there is none to replace. */
+  async replace(argv: Argv): Promise<Succession | undefined> {
+    const { journal, environment } = this.#options;
+    const former = this.#adopted ?? this.#process;
+    if (former === undefined) return undefined;
+    // A keeper that comes in between asks at the socket who serves.
+    journal()?.add({ t: "balancer-gone", pid: former.pid });
+    journal()?.flush();
+    try {
+      const succession = await succeed(this.#socket, { argv: argv(this.#socket), env: environment() });
+      if (this.#own === undefined && this.#adopted === undefined) {
+        signalIfThere(succession.to.pid, "SIGTERM");
+        throw new Error("everything has been ended meanwhile");
+      }
+      clearInterval(this.#timer);
+      this.#own?.retire();
+      this.#own = undefined;
+      this.#adopt(succession.to);
+      return succession;
+    } catch (error) {
+      const { pid, startTime } = this.#adopted ?? this.#process ?? former;
+      journal()?.add({ t: "balancer", pid, startTime });
+      throw error;
+    } finally {
+      journal()?.flush();
+    }
+  }
+
+  get #socket(): string {
+    return balancerSocket(this.#options.stateDir());
+  }
+
   get #process(): BalancerProcess | undefined {
     const { pid } = this.#own?.current ?? {};
     return pid === undefined ? undefined : { pid, startTime: processStat(pid)?.startTime ?? "" };
@@ -62,7 +100,7 @@ export class BalancerPost {
   #start(): void {
     const { argv, environment } = this.#options;
     const own = new Attendant<never, BalancerWord>({
-      argv,
+      argv: () => argv(this.#socket),
       environment,
       limit: Number.POSITIVE_INFINITY,
       onStart: () => this.#know(),

@@ -22,6 +22,8 @@ export function takeHandover(home: string, pids: readonly number[]): Handover {
 
 /** undefined: it handed over nothing, as it was killed. */
 function recordOf(file: string): HandoverRecord | undefined {
+  // What one leaves that was killed in the middle of writing it down.
+  rmSync(`${file}.tmp`, { force: true });
   try {
     const record = JSON.parse(readFileSync(file, "utf8")) as HandoverRecord;
     rmSync(file);

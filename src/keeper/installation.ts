@@ -8,7 +8,9 @@ import type { RunOptions } from "./options.ts";
 export type Installation = { readonly node: string; readonly folder: string };
 
 export function isInstallation({ node, folder }: Installation): boolean {
-  return [node, ...["procman.cjs", "service.cjs", "logger.cjs"].map((name) => join(folder, name))].every((path) => existsSync(path));
+  return [node, ...["procman.cjs", "service.cjs", "logger.cjs", "balancer.cjs"].map((name) => join(folder, name))].every((path) =>
+    existsSync(path),
+  );
 }
 
 /** How this keeper was started. */

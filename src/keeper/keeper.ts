@@ -7,7 +7,6 @@ import { VERSION } from "../base/version.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import type { UpgradeStep } from "../contract/upgrade.ts";
-import { balancerSocket } from "../os/balancer-socket.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { Attendant } from "./attendant.ts";
 import { BalancerPost } from "./balancer-post.ts";
@@ -17,6 +16,7 @@ import { balancerOf, type Installation, loggerOf, ownEnvironment, type Start, se
 import { onceGone } from "./parent.ts";
 import { Pulse } from "./pulse.ts";
 import { State } from "./state.ts";
+import { stepOf } from "./succession.ts";
 import { Upgrade } from "./upgrade.ts";
 import { UpgradeDesk } from "./upgrade-desk.ts";
 import { sayAdopted, warn } from "./warning.ts";
@@ -36,8 +36,8 @@ export class Keeper {
     ping: () => this.#service.send({ t: "ping" }),
     hangs: (silentMs) => this.#onHang(silentMs),
   });
-  /** Where service and logger come from: changes with an upgrade. */
-  readonly #from: { service: Installation; logger: Installation };
+  /** Where they come from: changes with an upgrade. */
+  readonly #from: { service: Installation; logger: Installation; balancer: Installation };
   readonly #versions = { service: VERSION, logger: VERSION };
   #state: State | undefined;
   #style: ToLogger | undefined;
@@ -47,7 +47,7 @@ export class Keeper {
   constructor(start: Start) {
     const { installation, options } = start;
     this.#start = start;
-    this.#from = { service: installation, logger: installation };
+    this.#from = { service: installation, logger: installation, balancer: installation };
     this.#service = new Attendant({
       argv: () => serviceOf(this.#from.service, options, this.#state?.folder ?? start.stateDir),
       environment: () => ownEnvironment(start, this.#from.service),
@@ -65,7 +65,8 @@ export class Keeper {
       onExit: () => this.#upgrade.loggerExited(),
     });
     this.#balancer = new BalancerPost({
-      argv: () => balancerOf(this.#from.service, balancerSocket(this.#state?.folder ?? "")),
+      argv: (socket) => balancerOf(this.#from.balancer, socket),
+      stateDir: () => this.#state?.folder ?? "",
       environment: () => ownEnvironment(start, this.#from.service),
       journal: () => this.#state?.journal,
     });
@@ -197,7 +198,9 @@ export class Keeper {
     if (!logger.ok) return [service, logger];
     this.#from.logger = to;
     this.#versions.logger = logger.to;
-    return [service, logger];
+    const balancer = await stepOf(() => this.#balancer.replace((socket) => balancerOf(to, socket)));
+    if (balancer?.ok !== false) this.#from.balancer = to;
+    return [service, logger, balancer ?? []].flat();
   }
 
   /** A second request would kill. */

@@ -1,4 +1,4 @@
-/** Replaces service and logger by those of another installation, one by one, while everything runs. The old one goes on where the new one doesn't do. */
+/** Replaces service and logger (the balancer: `balancer-post.ts`) by those of another installation, one by one, while everything runs. The old one goes on where the new one doesn't do. */
 import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
 import { PROTOCOL } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";

@@ -31,12 +31,11 @@ export class BalancerLink {
     this.#connect();
   }
 
-  /** Resolves when the balancer goes by it, or isn't there. */
+  /** Resolves when the balancer goes by it; where none is there, or another one comes, that one. */
   async send(): Promise<void> {
-    if (!this.#isUp) return;
     const serial = ++this.#serial;
     const applied = new Promise<void>((resolve) => this.#waiting.set(serial, resolve));
-    this.#socket?.write(jsonLine({ t: "fronts", serial, fronts: this.#options.fronts() } satisfies ToBalancer));
+    this.#tell(serial);
     await applied;
   }
 
@@ -59,21 +58,22 @@ export class BalancerLink {
     socket.on("error", () => socket.destroy());
     socket.on("close", () => {
       this.#isUp = false;
-      this.#release();
       this.#again();
     });
   }
 
   #receive(message: FromBalancer): void {
     if (message.t === "report") return this.#options.onReport(message.fronts);
-    if (message.t === "applied") {
-      this.#waiting.get(message.serial)?.();
-      this.#waiting.delete(message.serial);
-      return;
-    }
+    if (message.t === "applied") return this.#release(message.serial);
+    if (message.t !== "hello") return;
     this.#isUp = true;
     this.#attempts = 0;
-    void this.send();
+    this.#tell(++this.#serial);
+  }
+
+  /** All that is to be served now. */
+  #tell(serial: number): void {
+    if (this.#isUp) this.#socket?.write(jsonLine({ t: "fronts", serial, fronts: this.#options.fronts() } satisfies ToBalancer));
   }
 
   #again(): void {
@@ -81,8 +81,12 @@ export class BalancerLink {
     this.#timer = setTimeout(() => this.#connect(), this.#attempts++ < SOON_COUNT ? SOON_MS : LATER_MS);
   }
 
-  #release(): void {
-    for (const resolve of this.#waiting.values()) resolve();
-    this.#waiting.clear();
+  /** Each message has all that those before it had. */
+  #release(serial = Number.POSITIVE_INFINITY): void {
+    for (const [number, resolve] of this.#waiting) {
+      if (number > serial) continue;
+      resolve();
+      this.#waiting.delete(number);
+    }
   }
 }

@@ -5,8 +5,14 @@ import type { Endpoint } from "../contract/records.ts";
 
 export function announce(stateDir: string, endpoint: Endpoint): void {
   const path = endpointIn(stateDir);
-  writeFileSync(`${path}.tmp`, JSON.stringify(endpoint), { mode: 0o600 });
-  renameSync(`${path}.tmp`, path);
+  const whole = `${path}.tmp`;
+  try {
+    writeFileSync(whole, JSON.stringify(endpoint), { mode: 0o600 });
+    renameSync(whole, path);
+  } finally {
+    // Half a file would only take room.
+    rmSync(whole, { force: true });
+  }
 }
 
 /** Where the last service was reached, if it had no time to withdraw. */

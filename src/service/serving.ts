@@ -15,6 +15,8 @@ import { announce, formerPort, withdraw } from "./presence.ts";
 
 export type Served = { readonly config: Config; readonly control: (caller: Caller) => Control; readonly keeper: number };
 
+const ANNOUNCE_AGAIN_MS = 1_000;
+
 export class Serving {
   readonly #served: Served;
   readonly #doorway = new Doorway(() => this.#begin());
@@ -134,8 +136,20 @@ export class Serving {
     const startTime = processStat(process.pid)?.startTime ?? "";
     const problem = this.#problem === undefined ? {} : { problem: this.#problem };
     this.#endpoint = { hostname, port: this.#port ?? port, pid: process.pid, startTime, keeper, version: VERSION, ...problem };
-    announce(config.stateDir, this.#endpoint);
-    return this.#problem;
+    const untold = this.#announce(this.#endpoint);
+    return this.#problem ?? untold;
+  }
+
+  /** What there is no room for is told once there is. Returns why not yet. */
+  #announce(endpoint: Endpoint): string | undefined {
+    if (this.#closed) return undefined;
+    try {
+      announce(this.#served.config.stateDir, endpoint);
+      return undefined;
+    } catch (error) {
+      this.#timer = setTimeout(() => this.#announce(endpoint), ANNOUNCE_AGAIN_MS).unref();
+      return `${(error as Error).message}; it is told as soon as that is possible`;
+    }
   }
 
   /** Loaded apart from the service, which starts its processes first. */

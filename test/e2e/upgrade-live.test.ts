@@ -1,16 +1,14 @@
 /** `procman upgrade` of a procman that runs: docs/reliability.md. Versions are copies of the built one with another number, or with a defect. */
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { Endpoint } from "../../src/contract/records.ts";
 import type { UpgradeReport } from "../../src/contract/upgrade.ts";
-import { homeOf, keeperIn, type Outcome } from "../cli.ts";
-import { cleanEnvironment, found, gone, isAlive } from "../procman.ts";
+import { homeOf, keeperIn } from "../cli.ts";
+import { found, gone, isAlive } from "../procman.ts";
+import { prepend, run, type Version, version } from "../versions.ts";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Prints `ID N …` flat out, a thousand lines a write, each with a character of several bytes. */
 const PRINTER = `const { writeSync } = require("node:fs");
 for (let n = 0; ; ) {
@@ -18,37 +16,6 @@ for (let n = 0; ; ) {
   for (let i = 0; i < 1000; i++) text += \`\${process.argv[2]} \${++n} \${"x".repeat(60)}é\\n\`;
   for (let bytes = Buffer.from(text); bytes.length > 0; ) bytes = bytes.subarray(writeSync(1, bytes));
 }`;
-
-type Version = { readonly bin: string; readonly folder: string };
-
-/** An installation of this version, with changes to its files. */
-function version(home: string, number: string, change: (dist: string) => void = () => undefined): Version {
-  const root = join(home, `procman-${number}`);
-  const dist = join(root, "dist");
-  mkdirSync(root);
-  cpSync(join(ROOT, "dist"), dist, { recursive: true });
-  for (const name of ["package.json", "schema.json"]) cpSync(join(ROOT, name), join(root, name));
-  const current = (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { readonly version: string }).version;
-  for (const name of readdirSync(dist).filter((each) => each.endsWith(".cjs"))) {
-    const path = join(dist, name);
-    writeFileSync(path, readFileSync(path, "utf8").replaceAll(`"${current}"`, `"${number}"`).replaceAll(`\`${current}\``, `\`${number}\``));
-  }
-  change(dist);
-  return { bin: join(dist, "procman.cjs"), folder: dist };
-}
-
-function prepend(dist: string, name: string, code: string): void {
-  const path = join(dist, name);
-  writeFileSync(path, `${code}\n${readFileSync(path, "utf8")}`);
-}
-
-function run({ bin }: Version, cwd: string, ...args: readonly string[]): Promise<Outcome> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [bin, ...args], { cwd, env: cleanEnvironment() }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-    );
-  });
-}
 
 function endpointIn(state: string): Endpoint {
   return JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as Endpoint;

@@ -1,7 +1,7 @@
 /** The machine gets in procman's way while it runs: a full disk under the state folder, no descriptors left, parts that stand still. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -57,9 +57,20 @@ function smallDisk(context: TestContext): string | undefined {
 /** Takes all the room that there is. */
 function fill(disk: string): () => void {
   const filler = join(disk, "filler");
-  const { bavail, bsize } = statfsSync(disk);
-  writeFileSync(filler, Buffer.alloc(bavail * bsize));
+  const file = openSync(filler, "w");
+  // Others write there at the same time: how much room there is shows by trying.
+  for (const size of [4_096, 1]) for (let isFull = false; !isFull; ) isFull = !fits(file, size);
+  closeSync(file);
   return () => rmSync(filler);
+}
+
+function fits(file: number, bytes: number): boolean {
+  try {
+    return writeSync(file, Buffer.alloc(bytes)) > 0;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+    return false;
+  }
 }
 
 /** How often `id` has been started. */
@@ -70,11 +81,39 @@ async function moreRuns(rig: Rig, id: string, count: number): Promise<void> {
   await rig.until(id, ({ run = 0 }) => run >= before + count);
 }
 
+/** What the full disk took from the journal is what these checks read it for. */
+async function withoutJournal(rig: Rig): Promise<readonly string[]> {
+  const findings = await rig.verdict();
+  return findings.filter((finding) => !/^lost exit: nobody knows|^run numbers|never ended in the journal/.test(finding));
+}
+
+/** The log store would take the room for itself. */
+function onDisk(context: TestContext, folder: string, disk: string): Promise<Rig> {
+  const config = { logger: { internalLogHours: 0 } };
+  return started(context, folder, [printer(folder), crasher(folder)], { config, env: { PROCMAN_STATE_DIR: disk } });
+}
+
+test("ENOSPC when a service comes back: it says that it can't be found yet, and is found as soon as there is room", async (context) => {
+  const disk = smallDisk(context);
+  if (disk === undefined) return;
+  const folder = folderFor(context);
+  const rig = await onDisk(context, folder, disk);
+  const { pid } = await rig.until("print", isUp);
+  const empty = fill(disk);
+  rig.strike("service");
+  await said(rig, /Cannot serve the API at .*ENOSPC/);
+  await growth(rig, "print");
+  empty();
+  assert.equal((await rig.until("print", isUp)).pid, pid);
+  await moreRuns(rig, "crash", 2);
+  assert.deepEqual(await withoutJournal(rig), []);
+});
+
 test("ENOSPC in the state folder: said once, supervision and output go on; when there is room again procman may be killed again", async (context) => {
   const disk = smallDisk(context);
   if (disk === undefined) return;
   const folder = folderFor(context);
-  const rig = await started(context, folder, [printer(folder), crasher(folder)], { env: { PROCMAN_STATE_DIR: disk } });
+  const rig = await onDisk(context, folder, disk);
   await growth(rig, "print");
   const empty = fill(disk);
   await moreRuns(rig, "crash", 5);
@@ -90,12 +129,7 @@ test("ENOSPC in the state folder: said once, supervision and output go on; when 
   await successor(rig.procman, "keeper", before);
   assert.equal((await rig.until("print", isUp)).pid, pid, "adopted by what could be written again");
   await moreRuns(rig, "crash", 2);
-  // What the full disk took from the journal is what this check reads it for.
-  const findings = await rig.verdict();
-  assert.deepEqual(
-    findings.filter((finding) => !/^lost exit: nobody knows|^run numbers|never ended in the journal/.test(finding)),
-    [],
-  );
+  assert.deepEqual(await withoutJournal(rig), []);
 });
 
 test("EMFILE while it runs: who can't be started again is told why and comes back when there are descriptors, nobody else notices", async (context) => {

@@ -2,13 +2,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";
-import { createServer, type Socket } from "node:net";
+import { createServer } from "node:net";
 import { test } from "node:test";
-import { found, freePort, received, TestBackend, TestBalancer } from "../balancer-rig.ts";
+import { echo, found, freePort, received, TestBackend, TestBalancer } from "../balancer-rig.ts";
 
-const echo = (socket: Socket): void => {
-  socket.on("data", (bytes) => socket.write(bytes)).on("end", () => socket.end());
-};
 const residentKb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 const gone = (pid: number): Promise<true> => found(() => (existsSync(`/proc/${pid}`) && !isZombie(pid) ? undefined : true));
 const isZombie = (pid: number): boolean => /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));

@@ -111,7 +111,7 @@ export class Procman {
       await within(patienceMs, () => !isAlive(keeper));
     }
     // Whoever ends at the same moment is given that moment.
-    await within(2_000, () => marked(this.mark).length === 0);
+    await within(10_000, () => marked(this.mark).length === 0);
     this.journal.stop();
     return marked(this.mark);
   }

@@ -21,7 +21,7 @@ export function define(parent: Command): void {
     .command("upgrade")
     .summary("replace the running procman by this version, without a restart of any process")
     .description(
-      "Replaces service and logger of the running procman by those of this version, one by one: each only when the new one reports well, else the old one comes back. No process is restarted, no line is lost. Also starts a service again that is down.",
+      "Replaces service, logger and load balancer of the running procman by those of this version, one by one: each only when the new one reports well, else the old one comes back. No process is restarted, no line and no connection is lost. Also starts a service again that is down.",
     )
     .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
     .option("--json", "print the keeper's report")

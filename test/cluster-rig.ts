@@ -1,0 +1,100 @@
+/** For tests: a cluster of a procman that runs, and clients that count what goes wrong. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { Agent, get } from "node:http";
+import { basename, join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Client } from "../src/client/client.ts";
+import { fetchSend } from "../src/client/send.ts";
+import { payloadOf } from "../src/contract/claims.ts";
+import type { Endpoint, ProcessRecord } from "../src/contract/records.ts";
+import { signJwt } from "../src/os/jwt.ts";
+import { freePort } from "./balancer-rig.ts";
+import { found, isAlive, type Procman, running } from "./procman.ts";
+
+export const POLITE = fileURLToPath(new URL("./programs/polite.js", import.meta.url));
+
+export type Cluster = { readonly procman: Procman; readonly port: number; readonly startPort: number };
+
+/** Ports in a row that nobody else takes meanwhile, most likely. */
+export async function freeRange(): Promise<number> {
+  return 20_000 + Math.floor((await freePort()) / 8);
+}
+
+export async function cluster(context: TestContext, fields: object = {}, env: Readonly<Record<string, string>> = {}): Promise<Cluster> {
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const shape = { instances: 3, startPort, commonPort: port, ...fields };
+  const procman = await running(context, [{ id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", env, cluster: shape }]);
+  return { procman, port, startPort };
+}
+
+export function api({ procman }: Pick<Cluster, "procman">): Promise<Client> {
+  return clientOf(join(procman.folder, ".procman/procman"));
+}
+
+/** Of whoever serves this state folder now. */
+export async function clientOf(state: string): Promise<Client> {
+  const endpoint = await found(() => {
+    const file = join(state, "endpoint.json");
+    const now = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
+    return now !== undefined && isAlive(now.pid) ? now : undefined;
+  });
+  const token = signJwt(payloadOf({ audience: basename(state), consumer: "test", scopes: ["admin"] }), readFileSync(join(state, "secret")));
+  return new Client(fetchSend({ url: `http://${endpoint.hostname}:${endpoint.port}`, token }));
+}
+
+/** Waits until the record of this id fits. */
+export async function record(client: Client, id: string, fits: (record: ProcessRecord) => boolean): Promise<ProcessRecord> {
+  for (const end = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
+    const found = await client.process(id);
+    if (fits(found)) return found;
+    assert.ok(Date.now() < end, `${id} stays ${JSON.stringify(found)}`);
+  }
+}
+
+export const accepting = ({ backend }: ProcessRecord): boolean => backend?.accepting === true;
+
+export function ask(port: number, agent?: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = get({ port, host: "127.0.0.1", ...(agent === undefined ? { agent: false } : { agent }) }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+      });
+      response.once("end", () => resolve(Number(text))).once("error", reject);
+    });
+    request.once("error", reject);
+  });
+}
+
+/** Clients that ask one request after the other, half of them over connections that they keep; until `stop`. */
+export class Crowd {
+  readonly errors: string[] = [];
+  readonly pids = new Set<number>();
+  requests = 0;
+  #isOver = false;
+  readonly #clients: readonly Promise<void>[];
+
+  constructor(port: number, count: number) {
+    this.#clients = Array.from({ length: count }, (_, index) => this.#run(port, index % 2 === 0));
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#clients);
+  }
+
+  async #run(port: number, keeps: boolean): Promise<void> {
+    const agent = keeps ? new Agent({ keepAlive: true, maxSockets: 1 }) : undefined;
+    while (!this.#isOver) {
+      try {
+        this.pids.add(await ask(port, agent));
+        this.requests += 1;
+      } catch (error) {
+        this.errors.push(`${keeps ? "kept" : "new"}: ${(error as Error).message}`);
+      }
+    }
+    agent?.destroy();
+  }
+}

@@ -1,0 +1,112 @@
+/** `procman upgrade` of a procman with a cluster, under load: docs/clusters.md. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { UpgradeReport } from "../../src/contract/upgrade.ts";
+import { balancerSocket } from "../../src/os/balancer-socket.ts";
+import { freePort } from "../balancer-rig.ts";
+import { homeOf, keeperIn } from "../cli.ts";
+import { accepting, ask, Crowd, clientOf, freeRange, POLITE, record } from "../cluster-rig.ts";
+import { found, gone } from "../procman.ts";
+import { prepend, run, version } from "../versions.ts";
+
+type Home = { readonly folder: string; readonly state: string; readonly port: number };
+
+async function clusterIn(context: TestContext): Promise<Home> {
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const cluster = { instances: 2, startPort, commonPort: port };
+  return { ...homeOf(context, [{ id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", cluster }]), port };
+}
+
+async function allAccept(state: string): Promise<readonly ProcessRecord[]> {
+  const client = await clientOf(state);
+  return Promise.all(["web-1", "web-2"].map((id) => record(client, id, accepting)));
+}
+
+/** Pid of the balancer that is spoken to. */
+async function servingIn(state: string): Promise<number> {
+  const socket = connect(balancerSocket(state)).setEncoding("utf8");
+  const [line] = (await once(socket, "data")) as [string];
+  socket.destroy();
+  return (JSON.parse(line.split("\n", 1)[0] ?? "") as { readonly pid: number }).pid;
+}
+
+test("service, logger and balancer are replaced, twice: no request fails, no instance is restarted", async (context) => {
+  const { folder, state, port } = await clusterIn(context);
+  const [first, second] = [version(folder, "1.0.0"), version(folder, "1.1.0")];
+  assert.equal((await run(first, folder, "run", "--detach")).code, 0);
+  const before = await allAccept(state);
+  const crowd = new Crowd(port, 8);
+  for (const [to, from] of [
+    [second, "1.0.0"],
+    [first, "1.1.0"],
+  ] as const) {
+    const upgraded = await run(to, folder, "upgrade", "--json");
+    assert.equal(upgraded.code, 0, upgraded.err);
+    const { steps } = JSON.parse(upgraded.out) as UpgradeReport;
+    assert.deepEqual(
+      steps.map(({ part, from: was, ok }) => [part, was, ok]),
+      ["service", "logger", "balancer"].map((part) => [part, from, true]),
+    );
+    await allAccept(state);
+    const { requests } = crowd;
+    await found(() => (crowd.requests > requests + 50 ? true : undefined));
+  }
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+  const after = await allAccept(state);
+  assert.deepEqual(
+    after.map(({ pid }) => pid),
+    before.map(({ pid }) => pid),
+  );
+  assert.equal((await run(first, folder, "terminate")).code, 0);
+  await assert.rejects(ask(port));
+});
+
+test("a new balancer that ends at once: the old one goes on, the others stay replaced", async (context) => {
+  const { folder, state, port } = await clusterIn(context);
+  const old = version(folder, "1.0.0");
+  const bad = version(folder, "1.1.0", (dist) => prepend(dist, "balancer.cjs", "process.exit(6);"));
+  assert.equal((await run(old, folder, "run", "--detach")).code, 0);
+  await allAccept(state);
+  const crowd = new Crowd(port, 4);
+  const upgraded = await run(bad, folder, "upgrade");
+  assert.equal(upgraded.code, 1);
+  assert.match(upgraded.out, /^service +1\.0\.0 → 1\.1\.0 +replaced/m);
+  assert.match(upgraded.err, /Cannot upgrade the balancer.*it ended at once \(exit code 6\); the old one goes on/s);
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+  assert.equal((await run(old, folder, "terminate")).code, 0);
+});
+
+test("a keeper that is killed while the balancer is replaced: one serves, and is started again when it is killed", async (context) => {
+  const { folder, state, port } = await clusterIn(context);
+  const old = version(folder, "1.0.0");
+  // Long enough on its way for the keeper to be killed in between.
+  const sleep = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)";
+  const loading = join(folder, "loading");
+  const code = `if (process.argv.includes("--successor")) { require("fs").writeFileSync(${JSON.stringify(loading)}, ""); ${sleep}; }`;
+  const slow = version(folder, "1.1.0", (dist) => prepend(dist, "balancer.cjs", code));
+  assert.equal((await run(old, folder, "run", "--detach")).code, 0);
+  await allAccept(state);
+  const keeper = keeperIn(state);
+  const former = await servingIn(state);
+  const upgrading = run(slow, folder, "upgrade");
+  await found(() => (existsSync(loading) ? true : undefined));
+  assert.ok(keeper > 1);
+  process.kill(keeper, "SIGKILL");
+  assert.notEqual((await upgrading).code, 0);
+  await gone(former);
+  await allAccept(state);
+  assert.ok((await ask(port)) > 1);
+  const pid = await servingIn(state);
+  assert.ok(pid > 1 && pid !== former);
+  process.kill(pid, "SIGKILL");
+  await gone(pid);
+  for (let isBack = false; !isBack; ) isBack = await ask(port).then(Boolean, () => false);
+  assert.equal((await run(old, folder, "terminate")).code, 0);
+});
