@@ -47,6 +47,11 @@ function library(name: string, file: string, format: UserConfig["format"] = "esm
   return existsSync(file) ? [build] : [];
 }
 
+/** Loaded by `import` in a thread. */
+function inThread(name: string, file: string): UserConfig[] {
+  return program(name, file).map((build) => ({ ...build, format: "esm", fixedExtension: false }));
+}
+
 export default defineConfig([
   ...program("procman", "src/bin.ts", "#!/usr/bin/env node"),
   ...program("keeper", "src/keeper/main.ts"),
@@ -56,6 +61,9 @@ export default defineConfig([
   ...program("balancer", "src/cluster/main.ts"),
   ...program("cli", "src/cli/boot.ts"),
   ...program("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
+  ...inThread("plugin-thread", "src/plugins/thread.ts"),
+  ...["notify"].flatMap((name) => inThread(`plugin-${name}`, `src/plugins/shipped/${name}.ts`)),
+  ...library("plugin", "src/plugins/index.ts"),
   ...library("index", "src/index.ts"),
   ...library("telemetry", "src/telemetry/reporter.ts", ["esm", "cjs"]),
   // For browsers, too: nothing of Node is in it.

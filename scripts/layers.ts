@@ -35,7 +35,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   logs: ["base", "contract", "os", "store"],
   api: ["base", "contract"],
   telemetry: ["base", "contract", "os", "store"],
-  plugins: ["base", "contract"],
+  plugins: ["base", "contract", "os", "store"],
   probes: ["base", "contract", "os"],
   cluster: ["base", "contract", "os"],
   watch: ["base", "os"],

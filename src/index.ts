@@ -8,6 +8,8 @@ export { VERSION } from "./base/version.ts";
 export { ConfigurationError } from "./config/problems.ts";
 export type { ApiSpec, Command, Config, LogSpec, Problem, ProcessSpec } from "./config/spec.ts";
 export { type ValidateOptions, validateConfiguration } from "./config/validate.ts";
+export type { PluginSpec } from "./contract/plugin-protocol.ts";
+export type { PluginRecord } from "./contract/plugin-record.ts";
 export type {
   Category,
   EventRecord,

@@ -48,6 +48,7 @@ export function controlRig() {
     terminate: async (why) => void terminations.push(why),
     commit: async () => undefined,
     balancing: { shown: (record) => record },
+    plugins: { records: undefined },
   };
   const control = controlsOf(service, { audit: ({ text }, id) => said.push(id === undefined ? text : `${id}: ${text}`) });
   supervisor.apply(config.processes.map(planOf));

@@ -6,6 +6,7 @@ import type { Path } from "./document.ts";
 import { type Finding, show } from "./finding.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
 import { unknownPlaceholder } from "./placeholders.ts";
+import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { readyErrors } from "./probes.ts";
 import { workerProblem } from "./worker.ts";
 
@@ -24,7 +25,9 @@ export type Verdict = { readonly errors: readonly Finding[]; readonly warnings: 
 /** Looks at all processes, each alone and all together. */
 export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict {
   const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
+  const plugins = (config.plugins ?? []).map((plugin, index) => ({ plugin: plugin ?? {}, path: ["plugins", index] }));
   const errors = [
+    ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, around.stripsTypes)),
     ...processes.flatMap(({ process, path }) => [...processErrors(process, path, around), ...readyErrors(process, path, config)]),
     ...filePatterns(config.logger, ["logger"]),
     ...idCollisions(config, around.parallelism),
@@ -34,7 +37,7 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
   const warnings = processes.flatMap(({ process, path }) => processWarnings(process, path));
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
-  if (config.plugins?.length) warnings.push({ path: ["plugins"], at: "key", message: "Plugins are not served yet: nothing is loaded." });
+  warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)));
   return { errors, warnings };
 }
 

@@ -132,11 +132,16 @@ export const fields: Readonly<Record<string, Field>> = {
   "watcher.exts": { description: "File extensions that count; none: all.", default: ["ts", "tsx", "js", "jsx", "json"] },
   "watcher.match": { description: "Patterns that a file in a watched folder must match; one of them.", default: ["**/*.*"] },
   "watcher.skip": { description: "Patterns of files that don't count, and of folders that are not looked into.", default: ["**/.git/**"] },
-  plugins: { description: "Plugins to load. Not served yet." },
+  plugins: { description: "Plugins to load, each in a thread of its own." },
   "plugins[]": { description: "A plugin." },
-  "plugins[].url": { description: "Address of a remote module with its version, name of a package, or relative path of a module." },
-  "plugins[].integrity": { description: "Digest that a remote module must have: sha256- and base64." },
-  "plugins[].options": { description: "Settings of the plugin itself." },
+  "plugins[].url": {
+    description:
+      "Path of a module (./slack.js), name of a package, https address of a module with its version, or one that comes with procman: procman/notify.",
+  },
+  "plugins[].integrity": { description: "Digest that the module of a path or an https address must have: sha256- and base64." },
+  "plugins[].options": {
+    description: "Settings of the plugin itself. ${NAME} and ${NAME:-default} in texts are filled in when it is started.",
+  },
   api: { description: "The REST API." },
   "api.hostname": { description: "Address that the API listens on; 0.0.0.0: all interfaces.", default: "127.0.0.1" },
   "api.port": { description: "Port of the API; any free one when omitted." },

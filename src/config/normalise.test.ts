@@ -54,6 +54,7 @@ test("2.1, 2.3, 2.4, 2.6 all defaults of the whole", () => {
       internalLogBytes: 1_000_000_000,
       api: { hostname: "127.0.0.1", revoked: [] },
       watcher: { intervalMs: 1_000, exts: ["ts", "tsx", "js", "jsx", "json"], match: ["**/*.*"], skip: ["**/.git/**"] },
+      plugins: [],
       warnings: [],
     },
   );

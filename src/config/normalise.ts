@@ -6,6 +6,7 @@ import { type Instance, instances } from "./instances.ts";
 import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
 import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
+import { pluginSpecs } from "./plugin-spec.ts";
 import { readyProbe } from "./probes.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
 import type { Command, Config, ProcessSpec, WatcherSpec } from "./spec.ts";
@@ -37,6 +38,7 @@ export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "f
     internalLogBytes: parseSize(logger?.internalLogSize ?? INTERNAL_LOG_SIZE),
     api: { hostname: api?.hostname ?? API_HOSTNAME, ...(api?.port !== undefined && { port: api.port }), revoked: api?.revoked ?? [] },
     watcher: watcherOf(raw),
+    plugins: pluginSpecs(raw.plugins, around.folder),
   };
 }
 

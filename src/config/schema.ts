@@ -147,6 +147,7 @@ function inside(schema: z.core.SomeType, step: PropertyKey): readonly z.core.Som
 
 /** A configuration as it is written. */
 export type RawConfig = z.infer<typeof configuration>;
+export type RawPlugin = NonNullable<RawConfig["plugins"]>[number];
 export type RawProcess = RawConfig["processes"][number];
 export type RawLogger = NonNullable<RawConfig["logger"]>;
 export type RawProcessLogger = NonNullable<RawProcess["logger"]>;

@@ -1,6 +1,7 @@
 /** A configuration after checking: every default filled in, every unit converted, every path absolute, frozen. */
 import type { FrontSpec } from "../contract/balancer-protocol.ts";
 import type { ConsoleStyle, Rotation } from "../contract/logger-protocol.ts";
+import type { PluginSpec } from "../contract/plugin-protocol.ts";
 import type { ReadyProbe } from "../contract/probe.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 
@@ -79,6 +80,7 @@ export type Config = {
   readonly internalLogBytes: number;
   readonly api: ApiSpec;
   readonly watcher: WatcherSpec;
+  readonly plugins: readonly PluginSpec[];
   readonly warnings: readonly Problem[];
 };
 

@@ -255,7 +255,10 @@ test("doubtful things are warnings, not errors", () => {
     warningsOf({ cluster: { instances: 2, startPort: 3000, strategy: "ip-hash" } })[0] ?? "",
     /strategy Found "strategy" without "commonPort"/,
   );
-  assert.match(warningsOf({}, { plugins: [{ url: "./x.js" }] })[0] ?? "", /^plugins Plugins are not served yet/);
+  assert.match(
+    warningsOf({}, { plugins: [{ url: "https://host/x@1.0.0.mjs" }] })[0] ?? "",
+    /^plugins\[0\]\.url Found .* without "integrity": whoever serves it could replace it/,
+  );
   assert.match(warningsOf({ env: { PROCMAN_RUN_ID: "x" } })[0] ?? "", /env\.PROCMAN_RUN_ID .*procman's own/);
   assert.match(validateConfiguration({ processes: [] }, OPTIONS).warnings[0]?.message ?? "", /no process yet/);
 });

@@ -1,6 +1,7 @@
 /** What procman answers with, as schemas for the OpenAPI document. A member that the type has and the schema has not is an error of the compiler. */
 import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import { PLUGIN } from "./plugin-record.ts";
 import {
   type BackendRecord,
   type BalancerRecord,
@@ -15,24 +16,7 @@ import {
   type StateRecord,
   type Status,
 } from "./records.ts";
-
-type Members<T> = Readonly<Record<keyof T, JsonSchema>>;
-
-const text = (description: string): JsonSchema => ({ type: "string", description });
-const whole = (description: string): JsonSchema => ({ type: "integer", description });
-const number = (description: string): JsonSchema => ({ type: "number", description });
-const truth = (description: string): JsonSchema => ({ type: "boolean", description });
-const time = (description: string): JsonSchema => ({ type: "string", format: "date-time", description });
-const named = (name: string, description?: string): JsonSchema => ({
-  $ref: `#/components/schemas/${name}`,
-  ...(description && { description }),
-});
-const listOf = (name: string, description: string): JsonSchema => ({ type: "array", items: named(name), description });
-
-function record<T>(description: string, optional: readonly (keyof T & string)[], properties: Members<T>): JsonSchema {
-  const required = Object.keys(properties).filter((name) => !(optional as readonly string[]).includes(name));
-  return { type: "object", description, required, properties };
-}
+import { listOf, named, number, record, text, time, truth, whole } from "./schema-words.ts";
 
 const STATUSES = Object.keys({
   created: 0,
@@ -102,7 +86,7 @@ const PROCESS = record<ProcessRecord>(
   },
 );
 
-const STATE = record<StateRecord>("State of the application.", [], {
+const STATE = record<StateRecord>("State of the application.", ["plugins"], {
   name: text("Name of the configuration."),
   version: text("Of procman."),
   pid: whole("Of procman's keeper: the one to signal."),
@@ -117,6 +101,7 @@ const STATE = record<StateRecord>("State of the application.", [], {
     properties: { total: whole("In all.") },
     additionalProperties: { type: "integer" },
   },
+  plugins: listOf("PluginRecord", "Of the configuration; absent: it has none."),
 });
 
 const LOG_ENTRY = record<LogEntry>("One line of the log.", ["process", "instance", "run"], {
@@ -195,6 +180,7 @@ const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonS
   "process.telemetry": { report: named("TelemetryReport") },
   "process.incident": { incident: named("Incident") },
   log: { entry: named("LogEntry") },
+  "plugin.state": { plugin: named("PluginRecord") },
   "service.state": { state: named("StateRecord") },
 };
 
@@ -232,6 +218,7 @@ export const SCHEMAS = {
   TelemetryReport: TELEMETRY_REPORT,
   MetricPoint: METRIC_POINT,
   Incident: INCIDENT,
+  PluginRecord: PLUGIN,
   EventRecord: EVENT,
   Problem: PROBLEM,
 } satisfies Readonly<Record<string, JsonSchema>>;

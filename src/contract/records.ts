@@ -1,5 +1,6 @@
 /** What the control surface shows. Times are ISO 8601 in UTC; durations and sizes name their unit; what has no value is absent. */
 import type { Fault } from "../base/errors.ts";
+import type { PluginRecord } from "./plugin-record.ts";
 
 /** `mixed`: the instances of a cluster don't agree. */
 export type Status =
@@ -90,6 +91,8 @@ export type StateRecord = {
   readonly uptimeSeconds: number;
   readonly configFile: string;
   readonly processes: { readonly total: number } & Readonly<Partial<Record<Status, number>>>;
+  /** Absent: the configuration has none. */
+  readonly plugins?: readonly PluginRecord[];
 };
 
 /** Where a running procman is reached, as its `endpoint.json` says. */
@@ -238,4 +241,5 @@ export type EventRecord =
   | { readonly id: string; readonly time: string; readonly type: "process.telemetry"; readonly report: TelemetryReport }
   | { readonly id: string; readonly time: string; readonly type: "process.incident"; readonly incident: Incident }
   | { readonly id: string; readonly time: string; readonly type: "log"; readonly entry: LogEntry }
+  | { readonly id: string; readonly time: string; readonly type: "plugin.state"; readonly plugin: PluginRecord }
   | { readonly id: string; readonly time: string; readonly type: "service.state"; readonly state: StateRecord };

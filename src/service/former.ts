@@ -4,6 +4,7 @@ import { isExpression } from "../config/probes.ts";
 import type { Config, LogSpec, ProcessSpec } from "../config/spec.ts";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { Rotation } from "../contract/logger-protocol.ts";
+import { type PluginSpec, SHIPPED } from "../contract/plugin-protocol.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import { isPattern } from "../supervisor/schedule.ts";
 
@@ -31,7 +32,8 @@ export function readFormer(note: string | undefined): Former | undefined {
   }
   if (!shape(value)) return undefined;
   const { config, leaving } = value as Former;
-  return { config: { ...config, processes: config.processes.map(whole) }, leaving: leaving.map(whole) };
+  const { plugins = [] } = config as Partial<Config>;
+  return { config: { ...config, plugins, processes: config.processes.map(whole) }, leaving: leaving.map(whole) };
 }
 
 /** JSON has no infinity, and says null. */
@@ -101,6 +103,13 @@ const spec = record({
     record({ id: text, hostname: text, port: count, strategy: literal(...STRATEGIES), proxyProtocol: truth, idleMs: number }),
   ),
 } satisfies All<ProcessSpec>);
+const source = either(
+  record({ kind: literal("shipped"), name: literal(...SHIPPED) }),
+  record({ kind: literal("file"), path: text }),
+  record({ kind: literal("package"), name: text, folder: text }),
+  record({ kind: literal("remote"), url: text }),
+);
+const plugin = record({ id: text, url: text, source, integrity: optional(text), options: record({}) } satisfies All<PluginSpec>);
 const shape = record({
   config: record({
     file: text,
@@ -112,6 +121,8 @@ const shape = record({
     internalLogBytes: number,
     watcher: record({ intervalMs: number, exts: listOf(text), match: listOf(text), skip: listOf(text) }),
     api: record({ hostname: text, port: optional(count), revoked: listOf(text) }),
+    // Absent in notes of versions that had none.
+    plugins: optional(listOf(plugin)),
   }),
   leaving: listOf(spec),
 });

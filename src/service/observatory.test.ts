@@ -56,13 +56,19 @@ function watched(
     notice: (id, notice) => witness.onNotice(id, notice),
     removed: (id) => observatory.forget(id),
   });
-  const service = { config, supervisor, spec, isTerminating: false, startedAt: Date.now(), keeper: 1 };
+  const service = { config, supervisor, spec, isTerminating: false, startedAt: Date.now(), keeper: 1, plugins: { records: undefined } };
   const observatory = new ServiceObservatory(service as Observed, { lastLines, report: (problem) => problems.push(problem) });
   const voice = new Voice({ sendLater: () => undefined } as never);
   const witness = new Witness({ config, observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
   const commands = { terminate: async () => undefined, commit: async () => undefined };
-  const controlled = { ...service, ...commands, observatory, logBook, balancing: { shown: (record: ProcessRecord) => record } };
+  const controlled = {
+    ...service,
+    ...commands,
+    observatory,
+    logBook,
+    balancing: { shown: (record: ProcessRecord) => record },
+  };
   const controls = controlsOf(controlled, { audit: () => undefined });
   const control = (consumer: string, process?: string) => controls({ consumer, ...(process === undefined ? {} : { process }) });
   context.after(() => {

@@ -2,6 +2,7 @@
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
+import type { PluginRecord } from "../contract/plugin-record.ts";
 import type { EventRecord, Incident, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
 import type { Notice } from "../supervisor/notice.ts";
 import type { Transition } from "../supervisor/slot.ts";
@@ -14,6 +15,7 @@ import { Events } from "./events.ts";
 import { familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";
 import { Incidents, type LastLines } from "./incidents.ts";
+import { keptOf } from "./kept-report.ts";
 import type { Subject } from "./narrator.ts";
 import { fileSentence } from "./notices.ts";
 import { recordOf, type Seen, stateOf, type Whole } from "./records.ts";
@@ -29,8 +31,6 @@ export type ObservatoryPorts = {
   readonly report: (problem: string) => void;
 };
 
-/** Numbers that one process may report. */
-const MOST_METRICS = 50;
 const NOTHING: Seen = { usage: {}, said: {} };
 
 export class ServiceObservatory implements Observatory {
@@ -149,11 +149,11 @@ export class ServiceObservatory implements Observatory {
   }
 
   async telemetry(report: TelemetryReport, caller: Caller): Promise<void> {
-    const { process: id, metrics } = report;
+    const { process: id } = report;
     if (caller.process !== undefined && caller.process !== id)
       throw new ProcmanError("process-foreign", `Cannot take telemetry of "${id}": the token is that of "${caller.process}"`);
     this.#observed.supervisor.find(id);
-    const kept = metrics === undefined ? report : { ...report, metrics: bounded(metrics) };
+    const kept = keptOf(report);
     this.#reports.set(id, kept);
     this.#see(id);
     this.#events.publish({ type: "process.telemetry", report: kept });
@@ -176,6 +176,15 @@ export class ServiceObservatory implements Observatory {
       sample: this.#sampler.of(process.id),
     }));
     return expose(familiesOf(processes, this.#gauges.look(), stateOf(this.#observed)));
+  }
+
+  /** Each event as it happens. Gives the way to end it. */
+  listen(listener: (event: EventRecord) => void): () => void {
+    return this.#events.listen(listener);
+  }
+
+  onPlugin(plugin: PluginRecord): void {
+    this.#events.publish({ type: "plugin.state", plugin });
   }
 
   events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
@@ -242,9 +251,4 @@ export class ServiceObservatory implements Observatory {
       trouble: this.#troubles.get(id),
     });
   }
-}
-
-function bounded(metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
-  return Object.fromEntries(finite.slice(0, MOST_METRICS));
 }

@@ -2,6 +2,7 @@
 
 import { VERSION } from "../base/version.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
+import type { PluginRecord } from "../contract/plugin-record.ts";
 import type { ProcessRecord, StateRecord, Status } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Process } from "../supervisor/process.ts";
@@ -111,9 +112,11 @@ export type Whole = {
   readonly startedAt: number;
   /** Pid of the keeper. */
   readonly keeper: number;
+  /** Records absent: there is none. */
+  readonly plugins: { readonly records: readonly PluginRecord[] | undefined };
 };
 
-export function stateOf({ config, supervisor, isTerminating, startedAt, keeper }: Whole): StateRecord {
+export function stateOf({ config, supervisor, isTerminating, startedAt, keeper, plugins }: Whole): StateRecord {
   const { processes } = supervisor;
   const counts: Partial<Record<Status, number>> = {};
   for (const { states } of processes) {
@@ -129,6 +132,7 @@ export function stateOf({ config, supervisor, isTerminating, startedAt, keeper }
     uptimeSeconds: Math.round((Date.now() - startedAt) / 1_000),
     configFile: config.file,
     processes: { total: processes.length, ...counts },
+    ...(plugins.records === undefined ? {} : { plugins: plugins.records }),
   };
 }
 

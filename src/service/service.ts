@@ -21,6 +21,7 @@ import { narratePast } from "./notices.ts";
 import { ServiceObservatory } from "./observatory.ts";
 import type { Part } from "./part.ts";
 import { removePidFile } from "./pid-file.ts";
+import { Plugins } from "./plugins.ts";
 import { type Past, recall } from "./recall.ts";
 import { Serving } from "./serving.ts";
 import { spawnerOf } from "./spawning.ts";
@@ -29,9 +30,6 @@ import { readTermination, TERMINATION, type Termination, writeTermination } from
 import { consoleStyle, storeSettings, Voice } from "./voice.ts";
 import { Watching } from "./watching.ts";
 import { Witness } from "./witness.ts";
-
-/** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
-const API_DELAY_MS = 300;
 
 type Snapshot = FromKeeper & { readonly t: "snapshot" };
 
@@ -45,6 +43,7 @@ export class Service {
   readonly logBook: StoredLog;
   readonly observatory: ServiceObservatory;
   readonly balancing: Balancing;
+  readonly plugins: Plugins;
   readonly #link: Link;
   readonly #voice: Voice;
   readonly #sweeper = new Sweeper();
@@ -84,7 +83,9 @@ export class Service {
     const report = (problem: string): void => this.#voice.warn(problem);
     this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), report });
     this.#witness = new Witness(this, this.#voice);
-    this.#serving = new Serving({ config, control: controlsOf(this, this.#voice), keeper: this.keeper });
+    const control = controlsOf(this, this.#voice);
+    this.#serving = new Serving({ config, control, keeper: this.keeper });
+    this.plugins = new Plugins(this, { control, link, voice: this.#voice });
   }
 
   get config(): Config {
@@ -139,6 +140,7 @@ export class Service {
     this.observatory.onTermination(why);
     for (const part of this.#parts) part.end();
     await this.supervisor.stopAll();
+    await this.plugins.close(true);
     this.observatory.close();
     this.#serving.withdraw();
     this.#voice.info("everything is stopped");
@@ -150,9 +152,10 @@ export class Service {
     this.supervisor.dispose();
     this.#sweeper.stop();
     this.#witness.retire();
+    const plugins = this.plugins.close(false);
     for (const part of this.#parts) part.retire();
     this.#link.close();
-    await this.#serving.close();
+    await Promise.all([plugins, this.#serving.close()]);
   }
 
   /** Of a process or one of its slots. */
@@ -168,7 +171,7 @@ export class Service {
     this.#noted = notes[CONFIGURATION];
     this.#spawner.load(snapshot);
     this.#resume(recall(snapshot, config));
-    for (const part of this.#parts) part.resume(notes);
+    for (const part of [...this.#parts, this.plugins]) part.resume(notes);
     const termination = readTermination(notes[TERMINATION], lineage);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {
@@ -181,7 +184,10 @@ export class Service {
     for (const { slot, run, captured } of running) if (!captured) this.#route(slot, run);
     this.#link.flush();
     // At a first start nobody asks before the first processes run; otherwise clients wait already.
-    this.#serve(Object.keys(notes).length === 0 && running.length === 0 ? API_DELAY_MS : 0);
+    this.#serving.start(Object.keys(notes).length === 0 && running.length === 0, (problem) => {
+      if (problem !== undefined) this.#voice.error(`${problem}; processes run on`);
+      this.#link.send({ t: "ready", ...(problem === undefined ? {} : { problem }) });
+    });
   }
 
   /** Each process as the last service left it, by the configuration that it had. */
@@ -210,7 +216,7 @@ export class Service {
     }
     this.supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
     for (const { id } of config.processes) this.#witness.check(id);
-    for (const part of this.#parts) part.apply();
+    for (const part of [...this.#parts, this.plugins]) part.apply();
     this.#noteConfiguration();
   }
 
@@ -218,14 +224,6 @@ export class Service {
   #route(slot: string, run: number): void {
     const capture = captureOf(this.spec(slot), run);
     if (capture !== undefined) this.#link.send({ t: "route", slot, run, capture });
-  }
-
-  /** Supervision goes on without an API. */
-  #serve(delayMs: number): void {
-    this.#serving.start(delayMs, (problem) => {
-      if (problem !== undefined) this.#voice.error(`${problem}; processes run on`);
-      this.#link.send({ t: "ready", ...(problem === undefined ? {} : { problem }) });
-    });
   }
 
   #onRemoved(id: string): void {

@@ -13,6 +13,9 @@ import { Credentials } from "./credentials.ts";
 import { Doorway } from "./doorway.ts";
 import { announce, formerPort, withdraw } from "./presence.ts";
 
+/** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
+const DELAY_MS = 300;
+
 export type Served = { readonly config: Config; readonly control: (caller: Caller) => Control; readonly keeper: number };
 
 const ANNOUNCE_AGAIN_MS = 1_000;
@@ -50,8 +53,8 @@ export class Serving {
     else then();
   }
 
-  /** Supervision goes on without an API: `done` gets the reason. Who knocks before the delay is over is answered before. */
-  start(delayMs: number, done: (problem?: string) => void): void {
+  /** Supervision goes on without an API: `done` gets the reason. `isFirst`: nothing ran before; who knocks in the meantime is answered at once. */
+  start(isFirst: boolean, done: (problem?: string) => void): void {
     const { hostname, port } = this.#served.config.api;
     const at = port === undefined ? hostname : `${hostname}:${port}`;
     this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${at}: ${why}`);
@@ -63,8 +66,8 @@ export class Serving {
       done(`the secret can't be made: ${(error as Error).message}`);
     }
     this.#credentials.watch();
-    if (delayMs === 0) this.#begin();
-    else this.#timer = setTimeout(() => this.#begin(), delayMs);
+    if (isFirst) this.#timer = setTimeout(() => this.#begin(), DELAY_MS);
+    else this.#begin();
   }
 
   /** What a process needs to speak for itself; undefined: there is no API. */

@@ -1,11 +1,15 @@
 /** `procman status`: processes with their states, as a table or as JSON. */
 import type { Command } from "commander";
+import type { PluginRecord } from "../../contract/plugin-record.ts";
+import type { StateRecord } from "../../contract/records.ts";
 import { connect } from "../../remote/connect.ts";
 import { withConfig } from "../options.ts";
 import { selected } from "../selection.ts";
 import { statusTable } from "../status-table.ts";
 
 type Options = { readonly config?: string; readonly json?: boolean };
+
+const NO_STATE: Partial<StateRecord> = {};
 
 export function define(parent: Command): void {
   const command = parent
@@ -16,7 +20,18 @@ export function define(parent: Command): void {
   withConfig(command)
     .option("--json", "print the records of the API")
     .action(async (ids: readonly string[], { config, json }: Options) => {
-      const records = selected(await (await connect(config)).processes(), ids);
+      const control = await connect(config);
+      const [all, { plugins = [] }] = await Promise.all([control.processes(), json || ids.length > 0 ? NO_STATE : control.state()]);
+      const records = selected(all, ids);
       process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
+      for (const line of pluginLines(plugins)) process.stdout.write(`${line}\n`);
     });
+}
+
+/** Those alone with which something is wrong. */
+function pluginLines(plugins: readonly PluginRecord[]): readonly string[] {
+  return plugins.flatMap(({ id, status, problem, lostEvents }) => [
+    ...(problem === undefined ? [] : [`plugin ${id} ${status === "backoff" ? "does not run" : "has failed"}: ${problem}`]),
+    ...(lostEvents === 0 ? [] : [`plugin ${id} has missed ${lostEvents} events: it was too slow, or was being restarted`]),
+  ]);
 }

@@ -1,0 +1,133 @@
+/** Keeps one plugin up: starts its thread, and again after a while when that has ended. */
+import type { Fault } from "../base/errors.ts";
+import type { Control } from "../contract/control.ts";
+import type { PluginSpec, PluginStart } from "../contract/plugin-protocol.ts";
+import type { PluginRecord } from "../contract/plugin-record.ts";
+import type { EventRecord, Severity } from "../contract/records.ts";
+import { Backlog } from "./backlog.ts";
+import { Life, type Problem, TICK_MS } from "./life.ts";
+
+/** Delay after the first failure; each further one doubles it. Milliseconds. */
+const FIRST_DELAY_MS = 1_000;
+const LONGEST_DELAY_MS = 300_000;
+/** A thread that has run for so long begins anew. Milliseconds. */
+const STEADY_MS = 60_000;
+
+export type AttendantPorts = {
+  readonly script: string;
+  readonly start: PluginStart;
+  readonly control: Control;
+  readonly said: (severity: Severity, text: string) => void;
+  /** Where its entry stands in the configuration, as `procman.json:12:7`; with a fault that of the option. */
+  readonly place: (spec: PluginSpec, fault?: Fault) => string;
+  /** Its record is another one. */
+  readonly changed: (record: PluginRecord) => void;
+  /** So often it was started without running for a minute: for a later service, in case that it ends this one. */
+  readonly remember: (attempts: number) => void;
+};
+
+type Facts = Omit<PluginRecord, "id" | "url" | "lostEvents" | "memoryBytes">;
+
+export class Attendant {
+  readonly spec: PluginSpec;
+  readonly #ports: AttendantPorts;
+  readonly #backlog = new Backlog();
+  #facts: Facts = { status: "starting", restarts: 0 };
+  #life: Life | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #attempts: number;
+  #upTicks = 0;
+  #told: string | undefined;
+
+  /** `attempts`: as remembered. */
+  constructor(spec: PluginSpec, ports: AttendantPorts, attempts: number) {
+    this.spec = spec;
+    this.#ports = ports;
+    this.#attempts = attempts;
+    if (attempts === 0) this.#start();
+    else this.#wait("procman's service has ended soon after it was started");
+  }
+
+  get record(): PluginRecord {
+    const { id, url } = this.spec;
+    const memoryBytes = this.#life?.memory;
+    return { id, url, ...this.#facts, lostEvents: this.#backlog.lostInAll, ...(memoryBytes === undefined ? {} : { memoryBytes }) };
+  }
+
+  offer(event: EventRecord): void {
+    this.#backlog.offer(event);
+    this.#life?.offer();
+  }
+
+  tick(isScarce: boolean): void {
+    this.#life?.tick(isScarce);
+    if (this.#facts.status !== "running") return;
+    this.#upTicks += 1;
+    if (this.#upTicks !== STEADY_MS / TICK_MS) return;
+    this.#attempts = 0;
+    this.#ports.remember(0);
+    const { problem: _over, ...facts } = this.#facts;
+    if (_over !== undefined) this.#become(facts);
+  }
+
+  /** It has so long to finish. Milliseconds. */
+  async close(ms: number): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#become({ ...this.#facts, status: "stopping" });
+    await this.#life?.close(ms);
+    this.#ports.remember(0);
+  }
+
+  #start(): void {
+    this.#attempts += 1;
+    this.#ports.remember(this.#attempts);
+    const { problem, restarts } = this.#facts;
+    this.#become({ status: "starting", restarts, started: new Date().toISOString(), ...(problem === undefined ? {} : { problem }) });
+    const { script, start, control, said } = this.#ports;
+    this.#life = new Life({
+      ...{ script, start, control, said, backlog: this.#backlog },
+      up: (name, version) => this.#onUp(name, version),
+      over: (why) => this.#onOver(why),
+    });
+  }
+
+  #onUp(name: string, version: string): void {
+    this.#upTicks = 0;
+    this.#become({ ...this.#facts, status: "running", name, version });
+    this.#ports.said("info", `runs (${name} ${version})`);
+    this.#told = undefined;
+  }
+
+  #onOver(problem: Problem | undefined): void {
+    this.#backlog.lose(this.#life?.unfinished ?? 0);
+    this.#life = undefined;
+    if (problem === undefined) return;
+    this.#wait(problem.message, problem.faults);
+  }
+
+  #wait(message: string, faults: readonly Fault[] = []): void {
+    const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#attempts - 1));
+    const detail = faults.map((fault) => `${this.#ports.place(this.spec, fault)}: ${fault.place} ${fault.message}`);
+    const problem = [message, ...detail].join("; ");
+    this.#become({
+      ...this.#facts,
+      status: "backoff",
+      restarts: this.#facts.restarts + 1,
+      nextRestart: new Date(Date.now() + delay).toISOString(),
+      problem,
+    });
+    // The same again and again is told once; its state shows it all the time.
+    if (this.#told !== problem)
+      this.#ports.said(
+        "error",
+        `${this.#ports.place(this.spec)}: Cannot run it: ${problem}; tried again in ${delay / 1_000} s, processes run on`,
+      );
+    this.#told = problem;
+    this.#timer = setTimeout(() => this.#start(), delay).unref();
+  }
+
+  #become(facts: Facts): void {
+    this.#facts = facts;
+    this.#ports.changed(this.record);
+  }
+}
