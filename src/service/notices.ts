@@ -71,14 +71,21 @@ function fileChange({ files: [first = ""], count, effect }: Notice & { readonly 
   return effect === "blocked" ? warn(`${what}; not restarted, as it is blocked`) : info(`${effect}: ${what}`);
 }
 
+/** Why a run shall end, if it says that one shall. */
+export function endWish(notice: Notice): string | undefined {
+  if (notice.type === "removed") return "the configuration has it no longer";
+  if (notice.type === "changed" && notice.effect === "restarts") return "its configuration has changed";
+  return notice.type === "watch" && notice.effect === "restarts" ? fileSentence(notice.files[0] ?? "", notice.count) : undefined;
+}
+
 /** "src/a.ts and 2 others have changed" */
-export function fileSentence(file: string, count: number): string {
+function fileSentence(file: string, count: number): string {
   if (count === 1) return `${file} has changed`;
   return `${file} and ${count === 2 ? "another" : `${count - 1} others`} have changed`;
 }
 
 /** "its cwd and env have changed" */
-function sentence(fields: readonly string[]): string {
+export function sentence(fields: readonly string[]): string {
   const [last = "", ...others] = fields.toReversed();
   return others.length === 0 ? `its ${last} has changed` : `its ${others.toReversed().join(", ")} and ${last} have changed`;
 }

@@ -10,14 +10,14 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { expose } from "../telemetry/prometheus.ts";
 import { type Sample, Sampler } from "../telemetry/sampler.ts";
-import type { Observatory } from "./control.ts";
+import type { Observatory } from "./controlled.ts";
 import { Events } from "./events.ts";
 import { familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";
 import { Incidents, type LastLines } from "./incidents.ts";
 import { keptOf } from "./kept-report.ts";
 import type { Subject } from "./narrator.ts";
-import { fileSentence } from "./notices.ts";
+import { endWish } from "./notices.ts";
 import { recordOf, type Seen, stateOf, type Whole } from "./records.ts";
 import { processOf } from "./specs.ts";
 
@@ -86,26 +86,18 @@ export class ServiceObservatory implements Observatory {
   }
 
   onNotice(id: string, notice: Notice, text: string): void {
+    const why = endWish(notice);
+    if (why !== undefined) this.#asked.set(id, { why });
     switch (notice.type) {
       case "scheduled":
       case "skipped":
       case "missed":
       case "terminated":
         return this.#events.publish({ type: "process.scheduled", process: id, text });
-      case "changed":
-        if (notice.effect === "restarts") this.#asked.set(id, { why: "its configuration has changed" });
-        return this.#tellProcess(id, text);
       case "watch":
-        if (notice.effect === "restarts") this.#asked.set(id, { why: fileSentence(notice.files[0] ?? "", notice.count) });
         return this.#events.publish({ type: "process.watch", process: id, file: notice.files[0] ?? "" });
-      case "removed":
-        this.#asked.set(id, { why: "the configuration has it no longer" });
-        return this.#tellProcess(id, text);
-      case "blocked":
-      case "unblocked":
-        return this.#tellProcess(id, text);
       default:
-        return notice satisfies never;
+        return this.#tellProcess(id, text);
     }
   }
 
