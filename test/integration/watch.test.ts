@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { payloadOf } from "../../src/contract/claims.ts";
-import type { Endpoint, EventRecord, Incident } from "../../src/contract/records.ts";
+import type { EventRecord } from "../../src/contract/event-record.ts";
+import type { Endpoint, Incident } from "../../src/contract/records.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { IncidentBook } from "../../src/telemetry/incident-book.ts";
 import { folderWith, found, gone, isAlive, type Process, Procman } from "../procman.ts";
