@@ -9,8 +9,10 @@ import type { RawProcess } from "../src/config/schema.ts";
 import type { ProcessSpec } from "../src/config/spec.ts";
 import { type Claims, payloadOf } from "../src/contract/claims.ts";
 import type { Caller, Control } from "../src/contract/control.ts";
+import type { PlanRecord } from "../src/contract/plan.ts";
 import { signJwt } from "../src/os/jwt.ts";
-import { type Controlled, controlsOf } from "../src/service/control.ts";
+import { controlsOf } from "../src/service/control.ts";
+import type { Controlled } from "../src/service/controlled.ts";
 import { planOf } from "../src/service/specs.ts";
 import { Supervisor } from "../src/supervisor/supervisor.ts";
 import { FakeLogBook, FakeObservatory } from "./fake-books.ts";
@@ -24,6 +26,13 @@ const PROCESSES: readonly RawProcess[] = [
   { id: "pair", cmd: "pair", autostart: true, cluster: { instances: 2 } },
 ];
 
+export const PLANNED: PlanRecord = {
+  configFile: "/nowhere/procman.json",
+  processes: [{ process: "web", action: "restart", fields: ["cmd"], reason: "its cmd has changed", rolling: false }],
+  settings: [{ field: "api.port", takesEffect: "next-run" }],
+  warnings: [],
+};
+
 /** web, job and the cluster pair, which run. */
 export function controlRig() {
   const [clock, spawner, logBook, observatory] = [new FakeClock(), new FakeSpawner(), new FakeLogBook(), new FakeObservatory()];
@@ -36,6 +45,7 @@ export function controlRig() {
   const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
   const said: string[] = [];
   const terminations: string[] = [];
+  const reloads: string[] = [];
   const service: Controlled = {
     config,
     supervisor,
@@ -47,6 +57,13 @@ export function controlRig() {
     spec: (id) => specs.get(id) as ProcessSpec,
     terminate: async (why) => void terminations.push(why),
     commit: async () => undefined,
+    reloading: {
+      plan: () => PLANNED,
+      reload: async (why) => {
+        reloads.push(why);
+        return PLANNED;
+      },
+    },
     balancing: { shown: (record) => record },
     plugins: { records: undefined },
   };
@@ -54,7 +71,7 @@ export function controlRig() {
   supervisor.apply(config.processes.map(planOf));
   for (const { id } of config.processes) spawner.up(id);
   spawner.asked();
-  return { clock, spawner, logBook, observatory, supervisor, said, terminations, control };
+  return { clock, spawner, logBook, observatory, supervisor, said, terminations, reloads, control };
 }
 
 export type Rig = ReturnType<typeof controlRig>;

@@ -12,7 +12,7 @@ import type {
   MetricQuery,
   TelemetryReport,
 } from "../src/contract/records.ts";
-import type { LogBook, Observatory } from "../src/service/control.ts";
+import type { LogBook, Observatory } from "../src/service/controlled.ts";
 import type { Seen } from "../src/service/records.ts";
 
 export const TIME = "2026-01-01T00:00:00.000Z";

@@ -21,6 +21,9 @@ export const ERRORS = {
   "start-failed": { status: 500, exit: EXIT.refused },
   /** What was asked for is not to be reached, or somebody else has asked for the contrary. */
   "process-failed": { status: 409, exit: EXIT.refused },
+  "reload-running": { status: 409, exit: EXIT.refused },
+  /** Everything is as it was before. */
+  "reload-failed": { status: 409, exit: EXIT.refused },
   "process-foreign": { status: 403, exit: EXIT.refused },
   "wait-timeout": { status: 504, exit: EXIT.refused },
   "input-invalid": { status: 400, exit: EXIT.usage },

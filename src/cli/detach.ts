@@ -13,14 +13,26 @@ import { packageRoot } from "../remote/package-root.ts";
 import { statusTable } from "./status-table.ts";
 import { printWarnings } from "./warnings.ts";
 
-export type DetachOptions = { readonly config?: string; readonly console?: boolean; readonly exitWith?: string };
+export type DetachOptions = {
+  readonly config?: string;
+  readonly console?: boolean;
+  readonly watchConfig?: boolean;
+  readonly exitWith?: string;
+};
 
 /** @throws {ProcmanError} what `load` does; `already-running`, `state-folder`, `service-down` */
-export async function runDetached({ config: path, console = false, exitWith }: DetachOptions, patienceMs = COME_UP_MS): Promise<void> {
+export async function runDetached(
+  { config: path, console = false, watchConfig = false, exitWith }: DetachOptions,
+  patienceMs = COME_UP_MS,
+): Promise<void> {
   const config = load(path, process.cwd());
   const first = holderOf(config.stateDir);
   if (first !== undefined) throw alreadyRunning(first.pid, config.stateDir);
-  const args = [...(console ? ["--console"] : []), ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`])];
+  const args = [
+    ...(console ? ["--console"] : []),
+    ...(watchConfig ? ["--watch-config"] : []),
+    ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
+  ];
   const daemon = startDaemon(config, join(packageRoot(), "dist/procman.cjs"), args);
   const stopWaiting = waitOnlyUntilTold(daemon);
   const end = await upOrEnded(config, daemon, patienceMs).finally(stopWaiting);

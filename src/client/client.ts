@@ -1,5 +1,6 @@
 /** `Control` over HTTP. */
 import type { Action, ActOptions, Control } from "../contract/control.ts";
+import type { PlanRecord } from "../contract/plan.ts";
 import { writeQuery } from "../contract/query.ts";
 import type {
   EventRecord,
@@ -52,6 +53,14 @@ export class Client implements Control {
 
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
     return (await this.#ask(action, { id, query: { wait: options.waitSeconds }, options })) as ProcessRecord;
+  }
+
+  async plan(): Promise<PlanRecord> {
+    return (await this.#ask("plan")) as PlanRecord;
+  }
+
+  async reload(options: ActOptions = {}): Promise<PlanRecord> {
+    return (await this.#ask("reload", { query: { wait: options.waitSeconds }, options })) as PlanRecord;
   }
 
   async terminate(): Promise<void> {

@@ -23,7 +23,11 @@ export class ConfigurationError extends ProcmanError {
   constructor(problems: readonly Problem[], source = "") {
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
     const file = problems[0]?.file || "the configuration";
-    super("configuration-invalid", `Cannot use ${file}: ${count}\n\n${renderProblems(problems, source)}`);
+    const faults = problems.map(({ file: name, line, column, path, message }) => ({
+      place: line === 0 ? path : `${name}:${line}:${column} ${path}`.trimEnd(),
+      message,
+    }));
+    super("configuration-invalid", `Cannot use ${file}: ${count}\n\n${renderProblems(problems, source)}`, { faults });
     this.name = "ConfigurationError";
     this.problems = problems;
     this.source = source;

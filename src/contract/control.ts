@@ -1,4 +1,5 @@
 /** All that can be asked of a running procman: one interface, implemented in process and over HTTP. */
+import type { PlanRecord } from "./plan.ts";
 import type {
   EventRecord,
   Incident,
@@ -40,6 +41,10 @@ export interface Control {
   state(): Promise<StateRecord>;
   /** A process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`; while it waits, `process-failed`, `wait-timeout`. */
   act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord>;
+  /** What a reload would do. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
+  plan(): Promise<PlanRecord>;
+  /** Takes up the configuration file. Rejects as `plan`, with `reload-running`; while it waits, `reload-failed`, `wait-timeout`. */
+  reload(options?: ActOptions): Promise<PlanRecord>;
   /** Begins the end of everything. */
   terminate(): Promise<void>;
 

@@ -35,6 +35,8 @@ export const ASKED = [
   "process",
   "state",
   "act",
+  "plan",
+  "reload",
   "terminate",
   "log",
   "telemetry",

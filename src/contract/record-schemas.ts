@@ -1,6 +1,7 @@
 /** What procman answers with, as schemas for the OpenAPI document. A member that the type has and the schema has not is an error of the compiler. */
 import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import { PLAN } from "./plan.ts";
 import { PLUGIN } from "./plugin-record.ts";
 import {
   type BackendRecord,
@@ -220,5 +221,6 @@ export const SCHEMAS = {
   Incident: INCIDENT,
   PluginRecord: PLUGIN,
   EventRecord: EVENT,
+  PlanRecord: PLAN,
   Problem: PROBLEM,
 } satisfies Readonly<Record<string, JsonSchema>>;

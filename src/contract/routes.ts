@@ -152,6 +152,32 @@ export const ROUTES = {
     errors: [],
     answer: (control, { query, lastEventId, signal }) => control.events(lastEventId ?? (query as Values<typeof EVENTS>).after, signal),
   },
+  plan: {
+    method: "GET",
+    path: "/plan",
+    scope: "admin",
+    summary: "What a reload of the configuration file would do",
+    parameters: none,
+    status: 200,
+    output: { kind: "json", schema: "PlanRecord" },
+    errors: [409],
+    answer: (control) => control.plan(),
+  },
+  reload: {
+    method: "POST",
+    path: "/reload",
+    scope: "admin",
+    summary: "Take up the configuration file",
+    description: "All of it or, when it is not valid (400) or an instance of a cluster doesn't come up (409), nothing.",
+    parameters: WAIT,
+    status: 200,
+    output: { kind: "json", schema: "PlanRecord" },
+    errors: [409, 504],
+    answer: (control, { query, signal }) => {
+      const { wait } = query as Values<typeof WAIT>;
+      return control.reload(wait === undefined ? {} : { waitSeconds: wait, signal });
+    },
+  },
   terminate: {
     method: "POST",
     path: "/terminate",

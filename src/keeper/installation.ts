@@ -31,13 +31,14 @@ export type Start = {
 
 /** `stateDir`: of the run that it takes up, which must go on even if the configuration is not valid now. */
 export function serviceOf({ node, folder }: Installation, options: RunOptions, stateDir: string | undefined): readonly string[] {
-  const { config, console, detached, exitWith } = options;
+  const { config, console, detached, watchConfig, exitWith } = options;
   return [
     node,
     join(folder, "service.cjs"),
     ...(config === undefined ? [] : [`--config=${config}`]),
     ...(console ? ["--console"] : []),
     ...(detached ? ["--detached"] : []),
+    ...(watchConfig ? ["--watch-config"] : []),
     ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
     ...(stateDir === undefined ? [] : [`--state-dir=${stateDir}`]),
   ];

@@ -2,13 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runOptions } from "./options.ts";
 
-const PLAIN = { console: false, guarded: false, detached: false };
+const PLAIN = { console: false, guarded: false, detached: false, watchConfig: false };
 
 test("the options of run: configuration, console, the process that everything ends with, who looks after procman", () => {
   assert.deepEqual(runOptions([]), PLAIN);
   const given = ["-c", "a.json", "--console", "--exit-with", "job"];
   assert.deepEqual(runOptions(given), { ...PLAIN, config: "a.json", console: true, exitWith: "job" });
-  assert.deepEqual(runOptions(["--exit-with=job", "--guarded"]), { ...PLAIN, guarded: true, exitWith: "job" });
+  assert.deepEqual(runOptions(["--exit-with=job", "--guarded", "--watch-config"]), {
+    ...PLAIN,
+    guarded: true,
+    watchConfig: true,
+    exitWith: "job",
+  });
 });
 
 test("an option that is not known, or lacks its value, is an error of usage", () => {

@@ -9,6 +9,8 @@ export type RunOptions = {
   readonly guarded: boolean;
   /** Set by `run --detach` for the procman that it starts: there is no terminal to print on. */
   readonly detached: boolean;
+  /** A changed configuration file is taken up by itself. */
+  readonly watchConfig: boolean;
   /** Id of the process that everything ends with. */
   readonly exitWith?: string;
   /** Set by the library: everything ends with this program. */
@@ -28,16 +30,19 @@ export function runOptions(args: readonly string[]): RunOptions {
         console: { type: "boolean", default: false },
         guarded: { type: "boolean", default: false },
         detached: { type: "boolean", default: false },
+        "watch-config": { type: "boolean", default: false },
         "exit-with": { type: "string" },
         "with-parent": { type: "string" },
       },
       allowPositionals: false,
     });
-    const { config, console = false, guarded = false, detached = false, "exit-with": exitWith, "with-parent": parent } = values;
+    const { config, console = false, guarded = false, detached = false } = values;
+    const { "watch-config": watchConfig = false, "exit-with": exitWith, "with-parent": parent } = values;
     return {
       console,
       guarded,
       detached,
+      watchConfig,
       ...(config === undefined ? {} : { config }),
       ...(exitWith === undefined ? {} : { exitWith }),
       ...(parent === undefined ? {} : { parent: parentIn(parent) }),

@@ -10,6 +10,7 @@ import type { Location } from "../config/locate.ts";
 import { locate } from "../config/locate.ts";
 import type { Config } from "../config/spec.ts";
 import type { Action } from "../contract/control.ts";
+import type { PlanRecord } from "../contract/plan.ts";
 import type { LogItem, LogPage, LogQuery, ProcessRecord, StateRecord } from "../contract/records.ts";
 import { holderOf } from "../os/lock.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
@@ -147,6 +148,16 @@ export class Procman {
   /** Lifts a block. */
   unblock(id: string): Promise<ProcessRecord> {
     return this.#act(id, "unblock");
+  }
+
+  /** What `reload` would do. Rejects with `configuration-invalid`, and all its problems, when the file is not valid. */
+  async plan(): Promise<PlanRecord> {
+    return (await this.#control()).plan();
+  }
+
+  /** Takes up the configuration file: all of it, or nothing (`configuration-invalid`, `reload-failed`). Only what it concerns is restarted. */
+  async reload({ waitSeconds = PATIENCE_SECONDS }: WaitOptions = {}): Promise<PlanRecord> {
+    return (await this.#control()).reload(waitSeconds === 0 ? {} : { waitSeconds });
   }
 
   /** One page of the stored log. */

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { PlanRecord } from "../contract/plan.ts";
 import type { PluginEvent } from "../contract/plugin-protocol.ts";
 import type { LogEntry, LogItem, LogPage, ProcessRecord, Severity, StateRecord } from "../contract/records.ts";
 import { optionsFor, pluginIn } from "./definition.ts";
@@ -108,6 +109,8 @@ function answering(processes: readonly ProcessRecord[], lines: Lines): PluginCon
     process: find,
     state: async () => STATE,
     act: find,
+    plan: async () => PLAN,
+    reload: async () => PLAN,
     terminate: async () => undefined,
     logs: async (): Promise<LogPage> => ({ entries: [] }),
     follow: ({ cursor }, signal) => lines.follow(cursor, signal),
@@ -118,6 +121,8 @@ function answering(processes: readonly ProcessRecord[], lines: Lines): PluginCon
     prometheus: async () => "",
   };
 }
+
+const PLAN: PlanRecord = { configFile: "", processes: [], settings: [], warnings: [] };
 
 const STATE: StateRecord = {
   name: "test",

@@ -1,7 +1,7 @@
 /** `Control`, in process and over HTTP: one table of behaviours for both. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { controlRig, type Rig, serving } from "../../test/control-rig.ts";
+import { controlRig, PLANNED, type Rig, serving } from "../../test/control-rig.ts";
 import { TIME } from "../../test/fake-books.ts";
 import { type ErrorCode, ProcmanError } from "../base/errors.ts";
 import type { Caller, Control } from "../contract/control.ts";
@@ -136,6 +136,13 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.equal((await control.processes())[0]?.blocked, true);
     assert.equal((await control.act("web", "unblock")).blocked, false);
     assert.equal((await control.processes())[0]?.blocked, false);
+  },
+  "a plan changes nothing; a reload names who asked": async ({ control, rig }) => {
+    assert.deepEqual(await control.plan(), PLANNED);
+    assert.deepEqual(rig.reloads, []);
+    assert.deepEqual(await control.reload({ waitSeconds: 5 }), PLANNED);
+    assert.deepEqual(rig.reloads, ["asked by ci"]);
+    assert.deepEqual(rig.said, ['reload for "ci"']);
   },
   "terminate begins the end, and names who asked": async ({ control, rig }) => {
     await control.terminate();

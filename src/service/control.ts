@@ -3,6 +3,7 @@ import { ProcmanError } from "../base/errors.ts";
 import { didYouMean } from "../base/suggest.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Action, ActOptions, Caller, Control } from "../contract/control.ts";
+import type { PlanRecord } from "../contract/plan.ts";
 import type {
   EventRecord,
   Incident,
@@ -18,43 +19,11 @@ import type {
   TelemetryReport,
 } from "../contract/records.ts";
 import type { Process } from "../supervisor/process.ts";
-import type { Supervisor } from "../supervisor/supervisor.ts";
+import type { Controlled } from "./controlled.ts";
 import { info, type Line, warn } from "./narrator.ts";
 import { Overview } from "./overview.ts";
-import { clusterOf, recordOf, type Seen, stateOf, type Whole, withClusters } from "./records.ts";
+import { clusterOf, recordOf, stateOf, withClusters } from "./records.ts";
 import { reached } from "./target.ts";
-
-/** The stored log. */
-export type LogBook = Pick<Control, "logs" | "follow"> & {
-  readonly log: (submission: LogSubmission, caller: Caller) => Promise<LogEntry>;
-};
-
-/** What is seen of processes: numbers, events, ends. */
-export type Observatory = Pick<Control, "prometheus" | "events"> & {
-  readonly telemetry: (report: TelemetryReport, caller: Caller) => Promise<void>;
-  /** Of one process, or of several together. */
-  readonly metrics: (ids: readonly string[], query: MetricQuery) => Promise<readonly MetricPoint[]>;
-  readonly incidents: (ids: readonly string[], limit?: number) => Promise<readonly Incident[]>;
-  /** Somebody looks: numbers are fresher for a while. */
-  readonly watch: () => void;
-  /** Asked for each record: it may only look something up. */
-  readonly seen: (id: string) => Seen;
-  /** The end of its run that comes next is by this caller's wish. */
-  readonly asked: (id: string, caller: Caller) => void;
-};
-
-/** What is controlled. */
-export type Controlled = Whole & {
-  readonly supervisor: Supervisor;
-  readonly spec: (id: string) => ProcessSpec;
-  readonly terminate: (why: string) => Promise<void>;
-  /** Resolves once the keeper has all that was decided. */
-  readonly commit: () => Promise<void>;
-  readonly logBook: LogBook;
-  readonly observatory: Observatory;
-  /** With what the load balancer says of it. */
-  readonly balancing: { readonly shown: (record: ProcessRecord) => ProcessRecord };
-};
 
 /** Hears what was asked for by whom, and what came of it. */
 type Auditor = { readonly audit: (line: Line, id?: string) => void };
@@ -116,6 +85,24 @@ class ServiceControl implements Control {
     if (options.waitSeconds === undefined) return record;
     await reached(supervisor, { action, processes, reason: (process) => this.#record(process).reason }, options);
     return this.process(id);
+  }
+
+  async plan(): Promise<PlanRecord> {
+    return this.#service.reloading.plan();
+  }
+
+  async reload(options: ActOptions = {}): Promise<PlanRecord> {
+    this.#auditor.audit(info(`reload for "${this.#caller.consumer}"`));
+    try {
+      return await this.#service.reloading.reload(`asked by ${this.#caller.consumer}`, options);
+    } catch (error) {
+      // Who asked gets all of it.
+      if (error instanceof ProcmanError)
+        this.#auditor.audit(warn(`reload for "${this.#caller.consumer}": ${error.message.split("\n")[0]}`));
+      throw error;
+    } finally {
+      this.#overview.forget();
+    }
   }
 
   async terminate(): Promise<void> {

@@ -1,10 +1,10 @@
 /** What tokens are held against: the secret, and who is revoked. Both may change while the service runs, without a word to it. */
-import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { load } from "../config/load.ts";
 import type { Config } from "../config/spec.ts";
 import { keepSecret, secretFile, secretIn } from "../os/secret.ts";
+import { stampOf } from "./stamp.ts";
 
 /** A revocation counts within two of these. Milliseconds. */
 const LOOK_MS = 1_000;
@@ -86,11 +86,4 @@ export class Credentials {
       return false;
     }
   }
-}
-
-/** Another one whenever the file is; empty: there is none, or it is younger than `freshMs`. */
-function stampOf(file: string, freshMs = 0): string {
-  const found = file === "" ? undefined : statSync(file, { throwIfNoEntry: false });
-  if (found === undefined || (freshMs > 0 && Date.now() - found.mtimeMs < freshMs)) return "";
-  return `${found.ino} ${found.size} ${found.mtimeMs} ${found.ctimeMs}`;
 }

@@ -5,7 +5,7 @@ import type { Caller } from "../contract/control.ts";
 import type { LogEntry, LogItem, LogPage, LogQuery, LogSubmission } from "../contract/records.ts";
 import { followLogs } from "../store/follow.ts";
 import { readLogs } from "../store/query.ts";
-import type { LogBook } from "./control.ts";
+import type { LogBook } from "./controlled.ts";
 import type { Voice } from "./voice.ts";
 
 const MAX_TEXT_BYTES = 64 * 1024;

@@ -1,9 +1,7 @@
 /** Entry of the service: a child of the keeper, started again by it whenever it ends. */
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
-import { load } from "../config/load.ts";
 import type { Config } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
 import { revive, takeRevival } from "../os/revival.ts";
@@ -11,6 +9,7 @@ import { Link } from "../runtime/link.ts";
 import { checkExitWith } from "./exit-with.ts";
 import { CONFIGURATION, readFormer } from "./former.ts";
 import { Service } from "./service.ts";
+import { inFolder, sourceOf } from "./source.ts";
 
 process.title = "procman: service";
 const revival = takeRevival();
@@ -25,11 +24,13 @@ const { values: options } = parseArgs({
     config: { type: "string" },
     console: { type: "boolean", default: false },
     detached: { type: "boolean", default: false },
+    "watch-config": { type: "boolean", default: false },
     "exit-with": { type: "string" },
     "state-dir": { type: "string" },
   },
 });
 const formerStateDir = options["state-dir"];
+const source = sourceOf(options);
 const config = configured();
 // Whoever edits the file must not be the end of supervision: it goes on by what was valid last.
 if (config === undefined && formerStateDir === undefined) process.disconnect();
@@ -68,12 +69,12 @@ async function stepAside(service: Service | undefined): Promise<void> {
 
 function configured(): Config | undefined {
   try {
-    const found = load(options.config, process.cwd());
+    const found = source();
     for (const { file, line, column, message } of found.warnings) process.stderr.write(`procman: ${file}:${line}:${column}: ${message}\n`);
     const exitWith = options["exit-with"];
     // Later it may be gone from the file, as any process may.
     if (exitWith !== undefined && formerStateDir === undefined) checkExitWith(exitWith, found);
-    return asWished(inFormerFolder(found));
+    return inFormerFolder(found);
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
     process.stderr.write(`procman: ${error.message}\n`);
@@ -88,11 +89,13 @@ function inFormerFolder(found: Config): Config {
   process.stderr.write(
     `procman: the configuration has another name now, and its state folder would be ${found.stateDir}; it stays ${formerStateDir} until procman is started anew\n`,
   );
-  return { ...found, stateDir: formerStateDir };
+  return inFolder(found, formerStateDir);
 }
 
 function serviceOf(found: Config | undefined, link: Link): Service | undefined {
-  return found === undefined ? undefined : new Service(found, link, { exitWith: options["exit-with"] });
+  return found === undefined
+    ? undefined
+    : new Service(found, link, { exitWith: options["exit-with"], source, watchFile: options["watch-config"] });
 }
 
 /** What the last service went by. */
@@ -104,17 +107,6 @@ function formerIn({ notes }: FromKeeper & { readonly t: "snapshot" }): Config | 
     process.exitCode = undefined;
   }
   return former?.config;
-}
-
-/** As the options of `procman run` have it. */
-function asWished(found: Config): Config {
-  const { console, processes, stateDir } = found;
-  return {
-    ...found,
-    processes: options.console ? processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) : processes,
-    // Nobody watches it, so the time belongs to each line.
-    console: options.detached ? { ...console, decorate: true, file: join(stateDir, "logs/console.log") } : console,
-  };
 }
 
 /** The keeper is gone, and didn't say so. Another one starts a service of its own. */

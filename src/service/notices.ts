@@ -65,7 +65,7 @@ function changed(what: string, effect: Effect): Line {
 }
 
 /** "its cwd and env have changed" */
-function sentence(fields: readonly string[]): string {
+export function sentence(fields: readonly string[]): string {
   const [last = "", ...others] = fields.toReversed();
   return others.length === 0 ? `its ${last} has changed` : `its ${others.toReversed().join(", ")} and ${last} have changed`;
 }

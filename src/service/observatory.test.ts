@@ -62,9 +62,11 @@ function watched(
   const witness = new Witness({ config, observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
   const commands = { terminate: async () => undefined, commit: async () => undefined };
+  const reloading = { plan: () => assert.fail("not asked for"), reload: () => assert.fail("not asked for") };
   const controlled = {
     ...service,
     ...commands,
+    reloading,
     observatory,
     logBook,
     balancing: { shown: (record: ProcessRecord) => record },

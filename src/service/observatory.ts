@@ -10,7 +10,7 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { expose } from "../telemetry/prometheus.ts";
 import { type Sample, Sampler } from "../telemetry/sampler.ts";
-import type { Observatory } from "./control.ts";
+import type { Observatory } from "./controlled.ts";
 import { Events } from "./events.ts";
 import { familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";

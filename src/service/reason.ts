@@ -1,6 +1,16 @@
 /** Why a process is in its state, in one sentence. */
+import { systemClock } from "../runtime/clock.ts";
+import type { Process } from "../supervisor/process.ts";
 import type { Instance, Running } from "../supervisor/states.ts";
 import { because, describe, describeFailure, duration, ofLimit, type Subject, usedUp, whyNot } from "./narrator.ts";
+
+/** Why one that was to come up did not. */
+export function whyNotUp({ id, states }: Process, subject: Subject): string {
+  const [state] = states;
+  if (state === undefined || ((state.status === "starting" || state.status === "running") && state.restarts > 0))
+    return `ended soon after its start ("procman why ${id}" tells more)`;
+  return reasonOf(state, subject, systemClock.now());
+}
 
 export function reasonOf(state: Instance, subject: Subject, now: number): string {
   const { policy } = subject;

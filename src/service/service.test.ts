@@ -1,111 +1,23 @@
 /** The service against a keeper that is only a list of messages: issue 3, "Build" 1, 3 and 6. */
 import assert from "node:assert/strict";
-import { EventEmitter, once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { found } from "../../test/procman.ts";
-import { normalise } from "../config/normalise.ts";
-import type { RawConfig, RawProcess } from "../config/schema.ts";
-import type { Config } from "../config/spec.ts";
-import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
+import { begun, configOf, exited, folder, left, run, spawned } from "../../test/service-rig.ts";
+import type { RawProcess } from "../config/schema.ts";
+import type { FromKeeper } from "../contract/keeper-protocol.ts";
 import type { Endpoint } from "../contract/records.ts";
-import { Link } from "../runtime/link.ts";
 import { controlsOf } from "./control.ts";
 import { CONFIGURATION } from "./former.ts";
-import { Service } from "./service.ts";
+import type { Service } from "./service.ts";
 import { TERMINATION } from "./termination.ts";
 
-type Snapshot = Partial<Omit<FromKeeper & { readonly t: "snapshot" }, "t">>;
-
-class Channel extends EventEmitter {
-  readonly connected = true;
-  readonly batches: ToKeeper[][] = [];
-
-  send(messages: readonly ToKeeper[]): boolean {
-    this.batches.push([...(JSON.parse(JSON.stringify(messages)) as ToKeeper[])]);
-    return true;
-  }
-
-  /** All but the lines for the console. */
-  get sent(): readonly ToKeeper[] {
-    return this.batches.flat().filter(({ t }) => t !== "logger");
-  }
-
-  get said(): readonly string[] {
-    return this.batches.flat().flatMap((each) => (each.t === "logger" && each.message.t === "say" ? [each.message.text] : []));
-  }
-
-  /** The latest notes. */
-  get notes(): Record<string, string> {
-    const notes = this.sent.flatMap((each) => (each.t === "note" ? [[each.id, each.note] as const] : []));
-    return Object.fromEntries(new Map(notes));
-  }
-
-  /** What was sent, in short: `spawn web 1`. */
-  asked(...kinds: readonly ToKeeper["t"][]): readonly string[] {
-    return this.sent
-      .filter(({ t }) => kinds.includes(t))
-      .map((each) => ("slot" in each ? `${each.t} ${each.slot} ${each.run}` : "code" in each ? `${each.t} ${each.code}` : each.t));
-  }
-}
-
-function folder(context: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), "procman-service-"));
-  context.after(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
-function configOf(stateDir: string, processes: readonly RawProcess[], top: Partial<RawConfig> = {}): Config {
-  const normal = normalise(
-    { ...top, processes: [...processes] },
-    { folder: stateDir, parallelism: 1, now: new Date(), stripsTypes: false },
-  );
-  return { ...normal, stateDir, file: join(stateDir, "procman.json"), warnings: [] };
-}
-
-/** A service that has got its snapshot. It steps aside after the test. */
-function begun(context: TestContext, config: Config, snapshot: Snapshot = {}, options: { readonly exitWith?: string } = {}) {
-  const channel = new Channel();
-  const link = new Link(channel, { message: (message) => service.receive(message as never), closed: () => undefined });
-  const service = new Service(config, link, options);
-  const tell = (...messages: readonly FromKeeper[]): void => void channel.emit("message", messages);
-  context.after(() => service.retire());
-  service.open();
-  channel.batches.length = 0;
-  tell({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "7 500", ...snapshot });
-  return { service, channel, tell };
-}
-
-/** A pid that no machine has: nobody is met by a sweep. */
-type Seen = (FromKeeper & { readonly t: "snapshot" })["running"][number];
-
-const run = (slot: string, number = 1): Seen => ({ slot, run: number, pid: 5_000_000, startTime: "1", since: 5, captured: true });
-const spawned = (slot: string, number = 1): FromKeeper => ({ t: "spawned", ...run(slot, number) });
-const exited = (slot: string, number = 1, code = 0): FromKeeper => ({
-  t: "exited",
-  slot,
-  run: number,
-  pid: 5_000_000,
-  code,
-  signal: null,
-  unknown: false,
-  survivors: false,
-  at: 9,
-});
 const web: RawProcess = { id: "web", cmd: "sleep 1000", autostart: true, restart: "always" };
 const job: RawProcess = { id: "job", cmd: "sleep 1000", autostart: true };
 const endpointIn = (stateDir: string): Endpoint => JSON.parse(readFileSync(join(stateDir, "endpoint.json"), "utf8")) as Endpoint;
-
-/** What a service that runs these leaves behind when it is killed. */
-async function left(context: TestContext, config: Config, ...slots: readonly string[]): Promise<Snapshot> {
-  const { channel, service, tell } = begun(context, config);
-  tell(...slots.map((slot) => spawned(slot)));
-  await service.retire();
-  return { running: slots.map((slot) => run(slot)), notes: channel.notes };
-}
 
 test("3.3 the configuration is noted in the same array as the first starts, and only when it is another one", async (context) => {
   const config = configOf(folder(context), [web, job]);

@@ -1,6 +1,5 @@
 /** The composition root of the service: configuration in, supervised processes out. */
 import { VERSION } from "../base/version.ts";
-import { diff } from "../config/diff.ts";
 import { isCaptured } from "../config/log-spec.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
@@ -12,23 +11,30 @@ import { Sweeper } from "../runtime/sweeper.ts";
 import { lastLines } from "../store/query.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import { Balancing } from "./balancing.ts";
+import { Changeover } from "./changeover.ts";
 import { controlsOf } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
-import { captureOf, exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
+import { exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
 import { StoredLog } from "./log-book.ts";
 import { narratePast } from "./notices.ts";
 import { ServiceObservatory } from "./observatory.ts";
-import { removePidFile } from "./pid-file.ts";
 import { Plugins } from "./plugins.ts";
 import { type Past, recall } from "./recall.ts";
+import { Reload, type ReloadOptions } from "./reload.ts";
+import { ROLL } from "./roll.ts";
 import { Serving } from "./serving.ts";
-import { planOf, Specs } from "./specs.ts";
+import { planOf } from "./specs.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
-import { consoleStyle, storeSettings, Voice } from "./voice.ts";
+import { Voice } from "./voice.ts";
 import { Witness } from "./witness.ts";
 
 type Snapshot = FromKeeper & { readonly t: "snapshot" };
+
+export type ServiceOptions = ReloadOptions & {
+  /** Id of the process that everything ends with. */
+  readonly exitWith?: string | undefined;
+};
 
 export class Service {
   /** Milliseconds since 1970. */
@@ -40,6 +46,7 @@ export class Service {
   readonly logBook: StoredLog;
   readonly observatory: ServiceObservatory;
   readonly balancing: Balancing;
+  readonly reloading: Reload;
   readonly plugins: Plugins;
   readonly #link: Link;
   readonly #voice: Voice;
@@ -48,17 +55,21 @@ export class Service {
   readonly #serving: Serving;
   readonly #witness: Witness;
   readonly #exitWith: ExitWith | undefined;
-  #specs: Specs;
-  /** The configuration as the keeper has it for a later service. */
-  #noted: string | undefined;
+  readonly #changeover: Changeover;
   #termination: Termination | undefined;
   #lineage = "";
 
-  /** `exitWith`: id of the process that everything ends with. */
-  constructor(config: Config, link: Link, { exitWith }: { readonly exitWith?: string | undefined } = {}) {
+  constructor(config: Config, link: Link, { exitWith, ...options }: ServiceOptions = {}) {
     this.#link = link;
     this.#voice = new Voice(link);
-    this.#specs = new Specs({ config, leaving: [] });
+    this.#changeover = new Changeover(config, link, {
+      supervisor: () => this.supervisor,
+      apply: () => {
+        this.balancing.apply();
+        this.plugins.apply();
+      },
+      check: (id) => this.#witness.check(id),
+    });
     this.#exitWith = exitWith === undefined ? undefined : new ExitWith(exitWith, (id) => this.spec(id));
     const { stateDir } = config;
     this.logBook = new StoredLog({ stateDir, voice: this.#voice, find: (id) => this.config.processes.find((spec) => spec.id === id) });
@@ -85,13 +96,14 @@ export class Service {
     const report = (problem: string): void => this.#voice.warn(problem);
     this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), report });
     this.#witness = new Witness(this, this.#voice);
+    this.reloading = new Reload(this, { ...options, changeover: this.#changeover, link, voice: this.#voice });
     const control = controlsOf(this, this.#voice);
     this.#serving = new Serving({ config, control, keeper: this.keeper });
     this.plugins = new Plugins(this, { control, link, voice: this.#voice });
   }
 
   get config(): Config {
-    return this.#specs.config;
+    return this.#changeover.config;
   }
 
   get isTerminating(): boolean {
@@ -126,7 +138,7 @@ export class Service {
       case "renewed":
         return this.#serving.renew();
       case "signalled":
-        return this.#voice.info(`${message.signal} does nothing yet`);
+        return void this.reloading.ask(message.signal);
       default:
         return message satisfies never;
     }
@@ -141,6 +153,7 @@ export class Service {
     this.#voice.info(`stopping everything (${why})`);
     this.observatory.onTermination(why);
     this.balancing.end();
+    this.reloading.stop(true);
     await this.supervisor.stopAll();
     await this.plugins.close(true);
     this.observatory.close();
@@ -152,6 +165,7 @@ export class Service {
   /** Steps aside for another service: what runs goes on, nothing is decided, answered or sent here any more. */
   async retire(): Promise<void> {
     this.supervisor.dispose();
+    this.reloading.stop(false);
     this.#sweeper.stop();
     this.#witness.retire();
     const plugins = this.plugins.close(false);
@@ -162,29 +176,28 @@ export class Service {
 
   /** Of a process or one of its slots. */
   spec(slot: string): ProcessSpec {
-    return this.#specs.of(slot);
+    return this.#changeover.spec(slot);
   }
 
   #begin(snapshot: Snapshot): void {
     const { config } = this;
     const { notes, running, lineage } = snapshot;
     this.#lineage = lineage;
-    this.#link.send({ t: "logger", message: { t: "style", style: consoleStyle(config), store: storeSettings(config) } });
-    this.#noted = notes[CONFIGURATION];
+    this.#changeover.tellStyle();
     this.#spawner.load(snapshot);
-    this.#resume(recall(snapshot, config));
+    this.#resume(recall(snapshot, config), notes[CONFIGURATION]);
     this.balancing.resume(notes);
     this.plugins.resume(notes);
     const termination = readTermination(notes[TERMINATION], lineage);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {
       if (notes[TERMINATION] !== undefined) this.#link.forget(TERMINATION);
-      this.#apply(config);
+      if (!this.reloading.resume(notes[ROLL], lineage)) this.#changeover.apply(config);
       this.#endIfOver();
     }
     this.#spawner.settle();
     this.observatory.begin();
-    for (const { slot, run, captured } of running) if (!captured) this.#route(slot, run);
+    for (const { slot, run, captured } of running) if (!captured) this.#changeover.route(slot, run);
     this.#link.flush();
     // At a first start nobody asks before the first processes run; otherwise clients wait already.
     this.#serving.start(Object.keys(notes).length === 0 && running.length === 0, (problem) => {
@@ -194,10 +207,10 @@ export class Service {
   }
 
   /** Each process as the last service left it, by the configuration that it had. */
-  #resume(past: Past): void {
+  #resume(past: Past, note: string | undefined): void {
     const { former, memories, takenUp, damaged, leftovers } = past;
     const named = new Set(this.config.processes.map(({ id }) => id));
-    this.#specs = new Specs(former);
+    this.#changeover.resume(former, note);
     for (const { id, line } of narratePast(past, named)) this.#voice.say(id, line);
     for (const id of damaged) this.#link.forget(id);
     for (const { slot } of takenUp) this.#link.remember(this.spec(slot).id, memories.get(this.spec(slot).id));
@@ -206,41 +219,9 @@ export class Service {
     this.supervisor.resume(plans, memories, new Set(former.leaving.map(({ id }) => id)));
   }
 
-  /** From one configuration to another: the one way, at the start and later. */
-  #apply(config: Config): void {
-    const before = new Map(this.config.processes.map((spec) => [spec.id, spec]));
-    const { changed } = diff([...before.values()], config.processes);
-    this.#specs.replace(config);
-    for (const { id, route } of changed) {
-      const { pidFile } = before.get(id) as ProcessSpec;
-      if (pidFile !== undefined && pidFile !== this.spec(id).pidFile) removePidFile(pidFile);
-      const runs = this.supervisor.processes.find((process) => process.id === id)?.runs ?? [];
-      if (route) for (const { slot, run } of runs) this.#route(slot, run);
-    }
-    this.supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
-    for (const { id } of config.processes) this.#witness.check(id);
-    this.balancing.apply();
-    this.plugins.apply();
-    this.#noteConfiguration();
-  }
-
-  /** What runs is written elsewhere from now on. */
-  #route(slot: string, run: number): void {
-    const capture = captureOf(this.spec(slot), run);
-    if (capture !== undefined) this.#link.send({ t: "route", slot, run, capture });
-  }
-
   #onRemoved(id: string): void {
-    this.#specs.drop(id);
     this.observatory.forget(id);
-    this.#noteConfiguration();
-  }
-
-  /** For a later service; with the commands of the same turn. */
-  #noteConfiguration(): void {
-    const { text } = this.#specs;
-    if (text !== this.#noted) this.#link.remember(CONFIGURATION, text);
-    this.#noted = text;
+    this.#changeover.drop(id);
   }
 
   #endIfOver(): void {

@@ -1,0 +1,26 @@
+/** What a changed configuration does, as a table. */
+import type { PlannedChange, PlanRecord } from "../contract/plan.ts";
+import { table } from "./table.ts";
+
+const UNCHANGED = "unchanged";
+
+/** What is not changed is counted alone. */
+export function planTable({ processes, settings }: PlanRecord, width = Number.POSITIVE_INFINITY): string {
+  const shown = processes.filter(({ reason }) => reason !== UNCHANGED);
+  const rows = [
+    ...shown.map((change) => [change.process, actionOf(change), change.reason]),
+    ...settings.map(({ field, takesEffect }) => [
+      field,
+      takesEffect,
+      takesEffect === "in-place" ? "has changed" : "has changed; it counts when procman is terminated and run again",
+    ]),
+  ];
+  const rest = processes.length - shown.length;
+  const count = rest === 1 ? "1 process is unchanged" : `${rest} processes are unchanged`;
+  if (rows.length === 0) return `Nothing has changed (${rest === 1 ? "1 process" : `${rest} processes`}).`;
+  return `${table(["ID", "ACTION", "WHY"], rows, { width })}${rest === 0 ? "" : `\n${count}.`}`;
+}
+
+function actionOf({ action, rolling }: PlannedChange): string {
+  return rolling ? `${action}, rolling` : action;
+}

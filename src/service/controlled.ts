@@ -1,0 +1,43 @@
+/** What is controlled: what `Control` in process needs of the service. */
+import type { ProcessSpec } from "../config/spec.ts";
+import type { ActOptions, Caller, Control } from "../contract/control.ts";
+import type { PlanRecord } from "../contract/plan.ts";
+import type { Incident, LogEntry, LogSubmission, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
+import type { Supervisor } from "../supervisor/supervisor.ts";
+import type { Seen, Whole } from "./records.ts";
+
+/** The stored log. */
+export type LogBook = Pick<Control, "logs" | "follow"> & {
+  readonly log: (submission: LogSubmission, caller: Caller) => Promise<LogEntry>;
+};
+
+/** What is seen of processes: numbers, events, ends. */
+export type Observatory = Pick<Control, "prometheus" | "events"> & {
+  readonly telemetry: (report: TelemetryReport, caller: Caller) => Promise<void>;
+  /** Of one process, or of several together. */
+  readonly metrics: (ids: readonly string[], query: MetricQuery) => Promise<readonly MetricPoint[]>;
+  readonly incidents: (ids: readonly string[], limit?: number) => Promise<readonly Incident[]>;
+  /** Somebody looks: numbers are fresher for a while. */
+  readonly watch: () => void;
+  /** Asked for each record: it may only look something up. */
+  readonly seen: (id: string) => Seen;
+  /** The end of its run that comes next is by this caller's wish. */
+  readonly asked: (id: string, caller: Caller) => void;
+};
+
+/** What is controlled. */
+export type Controlled = Whole & {
+  readonly supervisor: Supervisor;
+  readonly spec: (id: string) => ProcessSpec;
+  readonly terminate: (why: string) => Promise<void>;
+  /** Resolves once the keeper has all that was decided. */
+  readonly commit: () => Promise<void>;
+  readonly logBook: LogBook;
+  readonly observatory: Observatory;
+  readonly reloading: {
+    readonly plan: () => PlanRecord;
+    readonly reload: (why: string, options?: ActOptions) => Promise<PlanRecord>;
+  };
+  /** With what the load balancer says of it. */
+  readonly balancing: { readonly shown: (record: ProcessRecord) => ProcessRecord };
+};

@@ -1,0 +1,98 @@
+/** What another configuration does to each process, and why: decided as `Supervisor.apply` decides it. */
+import { isDeepStrictEqual } from "node:util";
+import { type Changed, diff } from "../config/diff.ts";
+import type { Config, ProcessSpec } from "../config/spec.ts";
+import type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "../contract/plan.ts";
+import { type Effect, effectOf, hasRun } from "../supervisor/change.ts";
+import type { Process } from "../supervisor/process.ts";
+import { sentence } from "./notices.ts";
+import { planOf } from "./specs.ts";
+
+type Live = ReadonlyMap<string, Process>;
+
+export function forecast(before: Config, now: Config, processes: readonly Process[]): PlanRecord {
+  const live = new Map(processes.map((process) => [process.id, process]));
+  const former = new Map(before.processes.map((spec) => [spec.id, spec]));
+  const { changed, removed } = diff(before.processes, now.processes);
+  const changes = new Map(changed.map((change) => [change.id, change]));
+  const present = now.processes.map((spec) => {
+    const old = former.get(spec.id);
+    if (old === undefined) return added(spec, live);
+    const change = changes.get(spec.id);
+    return change === undefined ? planned(spec.id, "none", "unchanged") : updated(old, spec, { change, live });
+  });
+  return {
+    configFile: now.file,
+    processes: rolled([...present, ...removed.map((id) => gone(id, live))], { former, now }),
+    settings: settingsOf(before, now),
+    warnings: now.warnings.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
+  };
+}
+
+/** The instances that are restarted one after another, in their order. */
+export function rollOf({ processes }: PlanRecord): readonly string[] {
+  return processes.filter(({ rolling }) => rolling).map(({ process }) => process);
+}
+
+function planned(process: string, action: PlannedAction, reason: string, fields: readonly string[] = []): PlannedChange {
+  return { process, action, fields, reason, rolling: false };
+}
+
+function added(spec: ProcessSpec, live: Live): PlannedChange {
+  const { autostart } = planOf(spec);
+  if (live.has(spec.id)) return planned(spec.id, autostart ? "start" : "none", "is in the configuration again, while it is being stopped");
+  if (autostart) return planned(spec.id, "start", "is new");
+  return planned(spec.id, "none", spec.cron === undefined ? "is new; it starts by hand" : "is new; it starts by its schedule");
+}
+
+function gone(id: string, live: Live): PlannedChange {
+  const isIdle = live.get(id)?.isIdle ?? true;
+  return planned(id, isIdle ? "none" : "stop", `${isIdle ? "is forgotten: " : ""}the configuration has it no longer`);
+}
+
+const ACTIONS: Readonly<Record<Effect, PlannedAction>> = {
+  restarts: "restart",
+  starts: "start",
+  blocked: "in-place",
+  "runs on": "in-place",
+  none: "in-place",
+};
+
+function updated(old: ProcessSpec, spec: ProcessSpec, { change, live }: { readonly change: Changed; readonly live: Live }): PlannedChange {
+  const process = live.get(spec.id);
+  if (process === undefined) return added(spec, live);
+  const effect = effectOf(change, planOf(old), { plan: planOf(spec), blocked: process.isBlocked, states: process.states });
+  const note = effect === "blocked" ? "; not restarted, as it is blocked" : process.states.some(hasRun) ? "" : "; it doesn't run";
+  return planned(spec.id, ACTIONS[effect], `${sentence(change.fields)}${note}`, change.fields);
+}
+
+/** A cluster of several instances goes on serving meanwhile. */
+function rolled(
+  changes: readonly PlannedChange[],
+  { former, now }: { readonly former: ReadonlyMap<string, ProcessSpec>; readonly now: Config },
+): readonly PlannedChange[] {
+  const specs = new Map(now.processes.map((spec) => [spec.id, spec]));
+  const counts = new Map<string, number>();
+  for (const { cluster } of now.processes) if (cluster !== undefined) counts.set(cluster.id, (counts.get(cluster.id) ?? 0) + 1);
+  const isRolled = ({ process, action }: PlannedChange): boolean => {
+    const [old, spec] = [former.get(process)?.cluster, specs.get(process)?.cluster];
+    return action === "restart" && spec !== undefined && old?.id === spec.id && (counts.get(spec.id) ?? 0) > 1;
+  };
+  return changes.map((change) => (isRolled(change) ? { ...change, rolling: true } : change));
+}
+
+function settingsOf(before: Config, now: Config): readonly PlannedSetting[] {
+  const differ = (field: string, one: unknown, other: unknown, takesEffect: PlannedSetting["takesEffect"]): readonly PlannedSetting[] =>
+    isDeepStrictEqual(one, other) ? [] : [{ field, takesEffect }];
+  return [
+    ...differ("name", before.name, now.name, "next-run"),
+    ...differ("api.hostname", before.api.hostname, now.api.hostname, "next-run"),
+    ...differ("api.port", before.api.port, now.api.port, "next-run"),
+    ...differ("api.revoked", before.api.revoked, now.api.revoked, "in-place"),
+    ...differ("plugins", before.plugins, now.plugins, "in-place"),
+    ...differ("logger.decorate", before.console.decorate, now.console.decorate, "in-place"),
+    ...differ("logger.colors", before.console.colors, now.console.colors, "in-place"),
+    ...differ("logger.internalLogHours", before.internalLogHours, now.internalLogHours, "in-place"),
+    ...differ("logger.internalLogSize", before.internalLogBytes, now.internalLogBytes, "in-place"),
+  ];
+}

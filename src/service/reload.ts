@@ -1,0 +1,225 @@
+/** Takes up a changed configuration file: what it would do, and doing it; all of it or nothing. */
+import { basename } from "node:path";
+import { ProcmanError } from "../base/errors.ts";
+import type { Config } from "../config/spec.ts";
+import type { ActOptions } from "../contract/control.ts";
+import type { PlannedAction, PlannedChange, PlanRecord } from "../contract/plan.ts";
+import type { Link } from "../runtime/link.ts";
+import type { Supervisor } from "../supervisor/supervisor.ts";
+import type { Changeover } from "./changeover.ts";
+import { FileWatch } from "./file-watch.ts";
+import { forecast } from "./forecast.ts";
+import type { Subject } from "./narrator.ts";
+import { whyNotUp } from "./reason.ts";
+import { type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
+import { isUp } from "./settling.ts";
+import type { Source } from "./source.ts";
+import type { Voice } from "./voice.ts";
+
+const STEADY_MS = 1_000;
+/** A process that a reload starts is waited for no longer than this, whoever waits. Milliseconds. */
+const LIMIT_MS = 3_600_000;
+
+export type ReloadOptions = {
+  /** Where the configuration is read. */
+  readonly source?: Source | undefined;
+  /** A changed file is taken up by itself. */
+  readonly watchFile?: boolean | undefined;
+  /** In a roll, an instance that has run for so long is taken for one that is up. Milliseconds, default 1000. */
+  readonly steadyMs?: number | undefined;
+};
+
+export type ReloadPorts = ReloadOptions & { readonly changeover: Changeover; readonly link: Link; readonly voice: Voice };
+
+/** Whose configuration it is. */
+export type Reloaded = {
+  readonly supervisor: Supervisor;
+  readonly isTerminating: boolean;
+  /** Resolves once the keeper has all that was decided. */
+  readonly commit: () => Promise<void>;
+  readonly observatory: { readonly subject: (id: string) => Subject };
+};
+
+export class Reload {
+  readonly #service: Reloaded;
+  readonly #ports: ReloadPorts;
+  readonly #abort = new AbortController();
+  #lineage = "";
+  /** What is under way; resolves with why it came to nothing, if so. */
+  #work: Promise<string | undefined> | undefined;
+  #isWantedAgain: string | undefined;
+  readonly #watch: FileWatch | undefined;
+
+  constructor(service: Reloaded, ports: ReloadPorts) {
+    this.#service = service;
+    this.#ports = ports;
+    const { file } = ports.changeover.config;
+    if (ports.watchFile) this.#watch = new FileWatch(file, () => void this.ask(`${basename(file)} has changed`));
+  }
+
+  /** A service was killed in the middle of a roll: its successor goes on with it, whatever the file says by now. */
+  resume(note: string | undefined, lineage: string): boolean {
+    this.#lineage = lineage;
+    this.#watch?.start();
+    const journey = readJourney(note, lineage);
+    if (journey === undefined) {
+      if (note !== undefined) this.#ports.link.forget(ROLL);
+      return false;
+    }
+    const { changeover, voice } = this.#ports;
+    voice.info(`the reload goes on ${journey.from === undefined ? "backwards " : ""}with "${journey.at}"`);
+    changeover.apply(changeover.config);
+    void this.#begin(journey);
+    return true;
+  }
+
+  /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
+  plan(): PlanRecord {
+    return this.#forecast(this.#read());
+  }
+
+  /**
+   * Resolves when it has begun; with `waitSeconds` when it is done.
+   *
+   * @throws {ProcmanError} what `plan` does; `reload-running`; while it waits, `reload-failed`, `wait-timeout`
+   */
+  async reload(why: string, options: ActOptions = {}): Promise<PlanRecord> {
+    if (this.#work !== undefined) throw new ProcmanError("reload-running", "Cannot reload: a reload is under way; wait for its end");
+    const { changeover, voice } = this.#ports;
+    const found = this.#read();
+    const plan = this.#forecast(found);
+    voice.info(`reload (${why}): ${summary(plan)}`);
+    const work = this.#begin({ to: adopted(found, changeover.config), from: changeover.config });
+    await this.#service.commit();
+    return options.waitSeconds === undefined ? plan : this.#awaited(plan, work, { ...options, waitSeconds: options.waitSeconds });
+  }
+
+  /** By a signal, or as the file has changed: nobody waits, so what is wrong is said. One that is under way is followed by another. */
+  async ask(why: string): Promise<void> {
+    if (this.#work !== undefined) {
+      this.#isWantedAgain = why;
+      return;
+    }
+    try {
+      await this.reload(why);
+    } catch (error) {
+      if (!(error instanceof ProcmanError)) throw error;
+      for (const line of `${error.message}\n\neverything stays as it was`.split("\n"))
+        if (line.trim() !== "") this.#ports.voice.error(line);
+    }
+  }
+
+  /** Nothing is done any more. `isOver`: nor by a later service. */
+  stop(isOver: boolean): void {
+    this.#watch?.stop();
+    this.#abort.abort();
+    if (isOver && this.#work !== undefined) this.#ports.link.forget(ROLL);
+  }
+
+  #read(): Config {
+    const { source } = this.#ports;
+    if (this.#service.isTerminating)
+      throw new ProcmanError("reload-failed", "Cannot reload: everything is being stopped; run procman again then");
+    if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
+    return source();
+  }
+
+  #forecast(found: Config): PlanRecord {
+    return forecast(this.#ports.changeover.config, found, this.#service.supervisor.processes);
+  }
+
+  #begin(journey: Journey): Promise<string | undefined> {
+    const { changeover, voice, link, steadyMs = STEADY_MS } = this.#ports;
+    const { supervisor } = this.#service;
+    let problem: string | undefined;
+    let isNoted = journey.at !== undefined;
+    const note = (next: Journey | undefined): void => {
+      if (next !== undefined) link.remember(ROLL, writeJourney(next, this.#lineage));
+      else if (isNoted) link.forget(ROLL);
+      isNoted = next !== undefined;
+    };
+    const failed = (id: string): void => {
+      problem = `Cannot reload: "${id}" did not come up by the new configuration: it ${this.#whyNotUp(id)}; everything goes back to what it was`;
+      voice.error(problem);
+    };
+    const work = roll(journey, { changeover, supervisor, note, failed, signal: this.#abort.signal, steadyMs }).then(() => {
+      this.#work = undefined;
+      if (isNoted || this.#abort.signal.aborted) return problem;
+      if (problem !== undefined || journey.from === undefined) voice.info("everything is by the former configuration again");
+      else if (journey.at !== undefined || isRolled) voice.info("the reload is done");
+      const why = this.#isWantedAgain;
+      this.#isWantedAgain = undefined;
+      if (why !== undefined) void this.ask(why);
+      return problem;
+    });
+    const isRolled = isNoted;
+    if (isNoted) this.#work = work;
+    return work;
+  }
+
+  async #awaited(
+    plan: PlanRecord,
+    work: Promise<string | undefined>,
+    { waitSeconds, signal }: ActOptions & { readonly waitSeconds: number },
+  ): Promise<PlanRecord> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), waitSeconds * 1_000);
+    const over = AbortSignal.any([late.signal, this.#abort.signal, ...(signal === undefined ? [] : [signal])]);
+    try {
+      const settled = Promise.all([work, ...plan.processes.map((change) => this.#settled(change, over))]);
+      const result = await Promise.race([settled, aborted(over)]);
+      if (result === undefined) throw tooLate(waitSeconds);
+      const [problem, ...processes] = result;
+      if (problem !== undefined) throw new ProcmanError("reload-failed", problem);
+      return { ...plan, processes };
+    } finally {
+      clearTimeout(timer);
+      late.abort();
+    }
+  }
+
+  #whyNotUp(id: string): string {
+    const { supervisor, observatory } = this.#service;
+    return whyNotUp(supervisor.find(id), observatory.subject(id));
+  }
+
+  async #settled(change: PlannedChange, signal: AbortSignal): Promise<PlannedChange> {
+    if ((change.action !== "start" && change.action !== "restart") || change.rolling) return change;
+    const up = await isUp(this.#service.supervisor, change.process, { steadyMs: 0, limitMs: LIMIT_MS, signal });
+    return up === false ? { ...change, problem: this.#whyNotUp(change.process) } : change;
+  }
+}
+
+/** What is fixed for as long as procman runs stays as it is. */
+function adopted(found: Config, { name, stateDir, api }: Config): Config {
+  return { ...found, name, stateDir, api: { ...api, revoked: found.api.revoked } };
+}
+
+const VERBS: Readonly<Record<PlannedAction, string>> = {
+  start: "starts",
+  stop: "is stopped",
+  restart: "restarts",
+  "in-place": "runs on, changed",
+  none: "",
+};
+
+/** "web restarts, db starts, 198 unchanged" */
+function summary({ processes, settings }: PlanRecord): string {
+  const done = processes.filter(({ action }) => action !== "none");
+  const shown = done.slice(0, 10).map(({ process, action }) => `${process} ${VERBS[action]}`);
+  const more = done.length > shown.length ? [`${done.length - shown.length} more`] : [];
+  const fields = settings.filter(({ takesEffect }) => takesEffect === "in-place").map(({ field }) => field);
+  const rest = processes.length - done.length;
+  return [...shown, ...more, ...fields, ...(rest === 0 ? [] : [`${rest} unchanged`])].join(", ") || "nothing has changed";
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+}
+
+function tooLate(waitSeconds: number): ProcmanError {
+  return new ProcmanError("wait-timeout", `Cannot wait any longer than ${waitSeconds} s for the reload; it goes on`);
+}

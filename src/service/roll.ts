@@ -1,0 +1,91 @@
+/**
+ * From one configuration to another, the instances of a cluster one after another, each when the one before it is up.
+ *
+ * Each step is a whole configuration of its own, in which the instances to come still have their former specification: so what
+ * is noted of the configuration is true of every process at any time. Where it leads to, and back to, is noted beside it.
+ */
+import type { Config } from "../config/spec.ts";
+import type { Supervisor } from "../supervisor/supervisor.ts";
+import type { Changeover } from "./changeover.ts";
+import { forecast, rollOf } from "./forecast.ts";
+import { readFormer, writeFormer } from "./former.ts";
+import { isUp } from "./settling.ts";
+
+/** Memory of a roll that is under way; no process has an id like this. */
+export const ROLL = ":reload";
+/** Beside the times that its former run may take to end, and it to become ready, an instance may take so long to come up. Milliseconds. */
+const COME_UP_MS = 60_000;
+
+export type Journey = {
+  readonly to: Config;
+  /** What it goes back to; absent: it is on its way back. */
+  readonly from?: Config | undefined;
+  /** The instance whose new run is awaited. */
+  readonly at?: string | undefined;
+};
+
+export type RollPorts = {
+  readonly changeover: Changeover;
+  readonly supervisor: Supervisor;
+  /** Remembers it, in the same turn; undefined: it is over. */
+  readonly note: (journey: Journey | undefined) => void;
+  /** An instance has not come up, and everything goes back. */
+  readonly failed: (id: string) => void;
+  readonly signal: AbortSignal;
+  /** An instance that has run for so long is taken for one that is up. Milliseconds. */
+  readonly steadyMs: number;
+};
+
+/** What needs no waiting is done at once. Resolves when all is done, or it was aborted. */
+export async function roll(journey: Journey, ports: RollPorts): Promise<void> {
+  const { changeover, supervisor, failed, signal, steadyMs } = ports;
+  for (let now: Journey | undefined = journey; now !== undefined; ) {
+    const { from, at }: Journey = now;
+    const up: boolean | undefined = at === undefined || (await isUp(supervisor, at, { ...patienceWith(changeover, at, steadyMs), signal }));
+    if (up === undefined) return;
+    if (!up && at !== undefined && from !== undefined) failed(at);
+    now = up ? advance(now, ports) : advance(from === undefined ? now : { to: from }, ports, at);
+  }
+}
+
+/** The next step; undefined: it was the last. On the way back `first` is the first: it is the one that doesn't serve. */
+function advance({ to, from }: Journey, { changeover, supervisor, note }: RollPorts, first?: string): Journey | undefined {
+  const rest = rollOf(forecast(changeover.config, to, supervisor.processes));
+  const [at, ...later] = first !== undefined && rest.includes(first) ? [first, ...rest.filter((id) => id !== first)] : rest;
+  changeover.apply(stageOf(to, changeover, new Set(later)));
+  // One that was started by hand, and has failed on its way, is as it was when it runs.
+  const process = supervisor.processes.find(({ id }) => id === first);
+  if (process?.isIdle) process.startIfAllowed();
+  const next = at === undefined ? undefined : { to, from, at };
+  note(next);
+  return next;
+}
+
+export function writeJourney({ to, from, at }: Journey, lineage: string): string {
+  const text = (config: Config): string => writeFormer({ config, leaving: [] });
+  return JSON.stringify({ to: text(to), ...(from === undefined ? {} : { from: text(from) }), at, lineage });
+}
+
+/** undefined: none that is under way. Who runs procman anew wants what the file says now. */
+export function readJourney(note: string | undefined, lineage: string): Journey | undefined {
+  if (note === undefined || note === "") return undefined;
+  try {
+    const { to, from, at, lineage: own } = JSON.parse(note) as Readonly<Record<string, string | undefined>>;
+    const [target, back] = [readFormer(to)?.config, readFormer(from)?.config];
+    return own !== lineage || target === undefined || typeof at !== "string" ? undefined : { to: target, from: back, at };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The configuration in which these instances are not there yet. */
+function stageOf(to: Config, changeover: Changeover, later: ReadonlySet<string>): Config {
+  if (later.size === 0) return to;
+  return { ...to, processes: to.processes.map((spec) => (later.has(spec.id) ? changeover.spec(spec.id) : spec)) };
+}
+
+/** One that shows when it is ready need not show anything more. */
+function patienceWith(changeover: Changeover, id: string, steadyMs: number): { readonly steadyMs: number; readonly limitMs: number } {
+  const { graceMs, terminateMs, readyMs } = changeover.spec(id).policy;
+  return { steadyMs: readyMs === undefined ? steadyMs : 0, limitMs: graceMs + terminateMs + (readyMs ?? 0) + COME_UP_MS };
+}

@@ -1,0 +1,33 @@
+/** Where a service has its configuration from: the file, as the options of `procman run` have it. */
+import { join } from "node:path";
+import { load } from "../config/load.ts";
+import type { Config } from "../config/spec.ts";
+
+/** Reads it anew each time. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
+export type Source = () => Config;
+
+export type SourceOptions = {
+  /** Path of the file. */
+  readonly config?: string | undefined;
+  readonly console: boolean;
+  readonly detached: boolean;
+};
+
+export function sourceOf(options: SourceOptions): Source {
+  return () => asWished(load(options.config, process.cwd()), options);
+}
+
+/** A state folder can't be changed while anything runs. */
+export function inFolder(found: Config, stateDir: string | undefined): Config {
+  return stateDir === undefined || found.stateDir === stateDir ? found : { ...found, stateDir };
+}
+
+function asWished(found: Config, options: SourceOptions): Config {
+  const { console, processes, stateDir } = found;
+  return {
+    ...found,
+    processes: options.console ? processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) : processes,
+    // Nobody watches it, so the time belongs to each line.
+    console: options.detached ? { ...console, decorate: true, file: join(stateDir, "logs/console.log") } : console,
+  };
+}

@@ -1,0 +1,195 @@
+/** `procman plan` and `procman reload`, SIGHUP and `--watch-config`, as a user has them: issue 6, "Build" 5. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { PlanRecord } from "../../src/contract/plan.ts";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import { homeOf, keeperIn, procman } from "../cli.ts";
+import { found, gone, isAlive, type Process } from "../procman.ts";
+
+type Home = ReturnType<typeof homeOf>;
+
+const sleeper = (id: string, more: object = {}): Process => ({ id, cmd: "sleep 1000", autostart: true, ...more });
+
+/** Never seen half written. */
+function write({ folder }: Home, processes: readonly Process[], more: object = {}): void {
+  writeFileSync(join(folder, "draft"), JSON.stringify({ name: "test", processes, ...more }));
+  renameSync(join(folder, "draft"), join(folder, "procman.json"));
+}
+
+async function records({ folder }: Home): Promise<readonly ProcessRecord[]> {
+  const { code, out } = await procman(folder, ["status", "--json"]);
+  // While another keeper or service takes over.
+  if (code !== 0) return [];
+  const all = JSON.parse(out) as readonly ProcessRecord[];
+  return all.flatMap((record) => record.instances ?? [record]);
+}
+
+async function pids(home: Home): Promise<Readonly<Record<string, number>>> {
+  return Object.fromEntries((await records(home)).map(({ id, pid = 0 }) => [id, pid]));
+}
+
+/** What runs, by id. */
+async function commands(home: Home): Promise<Readonly<Record<string, string>>> {
+  const lines = Object.entries(await pids(home)).map(([id, pid]) => [
+    id,
+    pid > 1 && existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim() : "",
+  ]);
+  return Object.fromEntries(lines) as Record<string, string>;
+}
+
+/** Resolves once each of these runs by this command. */
+async function allRun(home: Home, ids: readonly string[], command: string): Promise<void> {
+  for (;;) {
+    const all = await commands(home);
+    if (ids.every((id) => all[id] === command)) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+const endpointPid = ({ state }: Home): number | undefined => {
+  const file = join(state, "endpoint.json");
+  const pid = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { readonly pid: number }).pid : undefined;
+  return pid !== undefined && isAlive(pid) ? pid : undefined;
+};
+const logOf = ({ state }: Home): string => readFileSync(join(state, "logs/console.log"), "utf8");
+
+test("plan shows what a changed file would do, process by process; reload does that and nothing else", async (context) => {
+  const home = homeOf(context, [sleeper("same"), sleeper("changed"), sleeper("eased"), sleeper("gone"), { id: "manual", cmd: "true" }]);
+  await procman(home.folder, ["run", "--detach"]);
+  const before = await pids(home);
+  assert.match((await procman(home.folder, ["plan"])).out, /^Nothing has changed \(5 processes\)\.\n$/);
+  write(
+    home,
+    [
+      sleeper("same"),
+      sleeper("changed", { env: { A: "1" } }),
+      sleeper("eased", { restartLimit: 3 }),
+      sleeper("new"),
+      { id: "manual", cmd: "true" },
+    ],
+    { api: { port: 45_678 } },
+  );
+  const plan = await procman(home.folder, ["plan"]);
+  assert.deepEqual(plan.code, 0);
+  assert.equal(
+    plan.out,
+    `ID        ACTION    WHY
+changed   restart   its env has changed
+eased     in-place  its restartLimit has changed
+new       start     is new
+gone      stop      the configuration has it no longer
+api.port  next-run  has changed; it counts when procman is terminated and run again
+2 processes are unchanged.
+`,
+  );
+  assert.deepEqual(await pids(home), before, "a plan does nothing");
+  const reloaded = await procman(home.folder, ["reload", "--json"]);
+  assert.deepEqual([reloaded.code, reloaded.err], [0, reloaded.err]);
+  const { processes } = JSON.parse(reloaded.out) as PlanRecord;
+  assert.deepEqual(
+    processes.map(({ process, action }) => [process, action]),
+    [
+      ["same", "none"],
+      ["changed", "restart"],
+      ["eased", "in-place"],
+      ["new", "start"],
+      ["manual", "none"],
+      ["gone", "stop"],
+    ],
+  );
+  const after = await pids(home);
+  assert.deepEqual([after.same, after.eased], [before.same, before.eased]);
+  assert.ok(after.changed !== before.changed && after.changed !== 0 && after.new !== 0);
+  await gone(before.gone ?? 0);
+  assert.match((await procman(home.folder, ["plan"])).out, /^ID .*\napi\.port/, "what can't be changed now is shown until it is");
+});
+
+test("a file that is not valid: all problems with their places, exit code 78, and everything stays as it was", async (context) => {
+  const home = homeOf(context, [sleeper("web")]);
+  await procman(home.folder, ["run", "--detach"]);
+  const before = await pids(home);
+  writeFileSync(
+    join(home.folder, "procman.json"),
+    '{ "name": "test", "processes": [\n  { "id": "web", "cmmd": "x" },\n  { "id": "web", "cmd": 5 } ] }',
+  );
+  for (const command of ["plan", "reload"]) {
+    const { code, out, err } = await procman(home.folder, [command]);
+    assert.deepEqual([code, out], [78, ""]);
+    assert.match(err, /procman\.json:2:18.*\n.*\n.*\^\^\^\^\^\^\n.*Did you mean "cmd"\?/);
+    assert.match(err, /procman\.json:3:25/);
+  }
+  process.kill(keeperIn(home.state), "SIGHUP");
+  await found(() => (logOf(home).includes("everything stays as it was") ? true : undefined));
+  assert.deepEqual(await pids(home), before);
+});
+
+test("a process that does not come up by its new configuration is told, with exit code 1", async (context) => {
+  const home = homeOf(context, [sleeper("web"), sleeper("db")]);
+  await procman(home.folder, ["run", "--detach"]);
+  write(home, [sleeper("web", { cmd: "no-such-program" }), sleeper("db")]);
+  const { code, err } = await procman(home.folder, ["reload"]);
+  assert.equal(code, 1);
+  assert.match(err, /^procman: "web" is not up: it could not be started: there is no program "no-such-program" in its PATH/m);
+});
+
+test("SIGHUP and --watch-config take up the file", async (context) => {
+  const home = homeOf(context, [sleeper("web"), sleeper("same")]);
+  await procman(home.folder, ["run", "--detach", "--watch-config"]);
+  const { same } = await pids(home);
+  write(home, [sleeper("web", { cmd: "sleep 2000" }), sleeper("same")]);
+  await allRun(home, ["web"], "sleep 2000");
+  assert.match(logOf(home), /reload \(procman\.json has changed\): web restarts, 1 unchanged/);
+  writeFileSync(join(home.folder, "procman.json"), "{ half");
+  await found(() => (logOf(home).includes("everything stays as it was") ? true : undefined));
+  write(home, [sleeper("web", { cmd: "sleep 3000" }), sleeper("same")]);
+  process.kill(keeperIn(home.state), "SIGHUP");
+  await allRun(home, ["web"], "sleep 3000");
+  assert.equal((await pids(home)).same, same);
+});
+
+test("2.2 a cluster is reloaded instance by instance; one that does not come up leaves everything as it was", async (context) => {
+  const cluster = (cmd: string): Process => sleeper("web", { cmd, cluster: { instances: 2 } });
+  const home = homeOf(context, [cluster("sleep 1000"), sleeper("db")]);
+  await procman(home.folder, ["run", "--detach"]);
+  const before = await pids(home);
+  write(home, [cluster("sleep 0.2; exit 3"), sleeper("db")]);
+  const failed = await procman(home.folder, ["reload"]);
+  assert.equal(failed.code, 1);
+  assert.match(failed.err, /^procman: Cannot reload: "web-1" did not come up .*; everything goes back to what it was\n$/);
+  const after = await commands(home);
+  assert.deepEqual([after["web-1"], after["web-2"]], ["sleep 1000", "sleep 1000"]);
+  assert.equal((await pids(home))["web-2"], before["web-2"]);
+  write(home, [cluster("sleep 2000"), sleeper("db")]);
+  assert.equal((await procman(home.folder, ["reload"])).code, 0);
+  await allRun(home, ["web-1", "web-2"], "sleep 2000");
+  assert.equal((await pids(home)).db, before.db);
+});
+
+for (const victim of ["service", "keeper"] as const)
+  test(`a ${victim} that is killed in the middle of a reload: it ends as the new configuration, everywhere`, async (context) => {
+    const ids = Array.from({ length: 10 }, (_, index) => `p${index}`);
+    const config = (seconds: number): readonly Process[] => [
+      ...ids.map((id) => sleeper(id, { cmd: `sleep ${seconds}` })),
+      sleeper("web", { cmd: `sleep ${seconds}`, cluster: { instances: 2 } }),
+    ];
+    const home = homeOf(context, config(1_000));
+    await procman(home.folder, ["run", "--detach"]);
+    for (const [round, delayMs] of [0, 3, 15, 400].entries()) {
+      const seconds = 2_000 + round;
+      const [service, keeper] = [endpointPid(home), keeperIn(home.state)];
+      const pid = victim === "service" ? service : keeper;
+      assert.ok(pid !== undefined && pid > 1);
+      write(home, config(seconds));
+      const asked = procman(home.folder, ["reload", "--no-wait"]);
+      await found(() => ((logOf(home).match(/ p0 +\| restarted/g)?.length ?? 0) > round ? true : undefined));
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      process.kill(pid, "SIGKILL");
+      await gone(pid);
+      await asked;
+      await allRun(home, [...ids, "web-1", "web-2"], `sleep ${seconds}`);
+      const isOver = async (): Promise<boolean> => (await procman(home.folder, ["reload"])).out === "Nothing has changed (12 processes).\n";
+      while (!(await isOver())) await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  });
