@@ -30,6 +30,7 @@ export {
   type Configuration,
   defineConfig,
   type GlobalLoggerConfiguration,
+  type HealthConfiguration,
   type LoggerConfiguration,
   type ProcessConfiguration,
   type ReadyConfiguration,

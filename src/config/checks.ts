@@ -7,7 +7,7 @@ import { type Finding, show } from "./finding.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
 import { unknownPlaceholder } from "./placeholders.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
-import { readyErrors } from "./probes.ts";
+import { probingErrors } from "./probes.ts";
 import { workerProblem } from "./worker.ts";
 
 export type Surroundings = {
@@ -27,8 +27,8 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
   const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
   const plugins = (config.plugins ?? []).map((plugin, index) => ({ plugin: plugin ?? {}, path: ["plugins", index] }));
   const errors = [
+    ...processes.flatMap(({ process, path }) => [...processErrors(process, path, around), ...probingErrors(process, path, config)]),
     ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, around.stripsTypes)),
-    ...processes.flatMap(({ process, path }) => [...processErrors(process, path, around), ...readyErrors(process, path, config)]),
     ...filePatterns(config.logger, ["logger"]),
     ...idCollisions(config, around.parallelism),
     ...portCollisions(config, around.parallelism),

@@ -30,6 +30,7 @@ const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" 
   pidFile: true,
   cluster: true,
   ready: false,
+  health: false,
   front: false,
   overrun: false,
   autostart: false,

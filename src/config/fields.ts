@@ -93,6 +93,17 @@ const process = {
   ".ready.exec": { description: "This command line ends with code 0, run as the process's own cmd is." },
   ".ready.fd": { description: "It writes to this file descriptor, which it gets open at its start." },
   ".ready.timeout": { description: "A run that is not ready within so many seconds is stopped, which counts as an error.", default: 30 },
+  ".health": { description: "Whether a run that is ready stays well: asked at intervals by exactly one of port, http and exec." },
+  ".health.port": { description: "As ready.port." },
+  ".health.http": { description: "As ready.http." },
+  ".health.exec": { description: "As ready.exec." },
+  ".health.interval": { description: "Seconds from one question to the next.", default: 10 },
+  ".health.timeout": { description: "Seconds to wait for an answer.", default: 5 },
+  ".health.failures": { description: "After so many failures in a row it is not well, and is restarted by its policy.", default: 3 },
+  ".health.startPeriod": {
+    description: "Seconds from the start of a run in which failures don't count, until it was well once.",
+    default: 0,
+  },
   ".cluster": { description: "Several instances of the process, with the ids ID-1, ID-2 and so on." },
   ".cluster.instances": { description: "How many instances; max: one for each processor." },
   ".cluster.startPort": {

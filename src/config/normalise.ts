@@ -7,10 +7,10 @@ import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
 import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
 import { pluginSpecs } from "./plugin-spec.ts";
-import { readyProbe } from "./probes.ts";
+import { healthSpec, readyProbe } from "./probes.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
 import type { Command, Config, ProcessSpec } from "./spec.ts";
-import { parseSize } from "./units.ts";
+import { milliseconds, parseSize } from "./units.ts";
 
 const GRACE_SECONDS = 0;
 const TERMINATE_SECONDS = 30;
@@ -65,6 +65,7 @@ function specOf(process: RawProcess, instance: Instance, { raw, folder }: Origin
     ...(cron !== undefined && { cron }),
     ...(terminate !== undefined && { terminate }),
     ...(process.ready !== undefined && { ready: readyProbe(process.ready, cluster?.port) }),
+    ...(process.health !== undefined && { health: healthSpec(process.health, cluster?.port) }),
     ...(cluster !== undefined && { cluster, ...frontOf(process) }),
   };
 }
@@ -97,10 +98,6 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
     ...(restartDelayMs !== undefined && { restartDelayMs }),
     ...(ready !== undefined && { readyMs: milliseconds(ready.timeout ?? READY_SECONDS) }),
   };
-}
-
-function milliseconds(seconds: number): number {
-  return Math.round(seconds * 1000);
 }
 
 function clusterOf({ id, cluster }: RawProcess, { index }: Instance): ProcessSpec["cluster"] {

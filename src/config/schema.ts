@@ -67,6 +67,13 @@ const ready = object({
   fd: optional(whole(3, 9, "a whole number from 3 to 9")),
   timeout: optional(amount(0.001, MOST_SECONDS, "seconds")),
 });
+const health = object({
+  ...probe,
+  interval: optional(amount(0.1, MOST_SECONDS, "seconds")),
+  timeout: optional(amount(0.001, MOST_SECONDS, "seconds")),
+  failures: optional(whole(1, 1_000, "a whole number from 1 to 1000")),
+  startPeriod: seconds,
+});
 
 const cluster = object({
   instances: z.union([whole(1, 1024, INSTANCES), z.literal("max")], INSTANCES),
@@ -106,6 +113,7 @@ const processShape = object({
   terminateGracePeriod: seconds,
   terminateTimeout: seconds,
   ready: optional(ready),
+  health: optional(health),
   cluster: optional(cluster),
 });
 

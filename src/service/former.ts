@@ -5,6 +5,7 @@ import type { Config, LogSpec, ProcessSpec } from "../config/spec.ts";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { Rotation } from "../contract/logger-protocol.ts";
 import { type PluginSpec, SHIPPED } from "../contract/plugin-protocol.ts";
+import type { HealthSpec } from "../contract/probe.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import { isPattern } from "../supervisor/schedule.ts";
 
@@ -69,6 +70,13 @@ const probes = [
   record({ kind: literal("http"), hostname: text, port: count, path: text }),
   record({ kind: literal("exec"), line: text }),
 ];
+const health = record({
+  probe: either(...probes),
+  intervalMs: number,
+  timeoutMs: number,
+  failures: count,
+  startMs: number,
+} satisfies All<HealthSpec>);
 const ready = either(
   ...probes,
   record({ kind: literal("log"), pattern: (value) => typeof value === "string" && isExpression(value) }),
@@ -98,6 +106,7 @@ const spec = record({
   policy,
   log,
   ready: optional(ready),
+  health: optional(health),
   cluster: optional(record({ id: text, index: count, port: optional(count) })),
   front: optional(
     record({ id: text, hostname: text, port: count, strategy: literal(...STRATEGIES), proxyProtocol: truth, idleMs: number }),
