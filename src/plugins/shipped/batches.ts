@@ -18,27 +18,68 @@ export type BatchBounds = {
 
 /** Ends with its source. The next item is asked for when a batch is taken. */
 export async function* batches(source: AsyncIterable<LogItem>, bounds: BatchBounds): AsyncGenerator<Batch> {
-  const items = source[Symbol.asyncIterator]();
-  let next = items.next();
-  for (;;) {
-    const batch = new Gathering(bounds);
-    let late: Promise<"late"> | undefined;
-    const timer = new AbortController();
-    for (;;) {
-      const result = await (late === undefined ? next : Promise.race([next, late]));
-      if (result === "late") break;
-      if (result.done) {
-        timer.abort();
-        if (!batch.isEmpty) yield batch.done();
-        return;
-      }
+  const reader = new Reader(source[Symbol.asyncIterator]());
+  for (let batch = await gather(reader, bounds); batch !== undefined; batch = await gather(reader, bounds)) yield batch;
+}
+
+/** undefined: the source has ended. */
+async function gather(reader: Reader, bounds: BatchBounds): Promise<Batch | undefined> {
+  const batch = new Gathering(bounds);
+  const late = new Lateness(bounds.waitMs);
+  try {
+    while (!batch.isFull) {
+      const result = await late.or(reader.next());
+      if (result === "late" || result.done) break;
       batch.add(result.value);
-      next = items.next();
-      if (batch.isFull) break;
-      late ??= lateAfter(bounds.waitMs, timer.signal);
+      reader.take();
+      late.begin();
     }
-    timer.abort();
-    yield batch.done();
+  } finally {
+    late.end();
+  }
+  return batch.isEmpty ? undefined : batch.done();
+}
+
+/** What was asked for and not taken yet stays asked for. */
+class Reader {
+  readonly #items: AsyncIterator<LogItem>;
+  #next: Promise<IteratorResult<LogItem>> | undefined;
+
+  constructor(items: AsyncIterator<LogItem>) {
+    this.#items = items;
+  }
+
+  next(): Promise<IteratorResult<LogItem>> {
+    this.#next ??= this.#items.next();
+    return this.#next;
+  }
+
+  take(): void {
+    this.#next = undefined;
+  }
+}
+
+class Lateness {
+  readonly #ms: number;
+  #late: Promise<"late"> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  begin(): void {
+    this.#late ??= new Promise((resolve) => {
+      this.#timer = setTimeout(() => resolve("late"), this.#ms);
+    });
+  }
+
+  or<T>(promise: Promise<T>): Promise<T | "late"> {
+    return this.#late === undefined ? promise : Promise.race([promise, this.#late]);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
   }
 }
 
@@ -73,11 +114,4 @@ class Gathering {
   done(): Batch {
     return { entries: this.#entries, lostBytes: this.#lostBytes, cursor: this.#cursor };
   }
-}
-
-function lateAfter(ms: number, signal: AbortSignal): Promise<"late"> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve("late"), ms);
-    signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
-  });
 }
