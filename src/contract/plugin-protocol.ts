@@ -1,6 +1,7 @@
 /** What the service and the thread of a plugin say to each other. */
 import type { Fault } from "../base/errors.ts";
-import type { EventRecord, Severity } from "./records.ts";
+import type { EventRecord } from "./event-record.ts";
+import type { Severity } from "./records.ts";
 
 /** Plugins that come with procman are asked for by `procman/NAME`. */
 export const SHIPPED = ["notify", "otlp", "logship"] as const;

@@ -2,8 +2,9 @@
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import type { PluginRecord } from "../contract/plugin-record.ts";
-import type { EventRecord, Incident, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
+import type { Incident, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
 import type { Notice } from "../supervisor/notice.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
@@ -16,9 +17,11 @@ import { familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";
 import { Incidents, type LastLines } from "./incidents.ts";
 import { keptOf } from "./kept-report.ts";
+import { leadersOf } from "./leaders.ts";
 import type { Subject } from "./narrator.ts";
-import { recordOf, type Seen, stateOf, type Whole } from "./records.ts";
+import { recordOf, type Seen } from "./records.ts";
 import { processOf } from "./specs.ts";
+import { stateOf, type Whole } from "./state-record.ts";
 
 export type Observed = Whole & {
   readonly supervisor: Supervisor;
@@ -54,7 +57,7 @@ export class ServiceObservatory implements Observatory {
     this.#metrics = new Metrics({ stateDir, hours: () => observed.config.internalLogHours, report });
     this.#sampler = new Sampler({
       stateDir,
-      roots: () => this.#roots(),
+      roots: () => leadersOf(observed.supervisor.processes),
       processOf,
       sampled: (...seen) => this.#onSamples(...seen),
       report,
@@ -213,14 +216,6 @@ export class ServiceObservatory implements Observatory {
     this.#incidents.oomKills.look(performance.now());
     for (const id of new Set([...samples.keys(), ...this.#seen.keys()])) this.#see(id);
     this.#metrics.add(samples, at);
-  }
-
-  #roots(): ReadonlyMap<number, string> {
-    return new Map(
-      this.#observed.supervisor.processes.flatMap(({ id, states }) =>
-        states.flatMap((state) => ("pid" in state && !("ending" in state) ? [[state.pid, id] as const] : [])),
-      ),
-    );
   }
 
   #tellProcess(id: string, text: string | undefined): void {
