@@ -147,7 +147,7 @@ export const fields: Readonly<Record<string, Field>> = {
   "plugins[]": { description: "A plugin." },
   "plugins[].url": {
     description:
-      "Path of a module (./slack.js), name of a package, https address of a module with its version, or one that comes with procman: procman/notify.",
+      "Path of a module (./slack.js), name of a package, https address of a module with its version, or one that comes with procman: procman/notify, procman/otlp, procman/logship.",
   },
   "plugins[].integrity": { description: "Digest that the module of a path or an https address must have: sha256- and base64." },
   "plugins[].options": {
