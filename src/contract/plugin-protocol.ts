@@ -4,7 +4,7 @@ import type { EventRecord } from "./event-record.ts";
 import type { Severity } from "./records.ts";
 
 /** Plugins that come with procman are asked for by `procman/NAME`. */
-export const SHIPPED = ["notify"] as const;
+export const SHIPPED = ["notify", "otlp", "logship"] as const;
 
 export type Shipped = (typeof SHIPPED)[number];
 
@@ -58,6 +58,8 @@ export type PluginStart = {
   readonly folder: string;
   /** Folder for remote modules. */
   readonly cache: string;
+  /** File of certificate authorities of the user's own. */
+  readonly certificates?: string | undefined;
   /** Folder of the plugins that come with procman. */
   readonly shipped: string;
 };

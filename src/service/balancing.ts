@@ -10,6 +10,7 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 import { BalancerLink } from "./balancer-link.ts";
 import { clusterShown, instanceShown, placeOf } from "./balancer-records.ts";
 import { error, info, type Line } from "./narrator.ts";
+import type { Part } from "./part.ts";
 
 /** Memory of whom a SIGTERM is owed that waits for the balancer. */
 const OWED = ":owed";
@@ -29,7 +30,7 @@ export type Balanced = {
   readonly observatory: { readonly tell: (id: string, text: string) => void };
 };
 
-export class Balancing {
+export class Balancing implements Part {
   readonly #balanced: Balanced;
   readonly #link: Link;
   readonly #say: (id: string, line: Line) => void;
