@@ -19,6 +19,7 @@ import { Incidents, type LastLines } from "./incidents.ts";
 import { keptOf } from "./kept-report.ts";
 import { leadersOf } from "./leaders.ts";
 import type { Subject } from "./narrator.ts";
+import { endWish } from "./notices.ts";
 import { recordOf, type Seen } from "./records.ts";
 import { processOf } from "./specs.ts";
 import { stateOf, type Whole } from "./state-record.ts";
@@ -88,23 +89,18 @@ export class ServiceObservatory implements Observatory {
   }
 
   onNotice(id: string, notice: Notice, text: string): void {
+    const why = endWish(notice);
+    if (why !== undefined) this.#asked.set(id, { why });
     switch (notice.type) {
       case "scheduled":
       case "skipped":
       case "missed":
       case "terminated":
         return this.#events.publish({ type: "process.scheduled", process: id, text });
-      case "changed":
-        if (notice.effect === "restarts") this.#asked.set(id, { why: "its configuration has changed" });
-        return this.#tellProcess(id, text);
-      case "removed":
-        this.#asked.set(id, { why: "the configuration has it no longer" });
-        return this.#tellProcess(id, text);
-      case "blocked":
-      case "unblocked":
-        return this.#tellProcess(id, text);
+      case "watch":
+        return this.#events.publish({ type: "process.watch", process: id, file: notice.files[0] ?? "" });
       default:
-        return notice satisfies never;
+        return this.#tellProcess(id, text);
     }
   }
 

@@ -40,7 +40,7 @@ const outcome = either(
   record({ kind: literal("failed", "exhausted"), ending, fault }),
 );
 const base = { run: count, restarts: count };
-const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "itself", ...FAULTS) };
+const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "watch", "itself", ...FAULTS) };
 const child = { pid, started: moment, since: moment };
 const stopping = { ...base, ...plan, status: literal("stopping") };
 

@@ -15,7 +15,7 @@ export type Ending = { /** Monotonic milliseconds. */ readonly at?: number } & (
 );
 
 /** Who began the end of a run. `itself`: its leader ended, the rest of its group is being cleared away. */
-export type StopCause = "operator" | "terminate" | "itself" | Fault;
+export type StopCause = "operator" | "terminate" | "watch" | "itself" | Fault;
 
 /** What a run was stopped for that counts as an error of its own. `unready`: it took too long to become ready. */
 export type Fault = "timeout" | "unready" | "unhealthy" | "memory";
