@@ -47,6 +47,7 @@ export function controlRig() {
   const terminations: string[] = [];
   const reloads: string[] = [];
   const rolls: string[] = [];
+  const scales: string[] = [];
   const service: Controlled = {
     config,
     supervisor,
@@ -73,6 +74,12 @@ export function controlRig() {
       },
       abort: () => undefined,
     },
+    scaling: {
+      scale: (id, scaling) => {
+        scales.push(`${id} ${JSON.stringify(scaling)}`);
+        return { added: [], removed: [] };
+      },
+    },
     balancing: { shown: (record) => record },
     plugins: { records: undefined },
   };
@@ -80,7 +87,7 @@ export function controlRig() {
   supervisor.apply(config.processes.map(planOf));
   for (const { id } of config.processes) spawner.up(id);
   spawner.asked();
-  return { clock, spawner, logBook, observatory, supervisor, said, terminations, reloads, control };
+  return { clock, spawner, logBook, observatory, supervisor, said, terminations, reloads, scales, control };
 }
 
 export type Rig = ReturnType<typeof controlRig>;

@@ -1,6 +1,7 @@
 /** Reads and checks the configuration file. */
 import { parseDocument, withoutBom } from "./document.ts";
 import { ConfigurationError } from "./problems.ts";
+import type { Scale } from "./scale.ts";
 import { read, type Source } from "./source.ts";
 import type { Config } from "./spec.ts";
 import { validateConfiguration } from "./validate.ts";
@@ -15,13 +16,13 @@ import { validateConfiguration } from "./validate.ts";
  * const config = load(undefined, process.cwd());
  * for (const { id } of config.processes) console.log(id);
  */
-export function load(path: string | undefined, cwd: string): Config {
-  return check(read(path, cwd));
+export function load(path: string | undefined, cwd: string, scale?: Scale): Config {
+  return check(read(path, cwd), scale);
 }
 
 /** Checks what was read. */
-export function check({ file, shownAs, text }: Source): Config {
-  return validateConfiguration(text, { file, shownAs });
+export function check({ file, shownAs, text }: Source, scale?: Scale): Config {
+  return validateConfiguration(text, { file, shownAs, ...(scale === undefined ? {} : { scale }) });
 }
 
 /**

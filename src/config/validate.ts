@@ -8,6 +8,7 @@ import { placed } from "./finding.ts";
 import { loosen } from "./loose.ts";
 import { deepFreeze, normalise } from "./normalise.ts";
 import { ConfigurationError } from "./problems.ts";
+import { type Scale, scaled } from "./scale.ts";
 import { checkShape } from "./schema.ts";
 import type { Config } from "./spec.ts";
 import { stripsTypes } from "./worker.ts";
@@ -21,6 +22,8 @@ export type ValidateOptions = {
   readonly cwd?: string;
   /** How many instances "max" is. Default: as many as the machine has processors. */
   readonly parallelism?: number;
+  /** Other numbers of instances than those that it says, by cluster. */
+  readonly scale?: Scale;
 };
 
 /**
@@ -47,7 +50,8 @@ export function validateConfiguration(input: unknown, options: ValidateOptions =
   const shownAs = options.shownAs ?? file;
   const around = surroundings(file === "" ? cwd : dirname(resolve(cwd, file)), options);
   const source = typeof input === "string" ? withoutBom(input) : undefined;
-  const document = source === undefined ? dataDocument(input) : parseDocument(source);
+  const plain = source === undefined ? dataDocument(input) : parseDocument(source);
+  const document = options.scale === undefined ? plain : { ...plain, data: scaled(plain.data, options.scale) };
   const { outcome, warnings } = examine(document, { around, shownAs, source });
   return deepFreeze({ file: file === "" ? "" : resolve(cwd, file), ...outcome, warnings });
 }

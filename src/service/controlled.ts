@@ -6,6 +6,7 @@ import type { Incident, LogEntry, LogSubmission, MetricPoint, MetricQuery, Proce
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Seen } from "./records.ts";
 import type { Rolling } from "./rolling.ts";
+import type { Scaling } from "./scaling.ts";
 import type { Whole } from "./state-record.ts";
 
 /** The stored log. */
@@ -41,6 +42,7 @@ export type Controlled = Whole & {
     readonly reload: (why: string, options?: ActOptions) => Promise<PlanRecord>;
   };
   readonly rolling: Pick<Rolling, "restart" | "abort">;
+  readonly scaling: Pick<Scaling, "scale">;
   /** With what the load balancer says of it. */
   readonly balancing: { readonly shown: (record: ProcessRecord) => ProcessRecord };
 };

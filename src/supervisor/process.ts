@@ -53,6 +53,11 @@ export class Process {
     return this.#blocked;
   }
 
+  /** It is about to be stopped for good. */
+  get isLeaving(): boolean {
+    return this.#retired;
+  }
+
   /** The states of all slots; the first is the process's own, the others belong to overlapping runs. */
   get states(): readonly Instance[] {
     return this.#slots.map(({ state }) => state);
