@@ -28,6 +28,7 @@ export type {
 export {
   type ClusterConfiguration,
   type Configuration,
+  type DependencyConfiguration,
   defineConfig,
   type GlobalLoggerConfiguration,
   type LoggerConfiguration,

@@ -86,6 +86,16 @@ const process = {
   ".terminate": { description: "Schedule of stops, as cron. With restart set to always, the process restarts at these times." },
   ".terminateGracePeriod": { description: `${grace} Default: the top level's.` },
   ".terminateTimeout": { description: `${terminate} Default: the top level's.` },
+  ".dependsOn": {
+    description:
+      "Processes that must be there before it starts: ids, or objects with id, condition and restart. It is stopped before them.",
+  },
+  ".dependsOn[].id": { description: "Id of another process; of a cluster one instance is enough, or all must have finished." },
+  ".dependsOn[].condition": {
+    description: "started: it runs; ready: it runs and is ready; finished: it has ended by itself with code 0.",
+    default: "ready",
+  },
+  ".dependsOn[].restart": { description: "Restart this process when that one was started anew.", default: false },
   ".ready": { description: "How a run becomes ready: exactly one of port, http, log, exec and fd. Omitted: it is ready at once." },
   ".ready.port": { description: "It accepts connections on this port of the loopback address; {port}: on that of the instance." },
   ".ready.http": { description: "It answers at this address with a status from 200 to 399; {port} stands for the port of the instance." },

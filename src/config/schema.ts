@@ -4,6 +4,7 @@
  */
 import * as z from "zod/mini";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
+import { CONDITIONS } from "../supervisor/dependencies.ts";
 import { MOST_MS, MOST_SECONDS, SIZE_PATTERN } from "./units.ts";
 
 const optional = z.optional;
@@ -84,6 +85,8 @@ const environment = z.record(
   "an object of names and strings",
 );
 
+const dependency = object({ id: name, condition: optional(z.enum(CONDITIONS)), restart: flag });
+
 const processShape = object({
   id: name,
   cmd: optional(text("a command line")),
@@ -106,6 +109,7 @@ const processShape = object({
   terminateGracePeriod: seconds,
   terminateTimeout: seconds,
   ready: optional(ready),
+  dependsOn: optional(list(z.union([name, dependency], "an id, or an object with id, condition and restart"), "a list of ids")),
   cluster: optional(cluster),
 });
 

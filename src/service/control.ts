@@ -161,7 +161,7 @@ class ServiceControl implements Control {
     const { consumer } = this.#caller;
     const subject = id === "all" ? undefined : id;
     try {
-      const processes = command(this.#find(id), id, action);
+      const processes = command(this.#ordered(this.#find(id), action), id, action);
       this.#auditor.audit(info(`${action}${subject === undefined ? " of all" : ""} for "${consumer}"`), subject);
       // Who has asked for the end that is to come; one that was refused has not.
       if (action === "stop" || action === "restart")
@@ -173,6 +173,11 @@ class ServiceControl implements Control {
     } finally {
       this.#overview.forget();
     }
+  }
+
+  /** Whoever depends on others is stopped before those. */
+  #ordered(processes: readonly Process[], action: Action): readonly Process[] {
+    return action === "stop" ? this.#service.supervisor.inStopOrder(processes) : processes;
   }
 
   /** A process, an instance, a cluster, or `all`. */
@@ -209,7 +214,7 @@ function command(processes: readonly Process[], id: string, action: Action): rea
     return processes;
   }
   const refusals = new Map<Process, ProcmanError>();
-  for (const process of action === "stop" ? processes.toReversed() : processes) {
+  for (const process of processes) {
     try {
       process[action]();
     } catch (error) {

@@ -5,6 +5,7 @@ import type { Config, LogSpec, ProcessSpec } from "../config/spec.ts";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { Rotation } from "../contract/logger-protocol.ts";
 import { type PluginSpec, SHIPPED } from "../contract/plugin-protocol.ts";
+import { CONDITIONS, type Dependency } from "../supervisor/dependencies.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import { isPattern } from "../supervisor/schedule.ts";
 
@@ -69,6 +70,7 @@ const probes = [
   record({ kind: literal("http"), hostname: text, port: count, path: text }),
   record({ kind: literal("exec"), line: text }),
 ];
+const dependency = record({ id: text, condition: literal(...CONDITIONS), restart: truth, members: listOf(text) } satisfies All<Dependency>);
 const ready = either(
   ...probes,
   record({ kind: literal("log"), pattern: (value) => typeof value === "string" && isExpression(value) }),
@@ -98,6 +100,7 @@ const spec = record({
   policy,
   log,
   ready: optional(ready),
+  dependsOn: optional(listOf(dependency)),
   cluster: optional(record({ id: text, index: count, port: optional(count) })),
   front: optional(
     record({ id: text, hostname: text, port: count, strategy: literal(...STRATEGIES), proxyProtocol: truth, idleMs: number }),

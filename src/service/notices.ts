@@ -21,6 +21,8 @@ export function narrateNotice(notice: Notice): Line {
       return warn(`not ${notice.kind === "start" ? "started" : "terminated"} by its schedule ${timesOf(notice)}: procman was away then`);
     case "changed":
       return changed(sentence(notice.fields), notice.effect);
+    case "follows":
+      return info(`restarted with ${notice.id}, on which it depends`);
     case "removed":
       return info(`${notice.isIdle ? "forgotten" : "stopped for good"}: the configuration has it no longer`);
     default:

@@ -19,6 +19,7 @@ import { keptOf } from "./kept-report.ts";
 import type { Subject } from "./narrator.ts";
 import { recordOf, type Seen, stateOf, type Whole } from "./records.ts";
 import { processOf } from "./specs.ts";
+import { withStanding } from "./standing.ts";
 
 export type Observed = Whole & {
   readonly supervisor: Supervisor;
@@ -94,6 +95,9 @@ export class ServiceObservatory implements Observatory {
       case "changed":
         if (notice.effect === "restarts") this.#asked.set(id, { why: "its configuration has changed" });
         return this.#tellProcess(id, text);
+      case "follows":
+        this.#asked.set(id, { why: `${notice.id}, on which it depends, was started anew` });
+        return this.#tellProcess(id, text);
       case "removed":
         this.#asked.set(id, { why: "the configuration has it no longer" });
         return this.#tellProcess(id, text);
@@ -129,7 +133,7 @@ export class ServiceObservatory implements Observatory {
   }
 
   seen(id: string): Seen {
-    return this.#seen.get(id) ?? NOTHING;
+    return withStanding(this.#seen.get(id) ?? NOTHING, this.#observed.supervisor, id);
   }
 
   /** What is wrong with its run; undefined: nothing any more. */
@@ -188,11 +192,12 @@ export class ServiceObservatory implements Observatory {
   }
 
   subject(id: string): Subject {
-    return {
-      policy: this.#observed.spec(id).policy,
-      blocked: this.#observed.supervisor.find(id).isBlocked,
-      trouble: this.#troubles.get(id),
-    };
+    const { supervisor, spec } = this.#observed;
+    return withStanding(
+      { policy: spec(id).policy, blocked: supervisor.find(id).isBlocked, trouble: this.#troubles.get(id) },
+      supervisor,
+      id,
+    );
   }
 
   #onEnd(transition: Transition, id: string): void {

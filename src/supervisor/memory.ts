@@ -48,8 +48,8 @@ const instance = either(
   record({ ...base, status: literal("idle"), outcome }),
   record({ ...base, status: literal("waiting", "starting") }),
   record({ ...base, status: literal("running"), pid, since: moment, ready: truth, healthy: optional(truth) }),
-  record({ ...stopping, phase: literal("spawning") }),
-  record({ ...stopping, ...child, phase: literal("grace", "terminate", "kill") }),
+  record({ ...stopping, phase: literal("spawning"), held: optional(truth) }),
+  record({ ...stopping, ...child, phase: literal("held", "grace", "terminate", "kill") }),
   record({ ...stopping, ...child, phase: literal("sweep", "sweep-kill"), ending }),
   record({ ...base, status: literal("backoff"), until: moment, ending, fault }),
 );

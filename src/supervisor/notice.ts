@@ -9,5 +9,7 @@ export type Notice =
   /** Nobody was there at these times. `isCapped`: there are more than were counted. */
   | ({ readonly type: "missed"; readonly kind: Kind; readonly isCapped: boolean } & Missed)
   | { readonly type: "changed"; readonly fields: readonly string[]; readonly effect: Effect }
+  /** It is restarted with this one, on which it depends. */
+  | { readonly type: "follows"; readonly id: string }
   /** No plan has it any more. */
   | { readonly type: "removed"; readonly isIdle: boolean };

@@ -1,4 +1,5 @@
 /** What the supervisor has to know of a process. */
+import type { Dependency } from "./dependencies.ts";
 import type { Policy } from "./restart-policy.ts";
 import type { Patterns } from "./timetable.ts";
 
@@ -11,6 +12,7 @@ export type Plan = {
   readonly cron?: string;
   /** Cron pattern of the times at which it is terminated. */
   readonly terminate?: string;
+  readonly dependsOn?: readonly Dependency[];
 };
 
 export function patternsOf({ cron, terminate }: Plan): Patterns {

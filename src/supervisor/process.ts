@@ -2,24 +2,23 @@
 import { ProcmanError } from "../base/errors.ts";
 import { type Change, effectOf, hasRun, isUnderWay } from "./change.ts";
 import type { Memory } from "./memory.ts";
+import { missedOf } from "./missed.ts";
 import type { Notice } from "./notice.ts";
 import { type Plan, patternsOf } from "./plan.ts";
 import type { Clock, Spawner } from "./ports.ts";
 import type { Policy } from "./restart-policy.ts";
-import { missedTimes } from "./schedule.ts";
-import { Slot, type Transition } from "./slot.ts";
+import { freeName, Slot, type Transition } from "./slot.ts";
 import { type Instance, initial, type Report, type StopCause } from "./states.ts";
-import { isSame, KINDS, type Planned, Timetable } from "./timetable.ts";
+import { isSame, Timetable } from "./timetable.ts";
 
 export type ProcessPorts = {
   readonly clock: Clock;
   readonly spawner: Spawner;
   readonly publish: (transition: Transition) => void;
   readonly notice: (id: string, notice: Notice) => void;
+  /** Whoever depends on it is on its way down, and ends first. */
+  readonly holds: (id: string) => boolean;
 };
-
-/** Counting more of them would only take time. */
-const MISSED_LIMIT = 1_000;
 
 export class Process {
   #plan: Plan;
@@ -40,12 +39,17 @@ export class Process {
       moved: () => this.#remember(),
     });
     this.#timetable.set(patternsOf(plan));
-    if (memory?.planned !== undefined) this.#tellMissed(memory.planned);
+    for (const notice of missedOf(patternsOf(plan), memory?.planned ?? {}, { now: ports.clock.wall(), isIdle: this.isIdle }))
+      ports.notice(plan.id, notice);
     if (!isSame(memory?.planned ?? {}, this.#timetable.planned)) this.#remember();
   }
 
   get id(): string {
     return this.#plan.id;
+  }
+
+  get plan(): Plan {
+    return this.#plan;
   }
 
   get isBlocked(): boolean {
@@ -78,7 +82,9 @@ export class Process {
   /** @throws ProcmanError `process-blocked`, `process-leaving`, or `process-running` when it runs and `overrun` is off. */
   start(): void {
     this.#admit("start");
-    if (!this.#begin()) throw new ProcmanError("process-running", `Cannot start "${this.id}": it is running already`);
+    if (this.#begin()) return;
+    const isWaiting = this.states.some(({ status }) => status === "waiting");
+    throw new ProcmanError("process-running", `Cannot start "${this.id}": it ${isWaiting ? "waits" : "is running"} already`);
   }
 
   /** Start by `autostart` or a change of a watched file: what can't be started now stays as it is. */
@@ -95,6 +101,18 @@ export class Process {
     this.#end("idle", "operator");
   }
 
+  /** What it has waited for is the case. */
+  goOn(type: "dependencies-ready" | "dependents-gone"): void {
+    for (const slot of this.#slots) slot.post({ type });
+  }
+
+  /** Another one was started anew, and this one with it. */
+  follow(id: string): void {
+    if (this.#blocked || this.#retired) return;
+    this.#ports.notice(this.id, { type: "follows", id });
+    this.restart();
+  }
+
   /** Starts it when it is idle. @throws ProcmanError `process-blocked`, `process-leaving` */
   restart(): void {
     this.#admit("restart");
@@ -107,7 +125,8 @@ export class Process {
   block(): void {
     if (this.#blocked) return;
     this.#blocked = true;
-    for (const slot of this.#slots) slot.post({ type: "cancel-restart" });
+    for (const slot of this.#slots)
+      slot.post(slot.state.status === "waiting" ? { type: "stop", next: "idle", cause: "operator" } : { type: "cancel-restart" });
     this.#ports.notice(this.id, { type: "blocked" });
     this.#remember();
   }
@@ -166,14 +185,8 @@ export class Process {
   /** A free slot; without one a slot that is about to be free; with `overrun` a new one. */
   #slotForStart(): Slot | undefined {
     const free = this.#slots.find(({ state }) => state.status === "idle" || state.status === "backoff");
-    if (free !== undefined) return free;
-    if (this.#plan.overrun) return this.#addSlot(this.#freeName());
-    return this.#slots.find(({ state }) => state.status === "stopping");
-  }
-
-  #freeName(): string {
-    const taken = new Set(this.#slots.map(({ id }) => id));
-    for (let number = 2; ; number++) if (!taken.has(`${this.id}:${number}`)) return `${this.id}:${number}`;
+    if (free !== undefined || !this.#plan.overrun) return free ?? this.#slots.find(({ state }) => state.status === "stopping");
+    return this.#addSlot(freeName(this.id, this.#slots));
   }
 
   #onCron(planned: number): void {
@@ -195,20 +208,9 @@ export class Process {
     this.#end("policy", "terminate");
   }
 
-  /** What was planned for a time at which nobody was there. It isn't made up for. */
-  #tellMissed(planned: Planned): void {
-    for (const kind of KINDS) {
-      const [first, pattern] = [planned[kind], patternsOf(this.#plan)[kind]];
-      const now = this.#ports.clock.wall();
-      // Who doesn't run has missed no termination.
-      if (first === undefined || pattern === undefined || first > now || (kind === "terminate" && this.isIdle)) continue;
-      const missed = missedTimes(pattern, first, now, MISSED_LIMIT);
-      this.#ports.notice(this.id, { type: "missed", kind, isCapped: missed.times === MISSED_LIMIT, ...missed });
-    }
-  }
-
   #end(next: "idle" | "policy", cause: StopCause): void {
-    for (const slot of this.#slots) slot.post({ type: "stop", next, cause });
+    const held = next === "idle" && this.#ports.holds(this.id);
+    for (const slot of this.#slots) slot.post({ type: "stop", next, cause, held });
   }
 
   #addSlot(id: string, state?: Instance): Slot {
