@@ -46,6 +46,7 @@ export function controlRig() {
   const said: string[] = [];
   const terminations: string[] = [];
   const reloads: string[] = [];
+  const rolls: string[] = [];
   const service: Controlled = {
     config,
     supervisor,
@@ -63,6 +64,14 @@ export function controlRig() {
         reloads.push(why);
         return PLANNED;
       },
+    },
+    rolling: {
+      restart: (processes) => {
+        rolls.push(processes.map(({ id }) => id).join());
+        for (const process of processes) process.restart();
+        return { others: [], rolls: [] };
+      },
+      abort: () => undefined,
     },
     balancing: { shown: (record) => record },
     plugins: { records: undefined },

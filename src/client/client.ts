@@ -1,9 +1,9 @@
 /** `Control` over HTTP. */
 import type { Action, ActOptions, Control } from "../contract/control.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { writeQuery } from "../contract/query.ts";
 import type {
-  EventRecord,
   Incident,
   LogEntry,
   LogItem,
@@ -13,10 +13,10 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
-  StateRecord,
   TelemetryReport,
 } from "../contract/records.ts";
 import { ROUTES, type RouteName } from "../contract/routes.ts";
+import type { StateRecord } from "../contract/state-record.ts";
 import { errorOf } from "./problem.ts";
 import type { Reply, Send } from "./send.ts";
 import { subscribe } from "./subscription.ts";
@@ -52,7 +52,11 @@ export class Client implements Control {
   }
 
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
-    return (await this.#ask(action, { id, query: { wait: options.waitSeconds }, options })) as ProcessRecord;
+    return (await this.#ask(action, {
+      id,
+      query: { wait: options.waitSeconds, ...(options.hard && { hard: true }) },
+      options,
+    })) as ProcessRecord;
   }
 
   async plan(): Promise<PlanRecord> {

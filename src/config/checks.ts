@@ -8,7 +8,7 @@ import { type Finding, show } from "./finding.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
 import { unknownPlaceholder } from "./placeholders.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
-import { readyErrors } from "./probes.ts";
+import { probingErrors } from "./probes.ts";
 import { workerProblem } from "./worker.ts";
 
 export type Surroundings = {
@@ -28,8 +28,8 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
   const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
   const plugins = (config.plugins ?? []).map((plugin, index) => ({ plugin: plugin ?? {}, path: ["plugins", index] }));
   const errors = [
+    ...processes.flatMap(({ process, path }) => [...processErrors(process, path, around), ...probingErrors(process, path, config)]),
     ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, around.stripsTypes)),
-    ...processes.flatMap(({ process, path }) => [...processErrors(process, path, around), ...readyErrors(process, path, config)]),
     ...filePatterns(config.logger, ["logger"]),
     ...idCollisions(config, around.parallelism),
     ...portCollisions(config, around.parallelism),
@@ -81,12 +81,6 @@ function processWarnings(process: LooseProcess, path: Path): Finding[] {
   const starts = process.autostart === true || "cron" in process || (process.watch?.length ?? 0) > 0;
   if (!starts && "id" in process)
     warnings.push({ path, message: `No start policy: ${show(process.id)} starts only by hand. Set "autostart", "cron" or "watch".` });
-  if (process.watch?.length)
-    warnings.push({
-      path: [...path, "watch"],
-      at: "key",
-      message: "Watching is not served yet: the process starts at once, and changes don't restart it.",
-    });
   for (const key of ["strategy", "hostname", "proxyProtocol", "idleTimeout"] as const)
     if (process.cluster !== undefined && key in process.cluster && !("commonPort" in process.cluster))
       warnings.push({

@@ -1,6 +1,6 @@
 /** `dependsOn`: what it means, and what is wrong with it. */
 import { didYouMean } from "../base/suggest.ts";
-import type { Dependency } from "../supervisor/dependencies.ts";
+import type { Dependency } from "../supervisor/plan.ts";
 import type { Path } from "./document.ts";
 import { type Finding, show } from "./finding.ts";
 import { instances } from "./instances.ts";

@@ -51,6 +51,7 @@ test("3.3 policy, schedules and start policy are taken over without a restart", 
     ["terminate", { terminate: "0 0 * * *" }],
     ["overrun", { overrun: true }],
     ["ready", { ready: { port: 80 } }],
+    ["health", { health: { port: 80 } }],
   ];
   for (const [name, other] of others)
     assert.deepEqual(change({}, other), { id: "web", fields: [name], restart: false, route: false }, name);

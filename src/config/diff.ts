@@ -31,6 +31,7 @@ const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" 
   cluster: true,
   ready: false,
   dependsOn: false,
+  health: false,
   front: false,
   overrun: false,
   autostart: false,

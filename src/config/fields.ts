@@ -71,7 +71,8 @@ const process = {
       "Schedule of starts: minute, hour, day of the month, month, day of the week; with seconds in front if there are six fields.",
   },
   ".watch": {
-    description: "Paths that are watched: a change starts the process or starts it again. Not served yet: the process starts with procman.",
+    description:
+      "Files and folders that are watched, or patterns of them, as src/**/*.html: the process starts with procman, and again when one of them changes.",
   },
   ".restart": {
     description:
@@ -88,14 +89,8 @@ const process = {
   ".terminateTimeout": { description: `${terminate} Default: the top level's.` },
   ".dependsOn": {
     description:
-      "Processes that must be there before it starts: ids, or objects with id, condition and restart. It is stopped before them.",
+      "Processes that must be there before it starts, and are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when that one was started anew).",
   },
-  ".dependsOn[].id": { description: "Id of another process; of a cluster one instance is enough, or all must have finished." },
-  ".dependsOn[].condition": {
-    description: "started: it runs; ready: it runs and is ready; finished: it has ended by itself with code 0.",
-    default: "ready",
-  },
-  ".dependsOn[].restart": { description: "Restart this process when that one was started anew.", default: false },
   ".ready": { description: "How a run becomes ready: exactly one of port, http, log, exec and fd. Omitted: it is ready at once." },
   ".ready.port": { description: "It accepts connections on this port of the loopback address; {port}: on that of the instance." },
   ".ready.http": { description: "It answers at this address with a status from 200 to 399; {port} stands for the port of the instance." },
@@ -103,6 +98,17 @@ const process = {
   ".ready.exec": { description: "This command line ends with code 0, run as the process's own cmd is." },
   ".ready.fd": { description: "It writes to this file descriptor, which it gets open at its start." },
   ".ready.timeout": { description: "A run that is not ready within so many seconds is stopped, which counts as an error.", default: 30 },
+  ".health": { description: "Whether a run that is ready stays well: asked at intervals by exactly one of port, http and exec." },
+  ".health.port": { description: "As ready.port." },
+  ".health.http": { description: "As ready.http." },
+  ".health.exec": { description: "As ready.exec." },
+  ".health.interval": { description: "Seconds from one question to the next.", default: 10 },
+  ".health.timeout": { description: "Seconds to wait for an answer.", default: 5 },
+  ".health.failures": { description: "After so many failures in a row it is not well, and is restarted by its policy.", default: 3 },
+  ".health.startPeriod": {
+    description: "Seconds from the start of a run in which failures don't count, until it was well once.",
+    default: 0,
+  },
   ".cluster": { description: "Several instances of the process, with the ids ID-1, ID-2 and so on." },
   ".cluster.instances": { description: "How many instances; max: one for each processor." },
   ".cluster.startPort": {
@@ -136,16 +142,16 @@ export const fields: Readonly<Record<string, Field>> = {
   ...below("processes[]", process),
   ...below("processes[].logger", processLogger),
   ...below("logger", globalLogger),
-  watcher: { description: "Settings of the file watcher, for all processes. Not served yet." },
-  "watcher.interval": { description: "Milliseconds between two looks at the watched paths.", default: 1000 },
-  "watcher.exts": { description: "File extensions that count.", default: ["ts", "tsx", "js", "jsx", "json"] },
-  "watcher.match": { description: "Patterns that a file must match.", default: ["**/*.*"] },
-  "watcher.skip": { description: "Patterns of files that don't count.", default: ["**/.git/**"] },
+  watcher: { description: "Settings of the file watcher, for all processes." },
+  "watcher.interval": { description: "Milliseconds from a change to the restart; what changes meanwhile is one change.", default: 1000 },
+  "watcher.exts": { description: "File extensions that count; none: all.", default: ["ts", "tsx", "js", "jsx", "json"] },
+  "watcher.match": { description: "Patterns that a file in a watched folder must match; one of them.", default: ["**/*.*"] },
+  "watcher.skip": { description: "Patterns of files that don't count, and of folders that are not looked into.", default: ["**/.git/**"] },
   plugins: { description: "Plugins to load, each in a thread of its own." },
   "plugins[]": { description: "A plugin." },
   "plugins[].url": {
     description:
-      "Path of a module (./slack.js), name of a package, https address of a module with its version, or one that comes with procman: procman/notify.",
+      "Path of a module (./slack.js), name of a package, https address of a module with its version, or one that comes with procman: procman/notify, procman/otlp, procman/logship.",
   },
   "plugins[].integrity": { description: "Digest that the module of a path or an https address must have: sha256- and base64." },
   "plugins[].options": {

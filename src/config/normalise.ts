@@ -8,10 +8,10 @@ import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
 import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
 import { pluginSpecs } from "./plugin-spec.ts";
-import { readyProbe } from "./probes.ts";
+import { healthSpec, readyProbe } from "./probes.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
-import type { Command, Config, ProcessSpec } from "./spec.ts";
-import { parseSize } from "./units.ts";
+import type { Command, Config, ProcessSpec, WatcherSpec } from "./spec.ts";
+import { milliseconds, parseSize } from "./units.ts";
 
 const GRACE_SECONDS = 0;
 const TERMINATE_SECONDS = 30;
@@ -20,6 +20,10 @@ const RESTART_RESET_MS = 60_000;
 const INTERNAL_LOG_SIZE = "1GB";
 const API_HOSTNAME = "127.0.0.1";
 const FRONT_HOSTNAME = "127.0.0.1";
+const WATCH_INTERVAL_MS = 1_000;
+const WATCH_EXTS = ["ts", "tsx", "js", "jsx", "json"];
+const WATCH_MATCH = ["**/*.*"];
+const WATCH_SKIP = ["**/.git/**"];
 
 /** The configuration as the service uses it, but for `file` and `warnings`, which only the reader knows. */
 export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "file" | "warnings"> {
@@ -36,8 +40,14 @@ export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "f
     internalLogHours: logger?.internalLogHours ?? INTERNAL_LOG_HOURS,
     internalLogBytes: parseSize(logger?.internalLogSize ?? INTERNAL_LOG_SIZE),
     api: { hostname: api?.hostname ?? API_HOSTNAME, ...(api?.port !== undefined && { port: api.port }), revoked: api?.revoked ?? [] },
+    watcher: watcherOf(raw),
     plugins: pluginSpecs(raw.plugins, around.folder),
   };
+}
+
+function watcherOf({ watcher = {} }: RawConfig): WatcherSpec {
+  const { interval = WATCH_INTERVAL_MS, exts = WATCH_EXTS, match = WATCH_MATCH, skip = WATCH_SKIP } = watcher;
+  return { intervalMs: interval, exts, match, skip };
 }
 
 /** Makes data unchangeable to its depth. */
@@ -69,6 +79,7 @@ function specOf(process: RawProcess, instance: Instance, { raw, folder, parallel
     ...(terminate !== undefined && { terminate }),
     ...(process.dependsOn?.length && { dependsOn: process.dependsOn.map((entry) => dependencyOf(entry, raw, parallelism)) }),
     ...(process.ready !== undefined && { ready: readyProbe(process.ready, cluster?.port) }),
+    ...(process.health !== undefined && { health: healthSpec(process.health, cluster?.port) }),
     ...(cluster !== undefined && { cluster, ...frontOf(process) }),
   };
 }
@@ -101,10 +112,6 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
     ...(restartDelayMs !== undefined && { restartDelayMs }),
     ...(ready !== undefined && { readyMs: milliseconds(ready.timeout ?? READY_SECONDS) }),
   };
-}
-
-function milliseconds(seconds: number): number {
-  return Math.round(seconds * 1000);
 }
 
 function clusterOf({ id, cluster }: RawProcess, { index }: Instance): ProcessSpec["cluster"] {

@@ -67,3 +67,25 @@ test("ready: what is wrong is refused with its place and what to do", () => {
   assert.match(about({ ready: { fd: 3, timeout: 0 } }), /ready\.timeout Found 0; allowed: a number of seconds/);
   assert.match(about({ ready: { prot: 3 } }), /ready\.prot Found the unknown key "prot"\. Did you mean "port"\?/);
 });
+
+test("health: one of three kinds, asked every 10 s unless it says otherwise", () => {
+  const of = (health: object, more: object = {}) => specs({ health, ...more }).at(-1)?.health;
+  assert.deepEqual(of({ port: 3000 }), {
+    probe: { kind: "port", port: 3000 },
+    intervalMs: 10_000,
+    timeoutMs: 5_000,
+    failures: 3,
+    startMs: 0,
+  });
+  assert.deepEqual(
+    of({ port: "{port}", interval: 1, timeout: 0.5, failures: 1, startPeriod: 60 }, { cluster: { instances: 2, startPort: 4000 } }),
+    { probe: { kind: "port", port: 4001 }, intervalMs: 1_000, timeoutMs: 500, failures: 1, startMs: 60_000 },
+  );
+});
+
+test("health: what is wrong is refused with its place and what to do", () => {
+  assert.match(about({ health: { interval: 5 } }), /^processes\[0\]\.health Found none of "port", "http", "exec"; allowed: exactly one/);
+  assert.match(about({ health: { log: "x" } }), /health\.log Found the unknown key "log"/);
+  assert.match(about({ health: { port: 1, failures: 0 } }), /health\.failures Found 0; allowed: a whole number from 1 to 1000/);
+  assert.match(about({ health: { http: "https://x" } }), /health\.http .*for https use "exec" with curl/);
+});

@@ -1,12 +1,20 @@
 /** How it is found out whether a process does its work, as the file says it: its meaning, and what is wrong with it. */
-import type { Probe, ReadyProbe } from "../contract/probe.ts";
+import type { HealthSpec, Probe, ReadyProbe } from "../contract/probe.ts";
 import type { Path } from "./document.ts";
 import { type Finding, show } from "./finding.ts";
 import type { Loose, LooseConfig, LooseProcess } from "./loose.ts";
 import type { RawProcess } from "./schema.ts";
+import { milliseconds } from "./units.ts";
 
 const READY_KINDS = ["port", "http", "log", "exec", "fd"] as const;
 
+const HEALTH_KINDS = ["port", "http", "exec"] as const;
+
+const INTERVAL_SECONDS = 10;
+const ANSWER_SECONDS = 5;
+const FAILURES = 3;
+
+type RawHealth = NonNullable<RawProcess["health"]>;
 type RawReady = NonNullable<RawProcess["ready"]>;
 type RawProbe = Pick<RawReady, "port" | "http" | "exec">;
 
@@ -18,6 +26,17 @@ export function readyProbe({ log, fd, ...probe }: RawReady, ownPort: number | un
   return fd === undefined ? probeOf(probe, ownPort) : { kind: "fd", fd };
 }
 
+export function healthSpec(health: RawHealth, ownPort: number | undefined): HealthSpec {
+  const { interval = INTERVAL_SECONDS, timeout = ANSWER_SECONDS, failures = FAILURES, startPeriod = 0, ...probe } = health;
+  return {
+    probe: probeOf(probe, ownPort),
+    intervalMs: milliseconds(interval),
+    timeoutMs: milliseconds(timeout),
+    failures,
+    startMs: milliseconds(startPeriod),
+  };
+}
+
 function probeOf({ port, http = "", exec }: RawProbe, ownPort: number | undefined): Probe {
   if (exec !== undefined) return { kind: "exec", line: exec };
   if (port !== undefined) return { kind: "port", port: port === OWN_PORT ? (ownPort ?? 0) : port };
@@ -27,7 +46,14 @@ function probeOf({ port, http = "", exec }: RawProbe, ownPort: number | undefine
 }
 
 /** Of one process. */
-export function readyErrors({ ready, cluster }: LooseProcess, path: Path, { logger }: LooseConfig): readonly Finding[] {
+export function probingErrors(process: LooseProcess, path: Path, config: LooseConfig): readonly Finding[] {
+  const { health, cluster } = process;
+  const at = [...path, "health"];
+  const errors = health === undefined ? [] : [...kindErrors(health, HEALTH_KINDS, at), ...probeErrors(health, cluster?.startPort, at)];
+  return [...readyErrors(process, path, config), ...errors];
+}
+
+function readyErrors({ ready, cluster }: LooseProcess, path: Path, { logger }: LooseConfig): readonly Finding[] {
   if (ready === undefined) return [];
   const at = [...path, "ready"];
   const errors = [...kindErrors(ready, READY_KINDS, at), ...probeErrors(ready, cluster?.startPort, at)];

@@ -4,7 +4,7 @@
  */
 import * as z from "zod/mini";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
-import { CONDITIONS } from "../supervisor/dependencies.ts";
+import { CONDITIONS } from "../supervisor/plan.ts";
 import { MOST_MS, MOST_SECONDS, SIZE_PATTERN } from "./units.ts";
 
 const optional = z.optional;
@@ -68,6 +68,13 @@ const ready = object({
   fd: optional(whole(3, 9, "a whole number from 3 to 9")),
   timeout: optional(amount(0.001, MOST_SECONDS, "seconds")),
 });
+const health = object({
+  ...probe,
+  interval: optional(amount(0.1, MOST_SECONDS, "seconds")),
+  timeout: optional(amount(0.001, MOST_SECONDS, "seconds")),
+  failures: optional(whole(1, 1_000, "a whole number from 1 to 1000")),
+  startPeriod: seconds,
+});
 
 const cluster = object({
   instances: z.union([whole(1, 1024, INSTANCES), z.literal("max")], INSTANCES),
@@ -110,6 +117,7 @@ const processShape = object({
   terminateTimeout: seconds,
   ready: optional(ready),
   dependsOn: optional(list(z.union([name, dependency], "an id, or an object with id, condition and restart"), "a list of ids")),
+  health: optional(health),
   cluster: optional(cluster),
 });
 

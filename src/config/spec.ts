@@ -2,8 +2,8 @@
 import type { FrontSpec } from "../contract/balancer-protocol.ts";
 import type { ConsoleStyle, Rotation } from "../contract/logger-protocol.ts";
 import type { PluginSpec } from "../contract/plugin-protocol.ts";
-import type { ReadyProbe } from "../contract/probe.ts";
-import type { Dependency } from "../supervisor/dependencies.ts";
+import type { HealthSpec, ReadyProbe } from "../contract/probe.ts";
+import type { Dependency } from "../supervisor/plan.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 
 /** What to run: a shell command line, or a JavaScript/TypeScript module in a Node process of its own. */
@@ -25,6 +25,7 @@ export type ProcessSpec = {
   readonly overrun: boolean;
   readonly autostart: boolean;
   readonly cron?: string;
+  /** Absolute paths, or such with a pattern at the end. */
   readonly watch: readonly string[];
   /** Cron expression. */
   readonly terminate?: string;
@@ -33,6 +34,7 @@ export type ProcessSpec = {
   readonly ready?: ReadyProbe;
   /** What must be the case before it starts. */
   readonly dependsOn?: readonly Dependency[];
+  readonly health?: HealthSpec;
   readonly log: LogSpec;
   /** Present for the instances of a cluster: which, its number from 0, its port. */
   readonly cluster?: { readonly id: string; readonly index: number; readonly port?: number };
@@ -48,6 +50,15 @@ export type LogSpec = {
   readonly rotation?: Rotation;
   /** It goes to the log store too. */
   readonly stored?: true;
+};
+
+/** What counts as a change of a watched path. */
+export type WatcherSpec = {
+  readonly intervalMs: number;
+  /** Without dot; none: all count. */
+  readonly exts: readonly string[];
+  readonly match: readonly string[];
+  readonly skip: readonly string[];
 };
 
 /** Where the REST API listens. */
@@ -72,6 +83,7 @@ export type Config = {
   /** The log store may take so much. */
   readonly internalLogBytes: number;
   readonly api: ApiSpec;
+  readonly watcher: WatcherSpec;
   readonly plugins: readonly PluginSpec[];
   readonly warnings: readonly Problem[];
 };

@@ -14,6 +14,11 @@ export function parseSize(size: string | number): number {
   return Math.floor(Number(amount) * base ** (POWER[unit.charAt(0).toUpperCase()] ?? 0));
 }
 
+/** Of seconds. */
+export function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1000);
+}
+
 /** The longest that one timer of Node can wait is 24.8 days; all durations stay below it. */
 export const MOST_MS = 24 * 24 * 3600 * 1000;
 export const MOST_SECONDS = MOST_MS / 1000;

@@ -1,7 +1,8 @@
 /** All that can be asked of a running procman: one interface, implemented in process and over HTTP. */
+
+import type { EventRecord } from "./event-record.ts";
 import type { PlanRecord } from "./plan.ts";
 import type {
-  EventRecord,
   Incident,
   LogEntry,
   LogItem,
@@ -11,9 +12,9 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
-  StateRecord,
   TelemetryReport,
 } from "./records.ts";
+import type { StateRecord } from "./state-record.ts";
 
 export const ACTIONS = ["start", "stop", "restart", "block", "unblock"] as const;
 
@@ -30,6 +31,8 @@ export type Caller = {
 export type ActOptions = {
   /** Resolve when the target state is reached; rejects with `wait-timeout` after so many seconds. Absent: at once. */
   readonly waitSeconds?: number;
+  /** A restart of a cluster: all instances at once, instead of one after another. */
+  readonly hard?: boolean;
   /** Nobody waits any more; what was asked for goes on. */
   readonly signal?: AbortSignal;
 };
@@ -39,7 +42,7 @@ export interface Control {
   /** Rejects with `process-unknown`. */
   process(id: string): Promise<ProcessRecord>;
   state(): Promise<StateRecord>;
-  /** A process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`; while it waits, `process-failed`, `wait-timeout`. */
+  /** A process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`, `roll-running`; while it waits, `process-failed`, `roll-failed`, `wait-timeout`. */
   act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord>;
   /** What a reload would do. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
   plan(): Promise<PlanRecord>;

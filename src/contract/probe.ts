@@ -15,3 +15,15 @@ export type ReadyProbe =
   | { readonly kind: "log"; readonly pattern: string }
   /** It writes to this descriptor. */
   | { readonly kind: "fd"; readonly fd: number };
+
+/** When a run is asked whether it is well, and how often it may fail. */
+export type HealthSpec = {
+  readonly probe: Probe;
+  readonly intervalMs: number;
+  /** For one answer. */
+  readonly timeoutMs: number;
+  /** So many in a row, and it is not well. */
+  readonly failures: number;
+  /** Since the start of the run: failures don't count yet. */
+  readonly startMs: number;
+};

@@ -79,6 +79,20 @@ export type ProcessConfiguration = {
   readonly dependsOn?: readonly (string | DependencyConfiguration)[] | undefined;
   /** How a run becomes ready. Omitted: it is so at once. */
   readonly ready?: ReadyConfiguration | undefined;
+  /** Whether a run that is ready stays well. */
+  readonly health?: HealthConfiguration | undefined;
+};
+
+/** Exactly one of `port`, `http` and `exec`, which mean the same as in `ready`. */
+export type HealthConfiguration = Pick<ReadyConfiguration, "port" | "http" | "exec"> & {
+  /** Seconds from one question to the next. Default 10. */
+  readonly interval?: number | undefined;
+  /** Seconds to wait for an answer. Default 5. */
+  readonly timeout?: number | undefined;
+  /** After so many failures in a row it is not well, and is restarted by its policy. Default 3. */
+  readonly failures?: number | undefined;
+  /** Seconds from the start of a run in which failures don't count, until it was well once. Default 0. */
+  readonly startPeriod?: number | undefined;
 };
 
 /** Exactly one of `port`, `http`, `log`, `exec` and `fd`. `"{port}"` stands for the port of the instance of a cluster. */

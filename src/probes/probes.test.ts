@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Probe, ReadyProbe } from "../contract/probe.ts";
 import { ask } from "./ask.ts";
+import { Health } from "./health.ts";
 import { Readiness } from "./readiness.ts";
 
 const scene = { cwd: tmpdir(), env: process.env, argv: (line: string) => ["/bin/sh", "-c", line] };
@@ -156,4 +157,51 @@ test("it is ready when a line of it matches", async (context) => {
     { lines: ["not listening on 1", "listening on 80"] },
   );
   assert.deepEqual(waited, ["no line of it matches /^listening on \\d+$/"]);
+});
+
+/** Resolves with the first so many answers, `!` where a failure counts as one too many. */
+function health(context: TestContext, probe: Probe, { startMs = 0, count = 4 } = {}): Promise<readonly string[]> {
+  const heard: string[] = [];
+  return new Promise((resolve) => {
+    const hear = (answer: string): void => {
+      heard.push(answer);
+      if (heard.length === count) resolve(heard);
+    };
+    const spec = { probe, intervalMs: 10, timeoutMs: 5_000, failures: 2, startMs };
+    const asking = new Health(
+      { spec, scene, startMs, phase: 0.5 },
+      { well: () => hear("well"), ill: (problem, counts) => hear(`${problem}${counts ? "!" : ""}`) },
+    );
+    context.after(() => asking.stop());
+  });
+}
+
+test("so many failures in a row, and it is not well; one answer in between begins anew", async (context) => {
+  const statuses = [200, 503, 200, 503, 500, 503, 204];
+  const port = await listening(
+    context,
+    answering((_request, response) => response.writeHead(statuses.shift() ?? 200).end()),
+  );
+  assert.deepEqual(await health(context, http(port), { count: 7 }), [
+    "well",
+    "answers with status 503",
+    "well",
+    "answers with status 503",
+    "answers with status 500!",
+    "answers with status 503!",
+    "well",
+  ]);
+});
+
+test("in its start period failures don't count, until it was well once", async (context) => {
+  const statuses = [503, 503, 503, 200, 503, 503];
+  const port = await listening(
+    context,
+    answering((_request, response) => response.writeHead(statuses.shift() ?? 200).end()),
+  );
+  const heard = await health(context, http(port), { count: 6, startMs: 60_000 });
+  assert.deepEqual(
+    heard.map((answer) => answer.at(-1)),
+    ["3", "3", "3", "l", "3", "!"],
+  );
 });

@@ -1,7 +1,8 @@
 /** All numbers of a running procman, by the names that Prometheus gets. */
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { VERSION } from "../base/version.ts";
-import type { ProcessRecord, StateRecord, Status } from "../contract/records.ts";
+import type { ProcessRecord, Status } from "../contract/records.ts";
+import type { StateRecord } from "../contract/state-record.ts";
 import type { Instance } from "../supervisor/states.ts";
 import { type Family, type Labels, metricName } from "../telemetry/prometheus.ts";
 import type { Sample } from "../telemetry/sampler.ts";
@@ -68,13 +69,19 @@ export class ServiceGauges {
   }
 }
 
+function flag(value: boolean | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value);
+}
+
+type Value = (counted: Counted) => number | undefined;
+
+function familyOf({ name, ...family }: Omit<Family, "values">, processes: readonly Counted[], value: Value): Family {
+  return { ...family, name: `procman_process_${name}`, values: processes.map((counted) => [labelsOf(counted.record), value(counted)]) };
+}
+
 function processFamilies(processes: readonly Counted[]): readonly Family[] {
-  const family = (name: string, type: Family["type"], help: string, value: (counted: Counted) => number | undefined): Family => ({
-    name: `procman_process_${name}`,
-    type,
-    help,
-    values: processes.map((counted) => [labelsOf(counted.record), value(counted)]),
-  });
+  const family = (name: string, type: Family["type"], help: string, value: Value): Family =>
+    familyOf({ name, type, help }, processes, value);
   return [
     family("up", "gauge", "1 while the process runs.", ({ record }) => (record.status === "running" ? 1 : 0)),
     family("blocked", "gauge", "1 while the process is blocked.", ({ record }) => (record.blocked ? 1 : 0)),
@@ -107,6 +114,8 @@ function processFamilies(processes: readonly Counted[]): readonly Family[] {
       ({ record }) => record.memoryBytes,
     ),
     family("members", "gauge", "Number of processes that its run consists of.", ({ sample }) => sample?.processes),
+    family("ready", "gauge", "1: it runs and is ready; 0: it runs and is not.", ({ record }) => flag(record.ready)),
+    family("healthy", "gauge", "1: its health checks say yes; 0: they say no.", ({ record }) => flag(record.healthy)),
     family("run_seconds", "gauge", "How long it runs already.", ({ record }) => since(record.started)),
     family("last_exit_code", "gauge", "Exit code of its last run, when it is over.", ({ record }) => record.code),
     family("next_start_timestamp_seconds", "gauge", "When it is started next by its schedule.", ({ record }) => timestamp(record.nextRun)),

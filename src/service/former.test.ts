@@ -15,7 +15,15 @@ const config: Config = {
       processes: [
         { id: "web", cmd: "x", autostart: true, env: { restartLimit: "null" }, logger: { stdout: "web.log" }, pidFile: "web.pid" },
         { id: "limited", worker: ["a.js", "b"], cron: "* * * * *", terminate: "0 0 * * *", restartLimit: 3, restartDelayMs: 5 },
-        { id: "many", cmd: "y", cluster: { instances: 2, startPort: 7000 }, watch: ["src"], path: ["bin"], ready: { port: "{port}" } },
+        {
+          id: "many",
+          cmd: "y",
+          cluster: { instances: 2, startPort: 7000 },
+          watch: ["src"],
+          path: ["bin"],
+          ready: { port: "{port}" },
+          health: { exec: "true" },
+        },
         ...[{ http: "http://localhost/up" }, { log: "^up$" }, { exec: "true" }, { fd: 3, timeout: 5 }].map((ready, index) => ({
           id: `ready-${index}`,
           cmd: "z",

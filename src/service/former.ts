@@ -5,7 +5,8 @@ import type { Config, LogSpec, ProcessSpec } from "../config/spec.ts";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { Rotation } from "../contract/logger-protocol.ts";
 import { type PluginSpec, SHIPPED } from "../contract/plugin-protocol.ts";
-import { CONDITIONS, type Dependency } from "../supervisor/dependencies.ts";
+import type { HealthSpec } from "../contract/probe.ts";
+import { CONDITIONS, type Dependency } from "../supervisor/plan.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import { isPattern } from "../supervisor/schedule.ts";
 
@@ -71,6 +72,13 @@ const probes = [
   record({ kind: literal("exec"), line: text }),
 ];
 const dependency = record({ id: text, condition: literal(...CONDITIONS), restart: truth, members: listOf(text) } satisfies All<Dependency>);
+const health = record({
+  probe: either(...probes),
+  intervalMs: number,
+  timeoutMs: number,
+  failures: count,
+  startMs: number,
+} satisfies All<HealthSpec>);
 const ready = either(
   ...probes,
   record({ kind: literal("log"), pattern: (value) => typeof value === "string" && isExpression(value) }),
@@ -101,6 +109,7 @@ const spec = record({
   log,
   ready: optional(ready),
   dependsOn: optional(listOf(dependency)),
+  health: optional(health),
   cluster: optional(record({ id: text, index: count, port: optional(count) })),
   front: optional(
     record({ id: text, hostname: text, port: count, strategy: literal(...STRATEGIES), proxyProtocol: truth, idleMs: number }),
@@ -122,6 +131,7 @@ const shape = record({
     console: record({ decorate: truth, colors: truth }),
     internalLogHours: number,
     internalLogBytes: number,
+    watcher: record({ intervalMs: number, exts: listOf(text), match: listOf(text), skip: listOf(text) }),
     api: record({ hostname: text, port: optional(count), revoked: listOf(text) }),
     // Absent in notes of versions that had none.
     plugins: optional(listOf(plugin)),

@@ -23,6 +23,8 @@ export function narrateNotice(notice: Notice): Line {
       return changed(sentence(notice.fields), notice.effect);
     case "follows":
       return info(`restarted with ${notice.id}, on which it depends`);
+    case "watch":
+      return fileChange(notice);
     case "removed":
       return info(`${notice.isIdle ? "forgotten" : "stopped for good"}: the configuration has it no longer`);
     default:
@@ -64,6 +66,25 @@ function changed(what: string, effect: Effect): Line {
     default:
       return effect satisfies never;
   }
+}
+
+function fileChange({ files: [first = ""], count, effect }: Notice & { readonly type: "watch" }): Line {
+  const what = fileSentence(first, count);
+  return effect === "blocked" ? warn(`${what}; not restarted, as it is blocked`) : info(`${effect}: ${what}`);
+}
+
+/** Why a run shall end, if it says that one shall. */
+export function endWish(notice: Notice): string | undefined {
+  if (notice.type === "removed") return "the configuration has it no longer";
+  if (notice.type === "follows") return `${notice.id}, on which it depends, was started anew`;
+  if (notice.type === "changed" && notice.effect === "restarts") return "its configuration has changed";
+  return notice.type === "watch" && notice.effect === "restarts" ? fileSentence(notice.files[0] ?? "", notice.count) : undefined;
+}
+
+/** "src/a.ts and 2 others have changed" */
+function fileSentence(file: string, count: number): string {
+  if (count === 1) return `${file} has changed`;
+  return `${file} and ${count === 2 ? "another" : `${count - 1} others`} have changed`;
 }
 
 /** "its cwd and env have changed" */

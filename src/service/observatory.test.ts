@@ -8,7 +8,8 @@ import { FakeSpawner } from "../../test/fakes.ts";
 import { ProcmanError } from "../base/errors.ts";
 import { normalise } from "../config/normalise.ts";
 import type { RawProcess } from "../config/schema.ts";
-import type { EventRecord, LogEntry, ProcessRecord, TelemetryReport } from "../contract/records.ts";
+import type { EventRecord } from "../contract/event-record.ts";
+import type { LogEntry, ProcessRecord, TelemetryReport } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import { controlsOf } from "./control.ts";
@@ -56,21 +57,25 @@ function watched(
     notice: (id, notice) => witness.onNotice(id, notice),
     removed: (id) => observatory.forget(id),
   });
-  const service = { config, supervisor, spec, isTerminating: false, startedAt: Date.now(), keeper: 1, plugins: { records: undefined } };
+  const balancing = { shown: (record: ProcessRecord) => record };
+  const service = {
+    config,
+    supervisor,
+    spec,
+    isTerminating: false,
+    startedAt: Date.now(),
+    keeper: 1,
+    balancing,
+    plugins: { records: undefined },
+  };
   const observatory = new ServiceObservatory(service as Observed, { lastLines, report: (problem) => problems.push(problem) });
   const voice = new Voice({ sendLater: () => undefined } as never);
   const witness = new Witness({ config, observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
   const commands = { terminate: async () => undefined, commit: async () => undefined };
   const reloading = { plan: () => assert.fail("not asked for"), reload: () => assert.fail("not asked for") };
-  const controlled = {
-    ...service,
-    ...commands,
-    reloading,
-    observatory,
-    logBook,
-    balancing: { shown: (record: ProcessRecord) => record },
-  };
+  const rolling = { restart: () => assert.fail("not asked for"), abort: () => undefined };
+  const controlled = { ...service, ...commands, reloading, rolling, observatory, logBook };
   const controls = controlsOf(controlled, { audit: () => undefined });
   const control = (consumer: string, process?: string) => controls({ consumer, ...(process === undefined ? {} : { process }) });
   context.after(() => {

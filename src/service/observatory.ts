@@ -2,28 +2,35 @@
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import type { PluginRecord } from "../contract/plugin-record.ts";
-import type { EventRecord, Incident, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
+import type { Incident, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
 import type { Notice } from "../supervisor/notice.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { expose } from "../telemetry/prometheus.ts";
 import { type Sample, Sampler } from "../telemetry/sampler.ts";
+import { balancerFamilies } from "./balancer-families.ts";
 import type { Observatory } from "./controlled.ts";
 import { Events } from "./events.ts";
 import { familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";
 import { Incidents, type LastLines } from "./incidents.ts";
 import { keptOf } from "./kept-report.ts";
+import { leadersOf } from "./leaders.ts";
 import type { Subject } from "./narrator.ts";
-import { recordOf, type Seen, stateOf, type Whole } from "./records.ts";
+import { endWish } from "./notices.ts";
+import { recordOf, type Seen, seenOf, withClusters } from "./records.ts";
 import { processOf } from "./specs.ts";
 import { withStanding } from "./standing.ts";
+import { stateOf, type Whole } from "./state-record.ts";
 
 export type Observed = Whole & {
   readonly supervisor: Supervisor;
   readonly spec: (slot: string) => ProcessSpec;
+  /** With what the load balancer says of it. */
+  readonly balancing: { readonly shown: (record: ProcessRecord) => ProcessRecord };
 };
 
 export type ObservatoryPorts = {
@@ -55,7 +62,7 @@ export class ServiceObservatory implements Observatory {
     this.#metrics = new Metrics({ stateDir, hours: () => observed.config.internalLogHours, report });
     this.#sampler = new Sampler({
       stateDir,
-      roots: () => this.#roots(),
+      roots: () => leadersOf(observed.supervisor.processes),
       processOf,
       sampled: (...seen) => this.#onSamples(...seen),
       report,
@@ -82,30 +89,22 @@ export class ServiceObservatory implements Observatory {
     if (to.status === "starting" && to.restarts > 0) this.#restarts.set(id, (this.#restarts.get(id) ?? 0) + 1);
     this.#onEnd(transition, id);
     if (to.status === "running") this.#asked.delete(id);
-    this.#tellProcess(id, text);
+    this.tell(id, text);
   }
 
   onNotice(id: string, notice: Notice, text: string): void {
+    const why = endWish(notice);
+    if (why !== undefined) this.#asked.set(id, { why });
     switch (notice.type) {
       case "scheduled":
       case "skipped":
       case "missed":
       case "terminated":
         return this.#events.publish({ type: "process.scheduled", process: id, text });
-      case "changed":
-        if (notice.effect === "restarts") this.#asked.set(id, { why: "its configuration has changed" });
-        return this.#tellProcess(id, text);
-      case "follows":
-        this.#asked.set(id, { why: `${notice.id}, on which it depends, was started anew` });
-        return this.#tellProcess(id, text);
-      case "removed":
-        this.#asked.set(id, { why: "the configuration has it no longer" });
-        return this.#tellProcess(id, text);
-      case "blocked":
-      case "unblocked":
-        return this.#tellProcess(id, text);
+      case "watch":
+        return this.#events.publish({ type: "process.watch", process: id, file: notice.files[0] ?? "" });
       default:
-        return notice satisfies never;
+        return this.tell(id, text);
     }
   }
 
@@ -175,7 +174,8 @@ export class ServiceObservatory implements Observatory {
       restarts: this.#restarts.get(process.id) ?? 0,
       sample: this.#sampler.of(process.id),
     }));
-    return expose(familiesOf(processes, this.#gauges.look(), stateOf(this.#observed)));
+    const all = withClusters(processes.map(({ record }) => record)).map((record) => this.#observed.balancing.shown(record));
+    return expose([...familiesOf(processes, this.#gauges.look(), stateOf(this.#observed)), ...balancerFamilies(all)]);
   }
 
   /** Each event as it happens. Gives the way to end it. */
@@ -192,12 +192,9 @@ export class ServiceObservatory implements Observatory {
   }
 
   subject(id: string): Subject {
-    const { supervisor, spec } = this.#observed;
-    return withStanding(
-      { policy: spec(id).policy, blocked: supervisor.find(id).isBlocked, trouble: this.#troubles.get(id) },
-      supervisor,
-      id,
-    );
+    const { supervisor } = this.#observed;
+    const [{ policy }, { isBlocked: blocked }] = [this.#observed.spec(id), supervisor.find(id)];
+    return withStanding({ policy, blocked, trouble: this.#troubles.get(id) }, supervisor, id);
   }
 
   #onEnd(transition: Transition, id: string): void {
@@ -220,15 +217,8 @@ export class ServiceObservatory implements Observatory {
     this.#metrics.add(samples, at);
   }
 
-  #roots(): ReadonlyMap<number, string> {
-    return new Map(
-      this.#observed.supervisor.processes.flatMap(({ id, states }) =>
-        states.flatMap((state) => ("pid" in state && !("ending" in state) ? [[state.pid, id] as const] : [])),
-      ),
-    );
-  }
-
-  #tellProcess(id: string, text: string | undefined): void {
+  /** For whoever follows the events: `text` is what has changed. */
+  tell(id: string, text: string | undefined): void {
     this.#events.publish({ type: "process.state", process: this.#record(id), ...(text === undefined ? {} : { text }) });
   }
 
@@ -237,19 +227,13 @@ export class ServiceObservatory implements Observatory {
   }
 
   #record(id: string): ProcessRecord {
-    return recordOf(this.#observed.supervisor.find(id), this.#observed.spec(id), this.seen(id));
+    const { supervisor, balancing } = this.#observed;
+    return balancing.shown(recordOf(supervisor.find(id), this.#observed.spec(id), this.seen(id)));
   }
 
   /** Put together once for all who ask until the next look. */
   #see(id: string): void {
     const [sample, telemetry] = [this.#sampler.of(id), this.#reports.get(id)];
-    this.#seen.set(id, {
-      usage: {
-        ...(sample?.cpuPercent === undefined ? {} : { cpuPercent: Math.round(sample.cpuPercent * 10) / 10 }),
-        ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
-      },
-      said: telemetry === undefined ? {} : { telemetry },
-      trouble: this.#troubles.get(id),
-    });
+    this.#seen.set(id, { ...seenOf(sample, telemetry), trouble: this.#troubles.get(id) });
   }
 }

@@ -1,13 +1,16 @@
-/** Asks runs whether they are ready, and tells the supervisor: for each run that has to show it, one who asks. */
+/** Asks runs whether they are ready, and then whether they are well, and tells the supervisor: for each run that has to show it, one who asks. */
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { ProcessSpec } from "../config/spec.ts";
-import type { ReadyProbe } from "../contract/probe.ts";
+import type { HealthSpec, ReadyProbe } from "../contract/probe.ts";
 import type { Scene } from "../probes/exec.ts";
+import { Health } from "../probes/health.ts";
 import { Readiness } from "../probes/readiness.ts";
+import { systemClock } from "../runtime/clock.ts";
 import { shellArgv } from "../runtime/command.ts";
 import { environmentOf } from "../runtime/environment.ts";
 import { followLogs } from "../store/follow.ts";
-import type { Instance } from "../supervisor/states.ts";
+import type { Instance, Running } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { wall } from "./records.ts";
 
@@ -19,7 +22,11 @@ export type Probed = {
   readonly observatory: { readonly trouble: (id: string, problem: string | undefined) => void };
 };
 
-type Session = { readonly run: number; readonly probe: ReadyProbe; readonly stop: () => void };
+type Question = { readonly ready: ReadyProbe } | { readonly health: HealthSpec };
+
+type Session = { readonly run: number; readonly question: Question; readonly stop: () => void };
+
+type Asked = { readonly slot: string; readonly state: Running; readonly spec: ProcessSpec };
 
 export class Probing {
   readonly #probed: Probed;
@@ -31,13 +38,15 @@ export class Probing {
 
   /** The state of a slot, or what is asked of it, may be another one. */
   look(slot: string, state: Instance): void {
-    const { ready } = this.#probed.spec(slot);
+    const spec = this.#probed.spec(slot);
     const known = this.#sessions.get(slot);
-    const isWanted = ready !== undefined && state.status === "running" && !state.ready;
-    if (known !== undefined && isWanted && known.run === state.run && known.probe === ready) return;
+    const question = questionOf(state, spec);
+    if (known !== undefined && known.run === state.run && isDeepStrictEqual(known.question, question)) return;
     known?.stop();
     this.#sessions.delete(slot);
-    if (isWanted) this.#sessions.set(slot, { run: state.run, probe: ready, stop: this.#begin(slot, state, ready) });
+    if (question === undefined || state.status !== "running") return;
+    const session = this.#begin(question, { slot, state, spec });
+    this.#sessions.set(slot, { run: state.run, question, stop: () => session.stop() });
   }
 
   /** Nobody asks any more. */
@@ -46,18 +55,22 @@ export class Probing {
     this.#sessions.clear();
   }
 
-  #begin(slot: string, state: Instance & { readonly status: "running" }, probe: ReadyProbe): () => void {
+  #begin(question: Question, asked: Asked): { readonly stop: () => void } {
+    return "ready" in question ? this.#beginReadiness(question.ready, asked) : this.#beginHealth(question.health, asked);
+  }
+
+  #beginReadiness(probe: ReadyProbe, { slot, state, spec }: Asked): Readiness {
     const { config, supervisor, observatory } = this.#probed;
-    const spec = this.#probed.spec(slot);
     const { id, policy } = spec;
     const { run, since } = state;
-    const readiness = new Readiness(
+    const { stateDir } = config;
+    return new Readiness(
       {
         probe,
         timeoutMs: policy.readyMs ?? 0,
-        scene: sceneOf(spec, config.stateDir),
-        file: notifyFile(config.stateDir, slot),
-        lines: (signal) => linesOf(config.stateDir, { id, run, from: Date.parse(wall(since)) }, signal),
+        scene: sceneOf(spec, stateDir),
+        file: notifyFile(stateDir, slot),
+        lines: (signal) => linesOf(stateDir, { id, run, from: Date.parse(wall(since)) }, signal),
       },
       {
         ready: () => {
@@ -67,8 +80,39 @@ export class Probing {
         waits: (problem) => observatory.trouble(id, problem),
       },
     );
-    return () => readiness.stop();
   }
+
+  #beginHealth(health: HealthSpec, { slot, state: { run, since, healthy }, spec }: Asked): Health {
+    const { config, supervisor, observatory } = this.#probed;
+    const { id } = spec;
+    const tell = (good: boolean): void => supervisor.find(id).tell(slot, { type: "health", run, good });
+    return new Health(
+      {
+        spec: health,
+        scene: sceneOf(spec, config.stateDir),
+        // It was asked before, by an earlier service.
+        startMs: healthy === undefined ? since + health.startMs - systemClock.now() : 0,
+        phase: systemClock.chance(),
+      },
+      {
+        well: () => {
+          observatory.trouble(id, undefined);
+          tell(true);
+        },
+        ill: (problem, counts) => {
+          observatory.trouble(id, problem);
+          if (counts) tell(false);
+        },
+      },
+    );
+  }
+}
+
+/** What there is to find out about it. */
+function questionOf(state: Instance, { ready, health }: ProcessSpec): Question | undefined {
+  if (state.status !== "running") return undefined;
+  if (!state.ready) return ready === undefined ? undefined : { ready };
+  return health === undefined ? undefined : { health };
 }
 
 /** Its file takes what a run writes to the descriptor that says that it is ready. It outlives keeper and service. */

@@ -1,5 +1,5 @@
 /** How a process stands to those that it depends on, and that depend on it: in words. */
-import type { Dependency } from "../supervisor/dependencies.ts";
+import type { Dependency } from "../supervisor/plan.ts";
 import type { Instance } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 

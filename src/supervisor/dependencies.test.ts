@@ -3,11 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
-import type { Dependency } from "./dependencies.ts";
 import type { Memory } from "./memory.ts";
 import { isMemory } from "./memory.ts";
 import type { Notice } from "./notice.ts";
-import type { Plan } from "./plan.ts";
+import type { Dependency, Plan } from "./plan.ts";
 import type { Instance } from "./states.ts";
 import { Supervisor } from "./supervisor.ts";
 
@@ -204,7 +203,9 @@ function move(world: World, [kind, index]: Act): void {
     // What was missing before and is there now, this move has brought.
     if (what === "spawn" && unmet.get(slot) !== 0)
       assert.equal(world.supervisor.unmetBy(slot).length, 0, `${line} without what it depends on`);
-    if (what === "SIGTERM") assert.deepEqual(world.supervisor.holding(slot), [], `${line} before those that depend on it`);
+    // A restart of one alone, or a stop that was asked for before theirs, waits for nobody.
+    if (what === "SIGTERM" && (kind === 1 || kind === 7))
+      assert.deepEqual(world.supervisor.holding(slot), [], `${line} before those that depend on it`);
   }
   check(world);
 }
@@ -225,6 +226,6 @@ test("whatever happens, in any order, services that are killed included: order h
         for (const index of IDS.keys()) move(world, [9, index]);
       assert.equal(world.status(), IDS.map((id) => `${id} idle`).join(", "));
     }),
-    { numRuns: 400 },
+    { numRuns: 300 },
   );
 });

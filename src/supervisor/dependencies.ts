@@ -1,21 +1,7 @@
 /** Who depends on whom: who may start, whose stop must wait, who is to follow a restart. */
-import type { Plan } from "./plan.ts";
+import type { Dependency, Plan } from "./plan.ts";
 import type { Process } from "./process.ts";
 import type { Instance } from "./states.ts";
-
-export const CONDITIONS = ["started", "ready", "finished"] as const;
-
-/** `started`: it runs. `ready`: it runs and is ready. `finished`: it has ended by itself with code 0. */
-export type Condition = (typeof CONDITIONS)[number];
-
-export type Dependency = {
-  readonly id: string;
-  readonly condition: Condition;
-  /** Whoever depends on it is restarted when it was started anew. */
-  readonly restart: boolean;
-  /** Its slots: of a cluster all instances. One that runs is enough; all must have finished. */
-  readonly members: readonly string[];
-};
 
 type Find = (id: string) => Process | undefined;
 

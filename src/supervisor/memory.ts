@@ -11,6 +11,12 @@ export type Memory = {
   readonly planned?: Planned;
 };
 
+type Kept = Pick<Memory, "blocked" | "planned"> & { readonly slots: readonly { readonly id: string; readonly state: Instance }[] };
+
+export function memoryOf({ slots, ...rest }: Kept): Memory {
+  return { ...rest, slots: Object.fromEntries(slots.map(({ id, state }) => [id, state])) };
+}
+
 export function isMemory(value: unknown, id: string): value is Memory {
   return shape(value) && Object.keys((value as Memory).slots).every((slot) => slot === id || isFurtherSlot(slot, id));
 }
@@ -27,9 +33,9 @@ const moment: Shape = (value) => number(value) && Math.abs(value as number) < 1e
 const pid: Shape = (value) => count(value) && (value as number) > 1;
 
 const ending = either(
-  record({ kind: literal("exited"), code: either(number, literal(null)), signal: either(text, literal(null)) }),
-  record({ kind: literal("unstartable"), message: text, permanent: truth, exitCode: optional(count) }),
-  record({ kind: literal("unknown") }),
+  record({ kind: literal("exited"), code: either(number, literal(null)), signal: either(text, literal(null)), at: optional(moment) }),
+  record({ kind: literal("unstartable"), message: text, permanent: truth, exitCode: optional(count), at: optional(moment) }),
+  record({ kind: literal("unknown"), at: optional(moment) }),
 );
 const FAULTS = ["timeout", "unready", "unhealthy", "memory"] as const satisfies readonly Fault[];
 const fault = optional(literal(...FAULTS));
@@ -40,7 +46,7 @@ const outcome = either(
   record({ kind: literal("failed", "exhausted"), ending, fault }),
 );
 const base = { run: count, restarts: count };
-const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "itself", ...FAULTS) };
+const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "watch", "itself", ...FAULTS) };
 const child = { pid, started: moment, since: moment };
 const stopping = { ...base, ...plan, status: literal("stopping") };
 

@@ -1,24 +1,15 @@
 /** One process of the configuration: its slots, its block, its schedules. */
 import { ProcmanError } from "../base/errors.ts";
 import { type Change, effectOf, hasRun, isUnderWay } from "./change.ts";
-import type { Memory } from "./memory.ts";
-import { missedOf } from "./missed.ts";
-import type { Notice } from "./notice.ts";
+import { answerTo, type FileChange } from "./file-change.ts";
+import { type Memory, memoryOf } from "./memory.ts";
+import { missedNotices } from "./missed.ts";
 import { type Plan, patternsOf } from "./plan.ts";
-import type { Clock, Spawner } from "./ports.ts";
+import type { ProcessPorts } from "./process-ports.ts";
 import type { Policy } from "./restart-policy.ts";
 import { freeName, Slot, type Transition } from "./slot.ts";
 import { type Instance, initial, type Report, type StopCause } from "./states.ts";
 import { isSame, Timetable } from "./timetable.ts";
-
-export type ProcessPorts = {
-  readonly clock: Clock;
-  readonly spawner: Spawner;
-  readonly publish: (transition: Transition) => void;
-  readonly notice: (id: string, notice: Notice) => void;
-  /** Whoever depends on it is on its way down, and ends first. */
-  readonly holds: (id: string) => boolean;
-};
 
 export class Process {
   #plan: Plan;
@@ -27,6 +18,8 @@ export class Process {
   readonly #timetable: Timetable;
   #blocked: boolean;
   #retired = false;
+  /** When the latest of its runs was over; monotonic milliseconds. */
+  #endedAt = Number.NEGATIVE_INFINITY;
 
   constructor(plan: Plan, ports: ProcessPorts, memory?: Memory) {
     this.#plan = plan;
@@ -39,7 +32,7 @@ export class Process {
       moved: () => this.#remember(),
     });
     this.#timetable.set(patternsOf(plan));
-    for (const notice of missedOf(patternsOf(plan), memory?.planned ?? {}, { now: ports.clock.wall(), isIdle: this.isIdle }))
+    for (const notice of missedNotices(memory?.planned, plan, { wall: ports.clock.wall(), isIdle: this.isIdle }))
       ports.notice(plan.id, notice);
     if (!isSame(memory?.planned ?? {}, this.#timetable.planned)) this.#remember();
   }
@@ -82,9 +75,8 @@ export class Process {
   /** @throws ProcmanError `process-blocked`, `process-leaving`, or `process-running` when it runs and `overrun` is off. */
   start(): void {
     this.#admit("start");
-    if (this.#begin()) return;
-    const isWaiting = this.states.some(({ status }) => status === "waiting");
-    throw new ProcmanError("process-running", `Cannot start "${this.id}": it ${isWaiting ? "waits" : "is running"} already`);
+    const what = this.states.some(({ status }) => status === "waiting") ? "waits" : "is running";
+    if (!this.#begin()) throw new ProcmanError("process-running", `Cannot start "${this.id}": it ${what} already`);
   }
 
   /** Start by `autostart` or a change of a watched file: what can't be started now stays as it is. */
@@ -116,9 +108,16 @@ export class Process {
   /** Starts it when it is idle. @throws ProcmanError `process-blocked`, `process-leaving` */
   restart(): void {
     this.#admit("restart");
-    const [first, ...others] = this.#slots;
-    for (const slot of others) slot.post({ type: "stop", next: "idle", cause: "operator" });
-    first?.post({ type: "stop", next: "start", cause: "operator" });
+    this.#startAnew("operator");
+  }
+
+  /** Starts it, or starts it again, unless its run is younger than the change. `admits` has the last word. */
+  onFileChange({ files, count, at }: FileChange, admits: () => boolean): void {
+    const [first] = this.#slots;
+    const answer = first === undefined || this.#retired ? undefined : answerTo(first.state, at, this.#endedAt);
+    if (answer === undefined || !(this.#blocked || admits())) return;
+    this.#ports.notice(this.id, { type: "watch", files, count, effect: this.#blocked ? "blocked" : answer });
+    if (!this.#blocked) this.#startAnew("watch");
   }
 
   /** No start by policy, cron or watch from now on; what runs goes on running. */
@@ -174,6 +173,12 @@ export class Process {
   #admit(verb: string): void {
     if (this.#blocked) throw new ProcmanError("process-blocked", `Cannot ${verb} "${this.id}": it is blocked; unblock it first`);
     if (this.#retired) throw new ProcmanError("process-leaving", `Cannot ${verb} "${this.id}": it is being stopped for good`);
+  }
+
+  #startAnew(cause: StopCause): void {
+    const [first, ...others] = this.#slots;
+    for (const slot of others) slot.post({ type: "stop", next: "idle", cause });
+    first?.post({ type: "stop", next: "start", cause });
   }
 
   #begin(): boolean {
@@ -234,16 +239,12 @@ export class Process {
   }
 
   #publish(transition: Transition): void {
+    if (transition.to.status === "idle") this.#endedAt = this.#ports.clock.now();
     this.#remember();
     this.#ports.publish(transition);
   }
 
   #remember(): void {
-    const memory: Memory = {
-      blocked: this.#blocked,
-      slots: Object.fromEntries(this.#slots.map(({ id, state }) => [id, state])),
-      planned: this.#timetable.planned,
-    };
-    this.#ports.spawner.remember(this.id, memory);
+    this.#ports.spawner.remember(this.id, memoryOf({ blocked: this.#blocked, slots: this.#slots, planned: this.#timetable.planned }));
   }
 }

@@ -1,10 +1,11 @@
 /** The registry of all processes: takes commands by id, starts in order, stops in reverse. */
 import { ProcmanError } from "../base/errors.ts";
 import type { Change } from "./change.ts";
-import { Dependencies, type Dependency } from "./dependencies.ts";
+import { Dependencies } from "./dependencies.ts";
 import type { Memory } from "./memory.ts";
-import type { Plan } from "./plan.ts";
-import { Process, type ProcessPorts } from "./process.ts";
+import type { Dependency, Plan } from "./plan.ts";
+import { Process } from "./process.ts";
+import type { ProcessPorts } from "./process-ports.ts";
 
 export type SupervisorPorts = Omit<ProcessPorts, "holds"> & {
   /** A process that the plans no longer have is over and forgotten. */

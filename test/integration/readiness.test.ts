@@ -1,6 +1,6 @@
-/** Runs that show that they do their work, with real programs: who waits for it, and what becomes of it when procman is killed in the middle. */
+/** Runs that show that they do their work, and go on showing it, with real programs: who waits for it, and what becomes of it when procman is killed in the middle. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Client } from "../../src/client/client.ts";
@@ -156,3 +156,58 @@ test("the load balancer sends nobody to an instance that is not ready", async (c
   await accepts("web-1");
   assert.deepEqual(new Set(await Promise.all(Array.from({ length: 20 }, ask))), new Set(["0", "1"]));
 });
+
+test("a run that is not well any more is restarted, with the cause; the next service goes on asking", async (context) => {
+  const health = { exec: "test -e go", interval: 0.1, failures: 2, startPeriod: 60 };
+  const procman = await start(context, { id: "web", cmd: "exec sleep 1000", autostart: true, health });
+  await procman.line(/web +\| started/);
+  const client = await api(procman);
+  allow(procman);
+  const well = await healthy(client, "web", true);
+  process.kill(procman.helper("service"), "SIGKILL");
+  await procman.line(/the service ended/);
+  rmSync(join(procman.folder, "go"));
+  await procman.line(/web +\| failed its health checks \(its check ends with code 1\); stopping/);
+  await procman.count(/web +\| started/, 2);
+  const again = await api(procman);
+  allow(procman);
+  const after = await healthy(again, "web", true);
+  assert.deepEqual([after.run, after.restarts, after.pid === well.pid], [2, 1, false]);
+  const [incident] = await again.incidents("web");
+  assert.equal(incident?.cause, "unhealthy");
+  assert.match(
+    incident?.reason ?? "",
+    /^was stopped, as it failed its health checks \(its check ends with code 1\); it was ended by SIGTERM/,
+  );
+});
+
+test("without a restart policy one that is not well runs on without connections, until it is well again", async (context) => {
+  const [commonPort, startPort] = [await freePort(), 20_000 + Math.floor((await freePort()) / 8)];
+  const server = `exec node -e 'require("http").createServer((q,s)=>s.end("x")).listen(process.env.PROCMAN_CLUSTER_PORT,"127.0.0.1")'`;
+  const procman = await start(context, {
+    id: "web",
+    cmd: server,
+    health: { exec: "test -e go", interval: 0.1, failures: 1 },
+    cluster: { instances: 1, startPort, commonPort },
+  });
+  const client = await api(procman);
+  allow(procman);
+  await client.act("web", "start");
+  const well = await healthy(client, "web-1", true, true);
+  rmSync(join(procman.folder, "go"));
+  const ill = await healthy(client, "web-1", false, false);
+  assert.match(ill.reason, /^runs, but is not healthy \(its check ends with code 1\)/);
+  allow(procman);
+  const after = await healthy(client, "web-1", true, true);
+  assert.deepEqual([ill.pid, after.pid, after.run], [well.pid, well.pid, 1]);
+  await procman.line(/web-1 +\| is healthy again/);
+});
+
+/** Its record, once it is so, and gets connections or not. */
+async function healthy(client: Client, id: string, good: boolean, accepting?: boolean): Promise<ProcessRecord> {
+  for (const end = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
+    const record = await client.process(id);
+    if (record.healthy === good && record.backend?.accepting === accepting) return record;
+    assert.ok(Date.now() < end, `stays ${JSON.stringify(record)}`);
+  }
+}

@@ -31,7 +31,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
   if (free) {
     add("start", { type: "start" });
     for (const next of ["idle", "start", "policy"] as const)
-      for (const cause of ["operator", "terminate"] as const)
+      for (const cause of ["operator", "terminate", "watch"] as const)
         for (const held of [false, true]) add(`stop(${next}${held ? ", held" : ""})`, { type: "stop", next, cause, held } as Input);
     add("cancel-restart", { type: "cancel-restart" });
     for (const input of [
