@@ -6,7 +6,7 @@ import type { Instance } from "./states.ts";
 type Find = (id: string) => Process | undefined;
 
 /** What is not fulfilled yet. */
-export function unmet({ dependsOn = [] }: Plan, find: Find): readonly Dependency[] {
+function unmet({ dependsOn = [] }: Plan, find: Find): readonly Dependency[] {
   return dependsOn.filter((dependency) => !isMet(dependency, find));
 }
 
