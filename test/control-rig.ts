@@ -96,7 +96,7 @@ export class ApiRig {
     this.#hostname = hostname;
     const access = { secret: () => this.secrets.now, isRevoked: (consumer: string) => this.revoked.has(consumer) };
     const control = (caller: Caller): Control => this.rig.control(caller);
-    this.api = new Api({ control, access, audience: "test", hostname: this.#hostname, limits });
+    this.api = new Api({ control, access, audience: "test", hostname: this.#hostname, cors: ["https://app.example.org"], limits });
   }
 
   get port(): number {

@@ -57,7 +57,11 @@ const process = {
     description: "JavaScript or TypeScript module that runs in a Node process of its own, or a list of the module and its arguments.",
   },
   ".cwd": { description: "Working directory; the folder of the configuration file when omitted." },
-  ".env": { description: "Extra environment variables. They override those of procman, except PATH, which is appended." },
+  ".env": {
+    description:
+      'Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman\'s own and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable.',
+  },
+  ".envFile": { description: "File or files with further variables, as NAME=value lines; read whenever a run starts." },
   ".path": { description: "Folder or folders to append to PATH." },
   ".pidFile": {
     description:
@@ -160,6 +164,7 @@ export const fields: Readonly<Record<string, Field>> = {
   api: { description: "The REST API." },
   "api.hostname": { description: "Address that the API listens on; 0.0.0.0: all interfaces.", default: "127.0.0.1" },
   "api.port": { description: "Port of the API; any free one when omitted." },
+  "api.cors": { description: "Origins whose pages may ask, as https://app.example.org.", default: [] },
   "api.revoked": { description: "Consumers whose tokens are refused.", default: [] },
   terminateGracePeriod: { description: `${grace} For all processes that don't say otherwise.`, default: 0 },
   terminateTimeout: { description: `${terminate} For all processes that don't say otherwise.`, default: 30 },

@@ -86,10 +86,12 @@ const cluster = object({
   idleTimeout: seconds,
 });
 
+const VALUE = 'a string, { "file": path } or { "env": name }';
+
 const environment = z.record(
   matching(/^[^=\0]+$/, 'a name of a variable, without "="'),
-  matching(/^[^\0]*$/, "a string"),
-  "an object of names and strings",
+  z.union([matching(/^[^\0]*$/, VALUE), object({ file: text("a file path") }), object({ env: text("a name of a variable") })], VALUE),
+  "an object of names and values",
 );
 
 const dependency = object({ id: name, condition: optional(z.enum(CONDITIONS)), restart: flag });
@@ -100,6 +102,7 @@ const processShape = object({
   worker: oneOrMore("a script"),
   cwd: file,
   env: optional(environment),
+  envFile: oneOrMore("a file path"),
   path: oneOrMore("a folder"),
   pidFile: file,
   timeout: seconds,
@@ -127,6 +130,8 @@ const plugin = object({
   options: optional(z.record(string, z.unknown(), "an object")),
 });
 
+const origin = matching(/^https?:\/\/[^\s/*?#@]+$/, 'an origin as "https://app.example.org": no path, no slash at the end, no "*"');
+
 export const configuration = object({
   $schema: optional(string),
   name: optional(name),
@@ -134,7 +139,9 @@ export const configuration = object({
   logger: optional(object(globalLogger)),
   watcher: optional(object({ interval: optional(amount(1, MOST_MS, "milliseconds")), exts: strings, match: strings, skip: strings })),
   plugins: optional(list(plugin, "a list of plugins")),
-  api: optional(object({ hostname: optional(text("an address")), port, revoked: strings })),
+  api: optional(
+    object({ hostname: optional(text("an address")), port, revoked: strings, cors: optional(list(origin, "a list of origins")) }),
+  ),
   terminateGracePeriod: seconds,
   terminateTimeout: seconds,
 });

@@ -97,7 +97,8 @@ const spec = record({
   id: text,
   command,
   cwd: text,
-  env: mapOf(text),
+  env: mapOf(either(text, record({ file: text }), record({ env: text }))),
+  envFile: optional(listOf(text)),
   path: listOf(text),
   pidFile: optional(text),
   overrun: truth,
@@ -132,7 +133,7 @@ const shape = record({
     internalLogHours: number,
     internalLogBytes: number,
     watcher: record({ intervalMs: number, exts: listOf(text), match: listOf(text), skip: listOf(text) }),
-    api: record({ hostname: text, port: optional(count), revoked: listOf(text) }),
+    api: record({ hostname: text, port: optional(count), revoked: listOf(text), cors: optional(listOf(text)) }),
     // Absent in notes of versions that had none.
     plugins: optional(listOf(plugin)),
   }),

@@ -8,6 +8,7 @@ import type { Failed, RunKey, SpawnRequest } from "../contract/keeper-protocol.t
 import type { Capture } from "../contract/logger-protocol.ts";
 import { shellArgv } from "../runtime/command.ts";
 import { type ApiAccess, environmentOf } from "../runtime/environment.ts";
+import { variablesOf } from "../runtime/variables.ts";
 import { notifyFile } from "./probing.ts";
 
 export type Place = {
@@ -18,8 +19,10 @@ export type Place = {
   readonly api: (id: string) => ApiAccess | undefined;
 };
 
+/** @throws {Unlaunchable} */
 export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }: Place): Omit<SpawnRequest, keyof RunKey> {
-  const { id, env, path, cwd, cluster } = spec;
+  const { id, path, cwd, cluster } = spec;
+  const env = variablesOf(spec);
   const access = api(id);
   const capture = captureOf(spec, run);
   return {

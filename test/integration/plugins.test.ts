@@ -107,13 +107,16 @@ test("6.7 a plugin that fills its heap, or the memory outside of it, is ended, a
   });
   const pid = await started(procman);
   const service = procman.helper("service");
+  // Which bound is met first depends on how busy the machine is.
+  const ENDED =
+    /its heap needs more than 128 MB|its buffers take \d+ MB, and may take 128|it takes more memory than it may|it has not answered/;
   const failed = ({ problem }: { readonly problem?: string }) => problem !== undefined;
-  assert.match((await plugin(procman, "heap", failed)).problem ?? "", /its heap needs more than 128 MB|it has not answered/);
+  assert.match((await plugin(procman, "heap", failed)).problem ?? "", ENDED);
   assert.match(
     (await plugin(procman, "buffers", failed)).problem ?? "",
     /its buffers take \d+ MB, and may take 128|it takes more memory|it has not answered/,
   );
-  assert.match((await plugin(procman, "burst", failed)).problem ?? "", /it takes more memory than it may have|it has not answered/);
+  assert.match((await plugin(procman, "burst", failed)).problem ?? "", ENDED);
   assert.ok(isAlive(service), "the service is the same");
   await assertUntouched(procman, pid);
 });
@@ -203,4 +206,12 @@ test("6.7 a killed service starts its plugins again; their folders, and the proc
   await procman.line(/plugin keeps: start 2/);
   await assertUntouched(procman, pid);
   assert.equal(await found(() => readFileSync(join(procman.stateDir, "plugins/keeps/note"), "utf8")), "xx");
+});
+
+test("6.7 a plugin that takes the whole service with it is started ever more rarely, and processes go on", async (context) => {
+  const procman = withPlugins(context, { "killer.mjs": setup(`process.kill(process.pid, "SIGKILL")`) });
+  const pid = await started(procman);
+  await procman.line(/plugin killer: .*procman's service has ended soon after it was started; tried again in 1 s/);
+  await procman.line(/plugin killer: .*procman's service has ended soon after it was started; tried again in 2 s/);
+  await assertUntouched(procman, pid);
 });
