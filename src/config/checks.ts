@@ -2,6 +2,7 @@
 
 import { idCollisions, pidFileCollisions, portCollisions } from "./collisions.ts";
 import { cronProblem } from "./cron.ts";
+import { dependencyErrors, dependencyWarnings } from "./dependencies.ts";
 import type { Path } from "./document.ts";
 import { type Finding, show } from "./finding.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
@@ -34,8 +35,9 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
     ...idCollisions(config, around.parallelism),
     ...portCollisions(config, around.parallelism),
     ...pidFileCollisions(config, around),
+    ...dependencyErrors(config),
   ];
-  const warnings = processes.flatMap(({ process, path }) => processWarnings(process, path));
+  const warnings = [...processes.flatMap(({ process, path }) => processWarnings(process, path)), ...dependencyWarnings(config)];
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
   warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)));

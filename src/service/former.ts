@@ -6,6 +6,7 @@ import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { Rotation } from "../contract/logger-protocol.ts";
 import { type PluginSpec, SHIPPED } from "../contract/plugin-protocol.ts";
 import type { HealthSpec } from "../contract/probe.ts";
+import { CONDITIONS, type Dependency } from "../supervisor/plan.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import { isPattern } from "../supervisor/schedule.ts";
 
@@ -70,6 +71,7 @@ const probes = [
   record({ kind: literal("http"), hostname: text, port: count, path: text }),
   record({ kind: literal("exec"), line: text }),
 ];
+const dependency = record({ id: text, condition: literal(...CONDITIONS), restart: truth, members: listOf(text) } satisfies All<Dependency>);
 const health = record({
   probe: either(...probes),
   intervalMs: number,
@@ -107,6 +109,7 @@ const spec = record({
   policy,
   log,
   ready: optional(ready),
+  dependsOn: optional(listOf(dependency)),
   health: optional(health),
   cluster: optional(record({ id: text, index: count, port: optional(count) })),
   front: optional(

@@ -23,6 +23,7 @@ import type { Subject } from "./narrator.ts";
 import { endWish } from "./notices.ts";
 import { recordOf, type Seen, seenOf, withClusters } from "./records.ts";
 import { processOf } from "./specs.ts";
+import { withStanding } from "./standing.ts";
 import { stateOf, type Whole } from "./state-record.ts";
 
 export type Observed = Whole & {
@@ -131,7 +132,7 @@ export class ServiceObservatory implements Observatory {
   }
 
   seen(id: string): Seen {
-    return this.#seen.get(id) ?? NOTHING;
+    return withStanding(this.#seen.get(id) ?? NOTHING, this.#observed.supervisor, id);
   }
 
   /** What is wrong with its run; undefined: nothing any more. */
@@ -191,11 +192,9 @@ export class ServiceObservatory implements Observatory {
   }
 
   subject(id: string): Subject {
-    return {
-      policy: this.#observed.spec(id).policy,
-      blocked: this.#observed.supervisor.find(id).isBlocked,
-      trouble: this.#troubles.get(id),
-    };
+    const { supervisor } = this.#observed;
+    const [{ policy }, { isBlocked: blocked }] = [this.#observed.spec(id), supervisor.find(id)];
+    return withStanding({ policy, blocked, trouble: this.#troubles.get(id) }, supervisor, id);
   }
 
   #onEnd(transition: Transition, id: string): void {
