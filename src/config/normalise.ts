@@ -3,6 +3,7 @@ import { delimiter, resolve } from "node:path";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Surroundings } from "./checks.ts";
 import { type Instance, instances } from "./instances.ts";
+import { limitsOf } from "./limits.ts";
 import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
 import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
@@ -65,6 +66,7 @@ function specOf(process: RawProcess, instance: Instance, { raw, folder }: Origin
     ...(cron !== undefined && { cron }),
     ...(terminate !== undefined && { terminate }),
     ...(process.ready !== undefined && { ready: readyProbe(process.ready, cluster?.port) }),
+    ...limitsOf(process),
     ...(process.health !== undefined && { health: healthSpec(process.health, cluster?.port) }),
     ...(cluster !== undefined && { cluster, ...frontOf(process) }),
   };

@@ -17,6 +17,7 @@ import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
 import { exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
 import { StoredLog } from "./log-book.ts";
+import type { Samples } from "./memory-watch.ts";
 import { narratePast } from "./notices.ts";
 import { ServiceObservatory } from "./observatory.ts";
 import { Plugins } from "./plugins.ts";
@@ -94,7 +95,8 @@ export class Service {
       removed: (id) => this.#onRemoved(id),
     });
     const report = (problem: string): void => this.#voice.warn(problem);
-    this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), report });
+    const sampled = (samples: Samples): void => this.#witness.onSamples(samples);
+    this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), sampled, report });
     this.#witness = new Witness(this, this.#voice);
     this.reloading = new Reload(this, { ...options, changeover: this.#changeover, link, voice: this.#voice });
     const control = controlsOf(this, this.#voice);
