@@ -62,7 +62,7 @@ export default defineConfig([
   ...program("cli", "src/cli/boot.ts"),
   ...program("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...inThread("plugin-thread", "src/plugins/thread.ts"),
-  ...["notify"].flatMap((name) => inThread(`plugin-${name}`, `src/plugins/shipped/${name}.ts`)),
+  ...["notify", "otlp", "logship"].flatMap((name) => inThread(`plugin-${name}`, `src/plugins/shipped/${name}.ts`)),
   ...library("plugin", "src/plugins/index.ts"),
   ...library("index", "src/index.ts"),
   ...library("telemetry", "src/telemetry/reporter.ts", ["esm", "cjs"]),

@@ -18,6 +18,7 @@ const LEVEL_2 = [
   "client",
   "tui",
   "keeper",
+  "watch",
   "probes",
 ] as const;
 
@@ -37,6 +38,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   plugins: ["base", "contract", "os", "store"],
   probes: ["base", "contract", "os"],
   cluster: ["base", "contract", "os"],
+  watch: ["base", "os"],
   client: ["base", "contract"],
   tui: ["base", "contract"],
   install: ["base", "contract"],

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { ROOT, runCommand } from "./run-command.mjs";
 
 /** Tests beside the source whose subject is real files, FIFOs and processes: they take their time, and no build. */
-export const REAL = ["src/logs", "src/store"];
+export const REAL = ["src/logs", "src/store", "src/watch"];
 
 /** Tests that need no build and no other program, and are quick. */
 export const UNIT = [

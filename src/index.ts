@@ -8,11 +8,11 @@ export { VERSION } from "./base/version.ts";
 export { ConfigurationError } from "./config/problems.ts";
 export type { ApiSpec, Command, Config, LogSpec, Problem, ProcessSpec } from "./config/spec.ts";
 export { type ValidateOptions, validateConfiguration } from "./config/validate.ts";
+export type { EventRecord } from "./contract/event-record.ts";
 export type { PluginSpec } from "./contract/plugin-protocol.ts";
 export type { PluginRecord } from "./contract/plugin-record.ts";
 export type {
   Category,
-  EventRecord,
   Incident,
   LogEntry,
   LogItem,
@@ -21,10 +21,10 @@ export type {
   MetricPoint,
   ProcessRecord,
   Severity,
-  StateRecord,
   Status,
   TelemetryReport,
 } from "./contract/records.ts";
+export type { StateRecord } from "./contract/state-record.ts";
 export {
   type ClusterConfiguration,
   type Configuration,

@@ -1,7 +1,7 @@
 /** A log and a watcher of processes that are only lists: what is asked for comes from them, what is told goes into them. */
 import type { Caller } from "../src/contract/control.ts";
+import type { EventRecord } from "../src/contract/event-record.ts";
 import type {
-  EventRecord,
   Incident,
   LogEntry,
   LogItem,

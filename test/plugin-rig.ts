@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { payloadOf } from "../src/contract/claims.ts";
 import type { PluginRecord } from "../src/contract/plugin-record.ts";
-import type { Endpoint, StateRecord } from "../src/contract/records.ts";
+import type { Endpoint } from "../src/contract/records.ts";
+import type { StateRecord } from "../src/contract/state-record.ts";
 import { signJwt } from "../src/os/jwt.ts";
 import { folderWith, found, type Process, Procman } from "./procman.ts";
 

@@ -1,9 +1,9 @@
 /** `Control` over HTTP. */
 import type { Action, ActOptions, Control } from "../contract/control.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { writeQuery } from "../contract/query.ts";
 import type {
-  EventRecord,
   Incident,
   LogEntry,
   LogItem,
@@ -13,10 +13,10 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
-  StateRecord,
   TelemetryReport,
 } from "../contract/records.ts";
 import { ROUTES, type RouteName } from "../contract/routes.ts";
+import type { StateRecord } from "../contract/state-record.ts";
 import { errorOf } from "./problem.ts";
 import type { Reply, Send } from "./send.ts";
 import { subscribe } from "./subscription.ts";

@@ -84,12 +84,6 @@ function processWarnings(process: LooseProcess, path: Path): Finding[] {
   const starts = process.autostart === true || "cron" in process || (process.watch?.length ?? 0) > 0;
   if (!starts && "id" in process)
     warnings.push({ path, message: `No start policy: ${show(process.id)} starts only by hand. Set "autostart", "cron" or "watch".` });
-  if (process.watch?.length)
-    warnings.push({
-      path: [...path, "watch"],
-      at: "key",
-      message: "Watching is not served yet: the process starts at once, and changes don't restart it.",
-    });
   for (const key of ["strategy", "hostname", "proxyProtocol", "idleTimeout"] as const)
     if (process.cluster !== undefined && key in process.cluster && !("commonPort" in process.cluster))
       warnings.push({

@@ -71,7 +71,8 @@ const process = {
       "Schedule of starts: minute, hour, day of the month, month, day of the week; with seconds in front if there are six fields.",
   },
   ".watch": {
-    description: "Paths that are watched: a change starts the process or starts it again. Not served yet: the process starts with procman.",
+    description:
+      "Files and folders that are watched, or patterns of them, as src/**/*.html: the process starts with procman, and again when one of them changes.",
   },
   ".restart": {
     description:
@@ -155,16 +156,16 @@ export const fields: Readonly<Record<string, Field>> = {
   ...below("processes[]", process),
   ...below("processes[].logger", processLogger),
   ...below("logger", globalLogger),
-  watcher: { description: "Settings of the file watcher, for all processes. Not served yet." },
-  "watcher.interval": { description: "Milliseconds between two looks at the watched paths.", default: 1000 },
-  "watcher.exts": { description: "File extensions that count.", default: ["ts", "tsx", "js", "jsx", "json"] },
-  "watcher.match": { description: "Patterns that a file must match.", default: ["**/*.*"] },
-  "watcher.skip": { description: "Patterns of files that don't count.", default: ["**/.git/**"] },
+  watcher: { description: "Settings of the file watcher, for all processes." },
+  "watcher.interval": { description: "Milliseconds from a change to the restart; what changes meanwhile is one change.", default: 1000 },
+  "watcher.exts": { description: "File extensions that count; none: all.", default: ["ts", "tsx", "js", "jsx", "json"] },
+  "watcher.match": { description: "Patterns that a file in a watched folder must match; one of them.", default: ["**/*.*"] },
+  "watcher.skip": { description: "Patterns of files that don't count, and of folders that are not looked into.", default: ["**/.git/**"] },
   plugins: { description: "Plugins to load, each in a thread of its own." },
   "plugins[]": { description: "A plugin." },
   "plugins[].url": {
     description:
-      "Path of a module (./slack.js), name of a package, https address of a module with its version, or one that comes with procman: procman/notify.",
+      "Path of a module (./slack.js), name of a package, https address of a module with its version, or one that comes with procman: procman/notify, procman/otlp, procman/logship.",
   },
   "plugins[].integrity": { description: "Digest that the module of a path or an https address must have: sha256- and base64." },
   "plugins[].options": {

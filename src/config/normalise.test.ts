@@ -40,7 +40,7 @@ test("2.2 all defaults of a process", () => {
   });
 });
 
-test("2.1, 2.3, 2.6 all defaults of the whole", () => {
+test("2.1, 2.3, 2.4, 2.6 all defaults of the whole", () => {
   const { processes, ...config } = load({ processes: [] });
   assert.deepEqual(processes, []);
   assert.deepEqual(
@@ -53,6 +53,7 @@ test("2.1, 2.3, 2.6 all defaults of the whole", () => {
       internalLogHours: 24,
       internalLogBytes: 1_000_000_000,
       api: { hostname: "127.0.0.1", revoked: [] },
+      watcher: { intervalMs: 1_000, exts: ["ts", "tsx", "js", "jsx", "json"], match: ["**/*.*"], skip: ["**/.git/**"] },
       plugins: [],
       warnings: [],
     },

@@ -10,7 +10,7 @@ import { fill } from "./placeholders.ts";
 import { pluginSpecs } from "./plugin-spec.ts";
 import { healthSpec, readyProbe } from "./probes.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
-import type { Command, Config, ProcessSpec } from "./spec.ts";
+import type { Command, Config, ProcessSpec, WatcherSpec } from "./spec.ts";
 import { milliseconds, parseSize } from "./units.ts";
 
 const GRACE_SECONDS = 0;
@@ -20,6 +20,10 @@ const RESTART_RESET_MS = 60_000;
 const INTERNAL_LOG_SIZE = "1GB";
 const API_HOSTNAME = "127.0.0.1";
 const FRONT_HOSTNAME = "127.0.0.1";
+const WATCH_INTERVAL_MS = 1_000;
+const WATCH_EXTS = ["ts", "tsx", "js", "jsx", "json"];
+const WATCH_MATCH = ["**/*.*"];
+const WATCH_SKIP = ["**/.git/**"];
 
 /** The configuration as the service uses it, but for `file` and `warnings`, which only the reader knows. */
 export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "file" | "warnings"> {
@@ -34,8 +38,14 @@ export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "f
     internalLogHours: logger?.internalLogHours ?? INTERNAL_LOG_HOURS,
     internalLogBytes: parseSize(logger?.internalLogSize ?? INTERNAL_LOG_SIZE),
     api: { hostname: api?.hostname ?? API_HOSTNAME, ...(api?.port !== undefined && { port: api.port }), revoked: api?.revoked ?? [] },
+    watcher: watcherOf(raw),
     plugins: pluginSpecs(raw.plugins, around.folder),
   };
+}
+
+function watcherOf({ watcher = {} }: RawConfig): WatcherSpec {
+  const { interval = WATCH_INTERVAL_MS, exts = WATCH_EXTS, match = WATCH_MATCH, skip = WATCH_SKIP } = watcher;
+  return { intervalMs: interval, exts, match, skip };
 }
 
 /** Makes data unchangeable to its depth. */

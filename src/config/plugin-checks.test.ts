@@ -58,6 +58,10 @@ test("2.5 what can be told without loading a plugin is an error with its place",
 
 test("2.5 options of the plugins that come with procman are checked, but for those that need a variable", () => {
   assert.match(refused({ url: "procman/notify", options: { on: ["crsh"] } }), /options\.on\[0\] .*Did you mean "crash"/);
+  assert.match(refused({ url: "procman/logship", options: { to: "nowhere" } }), /plugins\[0\]\.options\.to .*must be like/);
+  assert.match(refused({ url: "procman/logship" }), /plugins\[0\]\.options\.to .*is missing/);
+  assert.match(refused({ url: "procman/otlp", options: { endpoit: "x" } }), /Did you mean "endpoint"/);
+  assert.equal(refused({ url: "procman/logship", options: { to: "${TARGET}" } }), "");
   assert.match(refused({ url: "procman/notify", options: { webhook: "nowhere" } }), /plugins\[0\]\.options\.webhook .*must be like/);
   assert.equal(refused({ url: "procman/notify", options: { webhook: "${TARGET}" } }), "");
 });

@@ -25,6 +25,7 @@ export type ProcessSpec = {
   readonly overrun: boolean;
   readonly autostart: boolean;
   readonly cron?: string;
+  /** Absolute paths, or such with a pattern at the end. */
   readonly watch: readonly string[];
   /** Cron expression. */
   readonly terminate?: string;
@@ -59,6 +60,15 @@ export type LogSpec = {
   readonly stored?: true;
 };
 
+/** What counts as a change of a watched path. */
+export type WatcherSpec = {
+  readonly intervalMs: number;
+  /** Without dot; none: all count. */
+  readonly exts: readonly string[];
+  readonly match: readonly string[];
+  readonly skip: readonly string[];
+};
+
 /** Where the REST API listens. */
 export type ApiSpec = {
   readonly hostname: string;
@@ -81,6 +91,7 @@ export type Config = {
   /** The log store may take so much. */
   readonly internalLogBytes: number;
   readonly api: ApiSpec;
+  readonly watcher: WatcherSpec;
   readonly plugins: readonly PluginSpec[];
   readonly warnings: readonly Problem[];
 };

@@ -1,7 +1,8 @@
 /** All that can be asked of a running procman: one interface, implemented in process and over HTTP. */
+
+import type { EventRecord } from "./event-record.ts";
 import type { PlanRecord } from "./plan.ts";
 import type {
-  EventRecord,
   Incident,
   LogEntry,
   LogItem,
@@ -11,9 +12,9 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
-  StateRecord,
   TelemetryReport,
 } from "./records.ts";
+import type { StateRecord } from "./state-record.ts";
 
 export const ACTIONS = ["start", "stop", "restart", "block", "unblock"] as const;
 

@@ -19,8 +19,7 @@ export type SpawnRequest = RunKey & {
   /** Absent: the output goes to /dev/null. */
   readonly capture?: Capture;
   /** Absent: as the keeper itself. */
-  readonly uid?: number;
-  readonly gid?: number;
+  readonly as?: { readonly uid?: number; readonly gid?: number };
   /** A descriptor that is open for writing, and the file that it leads to, made anew for this run. */
   readonly notify?: { readonly fd: number; readonly file: string };
 };

@@ -1,9 +1,10 @@
 /** What the service and the thread of a plugin say to each other. */
 import type { Fault } from "../base/errors.ts";
-import type { EventRecord, Severity } from "./records.ts";
+import type { EventRecord } from "./event-record.ts";
+import type { Severity } from "./records.ts";
 
 /** Plugins that come with procman are asked for by `procman/NAME`. */
-export const SHIPPED = ["notify"] as const;
+export const SHIPPED = ["notify", "otlp", "logship"] as const;
 
 export type Shipped = (typeof SHIPPED)[number];
 
@@ -57,6 +58,8 @@ export type PluginStart = {
   readonly folder: string;
   /** Folder for remote modules. */
   readonly cache: string;
+  /** File of certificate authorities of the user's own. */
+  readonly certificates?: string | undefined;
   /** Folder of the plugins that come with procman. */
   readonly shipped: string;
 };

@@ -1,4 +1,6 @@
 /** What procman answers with, as schemas for the OpenAPI document. A member that the type has and the schema has not is an error of the compiler. */
+
+import type { EventRecord } from "./event-record.ts";
 import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { PLAN } from "./plan.ts";
@@ -7,17 +9,16 @@ import {
   type BackendRecord,
   type BalancerRecord,
   CATEGORIES,
-  type EventRecord,
   type Incident,
   type LogEntry,
   type MetricPoint,
   type ProblemRecord,
   type ProcessRecord,
   SEVERITIES,
-  type StateRecord,
   type Status,
 } from "./records.ts";
 import { listOf, named, number, record, text, time, truth, whole } from "./schema-words.ts";
+import { STATE } from "./state-record.ts";
 
 const STATUSES = Object.keys({
   created: 0,
@@ -36,7 +37,20 @@ const STATUSES = Object.keys({
 const PROCESS = record<ProcessRecord>(
   "A process, an instance of a cluster, or a cluster with its instances. What has no value is absent.",
   [
-    ...(["pid", "run", "code", "signal", "started", "exited", "nextRun", "nextTerminate", "nextRestart", "ready", "healthy"] as const),
+    ...([
+      "pid",
+      "run",
+      "code",
+      "signal",
+      "started",
+      "exited",
+      "updated",
+      "nextRun",
+      "nextTerminate",
+      "nextRestart",
+      "ready",
+      "healthy",
+    ] as const),
     ...(["cpuPercent", "memoryBytes", "telemetry", "instance", "cluster", "instances", "backend", "balancer"] as const),
   ],
   {
@@ -49,8 +63,9 @@ const PROCESS = record<ProcessRecord>(
     restarts: whole("Since the count was last cleared."),
     code: whole("What the last run ended with."),
     signal: text("What ended the last run, as `SIGKILL`."),
-    started: time("Begin of the run."),
-    exited: time("End of the last run."),
+    started: time("Begin of the run that goes on."),
+    exited: time("End of the last run, while none goes on."),
+    updated: time("Since when it is in this state."),
     nextRun: time("Next start by its schedule."),
     nextTerminate: time("Next termination by its schedule."),
     nextRestart: time("Next attempt, after a failure."),
@@ -86,24 +101,6 @@ const PROCESS = record<ProcessRecord>(
     }),
   },
 );
-
-const STATE = record<StateRecord>("State of the application.", ["plugins"], {
-  name: text("Name of the configuration."),
-  version: text("Of procman."),
-  pid: whole("Of procman's keeper: the one to signal."),
-  status: { type: "string", enum: ["running", "terminating"] },
-  started: time("Begin of the service."),
-  uptimeSeconds: number("Since then."),
-  configFile: text("Absolute path of the configuration."),
-  processes: {
-    type: "object",
-    description: "How many there are, in all and by status.",
-    required: ["total"],
-    properties: { total: whole("In all.") },
-    additionalProperties: { type: "integer" },
-  },
-  plugins: listOf("PluginRecord", "Of the configuration; absent: it has none."),
-});
 
 const LOG_ENTRY = record<LogEntry>("One line of the log.", ["process", "instance", "run"], {
   time: time("When it was written."),

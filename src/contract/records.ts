@@ -1,6 +1,5 @@
 /** What the control surface shows. Times are ISO 8601 in UTC; durations and sizes name their unit; what has no value is absent. */
 import type { Fault } from "../base/errors.ts";
-import type { PluginRecord } from "./plugin-record.ts";
 
 /** `mixed`: the instances of a cluster don't agree. */
 export type Status =
@@ -30,7 +29,10 @@ export type ProcessRecord = {
   readonly code?: number;
   readonly signal?: string;
   readonly started?: string;
+  /** End of the last run, while none goes on. */
   readonly exited?: string;
+  /** Since when it is in this state. */
+  readonly updated?: string;
   readonly nextRun?: string;
   readonly nextTerminate?: string;
   readonly nextRestart?: string;
@@ -79,20 +81,6 @@ export type BalancerRecord = {
   readonly waiting: number;
   /** Clients that waited in vain. */
   readonly rejected: number;
-};
-
-export type StateRecord = {
-  readonly name: string;
-  readonly version: string;
-  /** Of the keeper: the one to signal. */
-  readonly pid: number;
-  readonly status: "running" | "terminating";
-  readonly started: string;
-  readonly uptimeSeconds: number;
-  readonly configFile: string;
-  readonly processes: { readonly total: number } & Readonly<Partial<Record<Status, number>>>;
-  /** Absent: the configuration has none. */
-  readonly plugins?: readonly PluginRecord[];
 };
 
 /** Where a running procman is reached, as its `endpoint.json` says. */
@@ -174,10 +162,18 @@ export type LogItem =
 /** Body of `POST /log`. */
 export type LogSubmission = { readonly text: string; readonly severity?: Severity; readonly process?: string };
 
+/** Of a Node process, as it sees itself. Bytes. */
+export type MemoryRecord = {
+  readonly rss: number;
+  readonly heapTotal: number;
+  readonly heapUsed: number;
+  readonly external: number;
+};
+
 /** Body of `POST /telemetry`. Sizes are bytes. */
 export type TelemetryReport = {
   readonly process: string;
-  readonly memory: { readonly rss: number; readonly heapTotal: number; readonly heapUsed: number; readonly external: number };
+  readonly memory: MemoryRecord;
   readonly cwd: string;
   /** ISO 8601. */
   readonly sent: string;
@@ -232,14 +228,3 @@ export type Incident = {
   /** So many ends just before it came too fast to be written down one by one. */
   readonly leftOut?: number;
 };
-
-/** What happens, as it is streamed. `id` grows, and is what `Last-Event-ID` takes. */
-export type EventRecord =
-  | { readonly id: string; readonly time: string; readonly type: "process.state"; readonly process: ProcessRecord; readonly text?: string }
-  | { readonly id: string; readonly time: string; readonly type: "process.scheduled"; readonly process: string; readonly text: string }
-  | { readonly id: string; readonly time: string; readonly type: "process.watch"; readonly process: string; readonly file: string }
-  | { readonly id: string; readonly time: string; readonly type: "process.telemetry"; readonly report: TelemetryReport }
-  | { readonly id: string; readonly time: string; readonly type: "process.incident"; readonly incident: Incident }
-  | { readonly id: string; readonly time: string; readonly type: "log"; readonly entry: LogEntry }
-  | { readonly id: string; readonly time: string; readonly type: "plugin.state"; readonly plugin: PluginRecord }
-  | { readonly id: string; readonly time: string; readonly type: "service.state"; readonly state: StateRecord };

@@ -143,8 +143,10 @@ export class Children {
       this.#reports.starting(request, pair);
       failpoint("keeper.asked");
       if (request.notify !== undefined) ends.push(openAnew(request.notify.file));
+      // Whatever has happened before this, the run has from its beginning.
+      const since = monotonicMs();
       const child = this.#cgroups.within(request.slot, () => this.#launch(request, pair === undefined ? [] : ends, ends.at(-1)));
-      if (child.pid !== undefined) return this.#started({ request, pair, child, pid: child.pid });
+      if (child.pid !== undefined) return this.#started({ request, pair, child, pid: child.pid, since });
       child.once("error", (error) => this.#unstartable(request, pair, error));
     } catch (error) {
       this.#unstartable(request, pair, error as Error);
@@ -153,14 +155,13 @@ export class Children {
     }
   }
 
-  #launch({ argv, cwd, env, uid, gid, notify }: SpawnRequest, [out, err]: readonly number[], notified?: number): ChildProcess {
+  #launch({ argv, cwd, env, as, notify }: SpawnRequest, [out, err]: readonly number[], notified?: number): ChildProcess {
     const [program, ...args] = argv;
     const further = notify === undefined ? [] : [...Array<"ignore">(notify.fd - 3).fill("ignore"), notified];
     return spawn(program ?? "", args, {
       cwd,
       env: { ...this.#environment, ...env },
-      ...(uid === undefined ? {} : { uid }),
-      ...(gid === undefined ? {} : { gid }),
+      ...as,
       detached: true,
       stdio: ["ignore", out ?? "ignore", err ?? "ignore", ...further],
     });
@@ -171,15 +172,17 @@ export class Children {
     pair,
     child,
     pid,
+    since,
   }: {
     readonly request: SpawnRequest;
     readonly pair: Pair | undefined;
     readonly child: ChildProcess;
     readonly pid: number;
+    readonly since: number;
   }): void {
     failpoint("keeper.forked");
     const { slot, run } = request;
-    const running: Running = { slot, run, pid, startTime: processStat(pid)?.startTime ?? "", since: monotonicMs() };
+    const running: Running = { slot, run, pid, startTime: processStat(pid)?.startTime ?? "", since };
     const key = keyOf(request);
     this.#children.set(key, { ...running, adopted: false });
     child.once("exit", (code, signal) => this.#ended(key, running, { code, signal, unknown: false, survivors: groupLives(pid) }));

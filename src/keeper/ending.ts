@@ -24,6 +24,8 @@ export type Ended = {
   readonly logger: Attendant<ToLogger, FromLogger>;
   readonly balancer: BalancerPost;
   readonly state: () => State | undefined;
+  /** Exit code when it doesn't end in order. */
+  readonly cutShort: number;
 };
 
 export class Ending {
@@ -118,12 +120,12 @@ export class Ending {
   #alone(): void {
     process.stderr.write("procman: the service does not answer; everything is stopped without it\n");
     this.#ended.service.kill();
-    void this.finish(0);
+    void this.finish(this.#ended.cutShort);
   }
 
   #kill(): void {
     this.#ended.service.kill();
     this.#ended.state()?.signalAll("SIGKILL");
-    void this.finish(0);
+    void this.finish(this.#ended.cutShort);
   }
 }

@@ -1,6 +1,8 @@
 /** Where procman's programs lie, how they are started, and what they get of the environment. */
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { certificatesVariable } from "../os/certificates.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import { revivalVariable } from "../os/revival.ts";
 import type { RunOptions } from "./options.ts";
@@ -63,6 +65,7 @@ export function ownEnvironment({ args, options, revivals, lineage }: Start, { no
     delete env[name];
     if (value !== undefined) withheld[name] = value;
   }
+  Object.assign(env, certificatesVariable(withheld.NODE_EXTRA_CA_CERTS));
   if (isGuarded(options)) return env;
   const argv = [node, join(folder, "procman.cjs"), "run", ...args];
   return { ...env, ...revivalVariable({ argv, env: withheld, count: revivals, since: STARTED, keeper: process.pid, lineage }) };

@@ -10,6 +10,7 @@ import type { UpgradeStep } from "../contract/upgrade.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { Attendant } from "./attendant.ts";
 import { BalancerPost } from "./balancer-post.ts";
+import { Caretaker } from "./caretaker.ts";
 import type { Exit } from "./companion.ts";
 import { Ending } from "./ending.ts";
 import { balancerOf, type Installation, loggerOf, ownEnvironment, type Start, serviceOf } from "./installation.ts";
@@ -31,8 +32,9 @@ export class Keeper {
   readonly #balancer: BalancerPost;
   readonly #ending: Ending;
   readonly #upgrade: Upgrade;
+  readonly #caretaker: Caretaker;
   readonly #pulse = new Pulse({
-    look: () => this.#lookAfterState(),
+    look: () => this.#caretaker.look(),
     ping: () => this.#service.send({ t: "ping" }),
     hangs: (silentMs) => this.#onHang(silentMs),
   });
@@ -41,8 +43,6 @@ export class Keeper {
   readonly #versions = { service: VERSION, logger: VERSION };
   #state: State | undefined;
   #style: ToLogger | undefined;
-  /** Why the state folder can't be made anew: said once. */
-  #unusable: string | undefined;
 
   constructor(start: Start) {
     const { installation, options } = start;
@@ -70,7 +70,20 @@ export class Keeper {
       environment: () => ownEnvironment(start, this.#from.service),
       journal: () => this.#state?.journal,
     });
-    this.#ending = new Ending({ service: this.#service, logger: this.#logger, balancer: this.#balancer, state: () => this.#state });
+    this.#ending = new Ending({
+      service: this.#service,
+      logger: this.#logger,
+      balancer: this.#balancer,
+      state: () => this.#state,
+      // Whose exit code was wanted has not come to its end.
+      cutShort: options.exitWith === undefined ? EXIT.done : EXIT.refused,
+    });
+    this.#caretaker = new Caretaker({
+      state: () => this.#state,
+      isEnding: () => this.#ending.isUnderWay,
+      renewed: () => this.#service.send({ t: "renewed" }),
+      leave: () => this.#leaveAll(),
+    });
     this.#upgrade = new Upgrade({ service: this.#service, logger: this.#logger, brief: () => this.#brief() });
   }
 
@@ -215,30 +228,12 @@ export class Keeper {
     current.kill();
   }
 
-  #lookAfterState(): void {
-    const state = this.#state;
-    // What could not be written is tried again, also when nothing happens.
-    state?.flush();
-    if (state === undefined || state.isThere || this.#ending.isUnderWay) return;
-    try {
-      state.renew();
-      warn(`somebody has removed ${state.folder} or a part of it; it is made anew, and nothing is lost but what was stored in it`);
-      this.#service.send({ t: "renewed" });
-    } catch (error) {
-      if (!(error instanceof ProcmanError)) return this.#onUnusable(state, error as Error);
-      // Another procman came in between, and has adopted what runs: two would quarrel.
-      warn(`somebody has removed ${state.folder}, and ${error.message}; this one (pid ${process.pid}) ends and leaves the processes to it`);
-      this.#service.kill();
-      // Two readers of one FIFO would tear its lines apart.
-      this.#logger.current?.kill("SIGUSR1");
-      process.exit(EXIT.refused);
-    }
-  }
-
-  #onUnusable({ folder }: State, { message }: Error): void {
-    if (this.#unusable === message) return;
-    this.#unusable = message;
-    warn(`somebody has removed ${folder} or a part of it, and it can't be made anew: ${message}; until it can, procman must not be killed`);
+  /** Another procman has taken over what runs. */
+  #leaveAll(): void {
+    this.#service.kill();
+    // Two readers of one FIFO would tear its lines apart.
+    this.#logger.current?.kill("SIGUSR1");
+    process.exit(EXIT.refused);
   }
 }
 

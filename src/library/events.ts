@@ -1,7 +1,7 @@
 /** Events of a running procman for listeners, over restarts of its service. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.ts";
-import type { EventRecord } from "../contract/records.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import { lossOf } from "../remote/loss.ts";
 
 /** Each event by its name. */

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { takeCertificates } from "./certificates.ts";
 import { holderOf } from "./lock.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { processStat } from "./process-stat.ts";
@@ -47,6 +48,7 @@ export function revivalVariable(revival: Revival): NodeJS.ProcessEnv {
 
 /** undefined: whoever started procman looks after it. */
 export function takeRevival(): Revival | undefined {
+  takeCertificates();
   const text = process.env[VARIABLE];
   delete process.env[VARIABLE];
   return text === undefined ? undefined : (JSON.parse(text) as Revival);

@@ -1,9 +1,10 @@
 /** Keeps one plugin up: starts its thread, and again after a while when that has ended. */
 import type { Fault } from "../base/errors.ts";
 import type { Control } from "../contract/control.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import type { PluginSpec, PluginStart } from "../contract/plugin-protocol.ts";
 import type { PluginRecord } from "../contract/plugin-record.ts";
-import type { EventRecord, Severity } from "../contract/records.ts";
+import type { Severity } from "../contract/records.ts";
 import { Backlog } from "./backlog.ts";
 import { Life, type Problem, TICK_MS } from "./life.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventRecord } from "../contract/records.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import { Backlog, MOST_WAITING } from "./backlog.ts";
 
 const event = (number: number, type: "process.scheduled" | "process.watch" = "process.scheduled"): EventRecord =>

@@ -1,6 +1,7 @@
 /** Events that wait for a plugin: bounded, the oldest make room, and how many that were is told. */
+
+import type { EventRecord } from "../contract/event-record.ts";
 import type { PluginEvent } from "../contract/plugin-protocol.ts";
-import type { EventRecord } from "../contract/records.ts";
 
 /** So many events wait for a plugin. */
 export const MOST_WAITING = 1_000;

@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Fault } from "../base/errors.ts";
 import type { Caller, Control } from "../contract/control.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import type { PluginSpec } from "../contract/plugin-protocol.ts";
 import type { PluginRecord } from "../contract/plugin-record.ts";
-import type { EventRecord, Severity } from "../contract/records.ts";
+import type { Severity } from "../contract/records.ts";
+import { extraCertificates } from "../os/certificates.ts";
 import { Attendant } from "./attendant.ts";
 import { MOST_BUFFERS_MB, MOST_HEAP_MB, TICK_MS } from "./life.ts";
 
@@ -73,7 +75,15 @@ export class Host {
     const { name, stateDir, control, said, place, changed } = this.#ports;
     const { id } = spec;
     const folder = join(stateDir, "plugins", id);
-    const start = { spec, name, stateDir, folder, cache: join(stateDir, "cache/plugins"), shipped: import.meta.dirname };
+    const start = {
+      spec,
+      name,
+      stateDir,
+      folder,
+      cache: join(stateDir, "cache/plugins"),
+      shipped: import.meta.dirname,
+      certificates: extraCertificates(),
+    };
     return new Attendant(
       spec,
       {

@@ -16,4 +16,6 @@ export {
   type StandardSchema,
 } from "./plugin.ts";
 export { type PluginRig, type RigOptions, testPlugin } from "./rig.ts";
+export type { LogshipOptions } from "./shipped/logship.ts";
 export type { NotifyOptions } from "./shipped/notify.ts";
+export type { OtlpOptions } from "./shipped/otlp.ts";

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { PluginEvent } from "../contract/plugin-protocol.ts";
-import type { LogEntry, LogItem, LogPage, ProcessRecord, Severity, StateRecord } from "../contract/records.ts";
+import type { LogEntry, LogItem, LogPage, ProcessRecord, Severity } from "../contract/records.ts";
+import type { StateRecord } from "../contract/state-record.ts";
 import { optionsFor, pluginIn } from "./definition.ts";
 import { Listeners } from "./listeners.ts";
 import type { Plugin, PluginControl } from "./plugin.ts";
@@ -130,8 +131,23 @@ const STATE: StateRecord = {
   pid: 1,
   status: "running",
   started: "2026-01-01T00:00:00.000Z",
+  updated: "2026-01-01T00:00:00.000Z",
   uptimeSeconds: 0,
   configFile: "",
+  memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 },
+  cpuPercent: 0,
+  system: {
+    hostname: "test",
+    platform: "linux",
+    release: "1",
+    arch: "x64",
+    cpus: 1,
+    loadAverage: [0, 0, 0],
+    totalMemoryBytes: 1,
+    freeMemoryBytes: 1,
+    uptimeSeconds: 1,
+  },
+  runtime: { name: "node", version: "20.19.0" },
   processes: { total: 0 },
 };
 

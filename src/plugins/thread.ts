@@ -35,6 +35,7 @@ await begin().catch((error: Error) => {
 });
 
 async function begin(): Promise<void> {
+  await trustOwn(start.certificates);
   const { value: options, faults } = filledIn(start.spec.options, process.env);
   if (faults.length > 0) throw new Refusal("its options are not complete", faults);
   const plugin = pluginIn(await load(start, (text) => talk.say("info", text)));
@@ -53,6 +54,16 @@ async function begin(): Promise<void> {
   dispose = (await plugin.setup(context as never)) ?? undefined;
   send({ t: "up", name: plugin.name, version: plugin.version });
   send({ t: "more" });
+}
+
+/** Without them a plugin that needs none runs all the same. */
+async function trustOwn(file: string | undefined): Promise<void> {
+  if (file === undefined) return;
+  try {
+    (await import("./certificates.ts")).trust(file);
+  } catch (error) {
+    talk.say("warn", `Cannot use the certificates of NODE_EXTRA_CA_CERTS: ${(error as Error).message}`);
+  }
 }
 
 function receive(message: ToPlugin): void {

@@ -109,11 +109,14 @@ export class KeeperSpawner implements Spawner {
   }
 
   #endingOf(report: EndReport): Ending {
-    if (report.t === "exited") return report.unknown ? { kind: "unknown" } : { kind: "exited", code: report.code, signal: report.signal };
+    const { at } = report;
+    if (report.t === "exited")
+      return report.unknown ? { kind: "unknown", at } : { kind: "exited", code: report.code, signal: report.signal, at };
     return {
       kind: "unstartable",
       permanent: report.step === "cwd" || report.step === "program",
       ...this.#options.whyUnstartable(report),
+      at,
     };
   }
 }

@@ -9,6 +9,7 @@ import type { Instance } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { BalancerLink } from "./balancer-link.ts";
 import { error, info, type Line } from "./narrator.ts";
+import type { Part } from "./part.ts";
 
 /** Memory of whom a SIGTERM is owed that waits for the balancer. */
 const OWED = ":owed";
@@ -28,7 +29,7 @@ export type Balanced = {
   readonly spec: (slot: string) => ProcessSpec;
 };
 
-export class Balancing {
+export class Balancing implements Part {
   readonly #balanced: Balanced;
   readonly #link: Link;
   readonly #say: (id: string, line: Line) => void;

@@ -3,9 +3,9 @@ import { ProcmanError } from "../base/errors.ts";
 import { didYouMean } from "../base/suggest.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Action, ActOptions, Caller, Control } from "../contract/control.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
-  EventRecord,
   Incident,
   LogEntry,
   LogItem,
@@ -15,14 +15,15 @@ import type {
   MetricPoint,
   MetricQuery,
   ProcessRecord,
-  StateRecord,
   TelemetryReport,
 } from "../contract/records.ts";
+import type { StateRecord } from "../contract/state-record.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Controlled } from "./controlled.ts";
 import { info, type Line, warn } from "./narrator.ts";
 import { Overview } from "./overview.ts";
-import { clusterOf, recordOf, stateOf, withClusters } from "./records.ts";
+import { clusterOf, recordOf, withClusters } from "./records.ts";
+import { stateOf } from "./state-record.ts";
 import { reached } from "./target.ts";
 
 /** Hears what was asked for by whom, and what came of it. */

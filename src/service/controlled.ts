@@ -4,7 +4,8 @@ import type { ActOptions, Caller, Control } from "../contract/control.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { Incident, LogEntry, LogSubmission, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
-import type { Seen, Whole } from "./records.ts";
+import type { Seen } from "./records.ts";
+import type { Whole } from "./state-record.ts";
 
 /** The stored log. */
 export type LogBook = Pick<Control, "logs" | "follow"> & {

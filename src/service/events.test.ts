@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ProcmanError } from "../base/errors.ts";
-import type { EventRecord, StateRecord } from "../contract/records.ts";
+import type { EventRecord } from "../contract/event-record.ts";
+import type { StateRecord } from "../contract/state-record.ts";
 import { Events } from "./events.ts";
 
 const state = { name: "test" } as StateRecord;

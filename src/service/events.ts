@@ -1,6 +1,7 @@
 /** What happens, told to whoever listens; the latest is kept for those who were away for a moment. */
 import { ProcmanError } from "../base/errors.ts";
-import type { EventRecord, StateRecord } from "../contract/records.ts";
+import type { EventRecord } from "../contract/event-record.ts";
+import type { StateRecord } from "../contract/state-record.ts";
 
 /** So many events stay known, and so many bytes of them, about. */
 const KEPT = 1_000;

@@ -1,7 +1,8 @@
 /** All numbers of a running procman, by the names that Prometheus gets. */
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { VERSION } from "../base/version.ts";
-import type { ProcessRecord, StateRecord, Status } from "../contract/records.ts";
+import type { ProcessRecord, Status } from "../contract/records.ts";
+import type { StateRecord } from "../contract/state-record.ts";
 import type { Instance } from "../supervisor/states.ts";
 import { type Family, type Labels, metricName } from "../telemetry/prometheus.ts";
 import type { Sample } from "../telemetry/sampler.ts";

@@ -135,6 +135,7 @@ const shape = record({
     console: record({ decorate: truth, colors: truth }),
     internalLogHours: number,
     internalLogBytes: number,
+    watcher: record({ intervalMs: number, exts: listOf(text), match: listOf(text), skip: listOf(text) }),
     api: record({ hostname: text, port: optional(count), revoked: listOf(text) }),
     // Absent in notes of versions that had none.
     plugins: optional(listOf(plugin)),

@@ -69,8 +69,9 @@ function reasonOf(cause: Incident["cause"], end: string, { subject, asked, termi
     case "exit":
     case "unstartable":
     case "unknown":
-    case "watch":
       return end;
+    case "watch":
+      return `was restarted ${asked?.why === undefined ? "for a changed file" : `as ${asked.why}`}; it ${end}`;
     case "signal":
       return `${end}, which was not procman's`;
     case "out-of-memory":

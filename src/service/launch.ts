@@ -27,7 +27,7 @@ export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }
   const capture = captureOf(spec, run);
   return {
     argv: fronted(argvOf(spec), spec),
-    ...runsAs(spec),
+    as: runsAs(spec),
     cwd,
     env: environmentOf({ env, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
     ...(capture === undefined ? {} : { capture }),

@@ -21,6 +21,8 @@ export function narrateNotice(notice: Notice): Line {
       return warn(`not ${notice.kind === "start" ? "started" : "terminated"} by its schedule ${timesOf(notice)}: procman was away then`);
     case "changed":
       return changed(sentence(notice.fields), notice.effect);
+    case "watch":
+      return fileChange(notice);
     case "removed":
       return info(`${notice.isIdle ? "forgotten" : "stopped for good"}: the configuration has it no longer`);
     default:
@@ -62,6 +64,24 @@ function changed(what: string, effect: Effect): Line {
     default:
       return effect satisfies never;
   }
+}
+
+function fileChange({ files: [first = ""], count, effect }: Notice & { readonly type: "watch" }): Line {
+  const what = fileSentence(first, count);
+  return effect === "blocked" ? warn(`${what}; not restarted, as it is blocked`) : info(`${effect}: ${what}`);
+}
+
+/** Why a run shall end, if it says that one shall. */
+export function endWish(notice: Notice): string | undefined {
+  if (notice.type === "removed") return "the configuration has it no longer";
+  if (notice.type === "changed" && notice.effect === "restarts") return "its configuration has changed";
+  return notice.type === "watch" && notice.effect === "restarts" ? fileSentence(notice.files[0] ?? "", notice.count) : undefined;
+}
+
+/** "src/a.ts and 2 others have changed" */
+function fileSentence(file: string, count: number): string {
+  if (count === 1) return `${file} has changed`;
+  return `${file} and ${count === 2 ? "another" : `${count - 1} others`} have changed`;
 }
 
 /** "its cwd and env have changed" */

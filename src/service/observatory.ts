@@ -2,8 +2,9 @@
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import type { PluginRecord } from "../contract/plugin-record.ts";
-import type { EventRecord, Incident, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
+import type { Incident, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
 import type { Notice } from "../supervisor/notice.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
@@ -16,10 +17,13 @@ import { familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";
 import { Incidents, type LastLines } from "./incidents.ts";
 import { keptOf } from "./kept-report.ts";
+import { leadersOf } from "./leaders.ts";
 import type { Subject } from "./narrator.ts";
-import { recordOf, type Seen, stateOf, type Whole } from "./records.ts";
+import { endWish } from "./notices.ts";
+import { recordOf, type Seen } from "./records.ts";
 import { Sightings } from "./sightings.ts";
 import { processOf } from "./specs.ts";
+import { stateOf, type Whole } from "./state-record.ts";
 
 export type Observed = Whole & {
   readonly supervisor: Supervisor;
@@ -52,7 +56,7 @@ export class ServiceObservatory implements Observatory {
     this.#metrics = new Metrics({ stateDir, hours: () => observed.config.internalLogHours, report });
     this.#sampler = new Sampler({
       stateDir,
-      roots: () => this.#roots(),
+      roots: () => leadersOf(observed.supervisor.processes),
       processOf,
       sampled: (samples, at) => {
         this.#onSamples(samples, at);
@@ -87,23 +91,18 @@ export class ServiceObservatory implements Observatory {
   }
 
   onNotice(id: string, notice: Notice, text: string): void {
+    const why = endWish(notice);
+    if (why !== undefined) this.#asked.set(id, { why });
     switch (notice.type) {
       case "scheduled":
       case "skipped":
       case "missed":
       case "terminated":
         return this.#events.publish({ type: "process.scheduled", process: id, text });
-      case "changed":
-        if (notice.effect === "restarts") this.#asked.set(id, { why: "its configuration has changed" });
-        return this.#tellProcess(id, text);
-      case "removed":
-        this.#asked.set(id, { why: "the configuration has it no longer" });
-        return this.#tellProcess(id, text);
-      case "blocked":
-      case "unblocked":
-        return this.#tellProcess(id, text);
+      case "watch":
+        return this.#events.publish({ type: "process.watch", process: id, file: notice.files[0] ?? "" });
       default:
-        return notice satisfies never;
+        return this.#tellProcess(id, text);
     }
   }
 
@@ -212,14 +211,6 @@ export class ServiceObservatory implements Observatory {
     this.#incidents.oomKills.look(performance.now());
     this.#sightings.refresh(samples.keys());
     this.#metrics.add(samples, at);
-  }
-
-  #roots(): ReadonlyMap<number, string> {
-    return new Map(
-      this.#observed.supervisor.processes.flatMap(({ id, states }) =>
-        states.flatMap((state) => ("pid" in state && !("ending" in state) ? [[state.pid, id] as const] : [])),
-      ),
-    );
   }
 
   #tellProcess(id: string, text: string | undefined): void {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Endpoint } from "../contract/records.ts";
 
 export function announce(stateDir: string, endpoint: Endpoint): void {
-  const path = endpointIn(stateDir);
+  const path = fileIn(stateDir);
   const whole = `${path}.tmp`;
   try {
     writeFileSync(whole, JSON.stringify(endpoint), { mode: 0o600 });
@@ -17,18 +17,24 @@ export function announce(stateDir: string, endpoint: Endpoint): void {
 
 /** Where the last service was reached, if it had no time to withdraw. */
 export function formerPort(stateDir: string): number | undefined {
+  const port = endpointIn(stateDir)?.port;
+  return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536 ? port : undefined;
+}
+
+/** What was announced last. It comes from a disk; undefined: nothing that can be read. */
+export function endpointIn(stateDir: string): Partial<Endpoint> | undefined {
   try {
-    const { port } = JSON.parse(readFileSync(endpointIn(stateDir), "utf8")) as Partial<Endpoint>;
-    return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536 ? port : undefined;
+    const found = JSON.parse(readFileSync(fileIn(stateDir), "utf8")) as Partial<Endpoint> | null;
+    return found ?? undefined;
   } catch {
     return undefined;
   }
 }
 
 export function withdraw(stateDir: string): void {
-  rmSync(endpointIn(stateDir), { force: true });
+  rmSync(fileIn(stateDir), { force: true });
 }
 
-function endpointIn(stateDir: string): string {
+function fileIn(stateDir: string): string {
   return join(stateDir, "endpoint.json");
 }

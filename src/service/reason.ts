@@ -61,6 +61,7 @@ function stoppingReason(state: Instance & { readonly status: "stopping" }): stri
     operator: "is being stopped",
     terminate: "is being stopped by its schedule",
     timeout: "has run for its timeout and is being stopped",
+    watch: "is being stopped for a changed file",
     unready: "was not ready in time and is being stopped",
     unhealthy: "failed its health checks and is being stopped",
     memory: "had too much memory and is being stopped",

@@ -1,13 +1,10 @@
-/** Processes and procman itself as records for people and programs. */
+/** Processes as records for people and programs. */
 
-import { VERSION } from "../base/version.ts";
-import type { Config, ProcessSpec } from "../config/spec.ts";
-import type { PluginRecord } from "../contract/plugin-record.ts";
-import type { ProcessRecord, StateRecord, Status } from "../contract/records.ts";
+import type { ProcessSpec } from "../config/spec.ts";
+import type { ProcessRecord, Status } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
-import type { Supervisor } from "../supervisor/supervisor.ts";
 import { reasonOf } from "./reason.ts";
 
 /** What is seen of a process from outside, and what it says of itself. */
@@ -96,48 +93,15 @@ function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memo
   return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
 }
 
-function statusOf(state: Instance): Status {
+export function statusOf(state: Instance): Status {
   if (state.status !== "idle") return state.status;
   return ({ "never-started": "created", stopped: "stopped", finished: "finished", failed: "errored", exhausted: "exhausted" } as const)[
     state.outcome.kind
   ];
 }
 
-/** What the whole consists of. */
-export type Whole = {
-  readonly config: Config;
-  readonly supervisor: Pick<Supervisor, "processes">;
-  readonly isTerminating: boolean;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
-  /** Pid of the keeper. */
-  readonly keeper: number;
-  /** Records absent: there is none. */
-  readonly plugins: { readonly records: readonly PluginRecord[] | undefined };
-};
-
-export function stateOf({ config, supervisor, isTerminating, startedAt, keeper, plugins }: Whole): StateRecord {
-  const { processes } = supervisor;
-  const counts: Partial<Record<Status, number>> = {};
-  for (const { states } of processes) {
-    const status = statusOf(shown(states));
-    counts[status] = (counts[status] ?? 0) + 1;
-  }
-  return {
-    name: config.name,
-    version: VERSION,
-    pid: keeper,
-    status: isTerminating ? "terminating" : "running",
-    started: new Date(startedAt).toISOString(),
-    uptimeSeconds: Math.round((Date.now() - startedAt) / 1_000),
-    configFile: config.file,
-    processes: { total: processes.length, ...counts },
-    ...(plugins.records === undefined ? {} : { plugins: plugins.records }),
-  };
-}
-
 /** Of overlapping runs the first that is not over speaks for the process. */
-function shown(states: readonly Instance[]): Instance {
+export function shown(states: readonly Instance[]): Instance {
   return states.find(({ status }) => status !== "idle") ?? (states[0] as Instance);
 }
 
@@ -151,10 +115,15 @@ function conditionOf(state: Instance): Pick<ProcessRecord, "ready" | "healthy"> 
   return { ready: state.ready, ...(state.healthy === undefined ? {} : { healthy: state.healthy }) };
 }
 
-function timesOf(state: Instance): Pick<ProcessRecord, "started" | "nextRestart"> {
-  if (state.status === "running") return { started: wall(state.since) };
-  if (state.status === "stopping" && "started" in state) return { started: wall(state.started) };
-  return state.status === "backoff" ? { nextRestart: wall(state.until) } : {};
+/** `updated`: since when it is in this state. */
+function timesOf(state: Instance): Pick<ProcessRecord, "started" | "exited" | "updated" | "nextRestart"> {
+  if (state.status === "running") return { started: wall(state.since), updated: wall(state.since) };
+  if (state.status === "stopping" && "started" in state) return { started: wall(state.started), updated: wall(state.since) };
+  const at = endingOf(state)?.at;
+  return {
+    ...(at === undefined ? {} : { exited: wall(at), updated: wall(at) }),
+    ...(state.status === "backoff" ? { nextRestart: wall(state.until) } : {}),
+  };
 }
 
 /** Monotonic milliseconds as a time of day. */

@@ -4,9 +4,9 @@ import { isCaptured } from "../config/log-spec.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
 import { systemClock } from "../runtime/clock.ts";
-import { markerOf } from "../runtime/environment.ts";
+import type { ApiAccess } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
-import { KeeperSpawner } from "../runtime/spawner.ts";
+import type { KeeperSpawner } from "../runtime/spawner.ts";
 import { Sweeper } from "../runtime/sweeper.ts";
 import { lastLines } from "../store/query.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
@@ -15,19 +15,21 @@ import { Changeover } from "./changeover.ts";
 import { controlsOf } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
-import { exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
 import { StoredLog } from "./log-book.ts";
 import type { Samples } from "./memory-watch.ts";
 import { narratePast } from "./notices.ts";
 import { ServiceObservatory } from "./observatory.ts";
+import type { Part } from "./part.ts";
 import { Plugins } from "./plugins.ts";
 import { type Past, recall } from "./recall.ts";
 import { Reload, type ReloadOptions } from "./reload.ts";
 import { ROLL } from "./roll.ts";
 import { Serving } from "./serving.ts";
+import { spawnerOf } from "./spawning.ts";
 import { planOf } from "./specs.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
 import { Voice } from "./voice.ts";
+import { Watching } from "./watching.ts";
 import { Witness } from "./witness.ts";
 
 type Snapshot = FromKeeper & { readonly t: "snapshot" };
@@ -56,6 +58,7 @@ export class Service {
   readonly #serving: Serving;
   readonly #witness: Witness;
   readonly #exitWith: ExitWith | undefined;
+  readonly #parts: readonly Part[];
   readonly #changeover: Changeover;
   #termination: Termination | undefined;
   #lineage = "";
@@ -66,24 +69,17 @@ export class Service {
     this.#changeover = new Changeover(config, link, {
       supervisor: () => this.supervisor,
       apply: () => {
-        this.balancing.apply();
-        this.plugins.apply();
+        for (const part of [...this.#parts, this.plugins]) part.apply();
       },
       check: (id) => this.#witness.check(id),
     });
     this.#exitWith = exitWith === undefined ? undefined : new ExitWith(exitWith, (id) => this.spec(id));
     const { stateDir } = config;
     this.logBook = new StoredLog({ stateDir, voice: this.#voice, find: (id) => this.config.processes.find((spec) => spec.id === id) });
-    const marker = (slot: string, run: number): string => markerOf(slot, run, stateDir);
-    this.#spawner = new KeeperSpawner({
-      link,
-      sweeper: this.#sweeper,
-      marker,
-      request: (slot, run) =>
-        launchOf(this.spec(slot), { stateDir, marker: marker(slot, run), slot, run, api: (id) => this.#serving.accessOf(id) }),
-      whyUnstartable: (failed) => ({ message: whyUnstartable(this.spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
-    });
+    const api = (id: string): ApiAccess | undefined => this.#serving.accessOf(id);
+    this.#spawner = spawnerOf(link, this.#sweeper, { stateDir, spec: (slot) => this.spec(slot), api });
     this.balancing = new Balancing(this, link, this.#voice);
+    this.#parts = [this.balancing, new Watching(this, link, this.#voice)];
     this.supervisor = new Supervisor({
       clock: systemClock,
       spawner: this.balancing.guard(this.#spawner),
@@ -114,7 +110,7 @@ export class Service {
 
   /** Asks the keeper for the state folder; everything else follows its snapshot. */
   open(): void {
-    const captures = this.config.processes.filter((spec) => spec.autostart && isCaptured(spec.log)).length;
+    const captures = this.config.processes.filter((spec) => planOf(spec).autostart && isCaptured(spec.log)).length;
     this.#serving.listen(() => {
       this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
       this.#link.flush();
@@ -154,7 +150,7 @@ export class Service {
     this.#link.remember(TERMINATION, writeTermination(this.#termination, this.#lineage));
     this.#voice.info(`stopping everything (${why})`);
     this.observatory.onTermination(why);
-    this.balancing.end();
+    for (const part of this.#parts) part.end();
     this.reloading.stop(true);
     await this.supervisor.stopAll();
     await this.plugins.close(true);
@@ -171,7 +167,7 @@ export class Service {
     this.#sweeper.stop();
     this.#witness.retire();
     const plugins = this.plugins.close(false);
-    this.balancing.retire();
+    for (const part of this.#parts) part.retire();
     this.#link.close();
     await Promise.all([plugins, this.#serving.close()]);
   }
@@ -188,8 +184,7 @@ export class Service {
     this.#changeover.tellStyle();
     this.#spawner.load(snapshot);
     this.#resume(recall(snapshot, config), notes[CONFIGURATION]);
-    this.balancing.resume(notes);
-    this.plugins.resume(notes);
+    for (const part of [...this.#parts, this.plugins]) part.resume(notes);
     const termination = readTermination(notes[TERMINATION], lineage);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {

@@ -27,9 +27,9 @@ const moment: Shape = (value) => number(value) && Math.abs(value as number) < 1e
 const pid: Shape = (value) => count(value) && (value as number) > 1;
 
 const ending = either(
-  record({ kind: literal("exited"), code: either(number, literal(null)), signal: either(text, literal(null)) }),
-  record({ kind: literal("unstartable"), message: text, permanent: truth, exitCode: optional(count) }),
-  record({ kind: literal("unknown") }),
+  record({ kind: literal("exited"), code: either(number, literal(null)), signal: either(text, literal(null)), at: optional(moment) }),
+  record({ kind: literal("unstartable"), message: text, permanent: truth, exitCode: optional(count), at: optional(moment) }),
+  record({ kind: literal("unknown"), at: optional(moment) }),
 );
 const FAULTS = ["timeout", "unready", "unhealthy", "memory"] as const satisfies readonly Fault[];
 const fault = optional(literal(...FAULTS));
@@ -40,7 +40,7 @@ const outcome = either(
   record({ kind: literal("failed", "exhausted"), ending, fault }),
 );
 const base = { run: count, restarts: count };
-const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "itself", ...FAULTS) };
+const plan = { next: literal("idle", "start", "policy"), cause: literal("operator", "terminate", "watch", "itself", ...FAULTS) };
 const child = { pid, started: moment, since: moment };
 const stopping = { ...base, ...plan, status: literal("stopping") };
 

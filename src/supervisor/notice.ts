@@ -1,5 +1,6 @@
 /** What the supervisor says of a process beside the transitions of its slots. */
 import type { Effect } from "./change.ts";
+import type { FileEffect } from "./file-change.ts";
 import type { Missed } from "./schedule.ts";
 import type { Kind } from "./timetable.ts";
 
@@ -9,5 +10,7 @@ export type Notice =
   /** Nobody was there at these times. `isCapped`: there are more than were counted. */
   | ({ readonly type: "missed"; readonly kind: Kind; readonly isCapped: boolean } & Missed)
   | { readonly type: "changed"; readonly fields: readonly string[]; readonly effect: Effect }
+  /** Names of watched files that have changed; of very many only the first. */
+  | { readonly type: "watch"; readonly files: readonly string[]; readonly count: number; readonly effect: FileEffect }
   /** No plan has it any more. */
   | { readonly type: "removed"; readonly isIdle: boolean };

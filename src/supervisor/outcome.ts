@@ -6,7 +6,7 @@ export function isSuccess(ending: Ending): boolean {
 }
 
 export function faultOf(cause: StopCause): Fault | undefined {
-  return cause === "operator" || cause === "terminate" || cause === "itself" ? undefined : cause;
+  return cause === "operator" || cause === "terminate" || cause === "watch" || cause === "itself" ? undefined : cause;
 }
 
 /** Of one that nobody asked to end, but for a fault of its own. */

@@ -1,15 +1,16 @@
 /** One process of the configuration: its slots, its block, its schedules. */
 import { ProcmanError } from "../base/errors.ts";
 import { type Change, effectOf, hasRun, isUnderWay } from "./change.ts";
+import { answerTo, type FileChange } from "./file-change.ts";
 import type { Memory } from "./memory.ts";
+import { missedNotices } from "./missed.ts";
 import type { Notice } from "./notice.ts";
 import { type Plan, patternsOf } from "./plan.ts";
 import type { Clock, Spawner } from "./ports.ts";
 import type { Policy } from "./restart-policy.ts";
-import { missedTimes } from "./schedule.ts";
 import { Slot, type Transition } from "./slot.ts";
 import { type Instance, initial, type Report, type StopCause } from "./states.ts";
-import { isSame, KINDS, type Planned, Timetable } from "./timetable.ts";
+import { isSame, Timetable } from "./timetable.ts";
 
 export type ProcessPorts = {
   readonly clock: Clock;
@@ -18,9 +19,6 @@ export type ProcessPorts = {
   readonly notice: (id: string, notice: Notice) => void;
 };
 
-/** Counting more of them would only take time. */
-const MISSED_LIMIT = 1_000;
-
 export class Process {
   #plan: Plan;
   readonly #ports: ProcessPorts;
@@ -28,6 +26,8 @@ export class Process {
   readonly #timetable: Timetable;
   #blocked: boolean;
   #retired = false;
+  /** When the latest of its runs was over; monotonic milliseconds. */
+  #endedAt = Number.NEGATIVE_INFINITY;
 
   constructor(plan: Plan, ports: ProcessPorts, memory?: Memory) {
     this.#plan = plan;
@@ -40,7 +40,8 @@ export class Process {
       moved: () => this.#remember(),
     });
     this.#timetable.set(patternsOf(plan));
-    if (memory?.planned !== undefined) this.#tellMissed(memory.planned);
+    for (const notice of missedNotices(memory?.planned, plan, { wall: ports.clock.wall(), isIdle: this.isIdle }))
+      ports.notice(plan.id, notice);
     if (!isSame(memory?.planned ?? {}, this.#timetable.planned)) this.#remember();
   }
 
@@ -98,9 +99,16 @@ export class Process {
   /** Starts it when it is idle. @throws ProcmanError `process-blocked`, `process-leaving` */
   restart(): void {
     this.#admit("restart");
-    const [first, ...others] = this.#slots;
-    for (const slot of others) slot.post({ type: "stop", next: "idle", cause: "operator" });
-    first?.post({ type: "stop", next: "start", cause: "operator" });
+    this.#startAnew("operator");
+  }
+
+  /** Starts it, or starts it again, unless its run is younger than the change. `admits` has the last word. */
+  onFileChange({ files, count, at }: FileChange, admits: () => boolean): void {
+    const [first] = this.#slots;
+    const answer = first === undefined || this.#retired ? undefined : answerTo(first.state, at, this.#endedAt);
+    if (answer === undefined || !(this.#blocked || admits())) return;
+    this.#ports.notice(this.id, { type: "watch", files, count, effect: this.#blocked ? "blocked" : answer });
+    if (!this.#blocked) this.#startAnew("watch");
   }
 
   /** No start by policy, cron or watch from now on; what runs goes on running. */
@@ -157,6 +165,12 @@ export class Process {
     if (this.#retired) throw new ProcmanError("process-leaving", `Cannot ${verb} "${this.id}": it is being stopped for good`);
   }
 
+  #startAnew(cause: StopCause): void {
+    const [first, ...others] = this.#slots;
+    for (const slot of others) slot.post({ type: "stop", next: "idle", cause });
+    first?.post({ type: "stop", next: "start", cause });
+  }
+
   #begin(): boolean {
     const slot = this.#slotForStart();
     slot?.post({ type: "start" });
@@ -195,18 +209,6 @@ export class Process {
     this.#end("policy", "terminate");
   }
 
-  /** What was planned for a time at which nobody was there. It isn't made up for. */
-  #tellMissed(planned: Planned): void {
-    for (const kind of KINDS) {
-      const [first, pattern] = [planned[kind], patternsOf(this.#plan)[kind]];
-      const now = this.#ports.clock.wall();
-      // Who doesn't run has missed no termination.
-      if (first === undefined || pattern === undefined || first > now || (kind === "terminate" && this.isIdle)) continue;
-      const missed = missedTimes(pattern, first, now, MISSED_LIMIT);
-      this.#ports.notice(this.id, { type: "missed", kind, isCapped: missed.times === MISSED_LIMIT, ...missed });
-    }
-  }
-
   #end(next: "idle" | "policy", cause: StopCause): void {
     for (const slot of this.#slots) slot.post({ type: "stop", next, cause });
   }
@@ -232,6 +234,7 @@ export class Process {
   }
 
   #publish(transition: Transition): void {
+    if (transition.to.status === "idle") this.#endedAt = this.#ports.clock.now();
     this.#remember();
     this.#ports.publish(transition);
   }

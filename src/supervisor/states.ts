@@ -1,6 +1,6 @@
 /** What a slot can be, what can happen to it, and what it then wants done: the words of the machine in `instance.ts`. */
 /** How a run ended. */
-export type Ending =
+export type Ending = { /** Monotonic milliseconds. */ readonly at?: number } & (
   | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
   /** No child came up. `permanent`: trying again without a change would fail in the same way. */
   | {
@@ -11,10 +11,11 @@ export type Ending =
       readonly exitCode?: number;
     }
   /** It ended while nobody was its parent. */
-  | { readonly kind: "unknown" };
+  | { readonly kind: "unknown" }
+);
 
 /** Who began the end of a run. `itself`: its leader ended, the rest of its group is being cleared away. */
-export type StopCause = "operator" | "terminate" | "itself" | Fault;
+export type StopCause = "operator" | "terminate" | "watch" | "itself" | Fault;
 
 /** What a run was stopped for that counts as an error of its own. `unready`: it took too long to become ready. */
 export type Fault = "timeout" | "unready" | "unhealthy" | "memory";

@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import type { Endpoint } from "../../src/contract/records.ts";
+import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import type { StateRecord } from "../../src/contract/state-record.ts";
 import { cleanEnvironment, found, type Procman, running } from "../procman.ts";
 
 const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
@@ -39,6 +41,50 @@ function variables(folder: string): Promise<Readonly<Record<string, string>>> {
   });
 }
 
+/** The service is killed, and the next one answers. */
+async function otherService(procman: Procman): Promise<void> {
+  const before = (await endpoint(procman)).pid;
+  process.kill(procman.helper("service"), "SIGKILL");
+  await found(() => {
+    const text = readFileSync(join(procman.stateDir, "endpoint.json"), "utf8");
+    return (JSON.parse(text) as Endpoint).pid === before ? undefined : true;
+  });
+}
+
+test("4 a record says when its run began or ended, also after the service was killed", async (context) => {
+  const start = Date.now();
+  const procman = await running(context, [ENVIRONMENT, { id: "job", cmd: "sleep 0.2; exit 3", autostart: true, restartLimit: 0 }]);
+  await procman.line(/^job .* exited with code 3/);
+  const token = await command(procman.folder, "token", "--consumer", "ci");
+  const times = async (id: string): Promise<readonly (number | undefined)[]> => {
+    const { started, exited, updated } = (await (await (await asking(procman))(token, `/processes/${id}`)).json()) as ProcessRecord;
+    return [started, exited, updated].map((time) => (time === undefined ? undefined : Date.parse(time)));
+  };
+  const [job, web] = [await times("job"), await times("web")];
+  assert.deepEqual([job[0], job[1]], [undefined, job[2]]);
+  assert.deepEqual([web[0], web[1]], [web[2], undefined]);
+  for (const time of [job[2] ?? 0, web[2] ?? 0]) assert.ok(time > start && time <= Date.now());
+  await otherService(procman);
+  for (const [id, before] of [
+    ["job", job],
+    ["web", web],
+  ] as const)
+    for (const [index, time] of (await times(id)).entries()) assert.ok(Math.abs((time ?? 0) - (before[index] ?? 0)) < 100, id);
+});
+
+test("4 the state tells of procman and its machine", async (context) => {
+  const procman = await running(context, [ENVIRONMENT]);
+  const { hostname, port } = await endpoint(procman);
+  const token = await command(procman.folder, "token", "--consumer", "ci");
+  const { started, updated, ...state } = (await (await (await asking(procman))(token, "/state")).json()) as StateRecord;
+  assert.deepEqual(state.api, { hostname, port });
+  assert.deepEqual(state.processes, { total: 1, running: 1 });
+  assert.deepEqual(state.runtime, { name: "node", version: process.versions.node });
+  assert.ok(Date.parse(started) < Date.parse(updated) && Date.parse(updated) <= Date.now());
+  assert.ok(state.memory.rss > state.memory.heapUsed && state.cpuPercent > 0);
+  assert.deepEqual([state.system.platform, state.system.cpus], [process.platform, availableParallelism()]);
+});
+
 test("5 a process gets a token for itself: also at the first start, and good after the service was killed", async (context) => {
   const procman = await running(context, [ENVIRONMENT, { id: "job", cmd: "sleep 1000", autostart: true }]);
   const { PROCMAN_API_TOKEN: token = "", PROCMAN_API_PORT: port, PROCMAN_API_HOSTNAME: hostname } = await variables(procman.folder);
@@ -55,12 +101,7 @@ test("5 a process gets a token for itself: also at the first start, and good aft
     ).status;
   assert.equal(await send("job"), 403);
   assert.equal((await (await asking(procman))(token, "/processes")).status, 403);
-  const before = (await endpoint(procman)).pid;
-  process.kill(procman.helper("service"), "SIGKILL");
-  await found(() => {
-    const text = readFileSync(join(procman.stateDir, "endpoint.json"), "utf8");
-    return (JSON.parse(text) as Endpoint).pid === before ? undefined : true;
-  });
+  await otherService(procman);
   assert.equal(Number(port), (await endpoint(procman)).port);
   assert.equal(await send("job"), 403, "the token is good, for another process it is not");
 });

@@ -430,6 +430,15 @@ test("3.6 exit-with: restarts come first; a stop by SIGTERM ends with its code, 
   assert.equal((await stopped.exit()).code, 5);
 });
 
+test("3.6 exit-with: what is cut short has no exit code of its own", async (context) => {
+  const job = { id: "job", cmd: "trap '' TERM; echo up; while :; do sleep 0.02; done", autostart: true, logger: { console: true } };
+  const procman = exitingWith(context, "job", [job]);
+  await procman.line(/job .*up$/);
+  procman.child.kill("SIGTERM");
+  await procman.line(/job .*stopping/);
+  assert.equal(await procman.stop("SIGTERM"), 1);
+});
+
 test("3.6 exit-with survives a restart of the service, also when its process ends meanwhile", async (context) => {
   for (const isDown of [false, true]) {
     const procman = exitingWith(context, "job", [

@@ -31,7 +31,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
   if (free) {
     add("start", { type: "start" });
     for (const next of ["idle", "start", "policy"] as const)
-      for (const cause of ["operator", "terminate"] as const) add(`stop(${next})`, { type: "stop", next, cause } as Input);
+      for (const cause of ["operator", "terminate", "watch"] as const) add(`stop(${next})`, { type: "stop", next, cause } as Input);
     add("cancel-restart", { type: "cancel-restart" });
     for (const input of [
       { type: "spawned", pid: 99 },

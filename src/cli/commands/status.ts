@@ -1,7 +1,7 @@
 /** `procman status`: processes with their states, as a table or as JSON. */
 import type { Command } from "commander";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
-import type { StateRecord } from "../../contract/records.ts";
+import type { StateRecord } from "../../contract/state-record.ts";
 import { connect } from "../../remote/connect.ts";
 import { withConfig } from "../options.ts";
 import { selected } from "../selection.ts";

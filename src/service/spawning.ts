@@ -1,0 +1,25 @@
+/** How the service has processes started: by the keeper, as their specifications say at that moment. */
+import type { ProcessSpec } from "../config/spec.ts";
+import { type ApiAccess, markerOf } from "../runtime/environment.ts";
+import type { Link } from "../runtime/link.ts";
+import { KeeperSpawner } from "../runtime/spawner.ts";
+import type { Sweeper } from "../runtime/sweeper.ts";
+import { exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
+
+export type Spawning = {
+  readonly stateDir: string;
+  /** Of a process or one of its slots. */
+  readonly spec: (slot: string) => ProcessSpec;
+  readonly api: (id: string) => ApiAccess | undefined;
+};
+
+export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api }: Spawning): KeeperSpawner {
+  const marker = (slot: string, run: number): string => markerOf(slot, run, stateDir);
+  return new KeeperSpawner({
+    link,
+    sweeper,
+    marker,
+    request: (slot, run) => launchOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api }),
+    whyUnstartable: (failed) => ({ message: whyUnstartable(spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
+  });
+}

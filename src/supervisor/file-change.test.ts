@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
+import type { Notice } from "./notice.ts";
+import type { Plan } from "./plan.ts";
+import type { Process } from "./process.ts";
+import { Supervisor } from "./supervisor.ts";
+
+const plan: Plan = {
+  id: "web",
+  policy: { restart: "error", restartLimit: 3, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0, waits: false },
+  autostart: true,
+  overrun: false,
+};
+
+function setup(more: Partial<Plan> = {}) {
+  const [clock, spawner] = [new FakeClock(), new FakeSpawner()];
+  const notices: Notice[] = [];
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: () => undefined,
+    notice: (_id, notice) => notices.push(notice),
+    removed: () => undefined,
+  });
+  supervisor.apply([{ ...plan, ...more }]);
+  const process = supervisor.find("web");
+  spawner.up("web");
+  /** Heard of so many milliseconds ago. */
+  const change = (agoMs = 0, admits = true): readonly Notice[] => {
+    notices.length = 0;
+    process.onFileChange({ files: ["src/a.ts"], count: 1, at: clock.now() - agoMs }, () => admits);
+    return notices;
+  };
+  return { clock, spawner, supervisor, process, change };
+}
+
+const told = (effect: string) => [{ type: "watch", files: ["src/a.ts"], count: 1, effect }];
+
+function stateOf(process: Process): unknown {
+  const [state] = process.states;
+  return state?.status === "idle" ? state.outcome.kind : state?.status;
+}
+
+test("2.2 watch: what runs is restarted, once, and the restart counts for nothing", () => {
+  const { clock, spawner, process, change } = setup();
+  clock.advance(10);
+  assert.deepEqual(change(), told("restarts"));
+  assert.deepEqual(change(), []);
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  spawner.up("web");
+  assert.deepEqual(spawner.asked(), ["spawn web 1", "SIGTERM web 1", "sweep SIGTERM web 1", "spawn web 2"]);
+  const [state] = process.states;
+  assert.equal(state?.status === "running" ? state.restarts : undefined, 0);
+});
+
+test("2.2 watch: a run that began after the change has it already", () => {
+  const { clock, spawner, change } = setup();
+  clock.advance(10);
+  assert.deepEqual(change(11), []);
+  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+});
+
+test("2.2 watch: who has finished, failed or used up its restarts starts with the change", () => {
+  const { clock, spawner, process, change } = setup();
+  spawner.exit("web", 0);
+  clock.advance(10);
+  assert.deepEqual(change(), told("starts"));
+  spawner.up("web");
+  for (let run = 0; run < 4; run++) {
+    spawner.exit("web", 1);
+    clock.advance(30_000);
+    spawner.up("web");
+  }
+  assert.equal(stateOf(process), "exhausted");
+  assert.deepEqual(change(), told("starts"));
+  assert.equal(stateOf(process), "starting");
+});
+
+test("2.2 watch: a restart that is put off comes at once, with the count cleared", () => {
+  const { clock, spawner, process, change } = setup();
+  for (let run = 0; run < 2; run++) {
+    spawner.exit("web", 1);
+    spawner.up("web");
+  }
+  assert.equal(stateOf(process), "backoff");
+  clock.advance(1);
+  assert.deepEqual(change(), told("starts"));
+  const [state] = process.states;
+  assert.deepEqual([state?.status, state?.restarts], ["starting", 0]);
+});
+
+test("2.2 watch: what a process writes while it is being stopped doesn't start it again, a later change does", () => {
+  const { clock, spawner, process, change } = setup();
+  process.stop();
+  clock.advance(100);
+  assert.deepEqual(change(), []);
+  clock.advance(100);
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  clock.advance(1_000);
+  assert.deepEqual(change(1_050), []);
+  assert.equal(stateOf(process), "stopped");
+  assert.deepEqual(change(), told("starts"));
+});
+
+test("2.2 watch: a process that is blocked, or held back, is left alone", () => {
+  const { clock, process, spawner, change } = setup();
+  clock.advance(10);
+  assert.deepEqual(change(0, false), []);
+  process.block();
+  assert.deepEqual(change(0, false), told("blocked"));
+  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+});
+
+test("2.2 watch: nothing is started while everything is being stopped", () => {
+  const { clock, spawner, supervisor, change } = setup();
+  void supervisor.stopAll();
+  clock.advance(10);
+  assert.deepEqual(change(), []);
+  spawner.exit("web", 0);
+  spawner.swept("web");
+  clock.advance(10);
+  assert.deepEqual(change(), []);
+});
+
+test("2.2 watch: overlapping runs end, and one starts", () => {
+  const { clock, spawner, process, change } = setup({ overrun: true });
+  process.start();
+  spawner.up("web:2");
+  clock.advance(10);
+  change();
+  spawner.exit("web", 0);
+  spawner.exit("web:2", 0);
+  for (const slot of ["web", "web:2"]) spawner.swept(slot);
+  const spawned = spawner.asked().filter((line) => line.startsWith("spawn"));
+  assert.deepEqual(spawned, ["spawn web 1", "spawn web:2 1", "spawn web 2"]);
+});
+
+test("3.1 a restart for a changed file that is under way is finished by a later service", () => {
+  const { clock, spawner, change } = setup();
+  clock.advance(10);
+  change();
+  const next = new FakeSpawner();
+  const supervisor = new Supervisor({ clock, spawner: next, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  supervisor.resume([plan], new Map([["web", JSON.parse(JSON.stringify(spawner.memories.get("web"))) as never]]));
+  supervisor.apply([plan]);
+  next.exit("web", 0);
+  next.swept("web");
+  assert.deepEqual(next.asked(), ["adopt alive web 1", "sweep SIGTERM web 1", "spawn web 2"]);
+});

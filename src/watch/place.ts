@@ -1,0 +1,137 @@
+/** One watched path, whether it is a file, a folder or not there yet: also the folders above it are watched, in which it comes and goes. */
+import { dirname, sep } from "node:path";
+import { type Handle, type Kernel, NoMoreWatches } from "./kernel.ts";
+import { seenAt, statsOf, textHash } from "./stamp.ts";
+import { Tree, type TreePorts, type Work } from "./tree.ts";
+
+export type PlacePorts = TreePorts & {
+  /** Folders above this one stay where they are. */
+  readonly folder: string;
+};
+
+export class Place {
+  readonly #ports: PlacePorts;
+  #above: Handle[] = [];
+  #tree: Tree | undefined;
+  /** Of a path that is a file. */
+  #stamp: number | undefined;
+  /** It may be another one of the same name. */
+  #isMoved = false;
+  #isTouched = false;
+
+  constructor(ports: PlacePorts) {
+    this.#ports = ports;
+  }
+
+  get path(): string {
+    return this.#ports.scope.path;
+  }
+
+  get isThere(): boolean {
+    return this.#stamp !== undefined || (this.#tree?.size.folders ?? 0) > 0;
+  }
+
+  get size(): { readonly files: number; readonly folders: number } {
+    return this.#stamp === undefined ? (this.#tree?.size ?? { files: 0, folders: 0 }) : { files: 1, folders: 0 };
+  }
+
+  get fingerprint(): number {
+    return ((this.#tree?.fingerprint ?? 0) + (this.#stamp === undefined ? 0 : Math.imul(textHash(this.path) | 1, this.#stamp))) >>> 0;
+  }
+
+  *open(): Work {
+    this.#watchAbove();
+    const kind = this.#kind();
+    if (kind === "file") this.#stamp = seenAt(this.path)?.stamp;
+    if (kind === "folder") yield* this.#treeHere().open();
+  }
+
+  *stamp(each: (file: string, changedAt: number) => void): Work {
+    const seen = this.#stamp === undefined ? undefined : seenAt(this.path);
+    if (seen !== undefined) each(this.path, seen.changedAt);
+    if (this.#tree !== undefined) yield* this.#tree.stamp(each);
+  }
+
+  *check(): Work {
+    if (this.#isMoved) yield* this.#renew();
+    else if (this.#isTouched) this.#compare();
+    this.#isTouched = false;
+    if (this.#tree !== undefined) yield* this.#tree.check();
+  }
+
+  /** Looks at everything, told or not. */
+  *scan(): Work {
+    yield* this.#renew();
+  }
+
+  unwatch(): void {
+    for (const handle of this.#above.splice(0)) handle.close();
+    this.#tree?.unwatch();
+  }
+
+  *#renew(): Work {
+    this.#isMoved = false;
+    this.#watchAbove();
+    const kind = this.#kind();
+    if (kind !== "folder") this.#tree?.remove();
+    this.#compare();
+    if (kind === "folder") yield* this.#treeHere().renew();
+  }
+
+  #treeHere(): Tree {
+    this.#tree ??= new Tree(this.#ports);
+    return this.#tree;
+  }
+
+  /** As a file: came it, went it, has it changed? */
+  #compare(): void {
+    const [before, seen] = [this.#stamp, seenAt(this.path)];
+    this.#stamp = seen?.stamp;
+    if (before !== seen?.stamp || (this.#isTouched && seen?.isFresh)) this.#ports.report(this.path);
+  }
+
+  #kind(): "folder" | "file" | undefined {
+    const stats = statsOf(this.path);
+    return stats === undefined ? undefined : stats.isDirectory() ? "folder" : "file";
+  }
+
+  /** From above to below, each before it is looked for what lies in it: so nothing comes unnoticed. */
+  #watchAbove(): void {
+    const kernel = this.#ports.kernel();
+    const former = this.#above;
+    this.#above = [];
+    if (kernel !== undefined) for (const [folder, name] of this.#chain()) if (!this.#watch(kernel, folder, name)) break;
+    for (const handle of former) handle.close();
+  }
+
+  /** Whether it is there. */
+  #watch(kernel: Kernel, folder: string, name: string): boolean {
+    try {
+      this.#above.push(kernel(folder, (event, heard) => this.#onEvent(heard === undefined || event === "rename", name, heard)));
+      return true;
+    } catch (error) {
+      if (error instanceof NoMoreWatches) throw error;
+      return false;
+    }
+  }
+
+  #onEvent(isRenamed: boolean, name: string, heard: string | undefined): void {
+    if (heard !== undefined && heard !== name) return;
+    if (!isRenamed && this.#stamp === undefined) return;
+    this.#isMoved ||= isRenamed;
+    this.#isTouched = true;
+    this.#ports.heard();
+  }
+
+  /** The folders above, highest first, each with the name in it that leads here. */
+  #chain(): readonly (readonly [folder: string, name: string])[] {
+    const chain: (readonly [string, string])[] = [];
+    const isInside = this.path.startsWith(`${this.#ports.folder}${sep}`);
+    for (let path = this.path; path !== dirname(path); path = dirname(path)) {
+      const folder = dirname(path);
+      chain.unshift([folder, path.slice(folder.length).replace(/^\//, "")]);
+      if (isInside ? folder === this.#ports.folder : statsOf(folder) !== undefined) break;
+    }
+    return chain;
+  }
+}

@@ -1,0 +1,240 @@
+/** A folder with all below it: a watch on each folder, and what its files were when they were looked at last. */
+import { type Dirent, lstatSync, readdirSync } from "node:fs";
+import { type Handle, type Kernel, NoMoreWatches } from "./kernel.ts";
+import type { Scope } from "./scope.ts";
+import { seenAt, textHash, UNKNOWN } from "./stamp.ts";
+
+/** Work in small pieces: between two of them others have their turn. */
+export type Work = Generator<undefined, void, void>;
+
+export type TreePorts = {
+  readonly scope: Scope;
+  /** Asked whenever a folder is to be watched; undefined: it is looked at instead. */
+  readonly kernel: () => Kernel | undefined;
+  /** There is something to `check`. */
+  readonly heard: () => void;
+  /** It came, went, or has changed. */
+  readonly report: (file: string) => void;
+};
+
+type Folder = {
+  handle: Handle | undefined;
+  readonly files: Map<string, number>;
+  readonly folders: Set<string>;
+  /** What they lead to changes without a word about them. */
+  readonly links: Set<string>;
+};
+
+/** The kernel's queue overflows at 16384 events, and says nothing. */
+const MANY_EVENTS = 8_192;
+
+export class Tree {
+  readonly #ports: TreePorts;
+  readonly #folders = new Map<string, Folder>();
+  /** Names in folders, and whether they may be other files now. */
+  readonly #dirty = new Map<string, Map<string, boolean>>();
+  readonly #unclear = new Set<string>();
+  #events = 0;
+
+  constructor(ports: TreePorts) {
+    this.#ports = ports;
+  }
+
+  get size(): { readonly files: number; readonly folders: number } {
+    let files = 0;
+    for (const folder of this.#folders.values()) files += folder.files.size;
+    return { files, folders: this.#folders.size };
+  }
+
+  /** Of all files together. */
+  get fingerprint(): number {
+    let sum = 0;
+    for (const [path, { files }] of this.#folders) {
+      const start = textHash(path);
+      for (const [name, stamp] of files) sum = (sum + Math.imul(textHash(name, start) | 1, stamp)) >>> 0;
+    }
+    return sum;
+  }
+
+  /** Learns what there is: nothing of it is news. */
+  *open(): Work {
+    yield* this.#look(this.#ports.scope.path, "first");
+  }
+
+  /** Looks at the files themselves, which `open` leaves for later. `each` hears when they were changed last. */
+  *stamp(each: (file: string, changedAt: number) => void): Work {
+    for (const [path, { files }] of this.#folders)
+      for (const [name, stamp] of [...files]) {
+        if (stamp !== UNKNOWN) continue;
+        const seen = seenAt(`${path}/${name}`);
+        if (seen !== undefined) {
+          files.set(name, seen.stamp);
+          each(`${path}/${name}`, seen.changedAt);
+        }
+        yield;
+      }
+  }
+
+  /** Looks at what the kernel has spoken of. */
+  *check(): Work {
+    if (this.#events >= MANY_EVENTS) yield* this.renew();
+    this.#events = 0;
+    for (const path of [...this.#unclear]) if (this.#unclear.delete(path)) yield* this.#look(path, "changes");
+    for (const [path, names] of [...this.#dirty]) {
+      this.#dirty.delete(path);
+      for (const [name, isRenamed] of names) {
+        if (isRenamed) yield* this.#onRename(path, name);
+        else this.#compare(path, name);
+        yield;
+      }
+    }
+  }
+
+  /** Looks at everything, and watches it anew: what was moved away is still watched where it is. */
+  *renew(): Work {
+    this.unwatch();
+    this.#dirty.clear();
+    yield* this.#look(this.#ports.scope.path, "changes");
+  }
+
+  /** All of it is gone. */
+  remove(): void {
+    this.#forget(this.#ports.scope.path);
+  }
+
+  unwatch(path?: string): void {
+    for (const [each, folder] of this.#folders) {
+      if (path !== undefined && each !== path && !each.startsWith(`${path}/`)) continue;
+      folder.handle?.close();
+      folder.handle = undefined;
+    }
+  }
+
+  *#look(path: string, mode: "first" | "changes"): Work {
+    const folder = this.#folders.get(path) ?? { handle: undefined, files: new Map(), folders: new Set(), links: new Set() };
+    this.#folders.set(path, folder);
+    // Before it is read, so that what comes meanwhile is told.
+    this.#watch(path, folder);
+    const entries = entriesOf(path);
+    if (entries === undefined) return this.#forget(path);
+    const names = new Set<string>();
+    for (const entry of entries) {
+      names.add(entry.name);
+      if (this.#enter(path, folder, entry)) continue;
+      if (mode === "first") folder.files.set(entry.name, folder.files.get(entry.name) ?? UNKNOWN);
+      else {
+        this.#compare(path, entry.name);
+        yield;
+      }
+    }
+    for (const name of without(folder.files.keys(), names)) this.#compare(path, name);
+    for (const name of without(folder.folders, names)) this.#forget(`${path}/${name}`);
+    yield;
+    for (const name of [...folder.folders]) yield* this.#look(`${path}/${name}`, mode);
+  }
+
+  /** Whether there is nothing more to do about it. */
+  #enter(path: string, folder: Folder, entry: Dirent): boolean {
+    const { counts, prunes } = this.#ports.scope;
+    const full = `${path}/${entry.name}`;
+    if (entry.isDirectory()) {
+      if (!prunes(full)) folder.folders.add(entry.name);
+      return true;
+    }
+    if (folder.folders.has(entry.name)) this.#forget(full);
+    if (!counts(full)) return true;
+    if (entry.isSymbolicLink()) folder.links.add(entry.name);
+    return false;
+  }
+
+  #watch(path: string, folder: Folder): void {
+    const kernel = this.#ports.kernel();
+    if (folder.handle !== undefined || kernel === undefined) return;
+    try {
+      folder.handle = kernel(path, (event, name) => this.#onEvent(path, event === "rename", name));
+    } catch (error) {
+      // It is gone, or may not be read: reading it tells.
+      if (error instanceof NoMoreWatches) throw error;
+    }
+  }
+
+  #onEvent(path: string, isRenamed: boolean, name: string | undefined): void {
+    // A log file in a watched folder speaks often.
+    if (name !== undefined && !isRenamed && !this.#ports.scope.counts(`${path}/${name}`)) return;
+    this.#events += 1;
+    if (name === undefined) this.#unclear.add(path);
+    else {
+      const names = this.#dirty.get(path) ?? new Map<string, boolean>();
+      names.set(name, isRenamed || (names.get(name) ?? false));
+      this.#dirty.set(path, names);
+    }
+    this.#ports.heard();
+  }
+
+  *#onRename(path: string, name: string): Work {
+    const folder = this.#folders.get(path);
+    if (folder === undefined) return;
+    const full = `${path}/${name}`;
+    const kind = kindOf(full);
+    if (kind === "folder") {
+      if (this.#ports.scope.prunes(full)) return;
+      folder.folders.add(name);
+      // It may be another one of the same name: the watches on that one are worth nothing.
+      this.unwatch(full);
+      yield* this.#look(full, "changes");
+    } else {
+      this.#forget(full);
+      if (kind === "link") folder.links.add(name);
+      if (this.#ports.scope.counts(full)) this.#compare(path, name);
+    }
+    for (const link of [...folder.links]) if (link !== name) this.#compare(path, link);
+  }
+
+  #compare(path: string, name: string): void {
+    const folder = this.#folders.get(path);
+    if (folder === undefined) return;
+    const [before, file] = [folder.files.get(name), `${path}/${name}`];
+    const seen = seenAt(file);
+    if (seen === undefined) {
+      folder.links.delete(name);
+      if (folder.files.delete(name)) this.#ports.report(file);
+      return;
+    }
+    folder.files.set(name, seen.stamp);
+    // Who looks, instead of being told, has nothing to compare with the first time.
+    const isTold = this.#ports.kernel() !== undefined;
+    if (before === UNKNOWN ? isTold : before !== seen.stamp || (isTold && seen.isFresh)) this.#ports.report(file);
+  }
+
+  #forget(path: string): void {
+    const folder = this.#folders.get(path);
+    if (folder === undefined) return;
+    this.#folders.delete(path);
+    this.#folders.get(path.slice(0, path.lastIndexOf("/")))?.folders.delete(path.slice(path.lastIndexOf("/") + 1));
+    folder.handle?.close();
+    for (const name of folder.files.keys()) this.#ports.report(`${path}/${name}`);
+    for (const name of folder.folders) this.#forget(`${path}/${name}`);
+  }
+}
+
+function without(names: Iterable<string>, others: ReadonlySet<string>): readonly string[] {
+  return [...names].filter((name) => !others.has(name));
+}
+
+/** undefined: there is no such folder. One that may not be read is empty. */
+function entriesOf(path: string): readonly Dirent[] | undefined {
+  try {
+    return readdirSync(path, { withFileTypes: true });
+  } catch (error) {
+    return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "") ? undefined : [];
+  }
+}
+
+function kindOf(path: string): "folder" | "link" | "file" | undefined {
+  try {
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    return stats === undefined ? undefined : stats.isDirectory() ? "folder" : stats.isSymbolicLink() ? "link" : "file";
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,190 @@
+/** Watches places and tells what has changed there: by the kernel where that can tell, else by looking. */
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { monotonicMs } from "../os/monotonic.ts";
+import { Batch, type Changed } from "./batch.ts";
+import { type Kernel, kernel, NoMoreWatches } from "./kernel.ts";
+import { Place } from "./place.ts";
+import { type Settings, type Surroundings, scopeOf } from "./scope.ts";
+import type { Work } from "./tree.ts";
+
+/** What there is, once that is known. */
+export type Opened = {
+  readonly files: number;
+  readonly folders: number;
+  readonly fingerprint: number;
+  /** The file that was changed last, and when (milliseconds since 1970). */
+  readonly newest?: { readonly file: string; readonly at: number };
+};
+
+export type WatcherPorts = {
+  readonly opened: (opened: Opened) => void;
+  /** The first one first. */
+  readonly changed: (files: readonly Changed[]) => void;
+  /** What a user should know: sentences. */
+  readonly warn: (text: string) => void;
+  readonly kernel?: Kernel;
+};
+
+/** Others have their turn after so many milliseconds of work. */
+const TURN_MS = 5;
+/** What belongs together has come by then. Milliseconds. */
+const GATHER_MS = 20;
+/** Looking may take one part in so many of the time. */
+const SCAN_SHARE = 20;
+
+/** File systems that others write to, of which the kernel says nothing: NFS, SMB, CIFS, 9p, FUSE, VirtualBox. */
+const REMOTE = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x65735546, 0x786f4256]);
+
+export class Watcher {
+  readonly #ports: WatcherPorts;
+  readonly #intervalMs: number;
+  readonly #places: readonly Place[];
+  readonly #batch: Batch;
+  #kernel: Kernel | undefined;
+  #work: Work | undefined;
+  #next: Work[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #turn: NodeJS.Immediate | undefined;
+  #heardAt = 0;
+  #newest: Opened["newest"];
+  #isOpened = false;
+  #isClosed = false;
+
+  /** `entries`: absolute paths, or such with a pattern at the end. */
+  constructor(entries: readonly string[], settings: Settings, around: Surroundings, ports: WatcherPorts) {
+    this.#ports = ports;
+    this.#intervalMs = settings.intervalMs;
+    this.#kernel = ports.kernel ?? kernel;
+    this.#batch = new Batch(settings.intervalMs, ports.changed);
+    this.#places = [...new Set(entries)].map(
+      (entry) =>
+        new Place({
+          scope: scopeOf(entry, settings, around),
+          folder: around.folder,
+          kernel: () => this.#kernel,
+          heard: () => this.#onHeard(),
+          report: (file) => this.#batch.add(file, this.#kernel === undefined ? monotonicMs() : this.#heardAt),
+        }),
+    );
+  }
+
+  /** Of all that is watched, as it was seen last. */
+  get fingerprint(): number {
+    return this.#places.reduce((sum, place) => (sum + place.fingerprint) >>> 0, 0);
+  }
+
+  open(): void {
+    const remote = this.#places.find(({ path }) => isRemote(path));
+    if (remote !== undefined) {
+      this.#kernel = undefined;
+      this.#ports.warn(`${remote.path} lies on a file system whose changes are not told here; ${this.#looking()}`);
+    }
+    this.#do(this.#open());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    clearImmediate(this.#turn);
+    this.#batch.close();
+    for (const place of this.#places) place.unwatch();
+  }
+
+  *#open(): Work {
+    for (const place of this.#places) yield* place.open();
+    for (const place of this.#places)
+      yield* place.stamp((file, at) => {
+        if (at > (this.#newest?.at ?? 0)) this.#newest = { file, at };
+      });
+    for (const { path, isThere, size } of this.#places) {
+      if (!isThere) this.#ports.warn(`${path} is not there yet; it is watched for`);
+      else if (size.files === 0) this.#ports.warn(`no file in ${path} counts: look at "exts", "match" and "skip" of the watcher`);
+    }
+    const sizes = this.#places.map(({ size }) => size);
+    this.#isOpened = true;
+    this.#ports.opened({
+      files: sizes.reduce((sum, { files }) => sum + files, 0),
+      folders: sizes.reduce((sum, { folders }) => sum + folders, 0),
+      fingerprint: this.fingerprint,
+      ...(this.#newest === undefined ? {} : { newest: this.#newest }),
+    });
+    if (this.#kernel === undefined) this.#scanLater(0);
+  }
+
+  #onHeard(): void {
+    this.#heardAt = monotonicMs();
+    if (this.#kernel !== undefined && !this.#isClosed) this.#timer ??= setTimeout(() => this.#do(this.#check()), GATHER_MS);
+  }
+
+  *#check(): Work {
+    this.#timer = undefined;
+    for (const place of this.#places) yield* place.check();
+    this.#batch.arm();
+  }
+
+  *#scan(): Work {
+    const begin = performance.now();
+    for (const place of this.#places) yield* place.scan();
+    this.#batch.arm();
+    this.#scanLater((performance.now() - begin) * SCAN_SHARE);
+  }
+
+  #scanLater(leastMs: number): void {
+    this.#timer = setTimeout(() => this.#do(this.#scan()), Math.max(this.#intervalMs, leastMs));
+  }
+
+  /** One after the other. */
+  #do(work: Work): void {
+    this.#next.push(work);
+    if (this.#work === undefined) this.#go();
+  }
+
+  #go(): void {
+    const until = performance.now() + TURN_MS;
+    try {
+      for (;;) {
+        this.#work ??= this.#next.shift();
+        if (this.#work === undefined || this.#isClosed) return;
+        while (this.#work !== undefined) {
+          if (this.#work.next().done === true) this.#work = undefined;
+          else if (performance.now() >= until) return this.#goOn();
+        }
+      }
+    } catch (error) {
+      this.#work = undefined;
+      if (!(error instanceof NoMoreWatches)) throw error;
+      this.#fallBack(error);
+    }
+  }
+
+  #goOn(): void {
+    this.#turn = setImmediate(() => this.#go());
+  }
+
+  #fallBack({ code }: NoMoreWatches): void {
+    const limit = code === "ENOSPC" ? "fs.inotify.max_user_watches" : "fs.inotify.max_user_instances";
+    this.#kernel = undefined;
+    for (const place of this.#places) place.unwatch();
+    clearTimeout(this.#timer);
+    this.#ports.warn(
+      `the kernel has no more watches (${code}): ${this.#looking()}; to mend that, raise ${limit} by sysctl and start procman anew`,
+    );
+    this.#next = [];
+    this.#do(this.#isOpened ? this.#scan() : this.#open());
+  }
+
+  #looking(): string {
+    return `all files are looked at every ${this.#intervalMs} ms instead`;
+  }
+}
+
+function isRemote(path: string): boolean {
+  for (let folder = path; ; folder = dirname(folder)) {
+    try {
+      return REMOTE.has(statfsSync(folder).type);
+    } catch {
+      if (folder === dirname(folder)) return false;
+    }
+  }
+}

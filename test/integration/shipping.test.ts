@@ -1,0 +1,112 @@
+/** Issue 6, point 7: logs and metrics for others, over real connections, over restarts of either side. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { withPlugins } from "../plugin-rig.ts";
+import { found, gone, type Process } from "../procman.ts";
+import { Collector, SyslogServer } from "../receivers.ts";
+
+/** Counts, so that what is missing, double or out of order shows. */
+const COUNTING: Process = { id: "count", cmd: "i=0; while :; do i=$((i+1)); echo number $i; sleep 0.02; done", autostart: true };
+
+/** The numbers that came, in their order. */
+function numbers(texts: readonly string[]): readonly number[] {
+  return texts.flatMap((text) => (/^number \d+$/.test(text) ? [Number(text.slice(7))] : []));
+}
+
+/** None is missing; one may come again. */
+function assertComplete(seen: readonly number[]): void {
+  const all = new Set(seen);
+  for (let number = 1; number <= Math.max(...seen); number += 1) assert.ok(all.has(number), `${number} of ${Math.max(...seen)} is missing`);
+}
+
+test("6.7 otlp: lines and metrics of each process arrive as the standard wants them, over an absent collector and a killed service", async (context) => {
+  const collector = await new Collector().listen(context);
+  const plugins = [{ url: "procman/otlp", options: { endpoint: collector.url, intervalSeconds: 1, resource: { stage: "test" } } }];
+  const procman = withPlugins(context, {}, { plugins, processes: [COUNTING] });
+  const come = (): readonly number[] => numbers(collector.records.map(({ body }) => body));
+  await found(() => (come().length > 20 ? true : undefined));
+  collector.status = 503;
+  await procman.line(/plugin otlp: Cannot send log lines to http:\/\/127\.0\.0\.1:\d+: it was answered with 503.*they wait on the disk/);
+  const service = procman.helper("service");
+  process.kill(service, "SIGKILL");
+  await gone(service);
+  const before = Math.max(...come());
+  collector.status = 200;
+  await found(() => (Math.max(...come()) > before + 20 ? true : undefined));
+  assertComplete(come());
+  assert.deepEqual(collector.faults, []);
+  assert.ok(
+    collector.records.some(({ service, body }) => service === "count" && /^started \(pid/.test(body)),
+    "also what procman says of it",
+  );
+  const metric = (name: string): true | undefined =>
+    collector.metrics.some((each) => each.service === "count" && each.name === name) || undefined;
+  for (const name of ["process.cpu.utilization", "process.memory.usage", "process.uptime", "procman.process.up"])
+    await found(() => metric(name));
+});
+
+test("6.7 logship: syslog by TCP, framed by length; a server that breaks off gets all that it has missed", async (context) => {
+  const server = await new SyslogServer().listen(context);
+  const options = { to: `tcp://127.0.0.1:${server.port}`, facility: "local3", hostname: "here", processes: ["count"] };
+  const procman = withPlugins(context, {}, { plugins: [{ url: "procman/logship", options }], processes: [COUNTING] });
+  const come = (): readonly number[] => numbers(server.messages.map(({ text }) => text));
+  await found(() => (come().length > 20 ? true : undefined));
+  server.close();
+  await procman.line(/plugin logship: Cannot send log lines to tcp:\/\/127\.0\.0\.1:\d+: .*they wait on the disk/);
+  const before = Math.max(...come());
+  await server.reopen();
+  await found(() => (Math.max(...come()) > before + 30 ? true : undefined));
+  await procman.line(/plugin logship: send log lines to .*: it works again/);
+  assertComplete(come());
+  assert.deepEqual(server.faults, []);
+  const line = server.messages.find(({ text }) => text === "number 1");
+  assert.deepEqual([line?.priority, line?.host, line?.app, line?.id], [19 * 8 + 6, "here", "count", "stdout"]);
+  assert.match(line?.data ?? "", /^\[procman@32473 name="procman" process="count" run="1"\]$/);
+  await procman.stop();
+  assert.ok(
+    server.messages.some(({ text, id }) => id === "lifecycle" && text === "stopped"),
+    "the last line came before the end",
+  );
+});
+
+test("6.7 logship: syslog by UDP, each message a datagram", async (context) => {
+  const server = await new SyslogServer().datagrams(context);
+  const options = { to: `udp://127.0.0.1:${server.port}`, categories: ["stdout"], severity: "info" };
+  withPlugins(context, {}, { plugins: [{ url: "procman/logship", options }], processes: [COUNTING] });
+  await found(() => (server.messages.length > 10 ? true : undefined));
+  assert.deepEqual(server.faults, []);
+  assert.ok(server.messages.every(({ id }) => id === "stdout"));
+});
+
+test("6.7 logship: lines of JSON by HTTP, with the headers that are asked for", async (context) => {
+  const lines: { readonly text: string; readonly process: string; readonly host: string }[] = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (part) => {
+      body += part;
+    });
+    request.on("end", () => {
+      assert.deepEqual([request.headers["content-type"], request.headers["x-key"]], ["application/x-ndjson", "secret"]);
+      lines.push(
+        ...body
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line)),
+      );
+      response.end();
+    });
+  }).listen(0, "127.0.0.1");
+  context.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  const options = { to: `http://127.0.0.1:${(server.address() as AddressInfo).port}/in`, headers: { "x-key": "${KEY}" }, hostname: "here" };
+  withPlugins(context, {}, { plugins: [{ url: "procman/logship", options }], processes: [COUNTING], env: { KEY: "secret" } });
+  await found(() => (lines.length > 10 ? true : undefined));
+  const [first] = lines.filter(({ text }) => text === "number 1");
+  assert.deepEqual([first?.process, first?.host], ["count", "here"]);
+});

@@ -1,0 +1,212 @@
+/** Real programs that start again when real files change: spec 2.2 and 2.4, issue 6, "Build" 1. */
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { payloadOf } from "../../src/contract/claims.ts";
+import type { EventRecord } from "../../src/contract/event-record.ts";
+import type { Endpoint, Incident } from "../../src/contract/records.ts";
+import { signJwt } from "../../src/os/jwt.ts";
+import { IncidentBook } from "../../src/telemetry/incident-book.ts";
+import { folderWith, found, gone, isAlive, type Process, Procman } from "../procman.ts";
+
+const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
+
+/** A procman whose folder holds these files before it starts. */
+function watching(context: TestContext, processes: readonly Process[], files: readonly string[], watcher: object = {}): Procman {
+  const folder = folderWith(context, { processes, watcher: { interval: 100, ...watcher } });
+  for (const file of files) write({ folder }, file);
+  return new Procman(folder);
+}
+
+function write({ folder }: { readonly folder: string }, file: string, text = `${Math.random()}`): void {
+  mkdirSync(dirname(join(folder, file)), { recursive: true });
+  writeFileSync(join(folder, file), text);
+}
+
+/** Waits until the keeper knows how the watched files are: so long a change is told by no comparison. */
+async function known(procman: Procman): Promise<void> {
+  await found(() => {
+    const journal = join(procman.folder, ".procman/procman/run/journal");
+    return existsSync(journal) && readFileSync(journal, "utf8").includes(":watched") ? true : undefined;
+  });
+}
+
+/** Its pid, once it is there again. */
+async function serviceOf(procman: Procman): Promise<number> {
+  return found(() => {
+    try {
+      const pid = procman.helper("service");
+      return isAlive(pid) ? pid : undefined;
+    } catch {
+      return undefined;
+    }
+  });
+}
+
+async function incidents(procman: Procman, id: string, count: number): Promise<readonly Incident[]> {
+  for (const end = Date.now() + 25_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    const all = (await new IncidentBook(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
+    if (all.length >= count) return all;
+  }
+  throw new Error(`waited in vain for ${count} incidents of ${id}`);
+}
+
+/** The first event of this type that comes after `act`. */
+async function eventAfter(procman: Procman, type: EventRecord["type"], act: () => void): Promise<EventRecord> {
+  const endpoint = await found(() => {
+    const file = join(procman.folder, ".procman/procman/endpoint.json");
+    return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
+  });
+  const claims = { audience: "procman", consumer: "test", scopes: ["admin"] } as const;
+  const token = signJwt(payloadOf(claims), readFileSync(join(procman.stateDir, "secret")));
+  const answer = await fetch(`http://${endpoint.hostname}:${endpoint.port}/events`, { headers: { authorization: `Bearer ${token}` } });
+  assert.ok(answer.body);
+  act();
+  let text = "";
+  for await (const chunk of answer.body.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const data = text
+      .split("\n")
+      .filter((line) => line.startsWith("data: ") && line.endsWith("}"))
+      .map((line) => JSON.parse(line.slice(6)) as EventRecord);
+    const event = data.find((each) => each.type === type);
+    if (event !== undefined) return event;
+  }
+  throw new Error("the stream has ended");
+}
+
+test("2.2, 2.4 a process with only watch starts at once, and again when a file changes, which is named in log, event and incident", async (context) => {
+  const procman = watching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src"] }], ["src/lib/a.ts"]);
+  const first = pidIn(await procman.line(/^web .*started \(pid/));
+  await known(procman);
+  const event = await eventAfter(procman, "process.watch", () => write(procman, "src/lib/a.ts"));
+  assert.deepEqual(
+    [event.type === "process.watch" && event.process, event.type === "process.watch" && event.file],
+    ["web", "src/lib/a.ts"],
+  );
+  await procman.line(/^web .*restarts: src\/lib\/a\.ts has changed/);
+  const [, second = ""] = await procman.count(/^web .*started \(pid/, 2);
+  assert.notEqual(pidIn(second), first);
+  await gone(first);
+  const [incident] = await incidents(procman, "web", 1);
+  assert.equal(incident?.cause, "watch");
+  assert.match(incident?.reason ?? "", /^was restarted as src\/lib\/a\.ts has changed; it was ended by SIGTERM/);
+  assert.equal(incident?.decision, "starts again at once");
+});
+
+test("2.4 files that come, go, and are renamed over others; folders that are made again; several at once", async (context) => {
+  const procman = watching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src", "dist"] }], ["src/a.ts", "dist/x/old.js"]);
+  await procman.line(/^web .*started/);
+  await known(procman);
+  const restartsFor = async (file: RegExp, act: () => void): Promise<void> => {
+    const from = procman.lines.length;
+    act();
+    await procman.line(file, from);
+    await procman.line(/^web .*started/, from);
+  };
+  await restartsFor(/restarts: src\/new\.ts has changed/, () => write(procman, "src/new.ts"));
+  await restartsFor(/restarts: src\/new\.ts has changed/, () => rmSync(join(procman.folder, "src/new.ts")));
+  await restartsFor(/restarts: src\/a\.ts has changed/, () => {
+    write(procman, "src/.a.ts.tmp");
+    renameSync(join(procman.folder, "src/.a.ts.tmp"), join(procman.folder, "src/a.ts"));
+  });
+  await restartsFor(/restarts: dist\/.* and (?:another|\d+ others) have changed/, () => {
+    rmSync(join(procman.folder, "dist"), { recursive: true });
+    write(procman, "dist/p/q/new.js");
+  });
+});
+
+test("2.4 two processes and a cluster watch the same: each starts again, who watches elsewhere doesn't", async (context) => {
+  const sleeper = { cmd: "sleep 1000", watch: ["src"] };
+  const procman = watching(
+    context,
+    [
+      { id: "a", ...sleeper },
+      { id: "b", ...sleeper, cluster: { instances: 2 } },
+      { id: "c", cmd: "sleep 1000", watch: ["lib"] },
+    ],
+    ["src/a.ts", "lib/b.ts"],
+  );
+  await procman.count(/started \(pid/, 4);
+  await known(procman);
+  write(procman, "src/a.ts");
+  for (const id of ["a", "b-1", "b-2"]) await procman.count(new RegExp(`^${id} .*started \\(pid`), 2);
+  assert.equal(procman.lines.filter((line) => /^c .*(?:started|restarts)/.test(line)).length, 1);
+});
+
+test("2.4 what procman itself writes into a watched folder is no change", async (context) => {
+  const cmd = "while sleep 0.02; do echo line; done";
+  const procman = watching(context, [{ id: "web", cmd, watch: ["."], pidFile: "web.pid", logger: { stdout: "web.log" } }], ["a.ts"], {
+    exts: [],
+    match: ["**"],
+  });
+  await procman.line(/^web .*started/);
+  await found(() =>
+    existsSync(join(procman.folder, "web.log")) && readFileSync(join(procman.folder, "web.log")).length > 200 ? 1 : undefined,
+  );
+  write(procman, "last");
+  await procman.line(/^web .*restarts:/);
+  assert.match(procman.lines.find((line) => /restarts:/.test(line)) ?? "", /restarts: last has changed/);
+});
+
+test("2.4 a process that writes into its own folder at each start is left alone after a while, and that is said", async (context) => {
+  const procman = watching(context, [{ id: "web", cmd: "date +%N > src/built.ts; exec sleep 1000", watch: ["src"] }], ["src/a.ts"]);
+  await procman.line(/^web .*src\/built\.ts has changed, soon after a start like others before; it is waited until files are at rest/);
+  await procman.line(/^web .*not restarted: it seems to write src\/built\.ts itself whenever it starts; name that in "skip"/);
+  assert.equal(procman.lines.filter((line) => /restarts: src\/built/.test(line)).length, 5);
+});
+
+test("2.2 watch: what a process writes at its end is no change for the run that follows", async (context) => {
+  const procman = watching(
+    context,
+    [{ id: "web", cmd: "trap 'date +%N > src/state.ts; exit 0' TERM; while :; do sleep 0.05; done", watch: ["src"] }],
+    ["src/a.ts"],
+  );
+  await procman.line(/^web .*started/);
+  await known(procman);
+  const from = procman.lines.length;
+  write(procman, "src/a.ts");
+  await procman.line(/^web .*started/, from);
+  // What it wrote at its end is in the new run: nothing more happens until the next change.
+  write(procman, "src/b.ts");
+  await procman.line(/restarts: src\/b\.ts/, from);
+  await procman.count(/^web .*started/, 3);
+  assert.ok(!procman.lines.some((line) => /(?:restarts|starts): src\/state/.test(line)));
+});
+
+test("3.1 a change while the service is away restarts, once the next one is there; without a change nothing happens", async (context) => {
+  const procman = watching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src"] }], ["src/a.ts", "src/b.ts"]);
+  const first = pidIn(await procman.line(/^web .*started/));
+  await known(procman);
+  const killed = async (act: () => void): Promise<void> => {
+    const service = await serviceOf(procman);
+    process.kill(service, "SIGSTOP");
+    act();
+    process.kill(service, "SIGKILL");
+    await gone(service);
+  };
+  await killed(() => undefined);
+  await killed(() => write(procman, "src/b.ts"));
+  await procman.line(/^web .*restarts: src\/b\.ts has changed/);
+  await gone(first);
+  await procman.count(/^web .*started/, 2);
+  // The next service watches as the first did.
+  write(procman, "src/a.ts");
+  await procman.line(/^web .*restarts: src\/a\.ts has changed/);
+  assert.equal(procman.lines.filter((line) => /restarts:/.test(line)).length, 2);
+});
+
+test("3.1 a service that is killed in the middle of a restart for a changed file: the next one finishes it", async (context) => {
+  const cmd = "trap '' TERM; while :; do sleep 0.05; done";
+  const procman = watching(context, [{ id: "web", cmd, watch: ["src"], terminateTimeout: 1 }], ["src/a.ts"]);
+  const first = pidIn(await procman.line(/^web .*started/));
+  await known(procman);
+  write(procman, "src/a.ts");
+  await procman.line(/^web .*stopping/);
+  process.kill(await serviceOf(procman), "SIGKILL");
+  await gone(first);
+  await procman.count(/^web .*started/, 2);
+  const [incident] = await incidents(procman, "web", 1);
+  assert.equal(incident?.cause, "watch");
+});
