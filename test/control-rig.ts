@@ -46,6 +46,7 @@ export function controlRig() {
   const said: string[] = [];
   const terminations: string[] = [];
   const reloads: string[] = [];
+  const rolls: string[] = [];
   const service: Controlled = {
     config,
     supervisor,
@@ -63,6 +64,14 @@ export function controlRig() {
         reloads.push(why);
         return PLANNED;
       },
+    },
+    rolling: {
+      restart: (processes) => {
+        rolls.push(processes.map(({ id }) => id).join());
+        for (const process of processes) process.restart();
+        return { others: [], rolls: [] };
+      },
+      abort: () => undefined,
     },
     balancing: { shown: (record) => record },
     plugins: { records: undefined },
@@ -87,7 +96,7 @@ export class ApiRig {
     this.#hostname = hostname;
     const access = { secret: () => this.secrets.now, isRevoked: (consumer: string) => this.revoked.has(consumer) };
     const control = (caller: Caller): Control => this.rig.control(caller);
-    this.api = new Api({ control, access, audience: "test", hostname: this.#hostname, limits });
+    this.api = new Api({ control, access, audience: "test", hostname: this.#hostname, cors: ["https://app.example.org"], limits });
   }
 
   get port(): number {

@@ -1,5 +1,5 @@
 /** Refuses what a page of another site asks for, also one that made its name point here (DNS rebinding). */
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { ProcmanError } from "../base/errors.ts";
 
@@ -11,24 +11,35 @@ export class OriginCheck {
   /** Listening for others, it can't know the names that it is reached by. */
   readonly #anyName: boolean;
   readonly #known = new Map<string, boolean>();
+  readonly #allowed: ReadonlySet<string>;
 
-  /** @param hostname what the API listens on */
-  constructor(hostname: string) {
+  /**
+   * @param hostname what the API listens on
+   * @param allowed origins whose pages may ask
+   */
+  constructor(hostname: string, allowed: readonly string[] = []) {
+    this.#allowed = new Set(allowed);
     this.#hostname = hostname.toLowerCase();
     this.#anyName = !(this.#hostname === "localhost" || this.#hostname === "::1" || this.#hostname.startsWith("127."));
   }
 
-  /** @throws {ProcmanError} `origin-refused` */
-  check({ host, origin }: IncomingHttpHeaders): void {
+  /**
+   * The origin that a browser must be told may read the answer; undefined: nobody has to be told.
+   *
+   * @throws {ProcmanError} `origin-refused`
+   */
+  check({ host, origin }: IncomingHttpHeaders): string | undefined {
     if (host !== undefined && !this.#isOwn(host))
       throw refused(
         `Cannot answer for the host ${JSON.stringify(host.slice(0, 100))}: use localhost, an IP address, or the name in "api.hostname"`,
       );
+    if (origin !== undefined && this.#allowed.has(origin)) return origin;
     // Of the same host, as its pages will be; no other page has business here.
     if (origin !== undefined && hostOf(origin) !== host?.toLowerCase())
       throw refused(
-        `Cannot answer a page of ${JSON.stringify(origin.slice(0, 100))}: pages of other sites may not ask; put a reverse proxy before both`,
+        `Cannot answer a page of ${JSON.stringify(origin.slice(0, 100))}: pages of other sites may not ask; name it in "api.cors", or put a reverse proxy before both`,
       );
+    return undefined;
   }
 
   #isOwn(host: string): boolean {
@@ -42,6 +53,22 @@ export class OriginCheck {
     this.#known.set(host, isOwn);
     return isOwn;
   }
+}
+
+/** What the page's browser must read to let it have the answer (https://fetch.spec.whatwg.org/#http-cors-protocol). */
+const CORS = {
+  vary: "origin",
+  "access-control-allow-methods": "GET, HEAD, POST",
+  "access-control-allow-headers": "authorization, content-type, last-event-id",
+  "access-control-expose-headers": "link, retry-after",
+  "access-control-max-age": "600",
+} as const;
+
+/** Goes with whatever is answered, errors too. */
+export function allow(response: ServerResponse, origin: string | undefined): void {
+  if (origin === undefined) return;
+  response.setHeader("access-control-allow-origin", origin);
+  for (const [name, value] of Object.entries(CORS)) response.setHeader(name, value);
 }
 
 function refused(message: string): ProcmanError {

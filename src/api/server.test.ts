@@ -173,6 +173,24 @@ test("health needs no token and says only ok; answers are for nobody's cache", a
   assert.equal(response.headers.get("access-control-allow-origin"), null);
 });
 
+test("a page of a site that is named may ask, also with what a browser asks before; its neighbours may not", async (context) => {
+  const api = await serving(context);
+  const origin = "https://app.example.org";
+  const ahead = { origin, "access-control-request-method": "POST", "access-control-request-headers": "authorization" };
+  const asked = await fetch(`${api.url}/processes/web/stop`, { method: "OPTIONS", headers: ahead });
+  const of = ({ headers }: Response, name: string): string | null => headers.get(`access-control-allow-${name}`);
+  assert.deepEqual([asked.status, of(asked, "origin"), of(asked, "methods")], [204, origin, "GET, HEAD, POST"]);
+  assert.match(of(asked, "headers") ?? "", /authorization/);
+  const answer = await api.fetch("/processes", { headers: { origin } });
+  assert.deepEqual([answer.status, of(answer, "origin"), answer.headers.get("vary")], [200, origin, "origin"]);
+  const refused = await fetch(`${api.url}/processes`, { headers: { origin } });
+  assert.deepEqual([refused.status, of(refused, "origin")], [401, origin], "the page may read why");
+  for (const other of ["https://app.example.org.evil.example", "http://app.example.org", "https://app.example.org:1"]) {
+    const response = await fetch(`${api.url}/processes`, { headers: { origin: other } });
+    assert.deepEqual([response.status, of(response, "origin")], [403, null]);
+  }
+});
+
 test("4 the next page of the log is in its Link header", async (context) => {
   const api = await serving(context);
   for (const text of ["a", "b", "c"]) await api.client().log({ text });

@@ -8,7 +8,7 @@ import { problem, sendJson, sendProblem, sendText } from "./answer.ts";
 import { type Access, Authenticator, checkScope, type Grant } from "./authenticator.ts";
 import { readBody } from "./body.ts";
 import { type Match, matchRoute, methodsOf } from "./match.ts";
-import { OriginCheck } from "./origin.ts";
+import { allow, OriginCheck } from "./origin.ts";
 import { type StreamLimits, Streams } from "./streams.ts";
 
 export type Limits = StreamLimits & {
@@ -35,6 +35,8 @@ export type ApiOptions = {
   readonly audience: string;
   /** What it will listen on. */
   readonly hostname: string;
+  /** Origins whose pages may ask. Default: none but its own. */
+  readonly cors?: readonly string[];
   readonly limits?: Partial<Limits>;
 };
 
@@ -48,11 +50,11 @@ export class Api {
   readonly #origin: OriginCheck;
   readonly #streams: Streams;
 
-  constructor({ control, access, audience, hostname, limits }: ApiOptions) {
+  constructor({ control, access, audience, hostname, cors, limits }: ApiOptions) {
     const { connections, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
     this.#control = control;
     this.#authenticator = new Authenticator(access, audience);
-    this.#origin = new OriginCheck(hostname);
+    this.#origin = new OriginCheck(hostname, cors);
     this.#streams = new Streams(streams, (grant) => this.#authenticator.refusal(grant));
     const options = { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: Math.min(5_000, headersMs) };
     this.server = createServer(options, (request, response) => {
@@ -77,7 +79,7 @@ export class Api {
     const { method = "", url = "" } = request;
     const cut = url.indexOf("?");
     const path = cut < 0 ? url : url.slice(0, cut);
-    this.#origin.check(request.headers);
+    allow(response, this.#origin.check(request.headers));
     if (method === "OPTIONS" && (path === "*" || methodsOf(path).length > 0)) return sendOptions(response, path);
     // Without a token nobody learns anything, except of what needs none.
     const match = path === "/health" ? matchRoute(method, path) : undefined;

@@ -24,6 +24,9 @@ export const ERRORS = {
   "reload-running": { status: 409, exit: EXIT.refused },
   /** Everything is as it was before. */
   "reload-failed": { status: 409, exit: EXIT.refused },
+  "roll-running": { status: 409, exit: EXIT.refused },
+  /** Some instances are restarted, the others run on as before. */
+  "roll-failed": { status: 409, exit: EXIT.refused },
   "process-foreign": { status: 403, exit: EXIT.refused },
   "wait-timeout": { status: 504, exit: EXIT.refused },
   "input-invalid": { status: 400, exit: EXIT.usage },

@@ -31,6 +31,7 @@ const COLUMNS: readonly Column[] = [
     isRight: true,
     isOptional: true,
   },
+  { title: "CONNECTIONS", cell: connections, isRight: true, isOptional: true },
   { title: "RESTARTS", cell: ({ restarts }) => String(restarts) },
   {
     title: "WHY",
@@ -40,6 +41,12 @@ const COLUMNS: readonly Column[] = [
 
 function remarks({ blocked, ready, healthy }: ProcessRecord): readonly string[] {
   return [...(blocked ? ["blocked"] : []), ...(ready === false ? ["not ready"] : []), ...(healthy === false ? ["unhealthy"] : [])];
+}
+
+/** Open through the load balancer; of a cluster, all of them. */
+function connections({ backend, instances = [] }: ProcessRecord): string {
+  const backends = [backend, ...instances.map((instance) => instance.backend)].filter((each) => each !== undefined);
+  return backends.length === 0 ? "" : String(backends.reduce((sum, each) => sum + each.connections, 0));
 }
 
 export function statusTable(records: readonly ProcessRecord[], screen: Screen, now = Date.now()): string {

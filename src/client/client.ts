@@ -52,7 +52,11 @@ export class Client implements Control {
   }
 
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
-    return (await this.#ask(action, { id, query: { wait: options.waitSeconds }, options })) as ProcessRecord;
+    return (await this.#ask(action, {
+      id,
+      query: { wait: options.waitSeconds, ...(options.hard && { hard: true }) },
+      options,
+    })) as ProcessRecord;
   }
 
   async plan(): Promise<PlanRecord> {

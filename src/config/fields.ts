@@ -174,6 +174,7 @@ export const fields: Readonly<Record<string, Field>> = {
   api: { description: "The REST API." },
   "api.hostname": { description: "Address that the API listens on; 0.0.0.0: all interfaces.", default: "127.0.0.1" },
   "api.port": { description: "Port of the API; any free one when omitted." },
+  "api.cors": { description: "Origins whose pages may ask, as https://app.example.org.", default: [] },
   "api.revoked": { description: "Consumers whose tokens are refused.", default: [] },
   terminateGracePeriod: { description: `${grace} For all processes that don't say otherwise.`, default: 0 },
   terminateTimeout: { description: `${terminate} For all processes that don't say otherwise.`, default: 30 },

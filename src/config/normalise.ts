@@ -37,7 +37,12 @@ export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "f
     console: { decorate: logger?.decorate ?? false, colors: logger?.colors ?? false },
     internalLogHours: logger?.internalLogHours ?? INTERNAL_LOG_HOURS,
     internalLogBytes: parseSize(logger?.internalLogSize ?? INTERNAL_LOG_SIZE),
-    api: { hostname: api?.hostname ?? API_HOSTNAME, ...(api?.port !== undefined && { port: api.port }), revoked: api?.revoked ?? [] },
+    api: {
+      hostname: api?.hostname ?? API_HOSTNAME,
+      ...(api?.port !== undefined && { port: api.port }),
+      revoked: api?.revoked ?? [],
+      ...(api?.cors !== undefined && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
+    },
     watcher: watcherOf(raw),
     plugins: pluginSpecs(raw.plugins, around.folder),
   };

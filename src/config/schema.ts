@@ -149,6 +149,8 @@ const plugin = object({
   options: optional(z.record(string, z.unknown(), "an object")),
 });
 
+const origin = matching(/^https?:\/\/[^\s/*?#@]+$/, 'an origin as "https://app.example.org": no path, no slash at the end, no "*"');
+
 export const configuration = object({
   $schema: optional(string),
   name: optional(name),
@@ -156,7 +158,9 @@ export const configuration = object({
   logger: optional(object(globalLogger)),
   watcher: optional(object({ interval: optional(amount(1, MOST_MS, "milliseconds")), exts: strings, match: strings, skip: strings })),
   plugins: optional(list(plugin, "a list of plugins")),
-  api: optional(object({ hostname: optional(text("an address")), port, revoked: strings })),
+  api: optional(
+    object({ hostname: optional(text("an address")), port, revoked: strings, cors: optional(list(origin, "a list of origins")) }),
+  ),
   terminateGracePeriod: seconds,
   terminateTimeout: seconds,
 });

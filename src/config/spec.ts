@@ -76,6 +76,8 @@ export type ApiSpec = {
   readonly port?: number;
   /** Consumers whose tokens are refused. */
   readonly revoked: readonly string[];
+  /** Origins whose pages may ask. Absent: none but its own. */
+  readonly cors?: readonly string[];
 };
 
 export type Config = {

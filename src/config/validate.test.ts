@@ -92,6 +92,9 @@ test("unknown keys are errors everywhere, with the key that was meant or belongs
   assert.match(about({ logger: { colors: true } }), /logger\.colors Found the unknown key/);
   assert.match(about({ logger: { rotate: { hour: 1 } } }), /logger\.rotate\.hour .*Did you mean "hours"/);
   assert.match(about({ cluster: { instances: 1, mode: "shared" } }), /cluster\.mode Found the unknown key/);
+  assert.equal(about({}, { api: { cors: ["https://app.example.org", "http://localhost:5173"] } }), "");
+  for (const cors of ["*", "https://a.example/", "a.example", "https://*.example"])
+    assert.match(about({}, { api: { cors: [cors] } }), /api\.cors\[0\] .*an origin as "https:\/\/app\.example\.org"/);
   assert.match(about({}, { api: { prot: 1 } }), /api\.prot .*Did you mean "port"/);
   assert.match(about({}, { watcher: { every: 1 } }), /Known here: interval, exts, match, skip/);
   assert.match(about({}, { plugins: [{ url: "./x.js", option: {} }] }), /plugins\[0\]\.option .*Did you mean "options"/);

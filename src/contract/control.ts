@@ -31,6 +31,8 @@ export type Caller = {
 export type ActOptions = {
   /** Resolve when the target state is reached; rejects with `wait-timeout` after so many seconds. Absent: at once. */
   readonly waitSeconds?: number;
+  /** A restart of a cluster: all instances at once, instead of one after another. */
+  readonly hard?: boolean;
   /** Nobody waits any more; what was asked for goes on. */
   readonly signal?: AbortSignal;
 };
@@ -40,7 +42,7 @@ export interface Control {
   /** Rejects with `process-unknown`. */
   process(id: string): Promise<ProcessRecord>;
   state(): Promise<StateRecord>;
-  /** A process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`; while it waits, `process-failed`, `wait-timeout`. */
+  /** A process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`, `roll-running`; while it waits, `process-failed`, `roll-failed`, `wait-timeout`. */
   act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord>;
   /** What a reload would do. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
   plan(): Promise<PlanRecord>;

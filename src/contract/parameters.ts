@@ -12,6 +12,15 @@ export const WAIT = {
   },
 } as const satisfies Parameters;
 
+export const RESTART = {
+  ...WAIT,
+  hard: {
+    kind: "flag",
+    description: "`1`: all instances of a cluster at once, instead of one after another.",
+    schema: { type: "boolean" },
+  },
+} as const satisfies Parameters;
+
 const TIMES = {
   from: { kind: "time", description: "From this time on (ISO 8601, or milliseconds since 1970).", schema: { type: "string" } },
   to: { kind: "time", description: "Before this time.", schema: { type: "string" } },

@@ -1,7 +1,7 @@
 /** The one table of routes: server, client, OpenAPI document and `docs/api.md` are made of it. */
 import { ACTIONS, type Action } from "./control.ts";
 import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
-import { EVENTS, INCIDENTS, LOGS, METRICS, WAIT } from "./parameters.ts";
+import { EVENTS, INCIDENTS, LOGS, METRICS, RESTART, WAIT } from "./parameters.ts";
 import type { Parameters, Values } from "./query.ts";
 import type { LogQuery, LogSubmission, TelemetryReport } from "./records.ts";
 import { Page, type Route } from "./route.ts";
@@ -9,7 +9,7 @@ import { Page, type Route } from "./route.ts";
 const VERBS: Readonly<Record<Action, string>> = {
   start: "Start the process",
   stop: "Stop the process",
-  restart: "Restart the process; start it when it is idle",
+  restart: "Restart the process, a cluster instance by instance; start it when it is idle",
   block: "Block the process: no automatic restarts",
   unblock: "Lift a block",
 };
@@ -24,13 +24,13 @@ function action(name: Action): Route {
     path: `/processes/{id}/${name}`,
     scope: "control",
     summary: VERBS[name],
-    parameters: WAIT,
+    parameters: name === "restart" ? RESTART : WAIT,
     status: 200,
     output: one,
     errors: [404, 409, 504],
     answer: (control, { id, query, signal }) => {
-      const { wait } = query as Values<typeof WAIT>;
-      return control.act(id, name, wait === undefined ? {} : { waitSeconds: wait, signal });
+      const { wait, hard = false } = query as Values<typeof RESTART>;
+      return control.act(id, name, { ...(wait === undefined ? {} : { waitSeconds: wait, signal }), ...(hard && { hard }) });
     },
   };
 }

@@ -164,6 +164,8 @@ export type Configuration = {
         readonly port?: number | undefined;
         /** Consumers whose tokens are refused. */
         readonly revoked?: readonly string[] | undefined;
+        /** Origins whose pages may ask, as `https://app.example.org`. */
+        readonly cors?: readonly string[] | undefined;
       }
     | undefined;
   /** Default for all processes. Seconds. */

@@ -1,13 +1,14 @@
 /** Tells the balancer which instances may get connections, and shows what it says of them. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Config, ProcessSpec } from "../config/spec.ts";
-import type { BackendReport, BackendState, Front, FrontReport, FrontSpec } from "../contract/balancer-protocol.ts";
+import type { BackendState, Front, FrontReport, FrontSpec } from "../contract/balancer-protocol.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 import type { Link } from "../runtime/link.ts";
 import type { Spawner } from "../supervisor/ports.ts";
 import type { Instance } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { BalancerLink } from "./balancer-link.ts";
+import { clusterShown, instanceShown, placeOf } from "./balancer-records.ts";
 import { error, info, type Line } from "./narrator.ts";
 import type { Part } from "./part.ts";
 
@@ -17,8 +18,6 @@ const OWED = ":owed";
 const DRAIN_MS = 1_000;
 /** Connections that were made until then wait in the instance's accept queue, which a close would reset. Milliseconds. */
 const QUEUE_MS = 50;
-/** An instance may take so long to listen before its silence is told. Milliseconds. */
-const SILENCE_MS = 5_000;
 
 type Owed = { readonly slot: string; readonly run: number };
 
@@ -27,6 +26,8 @@ export type Balanced = {
   readonly config: Config;
   readonly supervisor: Supervisor;
   readonly spec: (slot: string) => ProcessSpec;
+  /** Hears who accepts connections from now on, or doesn't. */
+  readonly observatory: { readonly tell: (id: string, text: string) => void };
 };
 
 export class Balancing implements Part {
@@ -107,6 +108,13 @@ export class Balancing implements Part {
     this.#balancer = undefined;
   }
 
+  /** It gets connections. */
+  accepts(id: string): boolean {
+    const { front } = this.#balanced.spec(id);
+    const report = front === undefined ? undefined : this.#reports.get(front.id);
+    return report?.backends.find((backend) => backend.id === id)?.accepting === true;
+  }
+
   shown(record: ProcessRecord): ProcessRecord {
     const clusterId = record.type === "cluster" ? record.id : record.cluster;
     const report = clusterId === undefined ? undefined : this.#reports.get(clusterId);
@@ -151,6 +159,16 @@ export class Balancing implements Part {
     return [...fronts.values()];
   }
 
+  /** Of those that serve: who starts or stops gets no connections anyway. */
+  #tellBackends({ id: front, backends }: FrontReport, before: FrontReport | undefined): void {
+    const accepted = new Map(before?.backends.map(({ id, accepting }) => [id, accepting]));
+    const known = new Set(this.#specs.filter((spec) => spec.front?.id === front).map(({ id }) => id));
+    for (const { id, accepting } of backends) {
+      if (!known.has(id) || accepting === (accepted.get(id) ?? false) || stateOf(this.#statesOf(id)) !== "up") continue;
+      this.#balanced.observatory.tell(id, accepting ? "accepts connections" : "refuses connections; others get them");
+    }
+  }
+
   #statesOf(id: string): readonly Instance[] {
     return this.#balanced.supervisor.processes.find((process) => process.id === id)?.states ?? [];
   }
@@ -158,6 +176,7 @@ export class Balancing implements Part {
   #onReport(reports: readonly FrontReport[]): void {
     const before = this.#reports;
     this.#reports = new Map(reports.map((report) => [report.id, report]));
+    for (const report of reports) this.#tellBackends(report, before.get(report.id));
     for (const { id, problem } of reports) {
       const front = this.#specs.find((spec) => spec.front?.id === id)?.front;
       if (front === undefined || problem === before.get(id)?.problem) continue;
@@ -180,33 +199,6 @@ function stateOf(states: readonly Instance[]): BackendState {
 /** It may get connections. */
 function isServing(state: Instance): boolean {
   return state.status === "running" && state.ready && state.healthy !== false;
-}
-
-function placeOf({ hostname, port }: FrontSpec): string {
-  return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
-}
-
-function clusterShown(record: ProcessRecord, front: FrontSpec, { problem, waiting, rejected }: FrontReport): ProcessRecord {
-  const { hostname, port, strategy } = front;
-  return {
-    ...record,
-    reason: problem === undefined ? record.reason : `${record.reason}; nobody listens on ${placeOf(front)}: ${problem}`,
-    balancer: { hostname, port, strategy, ...(problem === undefined ? {} : { problem }), waiting, rejected },
-  };
-}
-
-function instanceShown(
-  record: ProcessRecord,
-  { accepting, connections, total, bytesIn, bytesOut, refused }: BackendReport,
-  port: number,
-): ProcessRecord {
-  const isSilent =
-    record.ready === true && record.healthy !== false && !accepting && Date.now() - Date.parse(record.started ?? "") > SILENCE_MS;
-  return {
-    ...record,
-    reason: isSilent ? `${record.reason}, but accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)` : record.reason,
-    backend: { port, accepting, connections, totalConnections: total, receivedBytes: bytesIn, sentBytes: bytesOut, refused },
-  };
 }
 
 /** Notes may be lost, torn or strange. */

@@ -24,7 +24,7 @@ import { info, type Line, warn } from "./narrator.ts";
 import { Overview } from "./overview.ts";
 import { clusterOf, recordOf, withClusters } from "./records.ts";
 import { stateOf } from "./state-record.ts";
-import { reached } from "./target.ts";
+import { reached, rolled } from "./target.ts";
 
 /** Hears what was asked for by whom, and what came of it. */
 type Auditor = { readonly audit: (line: Line, id?: string) => void };
@@ -38,6 +38,8 @@ export function controlsOf(service: Controlled, auditor: Auditor): (caller: Call
   );
   return (caller) => new ServiceControl({ service, overview, auditor }, caller);
 }
+
+type Commanded = { readonly processes: readonly Process[]; readonly rolls: readonly Promise<string | undefined>[] };
 
 type Shared = { readonly service: Controlled; readonly overview: Overview; readonly auditor: Auditor };
 
@@ -79,11 +81,12 @@ class ServiceControl implements Control {
 
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
     const { supervisor, commit } = this.#service;
-    const processes = this.#command(id, action);
+    const { processes, rolls } = this.#command(id, action, options.hard === true);
     const record = this.process(id);
     // Before the answer: what was accepted is carried out, whoever is killed right after.
     await commit();
     if (options.waitSeconds === undefined) return record;
+    await rolled(rolls, options);
     await reached(supervisor, { action, processes, reason: (process) => this.#record(process).reason }, options);
     return this.process(id);
   }
@@ -157,23 +160,39 @@ class ServiceControl implements Control {
     this.#find(process);
   }
 
-  /** Returns the processes that follow it. */
-  #command(id: string, action: Action): readonly Process[] {
+  /** Returns the processes that follow it, and the rolls that it began. */
+  #command(id: string, action: Action, isHard: boolean): Commanded {
     const { consumer } = this.#caller;
     const subject = id === "all" ? undefined : id;
     try {
-      const processes = command(this.#find(id), id, action);
+      const found = this.#find(id);
+      const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
+      const commanded = isRolling ? this.#restart(found, id) : this.#atOnce(found, id, action);
       this.#auditor.audit(info(`${action}${subject === undefined ? " of all" : ""} for "${consumer}"`), subject);
-      // Who has asked for the end that is to come; one that was refused has not.
-      if (action === "stop" || action === "restart")
-        for (const process of processes) this.#service.observatory.asked(process.id, this.#caller);
-      return processes;
+      return commanded;
     } catch (error) {
       if (error instanceof ProcmanError) this.#auditor.audit(warn(`${action} of "${id}" for "${consumer}": refused: ${error.message}`));
       throw error;
     } finally {
       this.#overview.forget();
     }
+  }
+
+  #atOnce(found: readonly Process[], id: string, action: Action): Commanded {
+    const { observatory, rolling } = this.#service;
+    const processes = command(found, id, action);
+    const isEnd = action === "stop" || action === "restart";
+    // Who has asked for the end that is to come; one that was refused has not.
+    if (isEnd) for (const process of processes) observatory.asked(process.id, this.#caller);
+    if (action === "block" || (isEnd && found[0]?.id !== id)) rolling.abort(processes, `${action} was asked for`);
+    return { processes, rolls: [] };
+  }
+
+  /** Clusters instance by instance, all else at once. */
+  #restart(found: readonly Process[], id: string): Commanded {
+    const { others, rolls } = this.#service.rolling.restart(found, this.#caller);
+    if (others.length > 0) this.#atOnce(others, id, "restart");
+    return { processes: found.filter(({ isBlocked }) => !isBlocked), rolls };
   }
 
   /** A process, an instance, a cluster, or `all`. */

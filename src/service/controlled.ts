@@ -5,6 +5,7 @@ import type { PlanRecord } from "../contract/plan.ts";
 import type { Incident, LogEntry, LogSubmission, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Seen } from "./records.ts";
+import type { Rolling } from "./rolling.ts";
 import type { Whole } from "./state-record.ts";
 
 /** The stored log. */
@@ -39,6 +40,7 @@ export type Controlled = Whole & {
     readonly plan: () => PlanRecord;
     readonly reload: (why: string, options?: ActOptions) => Promise<PlanRecord>;
   };
+  readonly rolling: Pick<Rolling, "restart" | "abort">;
   /** With what the load balancer says of it. */
   readonly balancing: { readonly shown: (record: ProcessRecord) => ProcessRecord };
 };

@@ -136,7 +136,7 @@ const shape = record({
     internalLogHours: number,
     internalLogBytes: number,
     watcher: record({ intervalMs: number, exts: listOf(text), match: listOf(text), skip: listOf(text) }),
-    api: record({ hostname: text, port: optional(count), revoked: listOf(text) }),
+    api: record({ hostname: text, port: optional(count), revoked: listOf(text), cors: optional(listOf(text)) }),
     // Absent in notes of versions that had none.
     plugins: optional(listOf(plugin)),
   }),

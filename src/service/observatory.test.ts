@@ -57,7 +57,17 @@ function watched(
     notice: (id, notice) => witness.onNotice(id, notice),
     removed: (id) => observatory.forget(id),
   });
-  const service = { config, supervisor, spec, isTerminating: false, startedAt: Date.now(), keeper: 1, plugins: { records: undefined } };
+  const balancing = { shown: (record: ProcessRecord) => record };
+  const service = {
+    config,
+    supervisor,
+    spec,
+    isTerminating: false,
+    startedAt: Date.now(),
+    keeper: 1,
+    balancing,
+    plugins: { records: undefined },
+  };
   const observatory = new ServiceObservatory(service as Observed, {
     lastLines,
     sampled: (samples) => witness.onSamples(samples),
@@ -68,14 +78,8 @@ function watched(
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
   const commands = { terminate: async () => undefined, commit: async () => undefined };
   const reloading = { plan: () => assert.fail("not asked for"), reload: () => assert.fail("not asked for") };
-  const controlled = {
-    ...service,
-    ...commands,
-    reloading,
-    observatory,
-    logBook,
-    balancing: { shown: (record: ProcessRecord) => record },
-  };
+  const rolling = { restart: () => assert.fail("not asked for"), abort: () => undefined };
+  const controlled = { ...service, ...commands, reloading, rolling, observatory, logBook };
   const controls = controlsOf(controlled, { audit: () => undefined });
   const control = (consumer: string, process?: string) => controls({ consumer, ...(process === undefined ? {} : { process }) });
   context.after(() => {

@@ -11,6 +11,7 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 import { Metrics } from "../telemetry/metrics.ts";
 import { expose } from "../telemetry/prometheus.ts";
 import { type Sample, Sampler } from "../telemetry/sampler.ts";
+import { balancerFamilies } from "./balancer-families.ts";
 import type { Observatory } from "./controlled.ts";
 import { Events } from "./events.ts";
 import { familiesOf, ServiceGauges } from "./families.ts";
@@ -20,7 +21,7 @@ import { keptOf } from "./kept-report.ts";
 import { leadersOf } from "./leaders.ts";
 import type { Subject } from "./narrator.ts";
 import { endWish } from "./notices.ts";
-import { recordOf, type Seen } from "./records.ts";
+import { recordOf, type Seen, withClusters } from "./records.ts";
 import { Sightings } from "./sightings.ts";
 import { processOf } from "./specs.ts";
 import { stateOf, type Whole } from "./state-record.ts";
@@ -28,6 +29,8 @@ import { stateOf, type Whole } from "./state-record.ts";
 export type Observed = Whole & {
   readonly supervisor: Supervisor;
   readonly spec: (slot: string) => ProcessSpec;
+  /** With what the load balancer says of it. */
+  readonly balancing: { readonly shown: (record: ProcessRecord) => ProcessRecord };
 };
 
 export type ObservatoryPorts = {
@@ -87,7 +90,7 @@ export class ServiceObservatory implements Observatory {
     if (to.status === "starting" && to.restarts > 0) this.#restarts.set(id, (this.#restarts.get(id) ?? 0) + 1);
     this.#onEnd(transition, id);
     if (to.status === "running") this.#asked.delete(id);
-    this.#tellProcess(id, text);
+    this.tell(id, text);
   }
 
   onNotice(id: string, notice: Notice, text: string): void {
@@ -102,7 +105,7 @@ export class ServiceObservatory implements Observatory {
       case "watch":
         return this.#events.publish({ type: "process.watch", process: id, file: notice.files[0] ?? "" });
       default:
-        return this.#tellProcess(id, text);
+        return this.tell(id, text);
     }
   }
 
@@ -169,7 +172,8 @@ export class ServiceObservatory implements Observatory {
       restarts: this.#restarts.get(process.id) ?? 0,
       sample: this.#sampler.of(process.id),
     }));
-    return expose(familiesOf(processes, this.#gauges.look(), stateOf(this.#observed)));
+    const all = withClusters(processes.map(({ record }) => record)).map((record) => this.#observed.balancing.shown(record));
+    return expose([...familiesOf(processes, this.#gauges.look(), stateOf(this.#observed)), ...balancerFamilies(all)]);
   }
 
   /** Each event as it happens. Gives the way to end it. */
@@ -213,7 +217,8 @@ export class ServiceObservatory implements Observatory {
     this.#metrics.add(samples, at);
   }
 
-  #tellProcess(id: string, text: string | undefined): void {
+  /** For whoever follows the events: `text` is what has changed. */
+  tell(id: string, text: string | undefined): void {
     this.#events.publish({ type: "process.state", process: this.#record(id), ...(text === undefined ? {} : { text }) });
   }
 
@@ -222,6 +227,7 @@ export class ServiceObservatory implements Observatory {
   }
 
   #record(id: string): ProcessRecord {
-    return recordOf(this.#observed.supervisor.find(id), this.#observed.spec(id), this.seen(id));
+    const { supervisor, balancing } = this.#observed;
+    return balancing.shown(recordOf(supervisor.find(id), this.#observed.spec(id), this.seen(id)));
   }
 }

@@ -1,10 +1,11 @@
 /** Processes as records for people and programs. */
 
 import type { ProcessSpec } from "../config/spec.ts";
-import type { ProcessRecord, Status } from "../contract/records.ts";
+import type { ProcessRecord, Status, TelemetryReport } from "../contract/records.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
+import type { Sample } from "../telemetry/sampler.ts";
 import { reasonOf } from "./reason.ts";
 
 /** What is seen of a process from outside, and what it says of itself. */
@@ -14,6 +15,16 @@ export type Seen = {
   /** What was found wrong with its run last. */
   readonly trouble?: string | undefined;
 };
+
+export function seenOf(sample: Sample | undefined, telemetry: TelemetryReport | undefined): Pick<Seen, "usage" | "said"> {
+  return {
+    usage: {
+      ...(sample?.cpuPercent === undefined ? {} : { cpuPercent: Math.round(sample.cpuPercent * 10) / 10 }),
+      ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
+    },
+    said: telemetry === undefined ? {} : { telemetry },
+  };
+}
 
 /** What a record was made of, and the record. */
 type Made = readonly [...Parts, ProcessRecord];

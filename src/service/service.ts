@@ -24,6 +24,7 @@ import { Plugins } from "./plugins.ts";
 import { type Past, recall } from "./recall.ts";
 import { Reload, type ReloadOptions } from "./reload.ts";
 import { ROLL } from "./roll.ts";
+import { ROLLS, Rolling } from "./rolling.ts";
 import { Serving } from "./serving.ts";
 import { spawnerOf } from "./spawning.ts";
 import { planOf } from "./specs.ts";
@@ -50,6 +51,7 @@ export class Service {
   readonly observatory: ServiceObservatory;
   readonly balancing: Balancing;
   readonly reloading: Reload;
+  readonly rolling: Rolling;
   readonly plugins: Plugins;
   readonly #link: Link;
   readonly #voice: Voice;
@@ -95,6 +97,7 @@ export class Service {
     this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), sampled, report });
     this.#witness = new Witness(this, this.#voice);
     this.reloading = new Reload(this, { ...options, changeover: this.#changeover, link, voice: this.#voice });
+    this.rolling = new Rolling(this, { link, voice: this.#voice });
     const control = controlsOf(this, this.#voice);
     this.#serving = new Serving({ config, control, keeper: this.keeper });
     this.plugins = new Plugins(this, { control, link, voice: this.#voice });
@@ -152,6 +155,7 @@ export class Service {
     this.observatory.onTermination(why);
     for (const part of this.#parts) part.end();
     this.reloading.stop(true);
+    this.rolling.stop(true);
     await this.supervisor.stopAll();
     await this.plugins.close(true);
     this.observatory.close();
@@ -164,6 +168,7 @@ export class Service {
   async retire(): Promise<void> {
     this.supervisor.dispose();
     this.reloading.stop(false);
+    this.rolling.stop(false);
     this.#sweeper.stop();
     this.#witness.retire();
     const plugins = this.plugins.close(false);
@@ -190,6 +195,7 @@ export class Service {
     else {
       if (notes[TERMINATION] !== undefined) this.#link.forget(TERMINATION);
       if (!this.reloading.resume(notes[ROLL], lineage)) this.#changeover.apply(config);
+      this.rolling.resume(notes[ROLLS], lineage);
       this.#endIfOver();
     }
     this.#spawner.settle();

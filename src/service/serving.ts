@@ -161,7 +161,7 @@ export class Serving {
     const { Api } = await import("../api/server.ts");
     const credentials = this.#credentials;
     const access = { secret: () => credentials.secret(), isRevoked: (consumer: string) => credentials.isRevoked(consumer) };
-    this.#api = new Api({ control, access, audience: config.name, hostname: config.api.hostname });
+    this.#api = new Api({ control, access, audience: config.name, hostname: config.api.hostname, cors: config.api.cors ?? [] });
     if (!this.#closed) await this.#doorway.handOver(this.#api.server);
   }
 }

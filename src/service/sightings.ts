@@ -1,7 +1,7 @@
 /** What is known of each process beside its state: put together once for all who ask, until something is new. */
 import type { TelemetryReport } from "../contract/records.ts";
 import type { Sample } from "../telemetry/sampler.ts";
-import type { Seen } from "./records.ts";
+import { type Seen, seenOf } from "./records.ts";
 
 type Parts = { readonly report?: TelemetryReport; readonly trouble?: string | undefined };
 
@@ -48,13 +48,6 @@ export class Sightings {
 
   #see(id: string): void {
     const [sample, { report, trouble } = {}] = [this.#sampleOf(id), this.#parts.get(id)];
-    this.#seen.set(id, {
-      usage: {
-        ...(sample?.cpuPercent === undefined ? {} : { cpuPercent: Math.round(sample.cpuPercent * 10) / 10 }),
-        ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
-      },
-      said: report === undefined ? {} : { telemetry: report },
-      trouble,
-    });
+    this.#seen.set(id, { ...seenOf(sample, report), trouble });
   }
 }

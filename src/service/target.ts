@@ -49,6 +49,30 @@ export async function reached(supervisor: Supervisor, target: Target, { waitSeco
   }
 }
 
+/** @throws {ProcmanError} `roll-failed`, `wait-timeout` */
+export async function rolled(
+  rolls: readonly Promise<string | undefined>[],
+  { waitSeconds = 0, signal }: Pick<ActOptions, "waitSeconds" | "signal">,
+): Promise<void> {
+  if (rolls.length === 0) return;
+  const { promise, resolve, reject } = deferred();
+  const message = `Cannot wait any longer than ${waitSeconds} s for the rolling restart; it goes on`;
+  const timer = setTimeout(() => reject(new ProcmanError("wait-timeout", message)), waitSeconds * 1_000);
+  const abort = (): void => reject(signal?.reason);
+  signal?.addEventListener("abort", abort, { once: true });
+  void Promise.all(rolls).then((problems) => {
+    const problem = problems.find((each) => each !== undefined);
+    if (problem === undefined) resolve();
+    else reject(new ProcmanError("roll-failed", problem));
+  });
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
 function verdictOn({ states, isIdle }: Process, action: Action): Verdict {
   if (action === "block" || action === "unblock") return "reached";
   if (action === "stop") return isIdle ? "reached" : states.every(isEnding) ? "open" : "missed";

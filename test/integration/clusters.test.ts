@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { test } from "node:test";
+import type { ProcessRecord } from "../../src/contract/records.ts";
 import { freePort } from "../balancer-rig.ts";
+import { procman as cli } from "../cli.ts";
 import { accepting, api, ask, Crowd, cluster, freeRange, POLITE, record } from "../cluster-rig.ts";
 import { found, gone, isAlive, running } from "../procman.ts";
 
@@ -161,4 +163,35 @@ test("clients that come before the instances listen wait for them", async (conte
     });
   }
   assert.ok(answer !== undefined && answer > 1);
+});
+
+test("issue 5, 6: what each backend did is in the metrics, in `status`, and in the events", async (context) => {
+  const web = await cluster(context, { instances: 2 });
+  const client = await api(web);
+  const over = new AbortController();
+  const told: string[] = [];
+  const events = (async () => {
+    for await (const event of client.events(undefined, over.signal))
+      if (event.type === "process.state" && event.text !== undefined)
+        told.push(`${event.process.id} ${event.text}, total ${event.process.backend?.totalConnections}`);
+  })().catch(() => undefined);
+  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  for (let turn = 0; turn < 6; turn++) await ask(web.port);
+  const counted = ({ backend }: ProcessRecord): boolean => (backend?.totalConnections ?? 0) >= 2 && backend?.connections === 0;
+  for (const id of ["web-1", "web-2"]) await record(client, id, counted);
+  const text = await client.prometheus();
+  const value = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+  const of = (id: string): string => `{process="${id}",cluster="web"}`;
+  assert.equal(value(`procman_backend_connections_total${of("web-1")}`) + value(`procman_backend_connections_total${of("web-2")}`), 6);
+  assert.ok(value(`procman_backend_sent_bytes_total${of("web-2")}`) > 0);
+  assert.equal(value(`procman_backend_accepting${of("web-1")}`), 1);
+  assert.equal(value(`procman_balancer_listening{cluster="web"}`), 1);
+  assert.equal(value(`procman_balancer_rejected_total{cluster="web"}`), 0);
+  assert.match((await cli(web.procman.folder, ["status"])).out, /CONNECTIONS/);
+  const { pid = 0 } = await client.process("web-2");
+  assert.ok(pid > 1);
+  process.kill(pid, "SIGKILL");
+  await found(() => (told.some((line) => /^web-2 accepts connections, total \d+$/.test(line)) ? true : undefined));
+  over.abort();
+  await events;
 });

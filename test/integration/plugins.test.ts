@@ -204,3 +204,11 @@ test("6.7 a killed service starts its plugins again; their folders, and the proc
   await assertUntouched(procman, pid);
   assert.equal(await found(() => readFileSync(join(procman.stateDir, "plugins/keeps/note"), "utf8")), "xx");
 });
+
+test("6.7 a plugin that takes the whole service with it is started ever more rarely, and processes go on", async (context) => {
+  const procman = withPlugins(context, { "killer.mjs": setup(`process.kill(process.pid, "SIGKILL")`) });
+  const pid = await started(procman);
+  await procman.line(/plugin killer: .*procman's service has ended soon after it was started; tried again in 1 s/);
+  await procman.line(/plugin killer: .*procman's service has ended soon after it was started; tried again in 2 s/);
+  await assertUntouched(procman, pid);
+});

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import type { Client } from "../../client/client.ts";
-import type { Action } from "../../contract/control.ts";
+import type { Action, ActOptions } from "../../contract/control.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
 import { connect } from "../../remote/connect.ts";
 import { secondsTo, withConfig } from "../options.ts";
@@ -10,6 +10,8 @@ import { withProgress } from "../progress.ts";
 
 /** A stop may take its 30 s until SIGKILL. Seconds. */
 const PATIENCE_SECONDS = 60;
+/** One instance after another may. Seconds. */
+const ROLL_SECONDS = 600;
 /** As the API has it. */
 const LONGEST_SECONDS = 3_600;
 
@@ -37,7 +39,8 @@ const VERBS: Readonly<Record<Action, Verb>> = {
   },
   restart: {
     summary: "restart processes; start those that don't run",
-    description: "Restarts processes, starts those that don't run, and waits until they run.",
+    description:
+      "Restarts processes, starts those that don't run, and waits until they run. The instances of a cluster are restarted one after another, each when the one before it serves again; one that doesn't come up ends that, and the others run on as before.",
     doing: "restarting",
     missed: ["errored", "exhausted", "backoff"],
   },
@@ -55,33 +58,44 @@ const VERBS: Readonly<Record<Action, Verb>> = {
   },
 };
 
-type Options = { readonly config?: string; readonly wait: boolean; readonly timeout?: number; readonly json?: boolean };
+type Options = {
+  readonly config?: string;
+  readonly wait: boolean;
+  readonly timeout?: number;
+  readonly json?: boolean;
+  readonly hard?: boolean;
+};
 
 type Result = { readonly record: ProcessRecord } | { readonly problem: ProcmanError };
 
 export function actionCommand(action: Action): { readonly define: (parent: Command) => void } {
   const { summary, description } = VERBS[action];
   const define = (parent: Command): void => {
-    withConfig(parent.command(action).summary(summary).description(description))
+    const command = withConfig(parent.command(action).summary(summary).description(description))
       .argument("<id...>", 'ids of processes, instances (web-2) or clusters; "all" for all')
       .option("--no-wait", "return at once, instead of when it is done")
       .option(
         "--timeout <seconds>",
-        `wait no longer than this (default: ${PATIENCE_SECONDS}); it goes on all the same`,
+        `wait no longer than this (default: ${patienceOf(action)}); it goes on all the same`,
         secondsTo(LONGEST_SECONDS),
       )
       .option("--json", "print the records of the API")
       .action((ids: readonly string[], options: Options) => act(action, ids, options));
+    if (action === "restart") command.option("--hard", "all instances of a cluster at once, instead of one after another");
   };
   return { define };
 }
 
-async function act(action: Action, ids: readonly string[], { config, wait, timeout = PATIENCE_SECONDS, json }: Options): Promise<void> {
+async function act(
+  action: Action,
+  ids: readonly string[],
+  { config, wait, timeout = patienceOf(action), json, hard }: Options,
+): Promise<void> {
   const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
   const client = await connect(config);
   const open = new Set(targets);
   const one = async (id: string): Promise<Result> => {
-    const result = await ask(client, { id, action, waitSeconds: wait ? timeout : undefined });
+    const result = await ask(client, { id, action, options: { ...(wait && { waitSeconds: timeout }), ...(hard && { hard }) } });
     open.delete(id);
     return result;
   };
@@ -92,12 +106,16 @@ async function act(action: Action, ids: readonly string[], { config, wait, timeo
   if (failures.length > 0) process.exitCode = EXIT.refused;
 }
 
-type Question = { readonly id: string; readonly action: Action; readonly waitSeconds: number | undefined };
+function patienceOf(action: Action): number {
+  return action === "restart" ? ROLL_SECONDS : PATIENCE_SECONDS;
+}
+
+type Question = { readonly id: string; readonly action: Action; readonly options: ActOptions };
 
 /** What concerns one process is no reason to say nothing of the others. */
-async function ask(client: Client, { id, action, waitSeconds }: Question): Promise<Result> {
+async function ask(client: Client, { id, action, options }: Question): Promise<Result> {
   try {
-    return { record: await client.act(id, action, waitSeconds === undefined ? {} : { waitSeconds }) };
+    return { record: await client.act(id, action, options) };
   } catch (error) {
     if (error instanceof ProcmanError && error.exitCode === EXIT.refused) return { problem: error };
     throw error;

@@ -1,0 +1,105 @@
+/** A rolling restart of a cluster, with procman as users start it: docs/clusters.md. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Client } from "../../src/client/client.ts";
+import { freePort } from "../balancer-rig.ts";
+import { procman as cli } from "../cli.ts";
+import { accepting, api, Crowd, cluster, freeRange, POLITE, record } from "../cluster-rig.ts";
+import { found, type Procman, running } from "../procman.ts";
+
+const IDS = ["web-1", "web-2", "web-3"];
+
+async function pidsOf(client: Client): Promise<readonly number[]> {
+  return ((await client.process("web")).instances ?? []).map(({ pid = 0 }) => pid);
+}
+
+/** A cluster whose next runs fail while the file `broken` is there. */
+async function breakable(context: TestContext): Promise<{ readonly procman: Procman; readonly port: number; readonly client: Client }> {
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const cmd = `test ! -e broken && exec node ${POLITE}`;
+  const shape = { instances: 3, startPort, commonPort: port };
+  const procman = await running(context, [{ id: "web", cmd, autostart: true, restart: "always", restartDelayMs: 200, cluster: shape }]);
+  const client = await api({ procman });
+  for (const id of IDS) await record(client, id, accepting);
+  return { procman, port, client };
+}
+
+test("issue 5, 5: one instance after another is restarted, never two at once, and no request fails", async (context) => {
+  const web = await cluster(context);
+  const client = await api(web);
+  for (const id of IDS) await record(client, id, accepting);
+  const before = await pidsOf(client);
+  const crowd = new Crowd(web.port, 12);
+  const over = new AbortController();
+  const away: number[] = [];
+  const watching = (async () => {
+    for await (const event of client.events(undefined, over.signal)) {
+      if (event.type !== "process.state") continue;
+      const { instances = [] } = await client.process("web");
+      away.push(instances.filter(({ status }) => status !== "running").length);
+    }
+  })().catch(() => undefined);
+  const { instances = [] } = await client.act("web", "restart", { waitSeconds: 60 });
+  assert.ok(instances.every(accepting));
+  over.abort();
+  await watching;
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+  assert.ok(away.length > 0 && away.every((count) => count <= 1), away.join());
+  const after = await pidsOf(client);
+  assert.equal(new Set([...before, ...after]).size, 6);
+  await web.procman.line(/web .*the rolling restart is done/);
+});
+
+test("a new one that doesn't come up ends the roll: the rest runs on as before, and it is said", async (context) => {
+  const { procman, port, client } = await breakable(context);
+  const [, second, third] = await pidsOf(client);
+  writeFileSync(join(procman.folder, "broken"), "");
+  const crowd = new Crowd(port, 6);
+  const { code, err } = await cli(procman.folder, ["restart", "web"]);
+  await crowd.stop();
+  assert.equal(code, 1);
+  assert.match(err, /Cannot restart "web" any further: "web-1" did not come up: it .*; web-2, web-3 run on as before/);
+  await procman.line(/web .*Cannot restart "web" any further: "web-1" did not come up/);
+  assert.deepEqual(crowd.errors, []);
+  assert.deepEqual((await pidsOf(client)).slice(1), [second, third]);
+});
+
+test("a service that is killed in the middle: the next one goes on with the roll", async (context) => {
+  const web = await cluster(context, {}, { LATE: "300" });
+  const client = await api(web);
+  for (const id of IDS) await record(client, id, accepting);
+  const before = await pidsOf(client);
+  const crowd = new Crowd(web.port, 6);
+  await client.act("web", "restart");
+  await record(client, "web-1", ({ pid, status }) => status === "running" && pid !== before[0]);
+  process.kill(web.procman.helper("service"), "SIGKILL");
+  await web.procman.line(/web .*the rolling restart goes on with "web-[12]"/);
+  await web.procman.line(/web .*the rolling restart is done/);
+  const next = await api(web);
+  for (const id of IDS) await record(next, id, accepting);
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+  assert.equal(new Set([...before, ...(await pidsOf(next))]).size, 6);
+});
+
+test("a second one is refused while the first is under way, --hard is not, and a stop ends it", async (context) => {
+  const web = await cluster(context, {}, { LATE: "500" });
+  const client = await api(web);
+  for (const id of IDS) await record(client, id, accepting);
+  const before = await pidsOf(client);
+  await client.act("web", "restart");
+  await assert.rejects(client.act("web", "restart"), { code: "roll-running" });
+  await client.act("web", "restart", { hard: true, waitSeconds: 30 });
+  assert.equal(new Set([...before, ...(await pidsOf(client))]).size >= 6, true);
+  await web.procman.line(/the rolling restart ends at "web-1": restart was asked for/);
+  for (const id of IDS) await record(client, id, accepting);
+  const waiting = client.act("web", "restart", { waitSeconds: 30 });
+  const refused = assert.rejects(waiting, { code: "roll-failed" });
+  await client.act("web", "stop", { waitSeconds: 30 });
+  await refused;
+  await found(() => (web.procman.lines.some((line) => /stop was asked for/.test(line)) ? true : undefined));
+  assert.ok(((await client.process("web")).instances ?? []).every(({ status }) => status === "stopped"));
+});
