@@ -70,7 +70,7 @@ export function ask(port: number, agent?: Agent): Promise<number> {
 
 /** Clients that ask one request after the other, half of them over connections that they keep; until `stop`. */
 export class Crowd {
-  readonly errors: string[] = [];
+  readonly failures: { readonly at: number; readonly error: string }[] = [];
   readonly pids = new Set<number>();
   requests = 0;
   #isOver = false;
@@ -78,6 +78,10 @@ export class Crowd {
 
   constructor(port: number, count: number) {
     this.#clients = Array.from({ length: count }, (_, index) => this.#run(port, index % 2 === 0));
+  }
+
+  get errors(): readonly string[] {
+    return this.failures.map(({ error }) => error);
   }
 
   async stop(): Promise<void> {
@@ -92,7 +96,7 @@ export class Crowd {
         this.pids.add(await ask(port, agent));
         this.requests += 1;
       } catch (error) {
-        this.errors.push(`${keeps ? "kept" : "new"}: ${(error as Error).message}`);
+        this.failures.push({ at: performance.now(), error: `${keeps ? "kept" : "new"}: ${(error as Error).message}` });
       }
     }
     agent?.destroy();

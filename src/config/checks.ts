@@ -9,6 +9,7 @@ import type { LooseConfig, LooseProcess } from "./loose.ts";
 import { unknownPlaceholder } from "./placeholders.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { probingErrors } from "./probes.ts";
+import { variableErrors } from "./variables.ts";
 import { workerProblem } from "./worker.ts";
 
 export type Surroundings = {
@@ -52,6 +53,7 @@ function processErrors(process: LooseProcess, path: Path, { now, stripsTypes }: 
     ...commandErrors(process, path),
     ...(script === undefined ? [] : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
     ...(["cron", "terminate"] as const).flatMap((key) => cronErrors(process[key], [...path, key], now)),
+    ...variableErrors(process, path),
     ...filePatterns(process.logger, [...path, "logger"]),
     ...patternError(process.pidFile, [...path, "pidFile"]),
   ];

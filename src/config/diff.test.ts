@@ -24,6 +24,8 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
   ["cwd", {}, { cwd: "elsewhere" }],
   ["env", { env: { A: "1" } }, { env: { A: "2" } }],
   ["env", { env: { A: "1" } }, {}],
+  ["env", { env: { A: { file: "a" } } }, { env: { A: { file: "b" } } }],
+  ["envFile", {}, { envFile: [".env"] }],
   ["path", {}, { path: ["bin"] }],
   ["path", {}, { env: { PATH: "/opt/bin" } }],
   ["pidFile", {}, { pidFile: "web.pid" }],

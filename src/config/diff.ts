@@ -26,6 +26,7 @@ export type Diff = {
 const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" | "policy" | "log">, boolean>> = {
   cwd: true,
   env: true,
+  envFile: true,
   path: true,
   pidFile: true,
   cluster: true,

@@ -57,7 +57,11 @@ const process = {
     description: "JavaScript or TypeScript module that runs in a Node process of its own, or a list of the module and its arguments.",
   },
   ".cwd": { description: "Working directory; the folder of the configuration file when omitted." },
-  ".env": { description: "Extra environment variables. They override those of procman, except PATH, which is appended." },
+  ".env": {
+    description:
+      'Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman\'s own and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable.',
+  },
+  ".envFile": { description: "File or files with further variables, as NAME=value lines; read whenever a run starts." },
   ".path": { description: "Folder or folders to append to PATH." },
   ".pidFile": {
     description:

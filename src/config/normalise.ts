@@ -10,8 +10,9 @@ import { fill } from "./placeholders.ts";
 import { pluginSpecs } from "./plugin-spec.ts";
 import { healthSpec, readyProbe } from "./probes.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
-import type { Command, Config, ProcessSpec, WatcherSpec } from "./spec.ts";
+import type { Command, Config, EnvValue, ProcessSpec, WatcherSpec } from "./spec.ts";
 import { milliseconds, parseSize } from "./units.ts";
+import { filledIn } from "./variables.ts";
 
 const GRACE_SECONDS = 0;
 const TERMINATE_SECONDS = 30;
@@ -64,14 +65,17 @@ type Origin = { readonly raw: RawConfig; readonly folder: string };
 
 function specOf(process: RawProcess, instance: Instance, { raw, folder }: Origin): ProcessSpec {
   const { PATH, ...env } = process.env ?? {};
+  const place = (path: string): string => resolve(folder, filledIn(path));
+  const envFile = [process.envFile ?? []].flat().map(place);
   const { cron, terminate, pidFile } = process;
   const cluster = clusterOf(process, instance);
   return {
     id: instance.id,
     command: commandOf(process, folder),
-    cwd: resolve(folder, process.cwd ?? "."),
-    env,
-    path: [...folders(process.path), ...folders(PATH)].map((entry) => resolve(folder, entry)),
+    cwd: place(process.cwd ?? "."),
+    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue(value, place)])),
+    ...(envFile.length > 0 && { envFile }),
+    path: [...folders(process.path), ...folders(PATH as string | undefined)].map((entry) => resolve(folder, entry)),
     overrun: process.overrun ?? false,
     autostart: process.autostart ?? false,
     watch: (process.watch ?? []).map((path) => resolve(folder, path)),
@@ -93,11 +97,15 @@ function commandOf({ cmd, worker }: RawProcess, folder: string): Command {
   return { kind: "worker", script: resolve(folder, script), args };
 }
 
+function envValue(value: EnvValue, place: (path: string) => string): EnvValue {
+  return typeof value === "object" && "file" in value ? { file: place(value.file) } : value;
+}
+
 /** Each entry may itself be a list, as the value of PATH is. */
 function folders(path: string | readonly string[] | undefined): readonly string[] {
   return [path ?? []]
     .flat()
-    .flatMap((entry) => entry.split(delimiter))
+    .flatMap((entry) => filledIn(entry).split(delimiter))
     .filter((entry) => entry !== "");
 }
 

@@ -105,10 +105,12 @@ const cluster = object({
   idleTimeout: seconds,
 });
 
+const VALUE = 'a string, { "file": path } or { "env": name }';
+
 const environment = z.record(
   matching(/^[^=\0]+$/, 'a name of a variable, without "="'),
-  matching(/^[^\0]*$/, "a string"),
-  "an object of names and strings",
+  z.union([matching(/^[^\0]*$/, VALUE), object({ file: text("a file path") }), object({ env: text("a name of a variable") })], VALUE),
+  "an object of names and values",
 );
 
 const processShape = object({
@@ -117,6 +119,7 @@ const processShape = object({
   worker: oneOrMore("a script"),
   cwd: file,
   env: optional(environment),
+  envFile: oneOrMore("a file path"),
   path: oneOrMore("a folder"),
   pidFile: file,
   timeout: seconds,

@@ -11,14 +11,19 @@ export type Command =
   | { readonly kind: "shell"; readonly line: string }
   | { readonly kind: "worker"; readonly script: string; readonly args: readonly string[] };
 
+/** A text, what a file holds, or what a variable of procman's own holds. */
+export type EnvValue = string | { readonly file: string } | { readonly env: string };
+
 /** One process as it is supervised: a process of the file, or one instance of a cluster. */
 export type ProcessSpec = {
   /** Process id, or `ID-1` … `ID-n` for the instances of a cluster. */
   readonly id: string;
   readonly command: Command;
   readonly cwd: string;
-  /** Extra variables as configured (without `PATH`). */
-  readonly env: Readonly<Record<string, string>>;
+  /** Extra variables as configured (without `PATH`): `${NAME}` is filled in, and secrets are read, when a run starts. */
+  readonly env: Readonly<Record<string, EnvValue>>;
+  /** Files with further variables. */
+  readonly envFile?: readonly string[];
   /** Folders to append to `PATH`: from `path` and from `env.PATH`. */
   readonly path: readonly string[];
   readonly pidFile?: string;

@@ -45,7 +45,10 @@ export type ProcessConfiguration = {
   /** JavaScript or TypeScript module that runs in a Node process of its own; with arguments as a list. */
   readonly worker?: string | readonly string[] | undefined;
   readonly cwd?: string | undefined;
-  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** A secret is read when a run starts: from a file, or from a variable of procman's own. */
+  readonly env?: Readonly<Record<string, string | { readonly file: string } | { readonly env: string }>> | undefined;
+  /** Files of NAME=value lines; read whenever a run starts. */
+  readonly envFile?: string | readonly string[] | undefined;
   /** Appended to PATH. */
   readonly path?: string | readonly string[] | undefined;
   /** Holds the pid while it runs. */

@@ -5,6 +5,12 @@ import { holderOfPort } from "../os/port-holder.ts";
 
 /** More don't get in before somebody answers. */
 const WAITING_LIMIT = 256;
+/**
+ * A port of one's own choice lies below those that Linux gives to clients (ip_local_port_range, 32768 and up; others have them
+ * from 49152): while the service is away for a moment, no client may get it for itself.
+ */
+const CHOICE = { from: 20_000, to: 32_767 } as const;
+const TRIES = 20;
 
 export class Doorway {
   readonly #waiting = new Set<Socket>();
@@ -22,13 +28,13 @@ export class Doorway {
       return this.#listen(hostname, port).catch((error: NodeJS.ErrnoException) => {
         throw named(error, port);
       });
-    if (former === undefined) return this.#listen(hostname, 0);
-    try {
-      return await this.#listen(hostname, former);
-    } catch (error) {
-      if (!["EADDRINUSE", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
-      return this.#listen(hostname, 0);
-    }
+    for (let tries = 0; tries < TRIES; tries += 1)
+      try {
+        return await this.#listen(hostname, (tries === 0 ? former : undefined) ?? anyPort());
+      } catch (error) {
+        if (!["EADDRINUSE", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+      }
+    return this.#listen(hostname, 0);
   }
 
   /** From now on this one answers, also who waits already. */
@@ -71,6 +77,10 @@ export class Doorway {
       });
     });
   }
+}
+
+function anyPort(): number {
+  return CHOICE.from + Math.floor(Math.random() * (CHOICE.to - CHOICE.from));
 }
 
 /** Who has the port is the first that one wants to know. */

@@ -6,9 +6,9 @@ export function runsAs({ user, group = user?.gid }: ProcessSpec): { readonly uid
   return { ...(user === undefined ? {} : { uid: user.uid }), ...(group === undefined ? {} : { gid: group }) };
 }
 
-/** Its variables, with those that tell it who it is. */
-export function variablesOf({ user, env }: ProcessSpec): Readonly<Record<string, string>> {
-  if (user === undefined) return env;
+/** The variables that tell it who it is. */
+export function identityOf({ user }: ProcessSpec): Readonly<Record<string, string>> {
+  if (user === undefined) return {};
   const { name, home } = user;
-  return { USER: name, LOGNAME: name, ...(home === undefined ? {} : { HOME: home }), ...env };
+  return { USER: name, LOGNAME: name, ...(home === undefined ? {} : { HOME: home }) };
 }

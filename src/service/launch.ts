@@ -9,7 +9,8 @@ import type { Capture } from "../contract/logger-protocol.ts";
 import { shellArgv } from "../runtime/command.ts";
 import { type ApiAccess, environmentOf } from "../runtime/environment.ts";
 import { fronted } from "../runtime/front.ts";
-import { runsAs, variablesOf } from "./identity.ts";
+import { variablesOf } from "../runtime/variables.ts";
+import { identityOf, runsAs } from "./identity.ts";
 import { notifyFile } from "./probing.ts";
 
 export type Place = {
@@ -20,9 +21,10 @@ export type Place = {
   readonly api: (id: string) => ApiAccess | undefined;
 };
 
+/** @throws {Unlaunchable} */
 export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }: Place): Omit<SpawnRequest, keyof RunKey> {
   const { id, path, cwd, cluster } = spec;
-  const env = variablesOf(spec);
+  const env = { ...identityOf(spec), ...variablesOf(spec) };
   const access = api(id);
   const capture = captureOf(spec, run);
   return {
