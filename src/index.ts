@@ -31,6 +31,7 @@ export type { StateRecord, SystemRecord } from "./contract/state-record.ts";
 export {
   type ClusterConfiguration,
   type Configuration,
+  type DependencyConfiguration,
   defineConfig,
   type GlobalLoggerConfiguration,
   type HealthConfiguration,

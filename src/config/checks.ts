@@ -3,6 +3,7 @@
 import { accountErrors } from "./accounts.ts";
 import { idCollisions, pidFileCollisions, portCollisions } from "./collisions.ts";
 import { cronProblem } from "./cron.ts";
+import { dependencyErrors, dependencyWarnings } from "./dependencies.ts";
 import type { Path } from "./document.ts";
 import { type Finding, show } from "./finding.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
@@ -39,8 +40,9 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
     ...idCollisions(config, around.parallelism),
     ...portCollisions(config, around.parallelism),
     ...pidFileCollisions(config, around),
+    ...dependencyErrors(config),
   ];
-  const warnings = processes.flatMap(({ process, path }) => processWarnings(process, path));
+  const warnings = [...processes.flatMap(({ process, path }) => processWarnings(process, path)), ...dependencyWarnings(config)];
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
   warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)));

@@ -31,6 +31,7 @@ const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" 
   pidFile: true,
   cluster: true,
   ready: false,
+  dependsOn: false,
   health: false,
   memoryLimit: false,
   ulimits: true,
@@ -55,7 +56,7 @@ const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
   terminateMs: "terminateTimeout",
   timeoutMs: "timeout",
   readyMs: "ready",
-  waits: "waits",
+  waits: "dependsOn",
 };
 
 /** Processes are the same when their ids are; ids differ within a configuration. */

@@ -91,6 +91,10 @@ const process = {
   ".terminate": { description: "Schedule of stops, as cron. With restart set to always, the process restarts at these times." },
   ".terminateGracePeriod": { description: `${grace} Default: the top level's.` },
   ".terminateTimeout": { description: `${terminate} Default: the top level's.` },
+  ".dependsOn": {
+    description:
+      "Processes that must be there before it starts, and are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when that one was started anew).",
+  },
   ".ready": { description: "How a run becomes ready: exactly one of port, http, log, exec and fd. Omitted: it is ready at once." },
   ".ready.port": { description: "It accepts connections on this port of the loopback address; {port}: on that of the instance." },
   ".ready.http": { description: "It answers at this address with a status from 200 to 399; {port} stands for the port of the instance." },

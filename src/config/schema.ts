@@ -5,6 +5,7 @@
 import * as z from "zod/mini";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { ULIMITS } from "../contract/limits.ts";
+import { CONDITIONS } from "../supervisor/plan.ts";
 import { MOST_MS, MOST_SECONDS, SIZE_PATTERN } from "./units.ts";
 
 const optional = z.optional;
@@ -113,6 +114,8 @@ const environment = z.record(
   "an object of names and values",
 );
 
+const dependency = object({ id: name, condition: optional(z.enum(CONDITIONS)), restart: flag });
+
 const processShape = object({
   id: name,
   cmd: optional(text("a command line")),
@@ -136,6 +139,7 @@ const processShape = object({
   terminateGracePeriod: seconds,
   terminateTimeout: seconds,
   ready: optional(ready),
+  dependsOn: optional(list(z.union([name, dependency], "an id, or an object with id, condition and restart"), "a list of ids")),
   health: optional(health),
   memoryLimit: size,
   ulimits: optional(ulimits),

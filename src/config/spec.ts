@@ -4,6 +4,7 @@ import type { Account, Ulimits } from "../contract/limits.ts";
 import type { ConsoleStyle, Rotation } from "../contract/logger-protocol.ts";
 import type { PluginSpec } from "../contract/plugin-protocol.ts";
 import type { HealthSpec, ReadyProbe } from "../contract/probe.ts";
+import type { Dependency } from "../supervisor/plan.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 
 /** What to run: a shell command line, or a JavaScript/TypeScript module in a Node process of its own. */
@@ -37,6 +38,8 @@ export type ProcessSpec = {
   readonly policy: Policy;
   /** How a run becomes ready; absent: it is so at once. */
   readonly ready?: ReadyProbe;
+  /** What must be the case before it starts. */
+  readonly dependsOn?: readonly Dependency[];
   readonly health?: HealthSpec;
   /** Its run may have so much with all its descendants. Bytes. */
   readonly memoryLimit?: number;

@@ -78,6 +78,8 @@ export type ProcessConfiguration = {
   /** Seconds from SIGTERM to SIGKILL. Default: 30. */
   readonly terminateTimeout?: number | undefined;
   readonly cluster?: ClusterConfiguration | undefined;
+  /** Processes that must be there before it starts; it is stopped before them. An id alone: it must be ready. */
+  readonly dependsOn?: readonly (string | DependencyConfiguration)[] | undefined;
   /** How a run becomes ready. Omitted: it is so at once. */
   readonly ready?: ReadyConfiguration | undefined;
   /** Whether a run that is ready stays well. */
@@ -126,6 +128,15 @@ export type ReadyConfiguration = {
   readonly fd?: number | undefined;
   /** A run that is not ready within so many seconds is stopped, which counts as an error. Default 30. */
   readonly timeout?: number | undefined;
+};
+
+/** A process that must be there before another one starts. */
+export type DependencyConfiguration = {
+  readonly id: string;
+  /** Default: ready. */
+  readonly condition?: "started" | "ready" | "finished" | undefined;
+  /** Restart whoever depends on it when it was started anew. Default: false. */
+  readonly restart?: boolean | undefined;
 };
 
 /** Several instances of a process, with the ids `ID-1`, `ID-2` and so on. */

@@ -7,6 +7,7 @@ import type { Account } from "../contract/limits.ts";
 import type { Rotation } from "../contract/logger-protocol.ts";
 import { type PluginSpec, SHIPPED } from "../contract/plugin-protocol.ts";
 import type { HealthSpec } from "../contract/probe.ts";
+import { CONDITIONS, type Dependency } from "../supervisor/plan.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import { isPattern } from "../supervisor/schedule.ts";
 
@@ -71,6 +72,7 @@ const probes = [
   record({ kind: literal("http"), hostname: text, port: count, path: text }),
   record({ kind: literal("exec"), line: text }),
 ];
+const dependency = record({ id: text, condition: literal(...CONDITIONS), restart: truth, members: listOf(text) } satisfies All<Dependency>);
 const health = record({
   probe: either(...probes),
   intervalMs: number,
@@ -108,6 +110,7 @@ const spec = record({
   policy,
   log,
   ready: optional(ready),
+  dependsOn: optional(listOf(dependency)),
   health: optional(health),
   memoryLimit: optional(number),
   ulimits: optional(mapOf(number)),

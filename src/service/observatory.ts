@@ -24,6 +24,7 @@ import { endWish } from "./notices.ts";
 import { recordOf, type Seen, withClusters } from "./records.ts";
 import { Sightings } from "./sightings.ts";
 import { processOf } from "./specs.ts";
+import { withStanding } from "./standing.ts";
 import { stateOf, type Whole } from "./state-record.ts";
 
 export type Observed = Whole & {
@@ -134,7 +135,7 @@ export class ServiceObservatory implements Observatory {
   }
 
   seen(id: string): Seen {
-    return this.#sightings.of(id);
+    return withStanding(this.#sightings.of(id), this.#observed.supervisor, id);
   }
 
   /** What is wrong with its run; undefined: nothing any more. */
@@ -190,11 +191,9 @@ export class ServiceObservatory implements Observatory {
   }
 
   subject(id: string): Subject {
-    return {
-      policy: this.#observed.spec(id).policy,
-      blocked: this.#observed.supervisor.find(id).isBlocked,
-      trouble: this.seen(id).trouble,
-    };
+    const { supervisor } = this.#observed;
+    const [{ policy }, { isBlocked: blocked }] = [this.#observed.spec(id), supervisor.find(id)];
+    return withStanding({ policy, blocked, trouble: this.#sightings.of(id).trouble }, supervisor, id);
   }
 
   #onEnd(transition: Transition, id: string): void {
