@@ -39,6 +39,7 @@ export {
   type ProcessConfiguration,
   type ReadyConfiguration,
   type RotationConfiguration,
+  type UlimitsConfiguration,
 } from "./library/configuration.ts";
 export type { Listener, ProcmanEvents } from "./library/events.ts";
 export type { LineOptions } from "./library/lines.ts";

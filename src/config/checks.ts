@@ -1,5 +1,6 @@
 /** What the fields mean together: everything that the shape alone can't tell. */
 
+import { accountErrors } from "./accounts.ts";
 import { idCollisions, pidFileCollisions, portCollisions } from "./collisions.ts";
 import { cronProblem } from "./cron.ts";
 import { dependencyErrors, dependencyWarnings } from "./dependencies.ts";
@@ -29,7 +30,11 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
   const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
   const plugins = (config.plugins ?? []).map((plugin, index) => ({ plugin: plugin ?? {}, path: ["plugins", index] }));
   const errors = [
-    ...processes.flatMap(({ process, path }) => [...processErrors(process, path, around), ...probingErrors(process, path, config)]),
+    ...processes.flatMap(({ process, path }) => [
+      ...processErrors(process, path, around),
+      ...probingErrors(process, path, config),
+      ...accountErrors(process, path),
+    ]),
     ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, around.stripsTypes)),
     ...filePatterns(config.logger, ["logger"]),
     ...idCollisions(config, around.parallelism),

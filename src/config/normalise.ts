@@ -4,6 +4,7 @@ import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Surroundings } from "./checks.ts";
 import { dependencyOf } from "./dependencies.ts";
 import { type Instance, instances } from "./instances.ts";
+import { limitsOf } from "./limits.ts";
 import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
 import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
@@ -88,6 +89,7 @@ function specOf(process: RawProcess, instance: Instance, { raw, folder, parallel
     ...(terminate !== undefined && { terminate }),
     ...(process.dependsOn?.length && { dependsOn: process.dependsOn.map((entry) => dependencyOf(entry, raw, parallelism)) }),
     ...(process.ready !== undefined && { ready: readyProbe(process.ready, cluster?.port) }),
+    ...limitsOf(process),
     ...(process.health !== undefined && { health: healthSpec(process.health, cluster?.port) }),
     ...(cluster !== undefined && { cluster, ...frontOf(process) }),
   };

@@ -84,6 +84,22 @@ export type ProcessConfiguration = {
   readonly ready?: ReadyConfiguration | undefined;
   /** Whether a run that is ready stays well. */
   readonly health?: HealthConfiguration | undefined;
+  /** A run that has more memory than this, with all its descendants, is restarted by its policy: bytes, or `"512MB"`. */
+  readonly memoryLimit?: number | string | undefined;
+  /** Soft and hard limits of the process: bytes or a text for sizes, a number else, or `"unlimited"`. */
+  readonly ulimits?: UlimitsConfiguration | undefined;
+  /** User that it runs as, by name or number. Only root may. */
+  readonly user?: string | number | undefined;
+  /** Instead of the user's own group. Only root may. */
+  readonly group?: string | number | undefined;
+  /** -20 is served first, 19 last. */
+  readonly nice?: number | undefined;
+  /** Three octal digits, as `"027"`. */
+  readonly umask?: string | undefined;
+};
+
+export type UlimitsConfiguration = {
+  readonly [Name in "as" | "core" | "cpu" | "data" | "fsize" | "memlock" | "nofile" | "nproc" | "stack"]?: number | string | undefined;
 };
 
 /** Exactly one of `port`, `http` and `exec`, which mean the same as in `ready`. */

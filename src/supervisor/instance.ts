@@ -25,6 +25,7 @@ export function step(state: Instance, input: Input, policy: Policy): Step {
       return onSpawned(state, input.pid, input.at, policy);
     case "ready":
     case "health":
+    case "fault":
       return state.status === "running" ? onReport(state, input, policy) : stay(state);
     case "ended":
       return onEnded(state, input, policy);
@@ -85,8 +86,9 @@ function onSpawned(state: Instance, pid: number, at: number, policy: Policy): St
 }
 
 /** What was found out about a run. One that is not well and that no policy would start again had better run on, though nobody is sent to it. */
-function onReport(state: Running, input: Input & { readonly type: "ready" | "health" }, policy: Policy): Step {
+function onReport(state: Running, input: Input & { readonly type: "ready" | "health" | "fault" }, policy: Policy): Step {
   if (input.type === "ready") return stay(state.ready ? state : { ...state, ready: true });
+  if (input.type === "fault") return stopRun(state, { next: "policy", cause: input.fault }, { at: input.at, policy });
   if (state.healthy === input.good) return stay(state);
   const known = { ...state, healthy: input.good };
   if (input.good || !wantsRestart(policy, true)) return stay(known);

@@ -85,7 +85,7 @@ export class Process {
   }
 
   /** What was found out about a run of it from outside. */
-  tell(slot: string, report: Report & { readonly type: "ready" | "health" }): void {
+  tell(slot: string, report: Report & { readonly type: "ready" | "health" | "fault" }): void {
     this.#slots.find(({ id }) => id === slot)?.post(report);
   }
 

@@ -82,6 +82,7 @@ export type Report =
   | { readonly type: "dependencies-ready" | "dependents-gone" }
   | { readonly type: "spawned"; readonly run: number; readonly pid: number }
   | { readonly type: "ready"; readonly run: number }
+  | { readonly type: "fault"; readonly run: number; readonly fault: Fault }
   | { readonly type: "health"; readonly run: number; readonly good: boolean }
   | { readonly type: "ended"; readonly run: number; readonly ending: Ending; readonly survivors: boolean }
   | { readonly type: "swept"; readonly run: number }
