@@ -54,6 +54,7 @@ export function controlRig() {
     logBook,
     observatory,
     isTerminating: false,
+    leaving: [],
     startedAt: 0,
     keeper: 7,
     spec: (id) => specs.get(id) as ProcessSpec,

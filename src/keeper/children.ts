@@ -155,12 +155,13 @@ export class Children {
     }
   }
 
-  #launch({ argv, cwd, env, notify }: SpawnRequest, [out, err]: readonly number[], notified?: number): ChildProcess {
+  #launch({ argv, cwd, env, as, notify }: SpawnRequest, [out, err]: readonly number[], notified?: number): ChildProcess {
     const [program, ...args] = argv;
     const further = notify === undefined ? [] : [...Array<"ignore">(notify.fd - 3).fill("ignore"), notified];
     return spawn(program ?? "", args, {
       cwd,
       env: { ...this.#environment, ...env },
+      ...as,
       detached: true,
       stdio: ["ignore", out ?? "ignore", err ?? "ignore", ...further],
     });

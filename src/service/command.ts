@@ -10,7 +10,7 @@ export function command(processes: readonly Process[], id: string, action: Actio
     return processes;
   }
   const refusals = new Map<Process, ProcmanError>();
-  for (const process of action === "stop" ? processes.toReversed() : processes) {
+  for (const process of processes) {
     try {
       process[action]();
     } catch (error) {

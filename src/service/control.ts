@@ -200,8 +200,8 @@ class ServiceControl implements Control {
   }
 
   #atOnce(found: readonly Process[], id: string, action: Action): Commanded {
-    const { observatory, rolling } = this.#service;
-    const processes = command(found, id, action);
+    const { observatory, rolling, supervisor } = this.#service;
+    const processes = command(action === "stop" ? supervisor.inStopOrder(found) : found, id, action);
     const isEnd = action === "stop" || action === "restart";
     // Who has asked for the end that is to come; one that was refused has not.
     if (isEnd) for (const process of processes) observatory.asked(process.id, this.#caller);
@@ -211,7 +211,8 @@ class ServiceControl implements Control {
 
   /** Clusters instance by instance, all else at once. */
   #restart(found: readonly Process[], id: string): Commanded {
-    const staying = found.filter(({ isLeaving }) => !isLeaving);
+    const leaving = new Set(this.#service.leaving.map((spec) => spec.id));
+    const staying = found.filter((process) => !leaving.has(process.id));
     // If there are none, it says why it refuses.
     const { others, rolls } = this.#service.rolling.restart(staying.length === 0 ? found : staying, this.#caller);
     if (others.length > 0) this.#atOnce(others, id, "restart");

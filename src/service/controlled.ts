@@ -32,6 +32,8 @@ export type Observatory = Pick<Control, "prometheus" | "events"> & {
 export type Controlled = Whole & {
   readonly supervisor: Supervisor;
   readonly spec: (id: string) => ProcessSpec;
+  /** No longer in the configuration, and not over yet. */
+  readonly leaving: readonly ProcessSpec[];
   readonly terminate: (why: string) => Promise<void>;
   /** Resolves once the keeper has all that was decided. */
   readonly commit: () => Promise<void>;

@@ -63,12 +63,17 @@ function watched(
     supervisor,
     spec,
     isTerminating: false,
+    leaving: [],
     startedAt: Date.now(),
     keeper: 1,
     balancing,
     plugins: { records: undefined },
   };
-  const observatory = new ServiceObservatory(service as Observed, { lastLines, report: (problem) => problems.push(problem) });
+  const observatory = new ServiceObservatory(service as Observed, {
+    lastLines,
+    sampled: (samples) => witness.onSamples(samples),
+    report: (problem) => problems.push(problem),
+  });
   const voice = new Voice({ sendLater: () => undefined } as never);
   const witness = new Witness({ config, observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });

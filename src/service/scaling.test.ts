@@ -174,6 +174,17 @@ test("a port, an id or a pid file that somebody else has is refused, in the file
   assert.deepEqual(rig.asked(), []);
 });
 
+test("whoever depends on the cluster depends on the instances that there are", async (context) => {
+  const rig = await serving(context, folder(context), [web(), other("db", { dependsOn: ["web"] })]);
+  rig.scale(3);
+  const members = (): unknown => rig.service.spec("db").dependsOn?.map((dependency) => dependency.members);
+  assert.deepEqual(members(), [["web-1", "web-2", "web-3"]]);
+  rig.scale(1);
+  assert.deepEqual(members(), [["web-1"]]);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(!rig.asked().some((each) => each.includes(" db ")), "it runs on");
+});
+
 test("bad numbers, and what is no cluster, are refused", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db")]);
   for (const to of [0, -1, 1.5, 1_025, 100_000, Number.NaN])

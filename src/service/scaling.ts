@@ -221,10 +221,17 @@ function instancesIn(config: Config, id: string): readonly ProcessSpec[] {
   return config.processes.filter(({ cluster }) => cluster?.id === id);
 }
 
-/** In their place. */
+/** In their place; whoever depends on the cluster depends on these. */
 function withInstances(config: Config, id: string, instances: readonly ProcessSpec[]): Config {
+  const members = instances.map((spec) => spec.id);
   const first = config.processes.findIndex(({ cluster }) => cluster?.id === id);
-  const others = config.processes.filter(({ cluster }) => cluster?.id !== id);
+  const others = config.processes
+    .filter(({ cluster }) => cluster?.id !== id)
+    .map((spec) =>
+      spec.dependsOn?.some((dependency) => dependency.id === id)
+        ? { ...spec, dependsOn: spec.dependsOn.map((dependency) => (dependency.id === id ? { ...dependency, members } : dependency)) }
+        : spec,
+    );
   return { ...config, processes: [...others.slice(0, first), ...instances, ...others.slice(first)] };
 }
 
