@@ -188,7 +188,7 @@ function beginStop(
   { at, policy }: { readonly at: number; readonly policy: Policy },
 ): Step {
   const stopping = { ...base(state), ...child, status: "stopping", since: at } as const;
-  if (policy.graceMs > 0) return stay({ ...stopping, phase: "grace" });
+  if (policy.graceMs > 0) return { state: { ...stopping, phase: "grace" }, effects: [{ type: "drain", run: state.run }] };
   return signal({ ...stopping, phase: "terminate" }, child.pid, "SIGTERM");
 }
 
