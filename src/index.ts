@@ -31,6 +31,7 @@ export type { StateRecord, SystemRecord } from "./contract/state-record.ts";
 export {
   type ClusterConfiguration,
   type Configuration,
+  type DependencyConfiguration,
   defineConfig,
   type GlobalLoggerConfiguration,
   type HealthConfiguration,
@@ -38,6 +39,7 @@ export {
   type ProcessConfiguration,
   type ReadyConfiguration,
   type RotationConfiguration,
+  type UlimitsConfiguration,
 } from "./library/configuration.ts";
 export type { Listener, ProcmanEvents } from "./library/events.ts";
 export type { LineOptions } from "./library/lines.ts";

@@ -1,7 +1,9 @@
 /** What the fields mean together: everything that the shape alone can't tell. */
 
+import { accountErrors } from "./accounts.ts";
 import { idCollisions, pidFileCollisions, portCollisions } from "./collisions.ts";
 import { cronProblem } from "./cron.ts";
+import { dependencyErrors, dependencyWarnings } from "./dependencies.ts";
 import type { Path } from "./document.ts";
 import { type Finding, show } from "./finding.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
@@ -30,14 +32,19 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
   const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
   const plugins = (config.plugins ?? []).map((plugin, index) => ({ plugin: plugin ?? {}, path: ["plugins", index] }));
   const errors = [
-    ...processes.flatMap(({ process, path }) => [...processErrors(process, path, around), ...probingErrors(process, path, config)]),
+    ...processes.flatMap(({ process, path }) => [
+      ...processErrors(process, path, around),
+      ...probingErrors(process, path, config),
+      ...accountErrors(process, path),
+    ]),
     ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, around.stripsTypes)),
     ...filePatterns(config.logger, ["logger"]),
     ...idCollisions(config, around.parallelism),
     ...portCollisions(config, around.parallelism),
     ...pidFileCollisions(config, around),
+    ...dependencyErrors(config),
   ];
-  const warnings = processes.flatMap(({ process, path }) => processWarnings(process, path));
+  const warnings = [...processes.flatMap(({ process, path }) => processWarnings(process, path)), ...dependencyWarnings(config)];
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
   warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)));

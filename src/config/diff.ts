@@ -31,7 +31,14 @@ const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" 
   pidFile: true,
   cluster: true,
   ready: false,
+  dependsOn: false,
   health: false,
+  memoryLimit: false,
+  ulimits: true,
+  user: true,
+  group: true,
+  nice: true,
+  umask: true,
   front: false,
   overrun: false,
   autostart: false,
@@ -49,7 +56,7 @@ const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
   terminateMs: "terminateTimeout",
   timeoutMs: "timeout",
   readyMs: "ready",
-  waits: "waits",
+  waits: "dependsOn",
 };
 
 /** Processes are the same when their ids are; ids differ within a configuration. */

@@ -2,7 +2,9 @@
 import { delimiter, resolve } from "node:path";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Surroundings } from "./checks.ts";
+import { dependencyOf } from "./dependencies.ts";
 import { type Instance, instances } from "./instances.ts";
+import { limitsOf } from "./limits.ts";
 import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
 import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
@@ -32,7 +34,9 @@ export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "f
     name,
     stateDir: stateDirOf(around.folder, name),
     processes: raw.processes.flatMap((process) =>
-      instances(process, name, around.parallelism).map((instance) => specOf(process, instance, { raw, folder: around.folder })),
+      instances(process, name, around.parallelism).map((instance) =>
+        specOf(process, instance, { raw, folder: around.folder, parallelism: around.parallelism }),
+      ),
     ),
     console: { decorate: logger?.decorate ?? false, colors: logger?.colors ?? false },
     internalLogHours: logger?.internalLogHours ?? INTERNAL_LOG_HOURS,
@@ -60,9 +64,9 @@ export function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-type Origin = { readonly raw: RawConfig; readonly folder: string };
+type Origin = { readonly raw: RawConfig; readonly folder: string; readonly parallelism: number };
 
-function specOf(process: RawProcess, instance: Instance, { raw, folder }: Origin): ProcessSpec {
+function specOf(process: RawProcess, instance: Instance, { raw, folder, parallelism }: Origin): ProcessSpec {
   const { PATH, ...env } = process.env ?? {};
   const place = (path: string): string => resolve(folder, filledIn(path));
   const envFile = [process.envFile ?? []].flat().map(place);
@@ -83,7 +87,9 @@ function specOf(process: RawProcess, instance: Instance, { raw, folder }: Origin
     ...(pidFile !== undefined && { pidFile: resolve(folder, fill(pidFile, instance)) }),
     ...(cron !== undefined && { cron }),
     ...(terminate !== undefined && { terminate }),
+    ...(process.dependsOn?.length && { dependsOn: process.dependsOn.map((entry) => dependencyOf(entry, raw, parallelism)) }),
     ...(process.ready !== undefined && { ready: readyProbe(process.ready, cluster?.port) }),
+    ...limitsOf(process),
     ...(process.health !== undefined && { health: healthSpec(process.health, cluster?.port) }),
     ...(cluster !== undefined && { cluster, ...frontOf(process) }),
   };
@@ -117,7 +123,7 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
     graceMs: milliseconds(process.terminateGracePeriod ?? raw.terminateGracePeriod ?? GRACE_SECONDS),
     terminateMs: milliseconds(process.terminateTimeout ?? raw.terminateTimeout ?? TERMINATE_SECONDS),
     timeoutMs: milliseconds(process.timeout ?? 0),
-    waits: false,
+    waits: (process.dependsOn?.length ?? 0) > 0,
     ...(restartDelayMs !== undefined && { restartDelayMs }),
     ...(ready !== undefined && { readyMs: milliseconds(ready.timeout ?? READY_SECONDS) }),
   };

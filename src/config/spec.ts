@@ -1,8 +1,10 @@
 /** A configuration after checking: every default filled in, every unit converted, every path absolute, frozen. */
 import type { FrontSpec } from "../contract/balancer-protocol.ts";
+import type { Account, Ulimits } from "../contract/limits.ts";
 import type { ConsoleStyle, Rotation } from "../contract/logger-protocol.ts";
 import type { PluginSpec } from "../contract/plugin-protocol.ts";
 import type { HealthSpec, ReadyProbe } from "../contract/probe.ts";
+import type { Dependency } from "../supervisor/plan.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 
 /** What to run: a shell command line, or a JavaScript/TypeScript module in a Node process of its own. */
@@ -36,7 +38,19 @@ export type ProcessSpec = {
   readonly policy: Policy;
   /** How a run becomes ready; absent: it is so at once. */
   readonly ready?: ReadyProbe;
+  /** What must be the case before it starts. */
+  readonly dependsOn?: readonly Dependency[];
   readonly health?: HealthSpec;
+  /** Its run may have so much with all its descendants. Bytes. */
+  readonly memoryLimit?: number;
+  readonly ulimits?: Ulimits;
+  /** As whom it runs. */
+  readonly user?: Account;
+  /** Instead of the user's own group. */
+  readonly group?: number;
+  readonly nice?: number;
+  /** Octal digits. */
+  readonly umask?: string;
   readonly log: LogSpec;
   /** Present for the instances of a cluster: which, its number from 0, its port. */
   readonly cluster?: { readonly id: string; readonly index: number; readonly port?: number };

@@ -18,6 +18,8 @@ export type SpawnRequest = RunKey & {
   readonly env: Readonly<Record<string, string>>;
   /** Absent: the output goes to /dev/null. */
   readonly capture?: Capture;
+  /** Absent: as the keeper itself. */
+  readonly as?: { readonly uid?: number; readonly gid?: number };
   /** A descriptor that is open for writing, and the file that it leads to, made anew for this run. */
   readonly notify?: { readonly fd: number; readonly file: string };
   /** It is a Node process with a channel, on which it can be told to finish. */

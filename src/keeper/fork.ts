@@ -6,7 +6,7 @@ import { channelVariables, WorkerChannel } from "./worker-channel.ts";
 
 /** `notified`: what is open for `notify`. @throws what `spawn` throws */
 export function fork(
-  { argv, cwd, env, notify, channel }: SpawnRequest,
+  { argv, cwd, env, as, notify, channel }: SpawnRequest,
   environment: NodeJS.ProcessEnv,
   [out, err]: readonly number[],
   notified?: number,
@@ -17,6 +17,7 @@ export function fork(
   const child = spawn(program ?? "", args, {
     cwd,
     env: { ...environment, ...env, ...(own === undefined ? {} : channelVariables(own)) },
+    ...as,
     detached: true,
     stdio: ["ignore", out ?? "ignore", err ?? "ignore", ...further, ...(own === undefined ? [] : (["pipe"] as const))],
   });

@@ -13,6 +13,7 @@ import { Unlaunchable, variablesOf } from "../runtime/variables.ts";
 import { followLogs } from "../store/follow.ts";
 import type { Instance, Running } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
+import { identityOf, runsAs } from "./identity.ts";
 import { wall } from "./records.ts";
 
 /** Whose runs these are. */
@@ -124,9 +125,9 @@ export function notifyFile(stateDir: string, slot: string): string {
 /** As the process itself is run, but as none of its run: whoever looks for that finds it by its marker. */
 function sceneOf(spec: ProcessSpec, stateDir: string): Scene {
   const { cwd, path, id, cluster } = spec;
-  const env = variablesIfThere(spec);
+  const env = { ...identityOf(spec), ...variablesIfThere(spec) };
   const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({ env, path, id, marker: "", stateDir, ...(cluster && { cluster }) });
-  return { cwd, env: { ...process.env, ...own }, argv: shellArgv };
+  return { cwd, env: { ...process.env, ...own }, argv: shellArgv, as: runsAs(spec) };
 }
 
 type Whose = { readonly id: string; readonly run: number; readonly from: number };
