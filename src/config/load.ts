@@ -4,7 +4,7 @@ import { ConfigurationError } from "./problems.ts";
 import type { Scale } from "./scale.ts";
 import { read, type Source } from "./source.ts";
 import type { Config } from "./spec.ts";
-import { validateConfiguration } from "./validate.ts";
+import { type ValidateOptions, validateConfiguration } from "./validate.ts";
 
 /**
  * The configuration of a file; without a path that of `procman.jsonc` or `procman.json` in `cwd`.
@@ -16,13 +16,13 @@ import { validateConfiguration } from "./validate.ts";
  * const config = load(undefined, process.cwd());
  * for (const { id } of config.processes) console.log(id);
  */
-export function load(path: string | undefined, cwd: string, scale?: Scale): Config {
-  return check(read(path, cwd), scale);
+export function load(path: string | undefined, cwd: string, profile?: string, scale?: Scale): Config {
+  return check(read(path, cwd), { ...(profile !== undefined && { profile }), ...(scale !== undefined && { scale }) });
 }
 
 /** Checks what was read. */
-export function check({ file, shownAs, text }: Source, scale?: Scale): Config {
-  return validateConfiguration(text, { file, shownAs, ...(scale === undefined ? {} : { scale }) });
+export function check({ file, shownAs, text }: Source, options: Pick<ValidateOptions, "profile" | "allProfiles" | "scale"> = {}): Config {
+  return validateConfiguration(text, { file, shownAs, ...options });
 }
 
 /**

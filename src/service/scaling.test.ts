@@ -185,6 +185,17 @@ test("whoever depends on the cluster depends on the instances that there are", a
   assert.ok(!rig.asked().some((each) => each.includes(" db ")), "it runs on");
 });
 
+test("the number of a profile is the file's own one", async (context) => {
+  const text = JSON.stringify({ processes: [web(2)], profiles: { big: { processes: [{ id: "web", cluster: { instances: 4 } }] } } });
+  const seen: unknown[] = [];
+  const scale: Scale = (cluster, own) => {
+    seen.push([cluster, own]);
+    return 3;
+  };
+  const { processes } = validateConfiguration(text, { file: join(folder(context), "procman.json"), profile: "big", scale });
+  assert.deepEqual([processes.length, seen], [3, [["web", 4]]]);
+});
+
 test("bad numbers, and what is no cluster, are refused", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db")]);
   for (const to of [0, -1, 1.5, 1_025, 100_000, Number.NaN])

@@ -10,12 +10,13 @@ export type Source = (scale?: Scale) => Config;
 export type SourceOptions = {
   /** Path of the file. */
   readonly config?: string | undefined;
+  readonly profile?: string | undefined;
   readonly console: boolean;
   readonly detached: boolean;
 };
 
 export function sourceOf(options: SourceOptions): Source {
-  return (scale) => asWished(load(options.config, process.cwd(), scale), options);
+  return (scale) => asWished(load(options.config, process.cwd(), options.profile, scale), options);
 }
 
 /** A state folder can't be changed while anything runs. */
