@@ -1,5 +1,6 @@
 /** Another number of instances at run time, with procman as users start it: docs/clusters.md. */
 import assert from "node:assert/strict";
+import { Agent } from "node:http";
 import { type TestContext, test } from "node:test";
 import type { Client } from "../../src/client/client.ts";
 import { accepting, api, ask, type Cluster, Crowd, cluster, record } from "../cluster-rig.ts";
@@ -72,11 +73,21 @@ test("service and keeper are killed in between: the number stays, and no request
   await procman.stopHolder();
 });
 
-test("who is being removed keeps its connections for its time to terminate, and gets no new ones", async (context) => {
-  const { client, port } = await pair(context, { SLOW: "1" });
+test("who is being removed still answers over a connection that it has, gets no new ones, and then ends", async (context) => {
+  const { client, port } = await pair(context);
   const [first, second] = await pidsOf(client);
   assert.ok(first !== undefined && second !== undefined);
+  const agents = [1, 2, 3, 4, 5, 6, 7, 8].map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+  context.after(() => {
+    for (const agent of agents) agent.destroy();
+  });
+  const answers = await Promise.all(agents.map((agent) => ask(port, agent)));
+  const held = agents.filter((_, index) => answers[index] === second);
+  assert.ok(held.length > 0, "some connections are the second one's");
   await client.scale("web", { instances: 1 });
+  await record(client, "web-2", ({ status }) => status === "stopping");
   for (let turn = 0; turn < 10; turn++) assert.equal(await ask(port), first);
+  assert.ok(isAlive(second), "it waits for its connections");
+  for (const agent of held) assert.equal(await ask(port, agent), second);
   await gone(second);
 });
