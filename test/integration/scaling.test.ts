@@ -89,5 +89,7 @@ test("who is being removed still answers over a connection that it has, gets no 
   for (let turn = 0; turn < 10; turn++) assert.equal(await ask(port), first);
   assert.ok(isAlive(second), "it waits for its connections");
   for (const agent of held) assert.equal(await ask(port, agent), second);
+  // It may not have had its SIGTERM yet, and have kept them open.
+  for (const agent of held) agent.destroy();
   await gone(second);
 });
