@@ -8,7 +8,7 @@ import type { Link } from "../runtime/link.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Changeover } from "./changeover.ts";
 import { FileWatch } from "./file-watch.ts";
-import { forecast } from "./forecast.ts";
+import { forecast, rollOf } from "./forecast.ts";
 import type { Subject } from "./narrator.ts";
 import { whyNotUp } from "./reason.ts";
 import { type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
@@ -71,6 +71,14 @@ export class Reload {
     changeover.apply(changeover.config);
     void this.#begin(journey);
     return true;
+  }
+
+  /** At a start: what the file says that the former service had not taken up yet. */
+  takeUp(to: Config): void {
+    const { changeover, voice } = this.#ports;
+    const plan = this.#forecast(to);
+    if (rollOf(plan).length > 0) voice.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
+    void this.#begin({ to, from: changeover.config });
   }
 
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
