@@ -22,6 +22,8 @@ export type SpawnRequest = RunKey & {
   readonly as?: { readonly uid?: number; readonly gid?: number };
   /** A descriptor that is open for writing, and the file that it leads to, made anew for this run. */
   readonly notify?: { readonly fd: number; readonly file: string };
+  /** It is a Node process with a channel, on which it can be told to finish. */
+  readonly channel?: true;
 };
 
 export type ToKeeper =
@@ -34,6 +36,8 @@ export type ToKeeper =
   | (SpawnRequest & { readonly t: "spawn" })
   /** To the whole process group of the run. */
   | (RunKey & { readonly t: "signal"; readonly signal: Signal })
+  /** Sends the worker of this run the message "drain"; SIGTERM when that can't reach it. */
+  | (RunKey & { readonly t: "drain" })
   /** The service's memory of a process, opaque to the keeper; it travels in one array with the commands it belongs to. "" deletes it. */
   | { readonly t: "note"; readonly id: string; readonly note: string }
   /** From now on the output of this run goes elsewhere; it is captured even if its record was lost. */

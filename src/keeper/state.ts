@@ -118,6 +118,8 @@ export class State {
         return this.#spawn(message);
       case "signal":
         return this.#children.signal(message, message.signal);
+      case "drain":
+        return this.#children.drain(message);
       case "route": {
         const running = this.#journal.books.running.get(keyOf(message));
         return running === undefined ? undefined : this.outputs.route(running, message.capture);

@@ -1,6 +1,7 @@
 /** The listening socket of the API, before there is an API: its port is known to the first processes, and who knocks waits. */
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { holderOfPort } from "../os/port-holder.ts";
 
 /** More don't get in before somebody answers. */
@@ -11,6 +12,9 @@ const WAITING_LIMIT = 256;
  */
 const CHOICE = { from: 20_000, to: 32_767 } as const;
 const TRIES = 20;
+/** A service that was killed may hold its port for a moment. */
+const FORMER_TRIES = 10;
+const FORMER_AGAIN_MS = 50;
 
 export class Doorway {
   readonly #waiting = new Set<Socket>();
@@ -28,13 +32,23 @@ export class Doorway {
       return this.#listen(hostname, port).catch((error: NodeJS.ErrnoException) => {
         throw named(error, port);
       });
-    for (let tries = 0; tries < TRIES; tries += 1)
+    return (
+      (former === undefined ? undefined : await this.#tryToListen(hostname, Array(FORMER_TRIES).fill(former), FORMER_AGAIN_MS)) ??
+      (await this.#tryToListen(hostname, Array.from({ length: TRIES }, anyPort))) ??
+      this.#listen(hostname, 0)
+    );
+  }
+
+  /** The first of these ports that nobody has. */
+  async #tryToListen(hostname: string, ports: readonly number[], pauseMs = 0): Promise<number | undefined> {
+    for (const port of ports)
       try {
-        return await this.#listen(hostname, (tries === 0 ? former : undefined) ?? anyPort());
+        return await this.#listen(hostname, port);
       } catch (error) {
         if (!["EADDRINUSE", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+        await sleep(pauseMs);
       }
-    return this.#listen(hostname, 0);
+    return undefined;
   }
 
   /** From now on this one answers, also who waits already. */
