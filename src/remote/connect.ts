@@ -38,11 +38,15 @@ function sender(location: Location, consumer: string): Send {
       } catch (error) {
         if (asked.signal?.aborted) throw error;
         if (isRepeatable(asked.method, error as NodeJS.ErrnoException) && performance.now() <= late) continue;
-        const [keeper, { message }] = [keeperOf(stateDir), error as Error];
-        throw asked.method !== "GET" && isCutOff(error as NodeJS.ErrnoException) ? interrupted(message) : serviceDown(keeper, message);
+        throw lost(stateDir, asked.method, error as NodeJS.ErrnoException);
       }
     }
   };
+}
+
+function lost(stateDir: string, method: string, error: NodeJS.ErrnoException): Error {
+  const keeper = keeperOf(stateDir);
+  return method !== "GET" && isCutOff(error) ? interrupted(error.message) : serviceDown(keeper, error.message);
 }
 
 /** Whoever may read the secret may do everything. It can be replaced at any time. */

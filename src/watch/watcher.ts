@@ -104,9 +104,9 @@ export class Watcher {
       yield* place.stamp((file, at) => {
         if (at > (this.#newest?.at ?? 0)) this.#newest = { file, at };
       });
-    for (const { path, isThere, size } of this.#places) {
+    for (const { path, isThere, size, emptiness } of this.#places) {
       if (!isThere) this.#ports.warn(`${path} is not there yet; it is watched for`);
-      else if (size.files === 0) this.#ports.warn(`no file in ${path} counts: look at "exts", "match" and "skip" of the watcher`);
+      else if (size.files === 0) this.#ports.warn(emptiness);
     }
     const sizes = this.#places.map(({ size }) => size);
     this.#isOpened = true;
