@@ -202,7 +202,7 @@ export class Service {
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {
       if (notes[TERMINATION] !== undefined) this.#link.forget(TERMINATION);
-      if (!this.reloading.resume(notes[ROLL], lineage)) this.#changeover.apply(config);
+      if (!this.reloading.resume(notes[ROLL], lineage)) this.reloading.takeUp(config);
       this.rolling.resume(notes[ROLLS], lineage);
       this.#endIfOver();
     }
