@@ -108,6 +108,7 @@ const spec = record({
   ready: optional(ready),
   health: optional(health),
   cluster: optional(record({ id: text, index: count, port: optional(count) })),
+  share: optional(record({ hostname: text, port: count })),
   front: optional(
     record({ id: text, hostname: text, port: count, strategy: literal(...STRATEGIES), proxyProtocol: truth, idleMs: number }),
   ),

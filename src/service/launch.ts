@@ -10,6 +10,9 @@ import { shellArgv } from "../runtime/command.ts";
 import { type ApiAccess, environmentOf } from "../runtime/environment.ts";
 import { notifyFile } from "./probing.ts";
 
+/** sd_listen_fds(3): the sockets are for this pid alone, which only the process itself knows before its program begins. */
+const LISTENER = ["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh"];
+
 export type Place = {
   readonly stateDir: string;
   readonly marker: string;
@@ -19,13 +22,17 @@ export type Place = {
 };
 
 export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }: Place): Omit<SpawnRequest, keyof RunKey> {
-  const { id, env, path, cwd, cluster } = spec;
+  const { id, env, path, cwd, cluster, share } = spec;
   const access = api(id);
   const capture = captureOf(spec, run);
   return {
-    argv: argvOf(spec),
+    argv: share === undefined ? argvOf(spec) : [...LISTENER, ...argvOf(spec)],
     cwd,
-    env: environmentOf({ env, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
+    env: {
+      ...environmentOf({ env, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
+      ...(share && { LISTEN_FDS: "1", LISTEN_FDNAMES: cluster?.id ?? id }),
+    },
+    ...(share && { listen: share }),
     ...(capture === undefined ? {} : { capture }),
     ...(spec.ready?.kind === "fd" ? { notify: { fd: spec.ready.fd, file: notifyFile(stateDir, slot) } } : {}),
   };
@@ -44,6 +51,7 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   const program = argvOf(spec)[0] ?? "";
   if (step === "cwd") return `its working directory ${spec.cwd} is not there; make it or correct "cwd"`;
   if (step === "fork") return `the machine has no room for another process just now (${errno})`;
+  if (step === "socket") return message;
   if (step === "run-folder") return `its output can't be captured: ${message}`;
   if (errno === "EACCES") return `${program} may not be executed (${errno}); is it executable, and may procman's user reach it?`;
   if (errno !== "ENOENT") return `${program}: ${message}`;
