@@ -47,7 +47,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   library: ["base", "contract", "os", "config", "client", "remote"],
   service: ["base", "contract", "os", "store", "supervisor", ...LEVEL_2],
   cli: ["base", "contract", "os", "store", "config", "client", "remote", "tui", "install"],
-  "index.ts": ["base", "contract", "config", "client", "plugins", "service", "library"],
+  "index.ts": ["base", "contract", "supervisor", "config", "client", "plugins", "service", "library"],
   "bin.ts": ["base", "contract", "keeper", "cli"],
 };
 

@@ -3,14 +3,17 @@
  *
  * @packageDocumentation
  */
-export { type ErrorCode, ProcmanError } from "./base/errors.ts";
+export { type ErrorCode, type ExitCode, ProcmanError } from "./base/errors.ts";
 export { VERSION } from "./base/version.ts";
 export { ConfigurationError } from "./config/problems.ts";
-export type { ApiSpec, Command, Config, LogSpec, Problem, ProcessSpec } from "./config/spec.ts";
+export type { ApiSpec, Command, Config, LogSpec, Problem, ProcessSpec, WatcherSpec } from "./config/spec.ts";
 export { type ValidateOptions, validateConfiguration } from "./config/validate.ts";
+export type { FrontSpec, Strategy } from "./contract/balancer-protocol.ts";
 export type { EventRecord } from "./contract/event-record.ts";
-export type { PluginSpec } from "./contract/plugin-protocol.ts";
+export type { ConsoleStyle, Rotation } from "./contract/logger-protocol.ts";
+export type { PluginSpec, Shipped } from "./contract/plugin-protocol.ts";
 export type { PluginRecord } from "./contract/plugin-record.ts";
+export type { HealthSpec, Probe, ReadyProbe } from "./contract/probe.ts";
 export type {
   Category,
   Incident,
@@ -24,10 +27,11 @@ export type {
   Status,
   TelemetryReport,
 } from "./contract/records.ts";
-export type { StateRecord } from "./contract/state-record.ts";
+export type { StateRecord, SystemRecord } from "./contract/state-record.ts";
 export {
   type ClusterConfiguration,
   type Configuration,
+  type DependencyConfiguration,
   defineConfig,
   type GlobalLoggerConfiguration,
   type HealthConfiguration,
@@ -35,7 +39,9 @@ export {
   type ProcessConfiguration,
   type ReadyConfiguration,
   type RotationConfiguration,
+  type UlimitsConfiguration,
 } from "./library/configuration.ts";
 export type { Listener, ProcmanEvents } from "./library/events.ts";
 export type { LineOptions } from "./library/lines.ts";
 export { Procman, type RunOptions, type WaitOptions } from "./library/procman.ts";
+export type { Policy } from "./supervisor/restart-policy.ts";

@@ -4,6 +4,7 @@ import { type FetchOptions, fetchSend } from "./send.ts";
 
 export { type ErrorCode, type Fault, ProcmanError } from "../base/errors.ts";
 export type { Action, ActOptions, Control } from "../contract/control.ts";
+export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "../contract/plan.ts";
 export type * from "../contract/records.ts";
 export { Client } from "./client.ts";
 export type { FetchOptions, Reply, Request, Send } from "./send.ts";

@@ -1,13 +1,16 @@
 /** What the fields mean together: everything that the shape alone can't tell. */
 
+import { accountErrors } from "./accounts.ts";
 import { idCollisions, pidFileCollisions, portCollisions } from "./collisions.ts";
 import { cronProblem } from "./cron.ts";
+import { dependencyErrors, dependencyWarnings } from "./dependencies.ts";
 import type { Path } from "./document.ts";
 import { type Finding, show } from "./finding.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
 import { unknownPlaceholder } from "./placeholders.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { probingErrors } from "./probes.ts";
+import { variableErrors } from "./variables.ts";
 import { workerProblem } from "./worker.ts";
 
 export type Surroundings = {
@@ -27,14 +30,19 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
   const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
   const plugins = (config.plugins ?? []).map((plugin, index) => ({ plugin: plugin ?? {}, path: ["plugins", index] }));
   const errors = [
-    ...processes.flatMap(({ process, path }) => [...processErrors(process, path, around), ...probingErrors(process, path, config)]),
+    ...processes.flatMap(({ process, path }) => [
+      ...processErrors(process, path, around),
+      ...probingErrors(process, path, config),
+      ...accountErrors(process, path),
+    ]),
     ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, around.stripsTypes)),
     ...filePatterns(config.logger, ["logger"]),
     ...idCollisions(config, around.parallelism),
     ...portCollisions(config, around.parallelism),
     ...pidFileCollisions(config, around),
+    ...dependencyErrors(config),
   ];
-  const warnings = processes.flatMap(({ process, path }) => processWarnings(process, path));
+  const warnings = [...processes.flatMap(({ process, path }) => processWarnings(process, path)), ...dependencyWarnings(config)];
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
   warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)));
@@ -47,6 +55,7 @@ function processErrors(process: LooseProcess, path: Path, { now, stripsTypes }: 
     ...commandErrors(process, path),
     ...(script === undefined ? [] : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
     ...(["cron", "terminate"] as const).flatMap((key) => cronErrors(process[key], [...path, key], now)),
+    ...variableErrors(process, path),
     ...filePatterns(process.logger, [...path, "logger"]),
     ...patternError(process.pidFile, [...path, "pidFile"]),
   ];

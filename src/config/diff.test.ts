@@ -24,10 +24,15 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
   ["cwd", {}, { cwd: "elsewhere" }],
   ["env", { env: { A: "1" } }, { env: { A: "2" } }],
   ["env", { env: { A: "1" } }, {}],
+  ["env", { env: { A: { file: "a" } } }, { env: { A: { file: "b" } } }],
+  ["envFile", {}, { envFile: [".env"] }],
   ["path", {}, { path: ["bin"] }],
   ["path", {}, { env: { PATH: "/opt/bin" } }],
   ["pidFile", {}, { pidFile: "web.pid" }],
   ["logger", {}, { logger: { stdout: "web.log" } }],
+  ["ulimits", {}, { ulimits: { nofile: 100 } }],
+  ["umask", { umask: "022" }, { umask: "027" }],
+  ["nice", {}, { nice: 1 }],
   ["ready", {}, { ready: { fd: 3 } }],
   ["ready", { ready: { fd: 3 } }, { ready: { fd: 4 } }],
   ["logger", { logger: { console: true } }, {}],
@@ -58,6 +63,7 @@ test("3.3 policy, schedules and start policy are taken over without a restart", 
     ["overrun", { overrun: true }],
     ["ready", { ready: { port: 80 } }],
     ["health", { health: { port: 80 } }],
+    ["memoryLimit", { memoryLimit: "1GB" }],
   ];
   for (const [name, other] of others)
     assert.deepEqual(change({}, other), { id: "web", fields: [name], restart: false, route: false }, name);

@@ -26,11 +26,19 @@ export type Diff = {
 const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" | "policy" | "log">, boolean>> = {
   cwd: true,
   env: true,
+  envFile: true,
   path: true,
   pidFile: true,
   cluster: true,
   ready: false,
+  dependsOn: false,
   health: false,
+  memoryLimit: false,
+  ulimits: true,
+  user: true,
+  group: true,
+  nice: true,
+  umask: true,
   front: false,
   share: true,
   overrun: false,
@@ -49,7 +57,7 @@ const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
   terminateMs: "terminateTimeout",
   timeoutMs: "timeout",
   readyMs: "ready",
-  waits: "waits",
+  waits: "dependsOn",
 };
 
 /** Processes are the same when their ids are; ids differ within a configuration. */

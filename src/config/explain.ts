@@ -57,7 +57,13 @@ function allowedBy(issue: Issue): string {
 function hint(issue: Issue, found: unknown): string {
   if (issue.code === "invalid_value") return typeof found === "string" ? meantWord(found, issue.values.map(String)) : "";
   if (issue.code === "invalid_type") return otherQuotes(issue.expected, found);
+  if (issue.code === "invalid_union") return issue.errors.every(isOtherType) ? otherQuotes("string", found) : "";
   return issue.code === "invalid_format" && issue.pattern === String(NAME_PATTERN) && typeof found === "string" ? otherName(found) : "";
+}
+
+/** A branch of a union that takes another type: a number that is merely too large is none of them. */
+function isOtherType(issues: readonly Issue[]): boolean {
+  return issues.some(({ code, path }) => code === "invalid_type" && path.length === 0);
 }
 
 /** Why a name won't do whose characters are, or nearly are, allowed. */

@@ -57,7 +57,11 @@ const process = {
     description: "JavaScript or TypeScript module that runs in a Node process of its own, or a list of the module and its arguments.",
   },
   ".cwd": { description: "Working directory; the folder of the configuration file when omitted." },
-  ".env": { description: "Extra environment variables. They override those of procman, except PATH, which is appended." },
+  ".env": {
+    description:
+      'Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman\'s own and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable.',
+  },
+  ".envFile": { description: "File or files with further variables, as NAME=value lines; read whenever a run starts." },
   ".path": { description: "Folder or folders to append to PATH." },
   ".pidFile": {
     description:
@@ -87,6 +91,10 @@ const process = {
   ".terminate": { description: "Schedule of stops, as cron. With restart set to always, the process restarts at these times." },
   ".terminateGracePeriod": { description: `${grace} Default: the top level's.` },
   ".terminateTimeout": { description: `${terminate} Default: the top level's.` },
+  ".dependsOn": {
+    description:
+      "Processes that must be there before it starts, and are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when that one was started anew).",
+  },
   ".ready": { description: "How a run becomes ready: exactly one of port, http, log, exec and fd. Omitted: it is ready at once." },
   ".ready.port": { description: "It accepts connections on this port of the loopback address; {port}: on that of the instance." },
   ".ready.http": { description: "It answers at this address with a status from 200 to 399; {port} stands for the port of the instance." },
@@ -105,6 +113,24 @@ const process = {
     description: "Seconds from the start of a run in which failures don't count, until it was well once.",
     default: 0,
   },
+  ".memoryLimit": {
+    description:
+      "A run that has more memory than this, with all its descendants, for three looks in a row is restarted by its policy. Written as rotate.size.",
+  },
+  ".ulimits": { description: "Limits of the process, soft and hard, as of the shell's ulimit; unlimited: none." },
+  ".ulimits.as": { description: "Address space. Bytes, or a text such as 2GB." },
+  ".ulimits.core": { description: "Size of a core file. Bytes, or a text." },
+  ".ulimits.cpu": { description: "Seconds of CPU time." },
+  ".ulimits.data": { description: "Data segment. Bytes, or a text." },
+  ".ulimits.fsize": { description: "Size of a file that it writes. Bytes, or a text." },
+  ".ulimits.memlock": { description: "Memory locked in RAM. Bytes, or a text." },
+  ".ulimits.nofile": { description: "Open files." },
+  ".ulimits.nproc": { description: "Processes of its user." },
+  ".ulimits.stack": { description: "Stack. Bytes, or a text." },
+  ".user": { description: "User that it runs as, by name or number; only root may." },
+  ".group": { description: "Group that it runs as instead of the user's own; only root may." },
+  ".nice": { description: "Niceness: -20 is served first, 19 last; below 0 only root may." },
+  ".umask": { description: "Rights that files it makes don't get: three octal digits." },
   ".cluster": { description: "Several instances of the process, with the ids ID-1, ID-2 and so on." },
   ".cluster.instances": { description: "How many instances; max: one for each processor." },
   ".cluster.startPort": {

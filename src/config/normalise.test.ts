@@ -116,6 +116,19 @@ test("relative paths resolve from the folder of the file", () => {
   assert.deepEqual(spec({ worker: ["job.js", "./x"] }).command, { kind: "worker", script: "/shop/job.js", args: ["./x"] });
 });
 
+test("2.2 variables in paths are filled in; those in env are left to the start of a run", (t) => {
+  process.env.TEST_DIR = "/data";
+  t.after(() => delete process.env.TEST_DIR);
+  const { cwd, env, envFile, path } = spec({
+    cwd: "${TEST_DIR}/x",
+    path: "${TEST_DIR}/bin:tools",
+    envFile: ["a.env", "${NONE:-b}.env"],
+    env: { URL: "${HOST}", KEY: { file: "${TEST_DIR}/key" }, TOKEN: { env: "T" } },
+  });
+  assert.deepEqual([cwd, path, envFile], ["/data/x", ["/data/bin", "/shop/tools"], ["/shop/a.env", "/shop/b.env"]]);
+  assert.deepEqual(env, { URL: "${HOST}", KEY: { file: "/data/key" }, TOKEN: { env: "T" } });
+});
+
 test("env.PATH and path are appended to PATH, not set", () => {
   const { env, path } = spec({ env: { A: "1", PATH: "bin:/opt/x/bin:" }, path: ["tools", "/a:/b"] });
   assert.deepEqual(env, { A: "1" });

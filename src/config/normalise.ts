@@ -2,15 +2,18 @@
 import { delimiter, resolve } from "node:path";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Surroundings } from "./checks.ts";
+import { dependencyOf } from "./dependencies.ts";
 import { type Instance, instances } from "./instances.ts";
+import { limitsOf } from "./limits.ts";
 import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
 import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
 import { fill } from "./placeholders.ts";
 import { pluginSpecs } from "./plugin-spec.ts";
 import { healthSpec, readyProbe } from "./probes.ts";
 import type { RawConfig, RawProcess } from "./schema.ts";
-import type { Command, Config, ProcessSpec, WatcherSpec } from "./spec.ts";
+import type { Command, Config, EnvValue, ProcessSpec, WatcherSpec } from "./spec.ts";
 import { milliseconds, parseSize } from "./units.ts";
+import { filledIn } from "./variables.ts";
 
 const GRACE_SECONDS = 0;
 const TERMINATE_SECONDS = 30;
@@ -31,7 +34,9 @@ export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "f
     name,
     stateDir: stateDirOf(around.folder, name),
     processes: raw.processes.flatMap((process) =>
-      instances(process, name, around.parallelism).map((instance) => specOf(process, instance, { raw, folder: around.folder })),
+      instances(process, name, around.parallelism).map((instance) =>
+        specOf(process, instance, { raw, folder: around.folder, parallelism: around.parallelism }),
+      ),
     ),
     console: { decorate: logger?.decorate ?? false, colors: logger?.colors ?? false },
     internalLogHours: logger?.internalLogHours ?? INTERNAL_LOG_HOURS,
@@ -59,18 +64,21 @@ export function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-type Origin = { readonly raw: RawConfig; readonly folder: string };
+type Origin = { readonly raw: RawConfig; readonly folder: string; readonly parallelism: number };
 
-function specOf(process: RawProcess, instance: Instance, { raw, folder }: Origin): ProcessSpec {
+function specOf(process: RawProcess, instance: Instance, { raw, folder, parallelism }: Origin): ProcessSpec {
   const { PATH, ...env } = process.env ?? {};
+  const place = (path: string): string => resolve(folder, filledIn(path));
+  const envFile = [process.envFile ?? []].flat().map(place);
   const { cron, terminate, pidFile } = process;
   const cluster = clusterOf(process, instance);
   return {
     id: instance.id,
     command: commandOf(process, folder),
-    cwd: resolve(folder, process.cwd ?? "."),
-    env,
-    path: [...folders(process.path), ...folders(PATH)].map((entry) => resolve(folder, entry)),
+    cwd: place(process.cwd ?? "."),
+    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue(value, place)])),
+    ...(envFile.length > 0 && { envFile }),
+    path: [...folders(process.path), ...folders(PATH as string | undefined)].map((entry) => resolve(folder, entry)),
     overrun: process.overrun ?? false,
     autostart: process.autostart ?? false,
     watch: (process.watch ?? []).map((path) => resolve(folder, path)),
@@ -79,7 +87,9 @@ function specOf(process: RawProcess, instance: Instance, { raw, folder }: Origin
     ...(pidFile !== undefined && { pidFile: resolve(folder, fill(pidFile, instance)) }),
     ...(cron !== undefined && { cron }),
     ...(terminate !== undefined && { terminate }),
+    ...(process.dependsOn?.length && { dependsOn: process.dependsOn.map((entry) => dependencyOf(entry, raw, parallelism)) }),
     ...(process.ready !== undefined && { ready: readyProbe(process.ready, cluster?.port) }),
+    ...limitsOf(process),
     ...(process.health !== undefined && { health: healthSpec(process.health, cluster?.port) }),
     ...(cluster !== undefined && { cluster, ...frontOf(process) }),
   };
@@ -91,11 +101,15 @@ function commandOf({ cmd, worker }: RawProcess, folder: string): Command {
   return { kind: "worker", script: resolve(folder, script), args };
 }
 
+function envValue(value: EnvValue, place: (path: string) => string): EnvValue {
+  return typeof value === "object" && "file" in value ? { file: place(value.file) } : value;
+}
+
 /** Each entry may itself be a list, as the value of PATH is. */
 function folders(path: string | readonly string[] | undefined): readonly string[] {
   return [path ?? []]
     .flat()
-    .flatMap((entry) => entry.split(delimiter))
+    .flatMap((entry) => filledIn(entry).split(delimiter))
     .filter((entry) => entry !== "");
 }
 
@@ -109,7 +123,7 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
     graceMs: milliseconds(process.terminateGracePeriod ?? raw.terminateGracePeriod ?? GRACE_SECONDS),
     terminateMs: milliseconds(process.terminateTimeout ?? raw.terminateTimeout ?? TERMINATE_SECONDS),
     timeoutMs: milliseconds(process.timeout ?? 0),
-    waits: false,
+    waits: (process.dependsOn?.length ?? 0) > 0,
     ...(restartDelayMs !== undefined && { restartDelayMs }),
     ...(ready !== undefined && { readyMs: milliseconds(ready.timeout ?? READY_SECONDS) }),
   };

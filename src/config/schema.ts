@@ -4,6 +4,8 @@
  */
 import * as z from "zod/mini";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
+import type { ULIMITS } from "../contract/limits.ts";
+import { CONDITIONS } from "../supervisor/plan.ts";
 import { MOST_MS, MOST_SECONDS, SIZE_PATTERN } from "./units.ts";
 
 const optional = z.optional;
@@ -31,6 +33,8 @@ const NAME = '1 to 64 characters from a-z, 0-9, ".", "_" and "-"';
 export const NAME_PATTERN: RegExp = /^(?!\.\.?$)[a-z0-9._-]{1,64}$/;
 const SIZE = 'a size such as "500MB" or "2GiB", or a whole number of bytes';
 const PROBE_PORT = 'a whole number from 1 to 65535, or "{port}" (the port of an instance)';
+const LIMIT_SIZE = 'a size such as "64MB", a whole number of bytes, or "unlimited"';
+const LIMIT_COUNT = 'a whole number from 0, or "unlimited"';
 const INSTANCES = 'a whole number from 1 to 1024, or "max" (one for each processor)';
 
 // Made once and shared: making them is most of what loading this module costs.
@@ -67,6 +71,23 @@ const ready = object({
   fd: optional(whole(3, 9, "a whole number from 3 to 9")),
   timeout: optional(amount(0.001, MOST_SECONDS, "seconds")),
 });
+const limit = optional(
+  z.union([matching(SIZE_PATTERN, LIMIT_SIZE), whole(0, Number.MAX_SAFE_INTEGER, LIMIT_SIZE), z.literal("unlimited")], LIMIT_SIZE),
+);
+const limitCount = optional(z.union([whole(0, Number.MAX_SAFE_INTEGER, LIMIT_COUNT), z.literal("unlimited")], LIMIT_COUNT));
+const ulimits = object({
+  as: limit,
+  core: limit,
+  cpu: limitCount,
+  data: limit,
+  fsize: limit,
+  memlock: limit,
+  nofile: limitCount,
+  nproc: limitCount,
+  stack: limit,
+} satisfies Record<(typeof ULIMITS)[number], unknown>);
+const account = (what: string) => optional(z.union([text(what), whole(0, 2 ** 32 - 2, what)], `${what}, by name or number`));
+
 const health = object({
   ...probe,
   interval: optional(amount(0.1, MOST_SECONDS, "seconds")),
@@ -86,11 +107,15 @@ const cluster = object({
   idleTimeout: seconds,
 });
 
+const VALUE = 'a string, { "file": path } or { "env": name }';
+
 const environment = z.record(
   matching(/^[^=\0]+$/, 'a name of a variable, without "="'),
-  matching(/^[^\0]*$/, "a string"),
-  "an object of names and strings",
+  z.union([matching(/^[^\0]*$/, VALUE), object({ file: text("a file path") }), object({ env: text("a name of a variable") })], VALUE),
+  "an object of names and values",
 );
+
+const dependency = object({ id: name, condition: optional(z.enum(CONDITIONS)), restart: flag });
 
 const processShape = object({
   id: name,
@@ -98,6 +123,7 @@ const processShape = object({
   worker: oneOrMore("a script"),
   cwd: file,
   env: optional(environment),
+  envFile: oneOrMore("a file path"),
   path: oneOrMore("a folder"),
   pidFile: file,
   timeout: seconds,
@@ -114,7 +140,14 @@ const processShape = object({
   terminateGracePeriod: seconds,
   terminateTimeout: seconds,
   ready: optional(ready),
+  dependsOn: optional(list(z.union([name, dependency], "an id, or an object with id, condition and restart"), "a list of ids")),
   health: optional(health),
+  memoryLimit: size,
+  ulimits: optional(ulimits),
+  user: account("a user"),
+  group: account("a group"),
+  nice: optional(whole(-20, 19, "a whole number from -20 (first) to 19 (last)")),
+  umask: optional(matching(/^0?[0-7]{3}$/, 'three octal digits in quotes, as "027"')),
   cluster: optional(cluster),
 });
 

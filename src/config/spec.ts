@@ -1,8 +1,10 @@
 /** A configuration after checking: every default filled in, every unit converted, every path absolute, frozen. */
 import type { FrontSpec } from "../contract/balancer-protocol.ts";
+import type { Account, Ulimits } from "../contract/limits.ts";
 import type { ConsoleStyle, Rotation } from "../contract/logger-protocol.ts";
 import type { PluginSpec } from "../contract/plugin-protocol.ts";
 import type { HealthSpec, ReadyProbe } from "../contract/probe.ts";
+import type { Dependency } from "../supervisor/plan.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 
 /** What to run: a shell command line, or a JavaScript/TypeScript module in a Node process of its own. */
@@ -10,14 +12,19 @@ export type Command =
   | { readonly kind: "shell"; readonly line: string }
   | { readonly kind: "worker"; readonly script: string; readonly args: readonly string[] };
 
+/** A text, what a file holds, or what a variable of procman's own holds. */
+export type EnvValue = string | { readonly file: string } | { readonly env: string };
+
 /** One process as it is supervised: a process of the file, or one instance of a cluster. */
 export type ProcessSpec = {
   /** Process id, or `ID-1` … `ID-n` for the instances of a cluster. */
   readonly id: string;
   readonly command: Command;
   readonly cwd: string;
-  /** Extra variables as configured (without `PATH`). */
-  readonly env: Readonly<Record<string, string>>;
+  /** Extra variables as configured (without `PATH`): `${NAME}` is filled in, and secrets are read, when a run starts. */
+  readonly env: Readonly<Record<string, EnvValue>>;
+  /** Files with further variables. */
+  readonly envFile?: readonly string[];
   /** Folders to append to `PATH`: from `path` and from `env.PATH`. */
   readonly path: readonly string[];
   readonly pidFile?: string;
@@ -31,7 +38,19 @@ export type ProcessSpec = {
   readonly policy: Policy;
   /** How a run becomes ready; absent: it is so at once. */
   readonly ready?: ReadyProbe;
+  /** What must be the case before it starts. */
+  readonly dependsOn?: readonly Dependency[];
   readonly health?: HealthSpec;
+  /** Its run may have so much with all its descendants. Bytes. */
+  readonly memoryLimit?: number;
+  readonly ulimits?: Ulimits;
+  /** As whom it runs. */
+  readonly user?: Account;
+  /** Instead of the user's own group. */
+  readonly group?: number;
+  readonly nice?: number;
+  /** Octal digits. */
+  readonly umask?: string;
   readonly log: LogSpec;
   /** Present for the instances of a cluster: which, its number from 0, its port. */
   readonly cluster?: { readonly id: string; readonly index: number; readonly port?: number };

@@ -142,8 +142,24 @@ test("strings without text, and with a NUL that no program could be given, are r
   assert.match(about({ env: { A: "\0" } }), /env\.A Found/);
 });
 
+test("2.2 env: a secret names a file or a variable; PATH is a list of folders; what a path needs is set", () => {
+  assert.match(about({ env: { KEY: { file: "" } } }), /env\.KEY.*Found/);
+  assert.match(about({ env: { KEY: { path: "x" } } }), /env\.KEY/);
+  assert.match(about({ env: { PATH: { file: "x" } } }), /env\.PATH Found an object; allowed: a string, the folders to append\./);
+  assert.match(
+    about({ cwd: "${NOT_SET}/x" }),
+    /cwd Found "\$\{NOT_SET\}\/x", but NOT_SET is not set here; set it, or give a default: \$\{NOT_SET:-…\}\./,
+  );
+  assert.match(about({ path: ["a", "${NOT_SET}"] }), /path\[1\] Found/);
+  assert.match(about({ envFile: "${NOT_SET}" }), /envFile Found/);
+  assert.match(about({ env: { KEY: { file: "${NOT_SET}" } } }), /env\.KEY\.file Found/);
+});
+
 test("env: values are strings, names have no =", () => {
-  assert.match(about({ env: { PORT: 80 } }), /env\.PORT Found 80; allowed: a string\. Write it in double quotes: "80"\./);
+  assert.match(
+    about({ env: { PORT: 80 } }),
+    /env\.PORT Found 80; allowed: a string, \{ "file": path \} or \{ "env": name \}\. Write it in double quotes: "80"\./,
+  );
   assert.match(about({ env: { "A=B": "x" } }), /env\["A=B"\] Found "A=B"; allowed: a name/);
 });
 

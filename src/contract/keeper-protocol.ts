@@ -24,6 +24,8 @@ export type SpawnRequest = RunKey & {
   readonly env: Readonly<Record<string, string>>;
   /** Absent: the output goes to /dev/null. */
   readonly capture?: Capture;
+  /** Absent: as the keeper itself. */
+  readonly as?: { readonly uid?: number; readonly gid?: number };
   /** A descriptor that is open for writing, and the file that it leads to, made anew for this run. */
   readonly notify?: { readonly fd: number; readonly file: string };
   /** A listening socket that the run gets as descriptor 3: the same for all that ask for this address. */

@@ -80,6 +80,8 @@ export type ToLogger =
       readonly key: string;
       readonly out: string;
       readonly err: string;
+      /** By these names they are reached if somebody removes those above before they are opened. */
+      readonly held?: { readonly out: string; readonly err: string };
       readonly capture: Capture;
       /** Absent: nobody has read this run before. "killed": its reader was, and the log says so. Else what its reader handed over. */
       readonly former?: "killed" | Begun;

@@ -51,7 +51,18 @@ const PROCESS = record<ProcessRecord>(
       "ready",
       "healthy",
     ] as const),
-    ...(["cpuPercent", "memoryBytes", "telemetry", "instance", "cluster", "instances", "backend", "balancer"] as const),
+    ...([
+      "cpuPercent",
+      "memoryBytes",
+      "telemetry",
+      "instance",
+      "cluster",
+      "dependsOn",
+      "waitsFor",
+      "instances",
+      "backend",
+      "balancer",
+    ] as const),
   ],
   {
     id: text("Id of the configuration; of an instance `ID-1` … `ID-n`."),
@@ -77,6 +88,16 @@ const PROCESS = record<ProcessRecord>(
     telemetry: named("TelemetryReport", "The last that it sent about itself."),
     instance: whole("Number from 1, for an instance of a cluster."),
     cluster: text("Id of its cluster."),
+    dependsOn: {
+      type: "array",
+      description: "Processes that it waits for before it starts.",
+      items: {
+        type: "object",
+        required: ["process", "condition"],
+        properties: { process: text("Id."), condition: { type: "string", enum: ["started", "ready", "finished"] } },
+      },
+    },
+    waitsFor: text("What must be the case before it starts, as `db (ready)`; only while it waits."),
     instances: listOf("ProcessRecord", "Of a cluster."),
     backend: record<BackendRecord>(
       "What the load balancer says of an instance behind it; counted since the load balancer was started.",

@@ -50,6 +50,9 @@ export type ProcessRecord = {
   /** Number from 1, for an instance of a cluster. */
   readonly instance?: number;
   readonly cluster?: string;
+  readonly dependsOn?: readonly { readonly process: string; readonly condition: "started" | "ready" | "finished" }[];
+  /** What must be the case before it starts, as `db (ready)`. */
+  readonly waitsFor?: string;
   readonly instances?: readonly ProcessRecord[];
   /** Of an instance behind the load balancer. */
   readonly backend?: BackendRecord;

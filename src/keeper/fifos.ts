@@ -145,11 +145,11 @@ export class Fifos {
   }
 }
 
-/** By which names another process opens the pair: those of its files, or of our own descriptors where somebody has removed the files. */
-export function pathsOf(pair: Pair): Paths {
-  if (isWhole(pair)) return { out: pair.out, err: pair.err };
+/** By which names another process opens the pair: those of its files, and of our own descriptors where somebody removes, or has removed, the files. */
+export function pathsOf(pair: Pair): Paths & { readonly held?: Paths } {
   const [out, err] = pair.holds.map((fd) => `/proc/${process.pid}/fd/${fd}`) as [string, string];
-  return { out, err };
+  if (!isWhole(pair)) return { out, err };
+  return { out: pair.out, err: pair.err, ...(process.platform === "linux" ? { held: { out, err } } : {}) };
 }
 
 /** Its files are those that we hold, and not others of the same names. */

@@ -15,7 +15,7 @@ export type Ends = {
 /** systemd's SD_LISTEN_FDS_START: the first passed socket. */
 const SOCKET_FD = 3;
 
-export function launch({ argv, cwd, env, notify }: SpawnRequest, ends: Ends, environment: NodeJS.ProcessEnv): ChildProcess {
+export function launch({ argv, cwd, env, as, notify }: SpawnRequest, ends: Ends, environment: NodeJS.ProcessEnv): ChildProcess {
   const { out, err, notified, socket } = ends;
   const [program = "", ...args] = argv;
   const stdio: (number | "ignore")[] = ["ignore", out ?? "ignore", err ?? "ignore"];
@@ -24,6 +24,7 @@ export function launch({ argv, cwd, env, notify }: SpawnRequest, ends: Ends, env
   return spawn(program, args, {
     cwd,
     env: { ...environment, ...env },
+    ...as,
     detached: true,
     stdio: Array.from(stdio, (fd) => fd ?? "ignore") as StdioOptions,
   });

@@ -45,7 +45,10 @@ export type ProcessConfiguration = {
   /** JavaScript or TypeScript module that runs in a Node process of its own; with arguments as a list. */
   readonly worker?: string | readonly string[] | undefined;
   readonly cwd?: string | undefined;
-  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** A secret is read when a run starts: from a file, or from a variable of procman's own. */
+  readonly env?: Readonly<Record<string, string | { readonly file: string } | { readonly env: string }>> | undefined;
+  /** Files of NAME=value lines; read whenever a run starts. */
+  readonly envFile?: string | readonly string[] | undefined;
   /** Appended to PATH. */
   readonly path?: string | readonly string[] | undefined;
   /** Holds the pid while it runs. */
@@ -75,10 +78,28 @@ export type ProcessConfiguration = {
   /** Seconds from SIGTERM to SIGKILL. Default: 30. */
   readonly terminateTimeout?: number | undefined;
   readonly cluster?: ClusterConfiguration | undefined;
+  /** Processes that must be there before it starts; it is stopped before them. An id alone: it must be ready. */
+  readonly dependsOn?: readonly (string | DependencyConfiguration)[] | undefined;
   /** How a run becomes ready. Omitted: it is so at once. */
   readonly ready?: ReadyConfiguration | undefined;
   /** Whether a run that is ready stays well. */
   readonly health?: HealthConfiguration | undefined;
+  /** A run that has more memory than this, with all its descendants, is restarted by its policy: bytes, or `"512MB"`. */
+  readonly memoryLimit?: number | string | undefined;
+  /** Soft and hard limits of the process: bytes or a text for sizes, a number else, or `"unlimited"`. */
+  readonly ulimits?: UlimitsConfiguration | undefined;
+  /** User that it runs as, by name or number. Only root may. */
+  readonly user?: string | number | undefined;
+  /** Instead of the user's own group. Only root may. */
+  readonly group?: string | number | undefined;
+  /** -20 is served first, 19 last. */
+  readonly nice?: number | undefined;
+  /** Three octal digits, as `"027"`. */
+  readonly umask?: string | undefined;
+};
+
+export type UlimitsConfiguration = {
+  readonly [Name in "as" | "core" | "cpu" | "data" | "fsize" | "memlock" | "nofile" | "nproc" | "stack"]?: number | string | undefined;
 };
 
 /** Exactly one of `port`, `http` and `exec`, which mean the same as in `ready`. */
@@ -107,6 +128,15 @@ export type ReadyConfiguration = {
   readonly fd?: number | undefined;
   /** A run that is not ready within so many seconds is stopped, which counts as an error. Default 30. */
   readonly timeout?: number | undefined;
+};
+
+/** A process that must be there before another one starts. */
+export type DependencyConfiguration = {
+  readonly id: string;
+  /** Default: ready. */
+  readonly condition?: "started" | "ready" | "finished" | undefined;
+  /** Restart whoever depends on it when it was started anew. Default: false. */
+  readonly restart?: boolean | undefined;
 };
 
 /** Several instances of a process, with the ids `ID-1`, `ID-2` and so on. */

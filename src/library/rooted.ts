@@ -1,6 +1,9 @@
 /** A configuration that means the same wherever its file lies: every path in it absolute. */
 import { delimiter, resolve } from "node:path";
+import { expand } from "../base/variables.ts";
 import type { Configuration, LoggerConfiguration, ProcessConfiguration } from "./configuration.ts";
+
+type Environment = NonNullable<ProcessConfiguration["env"]>;
 
 /** `folder`: where its paths resolve from now. It must be valid. */
 export function rooted(config: Configuration, folder: string): Configuration {
@@ -13,19 +16,29 @@ export function rooted(config: Configuration, folder: string): Configuration {
 }
 
 function rootedProcess(process: ProcessConfiguration, folder: string): ProcessConfiguration {
-  const { cwd = ".", env, path, pidFile, watch, worker, logger } = process;
+  const { cwd = ".", env, envFile, path, pidFile, watch, worker, logger } = process;
   const root = (entry: string): string => resolve(folder, entry);
-  const folders = [path ?? []].flat().flatMap(eachFolder).map(root);
+  const place = (entry: string): string => root(expand(entry, (name) => globalThis.process.env[name]).text);
+  const folders = [path ?? []].flat().flatMap(eachFolder).map(place);
   return {
     ...process,
-    cwd: root(cwd),
-    ...(env?.PATH === undefined ? {} : { env: { ...env, PATH: eachFolder(env.PATH).map(root).join(delimiter) } }),
+    cwd: place(cwd),
+    ...(env === undefined ? {} : { env: rootedEnv(env, place) }),
+    ...(envFile === undefined ? {} : { envFile: [envFile].flat().map(place) }),
     ...(folders.length === 0 ? {} : { path: folders }),
     ...(pidFile === undefined ? {} : { pidFile: root(pidFile) }),
     ...(watch === undefined ? {} : { watch: watch.map(root) }),
     ...(worker === undefined ? {} : { worker: rootedWorker(worker, root) }),
     ...(logger === undefined ? {} : { logger: { ...logger, ...rootedFiles(logger, folder) } }),
   };
+}
+
+function rootedEnv(env: Environment, place: (entry: string) => string): Environment {
+  const rooted = ([name, value]: [string, Environment[string]]): [string, Environment[string]] => {
+    if (typeof value === "object" && "file" in value) return [name, { file: place(value.file) }];
+    return [name, name === "PATH" && typeof value === "string" ? eachFolder(value).map(place).join(delimiter) : value];
+  };
+  return Object.fromEntries(Object.entries(env).map(rooted));
 }
 
 function rootedWorker(worker: string | readonly string[], root: (entry: string) => string): string | readonly string[] {

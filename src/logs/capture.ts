@@ -69,10 +69,10 @@ export class Capture {
       failed: (error) => around.tell({ t: "problem", file, code: errnoOf(error), message: `Cannot read ${file}: ${reasonOf(error)}` }),
     });
     const stream = (which: Which): Stream => {
-      const { [which]: path, capture, former } = open;
+      const { [which]: path, held, capture, former } = open;
       const sinks = sinksOf(capture, which, around, former === "killed" ? batch : undefined);
       const begun = Buffer.from(typeof former === "object" ? former[which] : "", "base64");
-      return new Stream({ path, sinks, hold: around.hold, begun, events: events(path) });
+      return new Stream({ path, held: held?.[which], sinks, hold: around.hold, begun, events: events(path) });
     };
     if (open.former === "killed") sayRestart(open.capture, around.store);
     this.#out = stream("out");

@@ -34,7 +34,8 @@ function readNow(fd: number): number {
 }
 
 export class Fifo {
-  readonly #path: string;
+  /** The names by which it may be found: the next one counts when there is none of this name. */
+  #paths: readonly string[];
   readonly #events: FifoEvents;
   #fd = -1;
   #socket: Socket | undefined;
@@ -43,16 +44,20 @@ export class Fifo {
   #checking = false;
   #done = false;
 
-  constructor(path: string, events: FifoEvents) {
-    this.#path = path;
+  constructor(paths: readonly string[], events: FifoEvents) {
+    this.#paths = paths;
     this.#events = events;
   }
 
   open(): void {
     try {
-      this.#fd = openSync(this.#path, constants.O_RDONLY | constants.O_NONBLOCK);
+      this.#fd = openSync(this.#paths[0] ?? "", constants.O_RDONLY | constants.O_NONBLOCK);
       this.#socket = this.#listen(this.#fd);
     } catch (error) {
+      if (errnoOf(error) === "ENOENT" && this.#paths.length > 1) {
+        this.#paths = this.#paths.slice(1);
+        return this.open();
+      }
       if (!this.#openAgain) this.#events.failed(error);
       if (errnoOf(error) === "ENOENT") this.#finish();
       else this.#openAgain = setTimeout(() => this.open(), OPEN_AGAIN_MS);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { VERSION } from "../base/version.ts";
+import type { ToLogger } from "../contract/logger-protocol.ts";
 import { cutMark, MAX_LINE_BYTES } from "./lines.ts";
 import { numbers, Rig, read, until } from "./test-rig.ts";
 
@@ -130,6 +131,23 @@ describe("logger process", () => {
     await rig.hear("drained", "none");
     const problem = await rig.hear("problem");
     assert.deepEqual([problem.file, problem.code], [run.out, "ENOENT"]);
+  });
+
+  it("finds a FIFO whose files were removed just before it opens them by its other name", async () => {
+    rig.start();
+    const run = rig.run("late");
+    const stdout = join(rig.dir, "o.log");
+    const exited = once(rig.child(run, "echo all of it"), "exit");
+    await exited;
+    for (const file of [run.out, run.err]) rmSync(file);
+    const [out = "", err = ""] = run.held.map((fd) => `/proc/${process.pid}/fd/${fd}`);
+    rig.send({ ...(rig.open(run, { stdout }) as Extract<ToLogger, { t: "open" }>), held: { out, err } });
+    await rig.drained(run);
+    assert.equal(read(stdout), "all of it\n");
+    assert.deepEqual(
+      rig.heard.filter(({ t }) => t === "problem"),
+      [],
+    );
   });
 
   it("reads a FIFO whose name is gone through the keeper's descriptor, apart from other openings", async () => {

@@ -45,6 +45,8 @@ export function inStore(store: Store, label: Label): Sink {
 
 export type StreamOptions = {
   readonly path: string;
+  /** Another name of it, should that be gone. */
+  readonly held: string | undefined;
   readonly sinks: readonly Sink[];
   /** While it is closed nothing is read, whatever the sinks say. */
   readonly hold: Gate;
@@ -63,7 +65,7 @@ export class Stream {
   #atEnd = false;
   #settled = false;
 
-  constructor({ path, sinks, hold, begun, events }: StreamOptions) {
+  constructor({ path, held, sinks, hold, begun, events }: StreamOptions) {
     this.#sinks = sinks;
     this.#hold = hold;
     this.#events = events;
@@ -71,7 +73,7 @@ export class Stream {
       for (const sink of this.#sinks) sink.write(lines);
     });
     this.#splitter.push(begun, 0, begun.length);
-    this.#fifo = new Fifo(path, {
+    this.#fifo = new Fifo([path, held ?? []].flat(), {
       chunk: (area, bytes) => {
         failpoint("logger.read");
         this.#splitter.push(area, HEAD_ROOM, HEAD_ROOM + bytes);

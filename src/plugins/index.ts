@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 
+export type { JsonSchema } from "../contract/json-schema.ts";
 export type { PluginEvent } from "../contract/plugin-protocol.ts";
 export {
   type Dispose,
@@ -14,8 +15,11 @@ export {
   type PluginEvents,
   type PluginLog,
   type StandardSchema,
+  type Validated,
 } from "./plugin.ts";
 export { type PluginRig, type RigOptions, testPlugin } from "./rig.ts";
+export type { Kind } from "./shipped/digest.ts";
 export type { LogshipOptions } from "./shipped/logship.ts";
 export type { NotifyOptions } from "./shipped/notify.ts";
 export type { OtlpOptions } from "./shipped/otlp.ts";
+export type { Facility } from "./shipped/syslog.ts";

@@ -57,7 +57,8 @@ export type StandardSchema<Output> = {
   };
 };
 
-type Validated<Output> =
+/** What a check has found: the value, which it may have completed, or what is wrong. */
+export type Validated<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] };
 

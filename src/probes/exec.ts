@@ -5,7 +5,15 @@ import { signalIfThere } from "../os/signal.ts";
 import type { Attempt } from "./attempt.ts";
 
 /** Where and as what the command runs. */
-export type Scene = { readonly cwd: string; readonly env: NodeJS.ProcessEnv; readonly argv: (line: string) => readonly string[] };
+export type Scene = {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  readonly argv: (line: string) => readonly string[];
+  readonly as?: As;
+};
+
+/** Absent: as procman itself. */
+export type As = { readonly uid?: number; readonly gid?: number };
 
 /** The last of what it said is told. Characters. */
 const SAID_LENGTH = 200;
@@ -13,7 +21,7 @@ const SAID_LENGTH = 200;
 export function askCommand(scene: Scene): Attempt<Probe & { readonly kind: "exec" }> {
   return ({ line }, over) => {
     const [program = "", ...args] = scene.argv(line);
-    const child = spawn(program, args, { cwd: scene.cwd, env: scene.env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(program, args, { cwd: scene.cwd, env: scene.env, ...scene.as, detached: true, stdio: ["ignore", "pipe", "pipe"] });
     let said = "";
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => {

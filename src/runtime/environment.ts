@@ -16,7 +16,17 @@ export type EnvironmentOptions = {
   readonly api?: ApiAccess;
 };
 
-export function environmentOf({ env, path, id, marker, stateDir, cluster, api }: EnvironmentOptions): Record<string, string> {
+export function environmentOf({
+  env: { PATH, ...env },
+  path: own,
+  id,
+  marker,
+  stateDir,
+  cluster,
+  api,
+}: EnvironmentOptions): Record<string, string> {
+  // That of an env file; what "path" and "env" say of it is in `path` already.
+  const path = [...own, ...(PATH === undefined ? [] : [PATH])];
   return {
     ...env,
     ...(path.length === 0 ? {} : { PATH: [...(process.env.PATH === undefined ? [] : [process.env.PATH]), ...path].join(delimiter) }),

@@ -1,11 +1,13 @@
 /** The supervisor's port to the operating system, over the keeper. */
 import { join } from "node:path";
+import { EXIT } from "../base/errors.ts";
 import type { EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import type { RunReports, Spawner } from "../supervisor/ports.ts";
 import type { Ending, SignalName } from "../supervisor/states.ts";
 import type { Link } from "./link.ts";
 import type { Sweeper } from "./sweeper.ts";
+import { Unlaunchable } from "./variables.ts";
 
 export type KeeperSpawnerOptions = {
   readonly link: Link;
@@ -42,7 +44,12 @@ export class KeeperSpawner implements Spawner {
 
   spawn(slot: string, run: number, on: RunReports): void {
     this.#reports.set(slot, { run, on });
-    this.#options.link.send({ t: "spawn", slot, run, ...this.#options.request(slot, run) });
+    try {
+      this.#options.link.send({ t: "spawn", slot, run, ...this.#options.request(slot, run) });
+    } catch (error) {
+      if (!(error instanceof Unlaunchable)) throw error;
+      on.ended({ kind: "unstartable", message: error.message, permanent: true, exitCode: EXIT.refused }, false);
+    }
   }
 
   signal(slot: string, run: number, signal: SignalName): void {

@@ -198,6 +198,8 @@ function stateOf(states: readonly Instance[]): BackendState {
 
 /** It may get connections. */
 function isServing(state: Instance): boolean {
+  // Those that depend on it end first, and may need it for that.
+  if (state.status === "stopping") return state.phase === "held";
   return state.status === "running" && state.ready && state.healthy !== false;
 }
 

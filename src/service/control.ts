@@ -179,8 +179,8 @@ class ServiceControl implements Control {
   }
 
   #atOnce(found: readonly Process[], id: string, action: Action): Commanded {
-    const { observatory, rolling } = this.#service;
-    const processes = command(found, id, action);
+    const { observatory, rolling, supervisor } = this.#service;
+    const processes = command(action === "stop" ? supervisor.inStopOrder(found) : found, id, action);
     const isEnd = action === "stop" || action === "restart";
     // Who has asked for the end that is to come; one that was refused has not.
     if (isEnd) for (const process of processes) observatory.asked(process.id, this.#caller);
@@ -229,7 +229,7 @@ function command(processes: readonly Process[], id: string, action: Action): rea
     return processes;
   }
   const refusals = new Map<Process, ProcmanError>();
-  for (const process of action === "stop" ? processes.toReversed() : processes) {
+  for (const process of processes) {
     try {
       process[action]();
     } catch (error) {

@@ -34,6 +34,6 @@ test("a port that is taken: its holder is named; the port of before is given up 
   const doorway = new Doorway(() => undefined);
   await assert.rejects(doorway.open("127.0.0.1", port, undefined), new RegExp(`EADDRINUSE.*${port}, by .* \\(pid ${process.pid}\\)$`));
   const found = await doorway.open("127.0.0.1", undefined, port);
-  assert.ok(found > 0 && found !== port);
+  assert.ok(found >= 20_000 && found < 32_768, `${found} could be given to a client`);
   await doorway.close();
 });

@@ -1,10 +1,20 @@
 /** The listening socket of the API, before there is an API: its port is known to the first processes, and who knocks waits. */
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { holderOfPort } from "../os/port-holder.ts";
 
 /** More don't get in before somebody answers. */
 const WAITING_LIMIT = 256;
+/**
+ * A port of one's own choice lies below those that Linux gives to clients (ip_local_port_range, 32768 and up; others have them
+ * from 49152): while the service is away for a moment, no client may get it for itself.
+ */
+const CHOICE = { from: 20_000, to: 32_767 } as const;
+const TRIES = 20;
+/** A service that was killed may hold its port for a moment. */
+const FORMER_TRIES = 10;
+const FORMER_AGAIN_MS = 50;
 
 export class Doorway {
   readonly #waiting = new Set<Socket>();
@@ -22,13 +32,23 @@ export class Doorway {
       return this.#listen(hostname, port).catch((error: NodeJS.ErrnoException) => {
         throw named(error, port);
       });
-    if (former === undefined) return this.#listen(hostname, 0);
-    try {
-      return await this.#listen(hostname, former);
-    } catch (error) {
-      if (!["EADDRINUSE", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
-      return this.#listen(hostname, 0);
-    }
+    return (
+      (former === undefined ? undefined : await this.#tryToListen(hostname, Array(FORMER_TRIES).fill(former), FORMER_AGAIN_MS)) ??
+      (await this.#tryToListen(hostname, Array.from({ length: TRIES }, anyPort))) ??
+      this.#listen(hostname, 0)
+    );
+  }
+
+  /** The first of these ports that nobody has. */
+  async #tryToListen(hostname: string, ports: readonly number[], pauseMs = 0): Promise<number | undefined> {
+    for (const port of ports)
+      try {
+        return await this.#listen(hostname, port);
+      } catch (error) {
+        if (!["EADDRINUSE", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+        await sleep(pauseMs);
+      }
+    return undefined;
   }
 
   /** From now on this one answers, also who waits already. */
@@ -71,6 +91,10 @@ export class Doorway {
       });
     });
   }
+}
+
+function anyPort(): number {
+  return CHOICE.from + Math.floor(Math.random() * (CHOICE.to - CHOICE.from));
 }
 
 /** Who has the port is the first that one wants to know. */

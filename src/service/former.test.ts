@@ -24,6 +24,16 @@ const config: Config = {
           ready: { port: "{port}" },
           health: { exec: "true" },
         },
+        {
+          id: "bound",
+          cmd: "b",
+          memoryLimit: "1GB",
+          ulimits: { nofile: 9, core: "unlimited" },
+          user: 65_534,
+          group: 3,
+          nice: -1,
+          umask: "027",
+        },
         ...[{ http: "http://localhost/up" }, { log: "^up$" }, { exec: "true" }, { fd: 3, timeout: 5 }].map((ready, index) => ({
           id: `ready-${index}`,
           cmd: "z",

@@ -3,9 +3,11 @@ import { count, either, listOf, literal, mapOf, number, optional, record, type S
 import { isExpression } from "../config/probes.ts";
 import type { Config, LogSpec, ProcessSpec } from "../config/spec.ts";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
+import type { Account } from "../contract/limits.ts";
 import type { Rotation } from "../contract/logger-protocol.ts";
 import { type PluginSpec, SHIPPED } from "../contract/plugin-protocol.ts";
 import type { HealthSpec } from "../contract/probe.ts";
+import { CONDITIONS, type Dependency } from "../supervisor/plan.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import { isPattern } from "../supervisor/schedule.ts";
 
@@ -70,6 +72,7 @@ const probes = [
   record({ kind: literal("http"), hostname: text, port: count, path: text }),
   record({ kind: literal("exec"), line: text }),
 ];
+const dependency = record({ id: text, condition: literal(...CONDITIONS), restart: truth, members: listOf(text) } satisfies All<Dependency>);
 const health = record({
   probe: either(...probes),
   intervalMs: number,
@@ -95,7 +98,8 @@ const spec = record({
   id: text,
   command,
   cwd: text,
-  env: mapOf(text),
+  env: mapOf(either(text, record({ file: text }), record({ env: text }))),
+  envFile: optional(listOf(text)),
   path: listOf(text),
   pidFile: optional(text),
   overrun: truth,
@@ -106,7 +110,14 @@ const spec = record({
   policy,
   log,
   ready: optional(ready),
+  dependsOn: optional(listOf(dependency)),
   health: optional(health),
+  memoryLimit: optional(number),
+  ulimits: optional(mapOf(number)),
+  user: optional(record({ name: text, uid: count, gid: count, home: optional(text) } satisfies All<Account>)),
+  group: optional(count),
+  nice: optional(number),
+  umask: optional((value) => typeof value === "string" && /^[0-7]{3,4}$/.test(value)),
   cluster: optional(record({ id: text, index: count, port: optional(count) })),
   share: optional(record({ hostname: text, port: count })),
   front: optional(

@@ -8,10 +8,10 @@ import type { Failed, RunKey, SpawnRequest } from "../contract/keeper-protocol.t
 import type { Capture } from "../contract/logger-protocol.ts";
 import { shellArgv } from "../runtime/command.ts";
 import { type ApiAccess, environmentOf } from "../runtime/environment.ts";
+import { fronted } from "../runtime/front.ts";
+import { variablesOf } from "../runtime/variables.ts";
+import { identityOf, runsAs } from "./identity.ts";
 import { notifyFile } from "./probing.ts";
-
-/** sd_listen_fds(3): the sockets are for this pid alone, which only the process itself knows before its program begins. */
-const LISTENER = ["/bin/sh", "-c", 'export LISTEN_PID=$$; exec "$@"', "sh"];
 
 export type Place = {
   readonly stateDir: string;
@@ -21,12 +21,15 @@ export type Place = {
   readonly api: (id: string) => ApiAccess | undefined;
 };
 
+/** @throws {Unlaunchable} */
 export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }: Place): Omit<SpawnRequest, keyof RunKey> {
-  const { id, env, path, cwd, cluster, share } = spec;
+  const { id, path, cwd, cluster, share } = spec;
+  const env = { ...identityOf(spec), ...variablesOf(spec) };
   const access = api(id);
   const capture = captureOf(spec, run);
   return {
-    argv: share === undefined ? argvOf(spec) : [...LISTENER, ...argvOf(spec)],
+    argv: fronted(argvOf(spec), spec),
+    as: runsAs(spec),
     cwd,
     env: {
       ...environmentOf({ env, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
@@ -54,6 +57,8 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   if (step === "socket") return message;
   if (step === "run-folder") return `its output can't be captured: ${message}`;
   if (errno === "EACCES") return `${program} may not be executed (${errno}); is it executable, and may procman's user reach it?`;
+  if (errno === "EPERM" && spec.user !== undefined)
+    return `only root may start it as ${spec.user.name}; run procman as root, or remove "user"`;
   if (errno !== "ENOENT") return `${program}: ${message}`;
   if (program.includes("/") && existsSync(resolve(spec.cwd, program)))
     return `${program} is there, but the interpreter that its first line names is not`;

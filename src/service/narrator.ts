@@ -4,10 +4,11 @@ import { faultOf, isSuccess } from "../supervisor/outcome.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import type { Ending, Fault, Instance, Running } from "../supervisor/states.ts";
+import type { Standing } from "./standing.ts";
 
 export type Line = { readonly severity: "info" | "warn" | "error"; readonly text: string };
 
-export type Subject = {
+export type Subject = Standing & {
   readonly policy: Policy;
   readonly blocked: boolean;
   /** What was found wrong with its run last. */
@@ -26,10 +27,10 @@ export function narrate({ from, to, input }: Transition, subject: Subject): Line
     case "starting":
       return input.type === "ended" || input.type === "swept" ? onReturn(from, to, input) : undefined;
     case "waiting":
-      return info("waits for what it depends on");
+      return subject.waitsFor ? info(`waits for ${subject.waitsFor}`) : undefined;
     case "backoff":
       return warn(
-        `${describeEnd(from, to.ending, input.at)}; restart ${to.restarts + 1}${ofLimit(subject.policy)} in ${duration(to.until - input.at)}`,
+        `${describeEnd(from, to.ending, input.at)}; restart ${to.restarts + 1}${ofLimit(subject.policy)} ${soon(to.until - input.at)}`,
       );
     case "stopping":
       return onStopping(from, to, subject);
@@ -58,6 +59,11 @@ export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 120_000) return `${Number((ms / 1_000).toFixed(1))} s`;
   return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
+}
+
+/** With a dependency, a restart at once may have to wait. */
+function soon(ms: number): string {
+  return ms <= 0 ? "at once" : `in ${duration(ms)}`;
 }
 
 /** What was found out about a run. */
@@ -109,7 +115,8 @@ function onStopping(from: Instance, to: Instance & { readonly status: "stopping"
   if (to.phase === "sweep-kill")
     return from.status === "stopping" && from.phase !== "sweep" ? undefined : warn("left processes behind that don't end; killing them");
   if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of SIGTERM; killing it`);
-  if (from.status !== "running") return undefined;
+  if (to.phase === "held") return info(`is stopped when ${subject.holding || "what depends on it"} has stopped`);
+  if (from.status !== "running" && !(from.status === "stopping" && from.phase === "held")) return undefined;
   const how =
     policy.graceMs > 0 ? `SIGTERM in ${duration(policy.graceMs)}` : `SIGKILL in ${duration(policy.terminateMs)} if it doesn't end`;
   const fault = faultOf(to.cause);

@@ -21,6 +21,8 @@ export function narrateNotice(notice: Notice): Line {
       return warn(`not ${notice.kind === "start" ? "started" : "terminated"} by its schedule ${timesOf(notice)}: procman was away then`);
     case "changed":
       return changed(sentence(notice.fields), notice.effect);
+    case "follows":
+      return info(`restarted with ${notice.id}, on which it depends`);
     case "watch":
       return fileChange(notice);
     case "removed":
@@ -74,6 +76,7 @@ function fileChange({ files: [first = ""], count, effect }: Notice & { readonly 
 /** Why a run shall end, if it says that one shall. */
 export function endWish(notice: Notice): string | undefined {
   if (notice.type === "removed") return "the configuration has it no longer";
+  if (notice.type === "follows") return `${notice.id}, on which it depends, was started anew`;
   if (notice.type === "changed" && notice.effect === "restarts") return "its configuration has changed";
   return notice.type === "watch" && notice.effect === "restarts" ? fileSentence(notice.files[0] ?? "", notice.count) : undefined;
 }

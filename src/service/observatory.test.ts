@@ -68,7 +68,11 @@ function watched(
     balancing,
     plugins: { records: undefined },
   };
-  const observatory = new ServiceObservatory(service as Observed, { lastLines, report: (problem) => problems.push(problem) });
+  const observatory = new ServiceObservatory(service as Observed, {
+    lastLines,
+    sampled: (samples) => witness.onSamples(samples),
+    report: (problem) => problems.push(problem),
+  });
   const voice = new Voice({ sendLater: () => undefined } as never);
   const witness = new Witness(
     { config, observatory, balancing: { changed: () => undefined }, sharing: { changed: () => undefined }, spec, supervisor },

@@ -21,8 +21,10 @@ import { keptOf } from "./kept-report.ts";
 import { leadersOf } from "./leaders.ts";
 import type { Subject } from "./narrator.ts";
 import { endWish } from "./notices.ts";
-import { recordOf, type Seen, seenOf, withClusters } from "./records.ts";
+import { recordOf, type Seen, withClusters } from "./records.ts";
+import { Sightings } from "./sightings.ts";
 import { processOf } from "./specs.ts";
+import { withStanding } from "./standing.ts";
 import { stateOf, type Whole } from "./state-record.ts";
 
 export type Observed = Whole & {
@@ -34,10 +36,9 @@ export type Observed = Whole & {
 
 export type ObservatoryPorts = {
   readonly lastLines: LastLines;
+  readonly sampled?: (samples: ReadonlyMap<string, Sample>) => void;
   readonly report: (problem: string) => void;
 };
-
-const NOTHING: Seen = { usage: {}, said: {} };
 
 export class ServiceObservatory implements Observatory {
   readonly #observed: Observed;
@@ -46,15 +47,13 @@ export class ServiceObservatory implements Observatory {
   readonly #metrics: Metrics;
   readonly #incidents: Incidents;
   readonly #gauges = new ServiceGauges();
-  readonly #reports = new Map<string, TelemetryReport>();
-  readonly #seen = new Map<string, Seen>();
-  readonly #troubles = new Map<string, string>();
+  readonly #sightings = new Sightings((id) => this.#sampler.of(id));
   readonly #restarts = new Map<string, number>();
   /** Who wants the run of a process to end. */
   readonly #asked = new Map<string, Asked>();
   #terminating: string | undefined;
 
-  constructor(observed: Observed, { lastLines, report }: ObservatoryPorts) {
+  constructor(observed: Observed, { lastLines, sampled, report }: ObservatoryPorts) {
     const { stateDir } = observed.config;
     this.#observed = observed;
     this.#events = new Events(report);
@@ -63,7 +62,11 @@ export class ServiceObservatory implements Observatory {
       stateDir,
       roots: () => leadersOf(observed.supervisor.processes),
       processOf,
-      sampled: (...seen) => this.#onSamples(...seen),
+      sampled: (samples, at) => {
+        this.#onSamples(samples, at);
+        sampled?.(samples);
+      },
+      isLimited: () => observed.config.processes.some(({ memoryLimit }) => memoryLimit !== undefined),
       report,
     });
     this.#incidents = new Incidents({
@@ -115,7 +118,8 @@ export class ServiceObservatory implements Observatory {
 
   /** No configuration has it any more. What is on disk stays for its time. */
   forget(id: string): void {
-    for (const known of [this.#reports, this.#restarts, this.#asked, this.#seen, this.#troubles]) known.delete(id);
+    for (const known of [this.#restarts, this.#asked]) known.delete(id);
+    this.#sightings.forget(id);
     this.#metrics.forget(id);
     this.#incidents.forget(id);
   }
@@ -131,15 +135,12 @@ export class ServiceObservatory implements Observatory {
   }
 
   seen(id: string): Seen {
-    return this.#seen.get(id) ?? NOTHING;
+    return withStanding(this.#sightings.of(id), this.#observed.supervisor, id);
   }
 
   /** What is wrong with its run; undefined: nothing any more. */
   trouble(id: string, problem: string | undefined): void {
-    if (this.#troubles.get(id) === problem) return;
-    if (problem === undefined) this.#troubles.delete(id);
-    else this.#troubles.set(id, problem);
-    this.#see(id);
+    this.#sightings.trouble(id, problem);
   }
 
   asked(id: string, { consumer }: Caller): void {
@@ -152,8 +153,7 @@ export class ServiceObservatory implements Observatory {
       throw new ProcmanError("process-foreign", `Cannot take telemetry of "${id}": the token is that of "${caller.process}"`);
     this.#observed.supervisor.find(id);
     const kept = keptOf(report);
-    this.#reports.set(id, kept);
-    this.#see(id);
+    this.#sightings.report(id, kept);
     this.#events.publish({ type: "process.telemetry", report: kept });
   }
 
@@ -191,11 +191,9 @@ export class ServiceObservatory implements Observatory {
   }
 
   subject(id: string): Subject {
-    return {
-      policy: this.#observed.spec(id).policy,
-      blocked: this.#observed.supervisor.find(id).isBlocked,
-      trouble: this.#troubles.get(id),
-    };
+    const { supervisor } = this.#observed;
+    const [{ policy }, { isBlocked: blocked }] = [this.#observed.spec(id), supervisor.find(id)];
+    return withStanding({ policy, blocked, trouble: this.#sightings.of(id).trouble }, supervisor, id);
   }
 
   #onEnd(transition: Transition, id: string): void {
@@ -214,7 +212,7 @@ export class ServiceObservatory implements Observatory {
 
   #onSamples(samples: ReadonlyMap<string, Sample>, at: number): void {
     this.#incidents.oomKills.look(performance.now());
-    for (const id of new Set([...samples.keys(), ...this.#seen.keys()])) this.#see(id);
+    this.#sightings.refresh(samples.keys());
     this.#metrics.add(samples, at);
   }
 
@@ -230,11 +228,5 @@ export class ServiceObservatory implements Observatory {
   #record(id: string): ProcessRecord {
     const { supervisor, balancing } = this.#observed;
     return balancing.shown(recordOf(supervisor.find(id), this.#observed.spec(id), this.seen(id)));
-  }
-
-  /** Put together once for all who ask until the next look. */
-  #see(id: string): void {
-    const [sample, telemetry] = [this.#sampler.of(id), this.#reports.get(id)];
-    this.#seen.set(id, { ...seenOf(sample, telemetry), trouble: this.#troubles.get(id) });
   }
 }

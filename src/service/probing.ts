@@ -9,9 +9,11 @@ import { Readiness } from "../probes/readiness.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { shellArgv } from "../runtime/command.ts";
 import { environmentOf } from "../runtime/environment.ts";
+import { Unlaunchable, variablesOf } from "../runtime/variables.ts";
 import { followLogs } from "../store/follow.ts";
 import type { Instance, Running } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
+import { identityOf, runsAs } from "./identity.ts";
 import { wall } from "./records.ts";
 
 /** Whose runs these are. */
@@ -121,9 +123,11 @@ export function notifyFile(stateDir: string, slot: string): string {
 }
 
 /** As the process itself is run, but as none of its run: whoever looks for that finds it by its marker. */
-function sceneOf({ cwd, env, path, id, cluster }: ProcessSpec, stateDir: string): Scene {
+function sceneOf(spec: ProcessSpec, stateDir: string): Scene {
+  const { cwd, path, id, cluster } = spec;
+  const env = { ...identityOf(spec), ...variablesIfThere(spec) };
   const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({ env, path, id, marker: "", stateDir, ...(cluster && { cluster }) });
-  return { cwd, env: { ...process.env, ...own }, argv: shellArgv };
+  return { cwd, env: { ...process.env, ...own }, argv: shellArgv, as: runsAs(spec) };
 }
 
 type Whose = { readonly id: string; readonly run: number; readonly from: number };
@@ -131,4 +135,14 @@ type Whose = { readonly id: string; readonly run: number; readonly from: number 
 async function* linesOf(stateDir: string, { id, run, from }: Whose, signal: AbortSignal): AsyncGenerator<string> {
   const query = { processes: [id], categories: ["stdout", "stderr"], from } as const;
   for await (const item of followLogs(stateDir, query, signal)) if (item.type === "entry" && item.entry.run === run) yield item.entry.text;
+}
+
+/** A file that is gone by now leaves the run as it is, and its command without what was in it. */
+function variablesIfThere(spec: ProcessSpec): Record<string, string> {
+  try {
+    return variablesOf(spec);
+  } catch (error) {
+    if (error instanceof Unlaunchable) return {};
+    throw error;
+  }
 }

@@ -18,13 +18,13 @@ export function reasonOf(state: Instance, subject: Subject, now: number): string
     case "idle":
       return idleReason(state, subject);
     case "waiting":
-      return "waits for what it depends on";
+      return `waits for ${subject.waitsFor || "what it depends on"}`;
     case "starting":
       return "is being started";
     case "running":
       return runningReason(state, subject);
     case "stopping":
-      return stoppingReason(state);
+      return stoppingReason(state, subject);
     case "backoff":
       return `${describeFailure(state, subject)}, restart ${state.restarts + 1}${ofLimit(policy)} in ${duration(Math.max(0, state.until - now))}`;
     default:
@@ -56,7 +56,7 @@ function idleReason({ outcome }: Instance & { readonly status: "idle" }, subject
   }
 }
 
-function stoppingReason(state: Instance & { readonly status: "stopping" }): string {
+function stoppingReason(state: Instance & { readonly status: "stopping" }, { holding }: Subject): string {
   const causes = {
     operator: "is being stopped",
     terminate: "is being stopped by its schedule",
@@ -69,6 +69,7 @@ function stoppingReason(state: Instance & { readonly status: "stopping" }): stri
   } as const;
   const phases = {
     spawning: "",
+    held: `, when ${holding || "what depends on it"} has stopped`,
     grace: ", has time to finish by itself",
     terminate: ", has got SIGTERM",
     kill: ", has got SIGKILL",

@@ -7,9 +7,10 @@ import type { Process } from "../supervisor/process.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
 import type { Sample } from "../telemetry/sampler.ts";
 import { reasonOf } from "./reason.ts";
+import type { Standing } from "./standing.ts";
 
 /** What is seen of a process from outside, and what it says of itself. */
-export type Seen = {
+export type Seen = Standing & {
   readonly usage: Pick<ProcessRecord, "cpuPercent" | "memoryBytes">;
   readonly said: Pick<ProcessRecord, "telemetry">;
   /** What was found wrong with its run last. */
@@ -53,8 +54,9 @@ export function recordOf(process: Process, spec: ProcessSpec, seen: Seen): Proce
 
 const PARTS = 6;
 
-function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, spec, { usage, said, trouble }]: Parts): ProcessRecord {
+function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, spec, seen]: Parts): ProcessRecord {
   const ending = endingOf(state);
+  const { usage, said } = seen;
   return {
     id: process.id,
     type: spec.command.kind === "worker" ? "worker" : "process",
@@ -69,9 +71,11 @@ function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, sp
     ...conditionOf(state),
     ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
     ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
-    reason: reasonOf(state, { policy: spec.policy, blocked, trouble }, systemClock.now()),
+    reason: reasonOf(state, { ...seen, policy: spec.policy, blocked }, systemClock.now()),
     ...("pid" in state && !("ending" in state) ? usage : {}),
     ...said,
+    ...(spec.dependsOn === undefined ? {} : { dependsOn: spec.dependsOn.map(({ id, condition }) => ({ process: id, condition })) }),
+    ...(seen.waitsFor ? { waitsFor: seen.waitsFor } : {}),
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
   };
 }

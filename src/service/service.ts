@@ -16,6 +16,7 @@ import { controlsOf } from "./control.ts";
 import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
 import { StoredLog } from "./log-book.ts";
+import type { Samples } from "./memory-watch.ts";
 import { narratePast } from "./notices.ts";
 import { ServiceObservatory } from "./observatory.ts";
 import type { Part } from "./part.ts";
@@ -95,7 +96,8 @@ export class Service {
       removed: (id) => this.#onRemoved(id),
     });
     const report = (problem: string): void => this.#voice.warn(problem);
-    this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), report });
+    const sampled = (samples: Samples): void => this.#witness.onSamples(samples);
+    this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), sampled, report });
     this.#witness = new Witness(this, this.#voice);
     this.reloading = new Reload(this, { ...options, changeover: this.#changeover, link, voice: this.#voice });
     this.rolling = new Rolling(this, { link, voice: this.#voice });

@@ -46,8 +46,12 @@ export class Serving {
     });
   }
 
-  /** Takes the port, then calls: the first processes are told it. At once where no name has to be looked up. */
+  /**
+   * Takes the port, then calls: the first processes are told it. At once where no name has to be looked up, or where the port
+   * is known: the service of before may have it until it steps aside.
+   */
   listen(then: () => void): void {
+    if (this.#former !== undefined) return then();
     const listening = this.#listen();
     if (isIP(this.#served.config.api.hostname) === 0) void listening.then(then);
     else then();

@@ -59,12 +59,13 @@ function byId(specs: readonly ProcessSpec[]): ReadonlyMap<string, ProcessSpec> {
 }
 
 /** What the supervisor has to know of it. */
-export function planOf({ id, policy, autostart, overrun, cron, terminate, watch }: ProcessSpec): Plan {
+export function planOf({ id, policy, autostart, overrun, cron, terminate, watch, dependsOn }: ProcessSpec): Plan {
   return {
     id,
     policy,
     overrun,
     autostart: autostart || watch.length > 0,
+    ...(dependsOn === undefined ? {} : { dependsOn }),
     ...(cron === undefined ? {} : { cron }),
     ...(terminate === undefined ? {} : { terminate }),
   };

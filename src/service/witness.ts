@@ -3,6 +3,7 @@ import type { ProcessSpec } from "../config/spec.ts";
 import type { Notice } from "../supervisor/notice.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
+import { MemoryWatch, type Samples } from "./memory-watch.ts";
 import { narrate, warn } from "./narrator.ts";
 import { narrateNotice } from "./notices.ts";
 import type { ServiceObservatory } from "./observatory.ts";
@@ -25,11 +26,13 @@ export class Witness {
   readonly #witnessed: Witnessed;
   readonly #voice: Voice;
   readonly #probing: Probing;
+  readonly #memory: MemoryWatch;
 
   constructor(witnessed: Witnessed, voice: Voice) {
     this.#witnessed = witnessed;
     this.#voice = voice;
     this.#probing = new Probing(witnessed);
+    this.#memory = new MemoryWatch(witnessed);
   }
 
   onTransition(transition: Transition): void {
@@ -44,6 +47,10 @@ export class Witness {
     if (line !== undefined) this.#voice.say(slot, line);
     observatory.onTransition(transition, line?.text);
     this.#probing.look(slot, to);
+  }
+
+  onSamples(samples: Samples): void {
+    this.#memory.weigh(samples);
   }
 
   onNotice(id: string, notice: Notice): void {

@@ -6,7 +6,7 @@
  */
 import { faultOf, isSuccess, outcomeOf } from "./outcome.ts";
 import { type Policy, restartDelay, wantsRestart } from "./restart-policy.ts";
-import type { Base, Ending, Input, Instance, Next, Outcome, Plan, Running, SignalName, Step, StopCause, Sweeping } from "./states.ts";
+import type { Base, Ending, Input, Instance, Outcome, Plan, Running, SignalName, Step, StopCause, Sweeping } from "./states.ts";
 
 export function step(state: Instance, input: Input, policy: Policy): Step {
   if ("run" in input && input.run !== state.run) return stay(state);
@@ -19,10 +19,13 @@ export function step(state: Instance, input: Input, policy: Policy): Step {
       return state.status === "backoff" ? stay(idle(state, outcomeOf(state))) : stay(state);
     case "dependencies-ready":
       return state.status === "waiting" ? launch(state) : stay(state);
+    case "dependents-gone":
+      return state.status === "stopping" && state.phase === "held" ? beginStop(state, state, { at: input.at, policy }) : stay(state);
     case "spawned":
       return onSpawned(state, input.pid, input.at, policy);
     case "ready":
     case "health":
+    case "fault":
       return state.status === "running" ? onReport(state, input, policy) : stay(state);
     case "ended":
       return onEnded(state, input, policy);
@@ -51,11 +54,7 @@ function onStart(state: Instance, policy: Policy): Step {
   }
 }
 
-function onStop(
-  state: Instance,
-  { next, cause, at }: { readonly next: Next; readonly cause: StopCause; readonly at: number },
-  policy: Policy,
-): Step {
+function onStop(state: Instance, { next, cause, at, held = false }: Input & { readonly type: "stop" }, policy: Policy): Step {
   switch (state.status) {
     case "idle":
       return next === "start" ? onStart(state, policy) : stay(state);
@@ -66,12 +65,14 @@ function onStop(
       return next === "idle" ? stay(idle(state, { kind: "stopped", ending: state.ending })) : stay(state);
     }
     case "starting":
-      return stay({ ...base(state), status: "stopping", phase: "spawning", next, cause });
+      return stay({ ...base(state), status: "stopping", phase: "spawning", next, cause, ...(held && { held }) });
     case "running":
+      if (held) return hold(state, { pid: state.pid, started: state.since, next, cause }, { at });
       return stopRun(state, { next, cause }, { at, policy });
     // The latest wish counts; a mere "let the policy decide" doesn't overrule an operator's.
     case "stopping":
-      return next === "policy" ? stay(state) : stay({ ...state, next, cause });
+      if (next === "policy") return stay(state);
+      return stay({ ...state, next, cause, ...(held && state.phase === "spawning" && { held }) });
     default:
       return state satisfies never;
   }
@@ -80,13 +81,14 @@ function onStop(
 function onSpawned(state: Instance, pid: number, at: number, policy: Policy): Step {
   if (state.status === "starting") return stay({ ...base(state), status: "running", pid, since: at, ready: policy.readyMs === undefined });
   if (state.status === "stopping" && state.phase === "spawning")
-    return beginStop(state, { pid, started: at, next: state.next, cause: state.cause }, { at, policy });
+    return (state.held ? hold : beginStop)(state, { pid, started: at, next: state.next, cause: state.cause }, { at, policy });
   return stay(state);
 }
 
 /** What was found out about a run. One that is not well and that no policy would start again had better run on, though nobody is sent to it. */
-function onReport(state: Running, input: Input & { readonly type: "ready" | "health" }, policy: Policy): Step {
+function onReport(state: Running, input: Input & { readonly type: "ready" | "health" | "fault" }, policy: Policy): Step {
   if (input.type === "ready") return stay(state.ready ? state : { ...state, ready: true });
+  if (input.type === "fault") return stopRun(state, { next: "policy", cause: input.fault }, { at: input.at, policy });
   if (state.healthy === input.good) return stay(state);
   const known = { ...state, healthy: input.good };
   if (input.good || !wantsRestart(policy, true)) return stay(known);
@@ -117,7 +119,7 @@ function onEnded(state: Instance, input: Input & { readonly type: "ended" }, pol
       if ("ending" in state) return stay(state);
       const phase = state.phase === "kill" ? "sweep-kill" : "sweep";
       // The time that the stop may take is counted from its SIGTERM, whoever of the run outlives whom.
-      return sweep({ ...state, phase, since: state.phase === "grace" ? at : state.since, ending });
+      return sweep({ ...state, phase, since: state.phase === "grace" || state.phase === "held" ? at : state.since, ending });
     }
     case "idle":
     case "waiting":
@@ -130,7 +132,10 @@ function onEnded(state: Instance, input: Input & { readonly type: "ended" }, pol
 
 function onTimer(state: Instance, input: Input & { readonly type: "timer" }, policy: Policy): Step {
   const { name, at } = input;
-  if (name === "restart" && state.status === "backoff") return launch({ ...state, restarts: state.restarts + 1 });
+  if (name === "restart" && state.status === "backoff") {
+    const next = { run: state.run, restarts: state.restarts + 1 };
+    return policy.waits ? stay({ ...next, status: "waiting" }) : launch(next);
+  }
   if (state.status === "running") return onRunTimer(state, input, policy);
   if (name === "escalate" && state.status === "stopping") {
     if (state.phase === "grace") return signal({ ...state, phase: "terminate", since: at }, state.pid, "SIGTERM");
@@ -182,12 +187,18 @@ function stopRun(state: Running, plan: Plan, when: { readonly at: number; readon
   return beginStop(state, { pid: state.pid, started: state.since, ...plan }, when);
 }
 
+/** Its stop begins when whoever depends on it has ended. */
+function hold(state: Base, child: Plan & { readonly pid: number; readonly started: number }, { at }: { readonly at: number }): Step {
+  return stay({ ...base(state), ...child, status: "stopping", phase: "held", since: at });
+}
+
 function beginStop(
   state: Base,
   child: Plan & { readonly pid: number; readonly started: number },
   { at, policy }: { readonly at: number; readonly policy: Policy },
 ): Step {
-  const stopping = { ...base(state), ...child, status: "stopping", since: at } as const;
+  const { next, cause, pid, started } = child;
+  const stopping = { ...base(state), next, cause, pid, started, status: "stopping", since: at } as const;
   if (policy.graceMs > 0) return stay({ ...stopping, phase: "grace" });
   return signal({ ...stopping, phase: "terminate" }, child.pid, "SIGTERM");
 }

@@ -11,6 +11,12 @@ export type Memory = {
   readonly planned?: Planned;
 };
 
+type Kept = Pick<Memory, "blocked" | "planned"> & { readonly slots: readonly { readonly id: string; readonly state: Instance }[] };
+
+export function memoryOf({ slots, ...rest }: Kept): Memory {
+  return { ...rest, slots: Object.fromEntries(slots.map(({ id, state }) => [id, state])) };
+}
+
 export function isMemory(value: unknown, id: string): value is Memory {
   return shape(value) && Object.keys((value as Memory).slots).every((slot) => slot === id || isFurtherSlot(slot, id));
 }
@@ -48,8 +54,8 @@ const instance = either(
   record({ ...base, status: literal("idle"), outcome }),
   record({ ...base, status: literal("waiting", "starting") }),
   record({ ...base, status: literal("running"), pid, since: moment, ready: truth, healthy: optional(truth) }),
-  record({ ...stopping, phase: literal("spawning") }),
-  record({ ...stopping, ...child, phase: literal("grace", "terminate", "kill") }),
+  record({ ...stopping, phase: literal("spawning"), held: optional(truth) }),
+  record({ ...stopping, ...child, phase: literal("held", "grace", "terminate", "kill") }),
   record({ ...stopping, ...child, phase: literal("sweep", "sweep-kill"), ending }),
   record({ ...base, status: literal("backoff"), until: moment, ending, fault }),
 );

@@ -10,6 +10,8 @@ export type Notice =
   /** Nobody was there at these times. `isCapped`: there are more than were counted. */
   | ({ readonly type: "missed"; readonly kind: Kind; readonly isCapped: boolean } & Missed)
   | { readonly type: "changed"; readonly fields: readonly string[]; readonly effect: Effect }
+  /** It is restarted with this one, on which it depends. */
+  | { readonly type: "follows"; readonly id: string }
   /** Names of watched files that have changed; of very many only the first. */
   | { readonly type: "watch"; readonly files: readonly string[]; readonly count: number; readonly effect: FileEffect }
   /** No plan has it any more. */

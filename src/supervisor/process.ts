@@ -2,22 +2,14 @@
 import { ProcmanError } from "../base/errors.ts";
 import { type Change, effectOf, hasRun, isUnderWay } from "./change.ts";
 import { answerTo, type FileChange } from "./file-change.ts";
-import type { Memory } from "./memory.ts";
+import { type Memory, memoryOf } from "./memory.ts";
 import { missedNotices } from "./missed.ts";
-import type { Notice } from "./notice.ts";
 import { type Plan, patternsOf } from "./plan.ts";
-import type { Clock, Spawner } from "./ports.ts";
+import type { ProcessPorts } from "./process-ports.ts";
 import type { Policy } from "./restart-policy.ts";
-import { Slot, type Transition } from "./slot.ts";
+import { freeName, Slot, type Transition } from "./slot.ts";
 import { type Instance, initial, type Report, type StopCause } from "./states.ts";
 import { isSame, Timetable } from "./timetable.ts";
-
-export type ProcessPorts = {
-  readonly clock: Clock;
-  readonly spawner: Spawner;
-  readonly publish: (transition: Transition) => void;
-  readonly notice: (id: string, notice: Notice) => void;
-};
 
 export class Process {
   #plan: Plan;
@@ -47,6 +39,10 @@ export class Process {
 
   get id(): string {
     return this.#plan.id;
+  }
+
+  get plan(): Plan {
+    return this.#plan;
   }
 
   get isBlocked(): boolean {
@@ -79,7 +75,8 @@ export class Process {
   /** @throws ProcmanError `process-blocked`, `process-leaving`, or `process-running` when it runs and `overrun` is off. */
   start(): void {
     this.#admit("start");
-    if (!this.#begin()) throw new ProcmanError("process-running", `Cannot start "${this.id}": it is running already`);
+    const what = this.states.some(({ status }) => status === "waiting") ? "waits" : "is running";
+    if (!this.#begin()) throw new ProcmanError("process-running", `Cannot start "${this.id}": it ${what} already`);
   }
 
   /** Start by `autostart` or a change of a watched file: what can't be started now stays as it is. */
@@ -88,12 +85,24 @@ export class Process {
   }
 
   /** What was found out about a run of it from outside. */
-  tell(slot: string, report: Report & { readonly type: "ready" | "health" }): void {
+  tell(slot: string, report: Report & { readonly type: "ready" | "health" | "fault" }): void {
     this.#slots.find(({ id }) => id === slot)?.post(report);
   }
 
   stop(): void {
     this.#end("idle", "operator");
+  }
+
+  /** What it has waited for is the case. */
+  goOn(type: "dependencies-ready" | "dependents-gone"): void {
+    for (const slot of this.#slots) slot.post({ type });
+  }
+
+  /** Another one was started anew, and this one with it. */
+  follow(id: string): void {
+    if (this.#blocked || this.#retired) return;
+    this.#ports.notice(this.id, { type: "follows", id });
+    this.restart();
   }
 
   /** Starts it when it is idle. @throws ProcmanError `process-blocked`, `process-leaving` */
@@ -115,7 +124,8 @@ export class Process {
   block(): void {
     if (this.#blocked) return;
     this.#blocked = true;
-    for (const slot of this.#slots) slot.post({ type: "cancel-restart" });
+    for (const slot of this.#slots)
+      slot.post(slot.state.status === "waiting" ? { type: "stop", next: "idle", cause: "operator" } : { type: "cancel-restart" });
     this.#ports.notice(this.id, { type: "blocked" });
     this.#remember();
   }
@@ -180,14 +190,8 @@ export class Process {
   /** A free slot; without one a slot that is about to be free; with `overrun` a new one. */
   #slotForStart(): Slot | undefined {
     const free = this.#slots.find(({ state }) => state.status === "idle" || state.status === "backoff");
-    if (free !== undefined) return free;
-    if (this.#plan.overrun) return this.#addSlot(this.#freeName());
-    return this.#slots.find(({ state }) => state.status === "stopping");
-  }
-
-  #freeName(): string {
-    const taken = new Set(this.#slots.map(({ id }) => id));
-    for (let number = 2; ; number++) if (!taken.has(`${this.id}:${number}`)) return `${this.id}:${number}`;
+    if (free !== undefined || !this.#plan.overrun) return free ?? this.#slots.find(({ state }) => state.status === "stopping");
+    return this.#addSlot(freeName(this.id, this.#slots));
   }
 
   #onCron(planned: number): void {
@@ -210,7 +214,8 @@ export class Process {
   }
 
   #end(next: "idle" | "policy", cause: StopCause): void {
-    for (const slot of this.#slots) slot.post({ type: "stop", next, cause });
+    const held = next === "idle" && this.#ports.holds(this.id);
+    for (const slot of this.#slots) slot.post({ type: "stop", next, cause, held });
   }
 
   #addSlot(id: string, state?: Instance): Slot {
@@ -240,11 +245,6 @@ export class Process {
   }
 
   #remember(): void {
-    const memory: Memory = {
-      blocked: this.#blocked,
-      slots: Object.fromEntries(this.#slots.map(({ id, state }) => [id, state])),
-      planned: this.#timetable.planned,
-    };
-    this.#ports.spawner.remember(this.id, memory);
+    this.#ports.spawner.remember(this.id, memoryOf({ blocked: this.#blocked, slots: this.#slots, planned: this.#timetable.planned }));
   }
 }

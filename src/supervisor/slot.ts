@@ -136,3 +136,9 @@ export class Slot {
     }
   }
 }
+
+/** Of a further slot of a process, for a run that overlaps. */
+export function freeName(process: string, slots: readonly Slot[]): string {
+  const taken = new Set(slots.map(({ id }) => id));
+  for (let number = 2; ; number++) if (!taken.has(`${process}:${number}`)) return `${process}:${number}`;
+}

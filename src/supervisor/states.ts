@@ -33,8 +33,8 @@ type Failure<Kind extends string> = { readonly kind: Kind; readonly ending: Endi
 /** What follows once a stopping slot is empty. */
 export type Next = "idle" | "start" | "policy";
 
-/** How far the stop of a known child has got. */
-export type Phase = "grace" | "terminate" | "kill";
+/** How far the stop of a known child has got. `held`: whoever depends on it ends first. */
+export type Phase = "held" | "grace" | "terminate" | "kill";
 
 export type Base = { readonly run: number; readonly restarts: number };
 
@@ -67,7 +67,7 @@ export type Instance =
   | (Base & { readonly status: "starting" })
   | Running
   /** The stop came before the pid did. */
-  | (Base & Plan & { readonly status: "stopping"; readonly phase: "spawning" })
+  | (Base & Plan & { readonly status: "stopping"; readonly phase: "spawning"; readonly held?: boolean })
   | (Base &
       Plan & { readonly status: "stopping"; readonly phase: Phase; readonly pid: number; readonly started: number; readonly since: number })
   | Sweeping
@@ -75,13 +75,14 @@ export type Instance =
 
 export type Command =
   | { readonly type: "start" }
-  | { readonly type: "stop"; readonly next: Next; readonly cause: StopCause }
+  | { readonly type: "stop"; readonly next: Next; readonly cause: StopCause; readonly held?: boolean }
   | { readonly type: "cancel-restart" };
 
 export type Report =
-  | { readonly type: "dependencies-ready" }
+  | { readonly type: "dependencies-ready" | "dependents-gone" }
   | { readonly type: "spawned"; readonly run: number; readonly pid: number }
   | { readonly type: "ready"; readonly run: number }
+  | { readonly type: "fault"; readonly run: number; readonly fault: Fault }
   | { readonly type: "health"; readonly run: number; readonly good: boolean }
   | { readonly type: "ended"; readonly run: number; readonly ending: Ending; readonly survivors: boolean }
   | { readonly type: "swept"; readonly run: number }

@@ -1,17 +1,20 @@
 /** The registry of all processes: takes commands by id, starts in order, stops in reverse. */
 import { ProcmanError } from "../base/errors.ts";
 import type { Change } from "./change.ts";
+import { Dependencies } from "./dependencies.ts";
 import type { Memory } from "./memory.ts";
-import type { Plan } from "./plan.ts";
-import { Process, type ProcessPorts } from "./process.ts";
+import type { Dependency, Plan } from "./plan.ts";
+import { Process } from "./process.ts";
+import type { ProcessPorts } from "./process-ports.ts";
 
-export type SupervisorPorts = ProcessPorts & {
+export type SupervisorPorts = Omit<ProcessPorts, "holds"> & {
   /** A process that the plans no longer have is over and forgotten. */
   readonly removed: (id: string) => void;
 };
 
 export class Supervisor {
-  readonly #ports: SupervisorPorts;
+  readonly #ports: SupervisorPorts & ProcessPorts;
+  readonly #dependencies = new Dependencies((id) => this.#processes.get(id));
   #processes = new Map<string, Process>();
   /** Processes that no plan has any more, until they have ended. */
   readonly #leaving = new Set<string>();
@@ -21,9 +24,11 @@ export class Supervisor {
   constructor(ports: SupervisorPorts) {
     this.#ports = {
       ...ports,
+      holds: (id) => this.#dependencies.holding(id).length > 0,
       publish: (transition) => {
         ports.publish(transition);
         for (const call of this.#watchers) call();
+        this.#dependencies.touch(transition.slot.split(":", 1)[0] as string);
         if (transition.to.status === "idle") this.#onIdle();
       },
     };
@@ -38,6 +43,7 @@ export class Supervisor {
    * to be stopped for good. `apply` follows, with the plans of now.
    */
   resume(plans: readonly Plan[], memories: ReadonlyMap<string, Memory>, leaving: ReadonlySet<string> = new Set()): void {
+    this.#dependencies.set(plans);
     for (const plan of plans) {
       const memory = memories.get(plan.id);
       if (memory === undefined || this.#processes.has(plan.id)) continue;
@@ -55,9 +61,12 @@ export class Supervisor {
     const gone = [...before.values()].filter(({ id }) => !wanted.has(id));
     this.#processes = new Map(plans.map((plan) => [plan.id, before.get(plan.id) ?? new Process(plan, this.#ports)]));
     for (const process of gone) this.#processes.set(process.id, process);
-    for (const process of gone.toReversed()) this.#remove(process);
+    for (const process of this.#dependencies.inStopOrder(gone)) this.#remove(process);
+    // Those on their way out still end before those that they depend on.
+    this.#dependencies.set([...plans, ...gone.map(({ plan }) => plan)]);
     for (const plan of plans) this.#update(plan, changes.get(plan.id));
     for (const { id, autostart } of fresh) if (autostart) this.#processes.get(id)?.startIfAllowed();
+    this.#dependencies.look();
   }
 
   /** @throws ProcmanError `process-unknown` */
@@ -71,8 +80,24 @@ export class Supervisor {
   async stopAll(): Promise<void> {
     const { processes } = this;
     for (const process of processes) process.retire();
-    for (const process of processes.toReversed()) process.stop();
+    for (const process of this.inStopOrder(processes)) process.stop();
+    this.#dependencies.look();
     if (processes.some(({ isIdle }) => !isIdle)) await new Promise<void>((resolve) => this.#idle.add(resolve));
+  }
+
+  /** Whoever depends on others before those. */
+  inStopOrder(processes: readonly Process[]): readonly Process[] {
+    return this.#dependencies.inStopOrder(processes);
+  }
+
+  /** What this one waits for before it starts. */
+  unmetBy(id: string): readonly Dependency[] {
+    return this.#dependencies.unmetBy(id);
+  }
+
+  /** Who ends before this one does. */
+  holding(id: string): readonly string[] {
+    return this.#dependencies.holding(id);
   }
 
   /** Calls after each transition, until the function that it returns is called. */

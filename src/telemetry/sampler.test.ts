@@ -23,6 +23,7 @@ function sampler(options: Partial<SamplerPorts> = {}) {
     roots: () => new Map([[1_000, "web"]]),
     processOf: (slot) => slot,
     sampled: (samples) => seen.push(samples),
+    isLimited: () => false,
     report: (problem) => problems.push(problem),
     usages: async () => table.usages,
     ...options,

@@ -20,6 +20,8 @@ export type SamplerPorts = {
   readonly processOf: (slot: string) => string;
   /** `at`: milliseconds since 1970. */
   readonly sampled: (samples: ReadonlyMap<string, Sample>, at: number) => void;
+  /** Somebody is stopped by these numbers: they are always fresh. */
+  readonly isLimited: () => boolean;
   readonly report: (problem: string) => void;
   readonly usages?: () => Promise<readonly ProcessUsage[]>;
 };
@@ -83,7 +85,9 @@ export class Sampler {
     const isWatched = performance.now() - this.#watched < WATCHING_MS;
     // The first look has no CPU yet, as that is a difference.
     const hasCpu = [...this.#samples.values()].every(({ cpuPercent }) => cpuPercent !== undefined);
-    this.#arm(isWatched || !hasCpu ? this.#shortest : Math.max(STEP_MS - (Date.now() % STEP_MS), this.#costMs / COST));
+    this.#arm(
+      isWatched || !hasCpu || this.#ports.isLimited() ? this.#shortest : Math.max(STEP_MS - (Date.now() % STEP_MS), this.#costMs / COST),
+    );
   }
 
   #arm(ms: number): void {

@@ -43,7 +43,7 @@ test("bash completes commands, options, choices and the ids of what runs", async
     { id: "web", cmd: "sleep 1000", autostart: true, cluster: { instances: 2 } },
     { id: "mail", cmd: "sleep 1000", autostart: true },
   ]);
-  assert.deepEqual(await tab(folder, "re"), ["restart", "remove"]);
+  assert.deepEqual(await tab(folder, "re"), ["restart", "reload", "remove"]);
   assert.deepEqual(await tab(folder, "stop", "m"), ["mail"], "from the file, as none runs");
   await procman(folder, ["run", "--detach"]);
   assert.deepEqual(await tab(folder, "restart", ""), ["web", "web-1", "web-2", "mail", "all"]);
@@ -77,7 +77,7 @@ test("fish completes the same, each with its description", async (context) => {
   const { folder } = homeOf(context, [{ id: "mail", cmd: "sleep 1000" }]);
   assert.deepEqual(
     (await fish(folder, "procman re")).map((line) => line.split("\t")[0]),
-    ["remove", "restart"],
+    ["reload", "remove", "restart"],
   );
   assert.match((await fish(folder, "procman resta")).join(), /^restart\t\w/);
   assert.deepEqual(await fish(folder, "procman stop m"), ["mail"]);

@@ -86,7 +86,7 @@ test("3.1 states, pids, run numbers, restart counts, blocks, pending restarts an
   const before = await client.processes();
   const after = await (await serviceKilled(procman)).processes();
   const plain = (records: readonly ProcessRecord[]): readonly object[] =>
-    records.map(({ started: _started, nextRestart: _nextRestart, reason, ...record }) => ({
+    records.map(({ started: _started, exited: _exited, updated: _updated, nextRestart: _nextRestart, reason, ...record }) => ({
       ...record,
       reason: reason.replace(/in [\d.]+ s/, ""),
     }));

@@ -31,7 +31,8 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
   if (free) {
     add("start", { type: "start" });
     for (const next of ["idle", "start", "policy"] as const)
-      for (const cause of ["operator", "terminate", "watch"] as const) add(`stop(${next})`, { type: "stop", next, cause } as Input);
+      for (const cause of ["operator", "terminate", "watch"] as const)
+        for (const held of [false, true]) add(`stop(${next}${held ? ", held" : ""})`, { type: "stop", next, cause, held } as Input);
     add("cancel-restart", { type: "cancel-restart" });
     for (const input of [
       { type: "spawned", pid: 99 },
@@ -45,6 +46,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       add(`stale ${input.type}`, { ...input, run: run - 1 } as unknown as Input);
   }
   if (state.status === "waiting") add("dependencies-ready", { type: "dependencies-ready" });
+  if (state.status === "stopping" && state.phase === "held") add("dependents-gone", { type: "dependents-gone" });
   if (os.leader === "spawning") {
     add("spawned", { type: "spawned", run, pid: PID } as Input, { ...os, leader: "alive" });
     for (const permanent of [false, true])

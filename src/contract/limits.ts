@@ -1,0 +1,8 @@
+/** What a run may take of the machine, and as whom it runs. */
+
+export const ULIMITS = ["as", "core", "cpu", "data", "fsize", "memlock", "nofile", "nproc", "stack"] as const;
+
+/** Bytes, for `cpu` seconds, for `nofile` and `nproc` a count; -1: unlimited. */
+export type Ulimits = Readonly<Partial<Record<(typeof ULIMITS)[number], number>>>;
+
+export type Account = { readonly name: string; readonly uid: number; readonly gid: number; readonly home?: string };

@@ -1,0 +1,231 @@
+/** Who waits for whom: issue 6, "Build" 2. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
+import type { Memory } from "./memory.ts";
+import { isMemory } from "./memory.ts";
+import type { Notice } from "./notice.ts";
+import type { Dependency, Plan } from "./plan.ts";
+import type { Instance } from "./states.ts";
+import { Supervisor } from "./supervisor.ts";
+
+const on = (id: string, more: Partial<Dependency> = {}): Dependency => ({ id, condition: "ready", restart: false, members: [id], ...more });
+
+function plan(id: string, dependsOn: readonly Dependency[] = [], more: Partial<Plan> = {}): Plan {
+  const policy = { restart: "error", restartLimit: 3, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0 } as const;
+  return {
+    id,
+    autostart: true,
+    overrun: false,
+    ...(dependsOn.length === 0 ? {} : { dependsOn }),
+    ...more,
+    policy: { ...policy, waits: dependsOn.length > 0, ...more.policy },
+  };
+}
+
+class World {
+  readonly clock = new FakeClock();
+  readonly spawner = new FakeSpawner();
+  readonly notices: string[] = [];
+  readonly plans: readonly Plan[];
+  supervisor: Supervisor;
+
+  constructor(...plans: readonly Plan[]) {
+    this.plans = plans;
+    this.supervisor = this.#supervisor();
+    this.supervisor.apply(plans);
+  }
+
+  #supervisor(): Supervisor {
+    const notice = (id: string, { type }: Notice): void => void this.notices.push(`${id} ${type}`);
+    const { clock, spawner } = this;
+    return new Supervisor({ clock, spawner, publish: () => undefined, notice, removed: () => undefined });
+  }
+
+  /** Another service takes over with what this one has noted. */
+  kill(): void {
+    this.supervisor.dispose();
+    const memories = new Map([...this.spawner.memories].map(([id, memory]) => [id, JSON.parse(JSON.stringify(memory)) as Memory]));
+    for (const [id, memory] of memories) assert.ok(isMemory(memory, id), JSON.stringify(memory));
+    this.supervisor = this.#supervisor();
+    this.supervisor.resume(this.plans, memories);
+    this.supervisor.apply(this.plans);
+  }
+
+  state(id: string): Instance {
+    return this.supervisor.find(id).states[0] as Instance;
+  }
+
+  status(): string {
+    return this.plans.map(({ id }) => `${id} ${this.state(id).status}`).join(", ");
+  }
+
+  up(...ids: readonly string[]): void {
+    for (const id of ids) this.spawner.up(id);
+  }
+
+  end(id: string, code = 0): void {
+    this.spawner.exit(id, code);
+    this.spawner.swept(id);
+  }
+}
+
+test("a process starts when what it depends on is there: started, ready, finished; what doesn't depend starts at once", () => {
+  const db = plan("db", [], { policy: { readyMs: 30_000 } as Plan["policy"] });
+  const world = new World(
+    plan("web", [on("db"), on("migrate", { condition: "finished" })]),
+    plan("migrate", [on("db")]),
+    plan("log", [on("db", { condition: "started" })]),
+    db,
+    plan("free"),
+  );
+  assert.deepEqual(world.spawner.asked(), ["spawn db 1", "spawn free 1"]);
+  world.up("db", "free");
+  assert.deepEqual(world.spawner.asked(), ["spawn log 1"]);
+  world.supervisor.find("db").tell("db", { type: "ready", run: 1 });
+  assert.deepEqual(world.spawner.asked(), ["spawn migrate 1"]);
+  assert.deepEqual(
+    world.supervisor.unmetBy("web").map(({ id }) => id),
+    ["migrate"],
+  );
+  world.up("log", "migrate");
+  world.end("migrate");
+  assert.deepEqual(world.spawner.asked(), ["spawn web 1"]);
+});
+
+test("a dependency that comes back later starts its dependents, also after a service was killed meanwhile", () => {
+  const world = new World(plan("db"), plan("web", [on("db")]));
+  world.spawner.exit("db", 1);
+  for (let restart = 0; restart < 3; restart++) {
+    world.clock.advance(1_000);
+    world.up("db");
+    world.spawner.exit("db", 1);
+    world.up("web");
+    world.spawner.exit("web", 1);
+  }
+  world.clock.advance(1_000);
+  assert.equal(world.status(), "db idle, web waiting", "it waits again once it has failed, too");
+  world.kill();
+  assert.equal(world.status(), "db idle, web waiting");
+  world.supervisor.find("db").start();
+  world.up("db");
+  assert.equal(world.status(), "db running, web starting");
+});
+
+test("whoever depends on others is stopped before those, in any order of the file, also after a service was killed meanwhile", () => {
+  const world = new World(plan("db"), plan("web", [on("app")]), plan("app", [on("db")]), plan("free"));
+  world.up("db", "free", "app", "web");
+  world.spawner.asked();
+  void world.supervisor.stopAll();
+  assert.deepEqual(world.spawner.asked(), ["SIGTERM free 1", "SIGTERM web 1"]);
+  assert.deepEqual(world.supervisor.holding("db"), ["app"]);
+  world.end("web");
+  assert.deepEqual(world.spawner.asked(), ["sweep SIGTERM web 1", "SIGTERM app 1"]);
+  world.kill();
+  world.spawner.asked();
+  assert.equal(world.status(), "db stopping, web idle, app stopping, free stopping");
+  world.end("app");
+  assert.deepEqual(world.spawner.asked().slice(-1), ["SIGTERM db 1"]);
+});
+
+test("a stop of one process alone does not reach those that depend on it", () => {
+  const world = new World(plan("db"), plan("web", [on("db")]));
+  world.up("db", "web");
+  world.spawner.asked();
+  world.supervisor.find("db").stop();
+  assert.deepEqual(world.spawner.asked(), ["SIGTERM db 1"]);
+  assert.equal(world.state("web").status, "running");
+});
+
+test("restart: whoever depends on it follows when it was started anew, once it is there again", () => {
+  const world = new World(plan("db"), plan("web", [on("db", { restart: true })]), plan("mail", [on("db")]));
+  world.up("db");
+  world.clock.advance(10);
+  world.up("web", "mail");
+  world.spawner.asked();
+  world.spawner.exit("db", 1);
+  world.clock.advance(10);
+  world.up("db");
+  assert.deepEqual(world.spawner.asked(), ["spawn db 2", "SIGTERM web 1"]);
+  assert.deepEqual(world.notices.slice(-1), ["web follows"]);
+  world.end("web");
+  world.clock.advance(10);
+  world.up("web");
+  assert.deepEqual(world.spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
+  assert.equal(world.status(), "db running, web running, mail running");
+});
+
+test("of a cluster one instance is enough, and a blocked or stopped process waits no longer", () => {
+  const world = new World(plan("web", [on("db", { members: ["db-1", "db-2"] })]), plan("db-1"), plan("db-2"));
+  world.supervisor.find("web").block();
+  assert.equal(world.state("web").status, "idle");
+  world.supervisor.find("web").unblock();
+  world.supervisor.find("web").start();
+  assert.throws(() => world.supervisor.find("web").start(), { code: "process-running", message: /it waits already/ });
+  world.spawner.asked();
+  world.up("db-2");
+  assert.deepEqual(world.spawner.asked(), ["spawn web 1"]);
+});
+
+const IDS = ["web", "db", "migrate", "mail"] as const;
+type Act = readonly [kind: number, id: number];
+
+/** Nobody starts without what it depends on, nobody is told to end before those that depend on it; nobody waits in vain. */
+function check(world: World): void {
+  for (const { id } of world.plans) {
+    const state = world.state(id);
+    if (state.status === "waiting") assert.notEqual(world.supervisor.unmetBy(id).length, 0, `${id} waits in vain: ${world.status()}`);
+    if (state.status !== "stopping") continue;
+    if (state.phase === "held") assert.notEqual(world.supervisor.holding(id).length, 0, `${id} is held in vain: ${world.status()}`);
+  }
+}
+
+function move(world: World, [kind, index]: Act): void {
+  const id = IDS[index % IDS.length] as string;
+  const process = world.supervisor.find(id);
+  const state = world.state(id);
+  const before = world.spawner.log.length;
+  const unmet = new Map(IDS.map((each) => [each as string, world.supervisor.unmetBy(each).length]));
+  try {
+    if (kind < 5) process[(["start", "stop", "restart", "block", "unblock"] as const)[kind] ?? "stop"]();
+    else if (kind === 5) world.clock.advance(5_000);
+    else if (kind === 6) world.kill();
+    else if (kind === 7) for (const each of world.supervisor.inStopOrder(world.supervisor.processes)) each.stop();
+    else if (state.status === "starting" || (state.status === "stopping" && state.phase === "spawning")) world.up(id);
+    else if (state.status === "running" || (state.status === "stopping" && !("ending" in state))) world.spawner.exit(id, kind % 2);
+    else if (state.status === "stopping") world.spawner.swept(id);
+  } catch (error) {
+    assert.match((error as Error).message, /^Cannot (start|restart)/);
+  }
+  for (const line of world.spawner.log.slice(before)) {
+    const [what, slot = ""] = line.split(" ");
+    // What was missing before and is there now, this move has brought.
+    if (what === "spawn" && unmet.get(slot) !== 0)
+      assert.equal(world.supervisor.unmetBy(slot).length, 0, `${line} without what it depends on`);
+    // A restart of one alone, or a stop that was asked for before theirs, waits for nobody.
+    if (what === "SIGTERM" && (kind === 1 || kind === 7))
+      assert.deepEqual(world.supervisor.holding(slot), [], `${line} before those that depend on it`);
+  }
+  check(world);
+}
+
+test("whatever happens, in any order, services that are killed included: order holds, nobody waits in vain, and everything can be stopped", () => {
+  const acts = fc.array(fc.tuple(fc.nat(13), fc.nat(3)), { maxLength: 60 });
+  fc.assert(
+    fc.property(acts, (moves) => {
+      const world = new World(
+        plan("web", [on("db"), on("migrate", { condition: "finished" })]),
+        plan("db"),
+        plan("migrate", [on("db", { condition: "started" })]),
+        plan("mail", [on("web", { restart: true })]),
+      );
+      for (const each of moves) move(world, each);
+      void world.supervisor.stopAll();
+      for (let round = 0; round < 30 && IDS.some((id) => world.state(id).status !== "idle"); round++)
+        for (const index of IDS.keys()) move(world, [9, index]);
+      assert.equal(world.status(), IDS.map((id) => `${id} idle`).join(", "));
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,60 @@
+/** A database, a migration and a web server that depend on each other, as a user has them: issue 6, "Build" 2. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import { homeOf, procman } from "../cli.ts";
+import { found, gone, isAlive } from "../procman.ts";
+
+type Home = ReturnType<typeof homeOf>;
+
+const WAIT = "while [ ! -e go ]; do sleep 0.02; done; rm go";
+const PROCESSES = [
+  { id: "web", cmd: "sleep 1000", autostart: true, dependsOn: ["db", { id: "migrate", condition: "finished" }] },
+  { id: "migrate", cmd: WAIT, autostart: true, dependsOn: ["db"] },
+  { id: "db", cmd: "sleep 1000", autostart: true },
+];
+
+const logOf = ({ state }: Home): string => {
+  const file = join(state, "logs/console.log");
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
+};
+const said = (home: Home, line: RegExp): Promise<true> => found(() => (line.test(logOf(home)) ? true : undefined));
+
+async function record({ folder }: Home, id: string): Promise<ProcessRecord> {
+  const all = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
+  return all.find((each) => each.id === id) as ProcessRecord;
+}
+
+test("they start in order, say what they wait for, and stop in reverse; a service that is killed meanwhile changes nothing", async (context) => {
+  const home = homeOf(context, PROCESSES);
+  await procman(home.folder, ["run", "--detach"]);
+  await said(home, /migrate +\| started/);
+  const web = await record(home, "web");
+  assert.deepEqual([web.status, web.reason, web.waitsFor], ["waiting", "waits for migrate (finished)", "migrate (finished)"]);
+  assert.match((await procman(home.folder, ["why", "web"])).out, /waits for migrate \(finished\)/);
+  const { pid: service } = JSON.parse(readFileSync(join(home.state, "endpoint.json"), "utf8")) as { readonly pid: number };
+  assert.ok(service > 1);
+  process.kill(service, "SIGKILL");
+  await gone(service);
+  assert.equal((await record(home, "web")).status, "waiting");
+  writeFileSync(join(home.folder, "go"), "");
+  await said(home, /web +\| started/);
+  const pids = [(await record(home, "web")).pid ?? 0, (await record(home, "db")).pid ?? 0];
+  assert.ok(pids.every((pid) => pid > 1 && isAlive(pid)));
+  assert.equal((await procman(home.folder, ["terminate"])).code, 0);
+  const log = logOf(home);
+  assert.ok(log.search(/web +\| stopped/) < log.search(/db +\| stopping/), log);
+  assert.match(log, /db +\| is stopped when web has stopped/);
+});
+
+test("a circle is refused before anything starts, with its place", async (context) => {
+  const home = homeOf(context, [
+    { id: "a", cmd: "true", dependsOn: ["b"] },
+    { id: "b", cmd: "true", dependsOn: ["a"] },
+  ]);
+  const { code, err } = await procman(home.folder, ["run", "--detach"]);
+  assert.equal(code, 78);
+  assert.match(err, /procman\.json:1:\d+ processes\[1\]\.dependsOn\[0\]\n[\s\S]*a → b → a/);
+});

@@ -1,0 +1,145 @@
+/** What can be seen from outside: `procman why`, events in a program, streams that go on after the service was killed. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { EventParser, type ServerSentEvent } from "../../src/client/server-sent-events.ts";
+import { payloadOf } from "../../src/contract/claims.ts";
+import type { Endpoint, Incident, ProcessRecord } from "../../src/contract/records.ts";
+import { Procman as Library } from "../../src/index.ts";
+import { signJwt } from "../../src/os/jwt.ts";
+import { procman as command } from "../cli.ts";
+import { found, gone, type Procman, running } from "../procman.ts";
+
+const CRASHING = { id: "crash", cmd: "echo one; echo last words; sleep 0.1; exit 3", autostart: true, restartLimit: 1, restartDelayMs: 50 };
+const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
+
+async function killService(procman: Procman): Promise<void> {
+  const service = procman.helper("service");
+  process.kill(service, "SIGKILL");
+  await gone(service);
+}
+
+/** Where the service of now listens. */
+function endpoint(procman: Procman): Promise<Endpoint> {
+  return found(() => {
+    try {
+      const at = JSON.parse(readFileSync(join(procman.stateDir, "endpoint.json"), "utf8")) as Endpoint;
+      return at.pid === procman.helper("service") ? at : undefined;
+    } catch {
+      return undefined;
+    }
+  });
+}
+
+/** Events of a connection of its own, until one is as wished. */
+async function events(
+  procman: Procman,
+  last: string | undefined,
+  isLast: (event: ServerSentEvent) => boolean,
+): Promise<readonly ServerSentEvent[]> {
+  const { hostname, port } = await endpoint(procman);
+  const secret = readFileSync(join(procman.stateDir, "secret"));
+  const token = signJwt(payloadOf({ audience: "procman", consumer: "test", scopes: ["admin"] }), secret);
+  const stop = new AbortController();
+  const headers = { authorization: `Bearer ${token}`, ...(last === undefined ? {} : { "last-event-id": last }) };
+  const response = await fetch(`http://${hostname}:${port}/events`, {
+    headers,
+    signal: AbortSignal.any([stop.signal, AbortSignal.timeout(30_000)]),
+  });
+  const parser = new EventParser();
+  const seen: ServerSentEvent[] = [];
+  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+    seen.push(...parser.read(chunk));
+    if (seen.some(isLast)) break;
+  }
+  stop.abort();
+  return seen;
+}
+
+/** What `procman why` answers once so many ends are written down. */
+async function why(
+  folder: string,
+  id: string,
+  ends: number,
+): Promise<{ readonly process: ProcessRecord; readonly incidents: readonly Incident[] }> {
+  for (const end = Date.now() + 30_000; Date.now() < end; ) {
+    const { code, out } = await command(folder, ["why", id, "--json"]);
+    if (code === 0 && JSON.parse(out).incidents.length >= ends) return JSON.parse(out);
+  }
+  throw new Error(`waited in vain for ${ends} ends of ${id}`);
+}
+
+test("why tells how a process came to its end: cause, what followed, its last words, who asked", async (context) => {
+  const procman = await running(context, [CRASHING, SLEEPER]);
+  await procman.line(/crash +\| .*its one restart is used up/);
+  const { process: crash, incidents } = await why(procman.folder, "crash", 2);
+  assert.equal(crash.status, "exhausted");
+  assert.deepEqual(
+    incidents.map(({ run, cause, code, decision }) => [run, cause, code, decision]),
+    [
+      [2, "exit", 3, "none: its one restart is used up"],
+      [1, "exit", 3, "restart 1 of 1 in 50 ms"],
+    ],
+  );
+  assert.deepEqual(
+    incidents[0]?.lines.map(({ text }) => text),
+    ["one", "last words"],
+  );
+  const text = (await command(procman.folder, ["why", "crash"])).out;
+  for (const part of [/exhausted/, /exited with code 3/, /last words/]) assert.match(text, part);
+  assert.equal((await command(procman.folder, ["stop", "web"])).code, 0);
+  const [stopped] = (await why(procman.folder, "web", 1)).incidents;
+  assert.deepEqual([stopped?.cause, stopped?.decision, typeof stopped?.by], ["operator", "none: it was stopped", "string"]);
+  const unknown = await command(procman.folder, ["why", "wbe"]);
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.err, /there is none of this id\. Did you mean "web"/);
+});
+
+test("a program hears events by their type, over a service that is killed, until procman has ended", async (context) => {
+  const procman = await running(context, [SLEEPER]);
+  await procman.line(/web +\| started/);
+  await endpoint(procman);
+  const library = await Library.connect(join(procman.folder, "procman.json"));
+  context.after(() => library.close());
+  const heard: string[] = [];
+  library.on("process.state", ({ process }) => heard.push(`${process.id} ${process.status}`));
+  library.on("process.incident", ({ incident }) => heard.push(`incident ${incident.cause} ${incident.by}`));
+  library.on("service.state", ({ state }) => heard.push(`service ${state.status}`));
+  const silent = (): void => assert.fail("it was taken away");
+  library.on("process.state", silent).off("process.state", silent);
+  const ended = new Promise<void>((resolve) => library.on("end", () => resolve()));
+  const comes = (what: string, from = 0): Promise<true> => found(() => heard.slice(from).includes(what) || undefined);
+  // Whoever listens is not known at once: asked for until it is heard.
+  await library.restart("web");
+  while (!heard.includes("web running")) await library.restart("web");
+  await comes("incident operator library");
+  const before = heard.length;
+  await killService(procman);
+  await endpoint(procman);
+  await library.stop("web");
+  await comes("web stopped", before);
+  assert.equal(await procman.stop(), 0);
+  await ended;
+});
+
+test("a stream that comes again with the last id it has seen misses nothing of the new service, and is told its state first", async (context) => {
+  const procman = await running(context, [SLEEPER]);
+  await procman.line(/web +\| started/);
+  const first = await events(procman, "1", ({ type }) => type === "service.state");
+  const last = first.at(-1)?.id ?? "";
+  assert.match(last, /^\d+$/);
+  await killService(procman);
+  await endpoint(procman);
+  assert.equal((await command(procman.folder, ["stop", "web"])).code, 0);
+  const stopped = ({ type, data }: ServerSentEvent): boolean => type === "process.state" && JSON.parse(data).process.status === "stopped";
+  const missed = await events(procman, last, stopped);
+  assert.equal(missed[0]?.type, "service.state");
+  const ids = missed.map(({ id }) => Number(id));
+  assert.ok(
+    ids.every((id, index) => id > (ids[index - 1] ?? Number(last) - 1)),
+    `${last}: ${ids}`,
+  );
+  const again = await events(procman, missed.at(-2)?.id, stopped);
+  assert.deepEqual(again, missed.slice(-1), "what was seen does not come again");
+});

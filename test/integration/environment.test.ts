@@ -1,0 +1,87 @@
+/** Variables from files, from procman's own environment, and secrets: spec 2.2, issue 6, "Build" 4. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { folderWith, Procman } from "../procman.ts";
+
+const print = (id: string, more: object) => ({ id, cmd: "env", autostart: true, logger: { console: true }, ...more });
+
+test("2.2 env: files, references, defaults, and the folder to run in", async (context) => {
+  const folder = folderWith(context, {
+    processes: [
+      print("web", { envFile: ["a.env", "b.env"], env: { URL: "${DB_HOST}:${DB_PORT:-5432}/${NAME}" }, cwd: "${TEST_ROOT:-nowhere}/.." }),
+    ],
+  });
+  writeFileSync(join(folder, "a.env"), "DB_HOST=one\nNAME='a b'\nPATH=/from-file\n");
+  writeFileSync(join(folder, "b.env"), "export DB_HOST=two # the real one\n");
+  const procman = new Procman(folder, { env: { TEST_ROOT: folder, NAME: "outer" } });
+  for (const line of [/^web .*\| DB_HOST=two$/, /^web .*\| NAME=a b$/, /^web .*\| URL=two:5432\/a b$/, /^web .*\| PATH=.+:\/from-file$/])
+    await procman.line(line);
+});
+
+test("2.2 env: what is missing is an error of that process with a remedy, and a later start reads the file", async (context) => {
+  const folder = folderWith(context, {
+    processes: [
+      { id: "web", cmd: "echo has $A; sleep 1000", envFile: "web.env", autostart: true, restart: "always", logger: { console: true } },
+      { id: "other", cmd: "sleep 1000", autostart: true },
+      { id: "late", cmd: "echo has $A", cron: "* * * * * *", envFile: "web.env", logger: { console: true } },
+    ],
+  });
+  const procman = new Procman(folder);
+  await procman.line(/^web .*could not be started: its env file .*web\.env is not there; make it or correct "envFile"; not tried again/);
+  await procman.line(/^other .*started/);
+  await procman.line(/^late .*could not be started: its env file/);
+  writeFileSync(join(folder, "web.env"), "A=one");
+  await procman.line(/^late .*\| has one/);
+  writeFileSync(join(folder, "web.env"), "A=two");
+  await procman.line(/^late .*\| has two/);
+  rmSync(join(folder, "web.env"));
+  await procman.line(/^late .*could not be started/, procman.lines.length);
+});
+
+/** What procman keeps, all of it. */
+function everythingIn(folder: string): string {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((file) => join(folder, file))
+    .filter((file) => statSync(file).isFile())
+    .map((file) => readFileSync(file, "latin1"))
+    .join("\n");
+}
+
+test("2.2 env: a secret reaches its process, and nothing that procman says or keeps, also after its service was killed", async (context) => {
+  const check = "test $KEY-$TOKEN-$LISTED = ge''heim1-ge''heim2-ge''heim3 && echo right; exec sleep 1000";
+  const processes = ["one", "two"].map((id) => ({
+    id,
+    cmd: check,
+    env: { KEY: { file: "key" }, TOKEN: { env: "CI_TOKEN" } },
+    envFile: "secrets.env",
+    autostart: true,
+    logger: { console: true },
+  }));
+  const folder = folderWith(context, { processes: [...processes, { ...processes[0], id: "bad", cmd: "no-such-program-here" }] });
+  writeFileSync(join(folder, "key"), "geheim1\n");
+  writeFileSync(join(folder, "secrets.env"), "LISTED=geheim3\n");
+  const procman = new Procman(folder, { env: { CI_TOKEN: "geheim2" } });
+  for (const id of ["one", "two"]) await procman.line(new RegExp(`^${id} .*\\| right`));
+  await procman.line(/^bad .*could not be started/);
+  const pid = Number(/pid (\d+)/.exec(await procman.line(/^one .*started/))?.[1]);
+  assert.ok(pid > 1);
+  const from = procman.lines.length;
+  process.kill(procman.helper("service"), "SIGKILL");
+  process.kill(pid, "SIGKILL");
+  await procman.line(/^one .*\| right/, from);
+  const said = procman.lines.join("\n");
+  assert.ok(!said.includes("geheim"), said);
+  const kept = everythingIn(join(folder, ".procman"));
+  assert.ok(kept.includes("right") || kept.includes("secrets.env"));
+  assert.ok(!kept.includes("geheim"));
+});
+
+test("2.2 a path that needs what is not set is an error of the file, with its place", async (context) => {
+  const folder = folderWith(context, { processes: [print("web", { cwd: "${NOT_SET_HERE}/x" })] });
+  const procman = new Procman(folder);
+  assert.equal((await procman.exit()).code, 78);
+  await procman.line(/procman\.json:1:\d+ processes\[0\]\.cwd/);
+  await procman.line(/NOT_SET_HERE is not set here; set it, or give a default: \$\{NOT_SET_HERE:-…\}/);
+});

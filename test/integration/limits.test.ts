@@ -1,0 +1,58 @@
+/** What a run may take of the machine, and as whom it runs, with real programs. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { found, running } from "../procman.ts";
+
+/** What a file says, once it is whole. */
+function text(folder: string, file: string): Promise<string> {
+  const path = join(folder, file);
+  return found(() => (existsSync(path) && readFileSync(path, "utf8").endsWith("\n") ? readFileSync(path, "utf8").trim() : undefined));
+}
+
+test("ulimits, umask and nice are those of the process, whose pid is the program's", async (context) => {
+  const program =
+    'require("fs").writeFileSync("limits", process.umask().toString(8) + " " + require("os").getPriority() + " " + process.pid + "\\n" + require("fs").readFileSync("/proc/self/limits", "utf8")); setInterval(() => 0, 1000)';
+  const procman = await running(context, [
+    { id: "web", cmd: `node -e '${program}'`, autostart: true, ulimits: { nofile: 321, core: 0 }, umask: "027", nice: 3 },
+  ]);
+  const [, pid] = /started \(pid (\d+)\)/.exec(await procman.line(/web +\| started/)) ?? [];
+  const limits = await text(procman.folder, "limits");
+  assert.equal(limits.split("\n")[0], `27 3 ${pid}`);
+  assert.match(limits, /Max open files +321 +321/);
+  assert.match(limits, /Max core file size +0 +0/);
+});
+
+test("a limit that can't be had ends the run, and its log says why", async (context) => {
+  const procman = await running(
+    context,
+    [{ id: "web", cmd: "echo never", autostart: true, restart: "error", restartLimit: 0, ulimits: { nofile: 2 ** 52 } }],
+    { config: { logger: { console: true } } },
+  );
+  await procman.line(/web +\| Cannot start: the limit nofile can not be 4503599627370496/);
+  await procman.line(/web +\| exited with code 126/);
+});
+
+test("a process runs as the user it is given, and so do its checks", {
+  skip: process.getuid?.() !== 0 && "only root may do that",
+}, async (context) => {
+  const ready = { exec: "test $(id -u) = 65534" };
+  const cmd = "echo $(id -u) $(id -g) $USER; exec sleep 1000";
+  const procman = await running(context, [{ id: "web", cmd, cwd: "/", autostart: true, user: "nobody", ready }], {
+    config: { logger: { console: true } },
+  });
+  await procman.line(/web +\| 65534 65534 nobody/);
+  await procman.line(/web +\| ready after/);
+});
+
+test("a run that has more memory than its limit is restarted by its policy, with the cause", async (context) => {
+  const program = "const kept = []; setInterval(() => kept.length < 200 && kept.push(Buffer.alloc(1000000, 1)), 5)";
+  const procman = await running(context, [
+    { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryLimit: "100MB" },
+    { id: "small", cmd: "sleep 1000", autostart: true, memoryLimit: "100MB" },
+  ]);
+  await procman.line(/web +\| had too much memory \(\d+(\.\d)? MB, more than its 100 MB\); stopping/);
+  await procman.line(/web +\| was ended by SIGTERM .*its one restart is used up/);
+  assert.ok(!procman.lines.some((line) => /small +\| had too much/.test(line)));
+});
