@@ -28,7 +28,11 @@ function rig() {
     send: (message: ToKeeper) => message.t === "sockets" && told.push(message.wanted.map(({ port }) => port)),
   };
   const sharing = new Sharing(shared, link);
-  return { sharing, told, set: (id: string, status: string) => (statuses.set(id, status), sharing.changed()) };
+  const set = (id: string, status: string): void => {
+    statuses.set(id, status);
+    sharing.changed();
+  };
+  return { sharing, told, set };
 }
 
 test("a shared socket is wanted while any of its instances is awake, once for all of them", async () => {
