@@ -66,6 +66,10 @@ export class FakeSpawner implements Spawner {
     this.log.push(`${signal} ${slot} ${run}`);
   }
 
+  drain(slot: string, run: number): void {
+    this.log.push(`drain ${slot} ${run}`);
+  }
+
   sweep(slot: string, run: number, _pid: number, signal: SignalName): void {
     this.log.push(`sweep ${signal} ${slot} ${run}`);
   }

@@ -21,6 +21,8 @@ export type Surroundings = {
   readonly now: Date;
   /** Whether Node runs TypeScript by itself. */
   readonly stripsTypes: boolean;
+  /** Whether it does when it is told to, as a worker's is. Default: `stripsTypes`. */
+  readonly isStrippable?: boolean;
 };
 
 export type Verdict = { readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
@@ -49,8 +51,12 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
   return { errors, warnings };
 }
 
-function processErrors(process: LooseProcess, path: Path, { now, stripsTypes }: Surroundings): readonly Finding[] {
-  const script = workerProblem(process, stripsTypes);
+function processErrors(
+  process: LooseProcess,
+  path: Path,
+  { now, stripsTypes, isStrippable = stripsTypes }: Surroundings,
+): readonly Finding[] {
+  const script = workerProblem(process, isStrippable);
   return [
     ...commandErrors(process, path),
     ...(script === undefined ? [] : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),

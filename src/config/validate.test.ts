@@ -125,7 +125,7 @@ test("a worker in TypeScript is refused where Node doesn't strip types, unless N
   for (const worker of ["w.ts", "w.mts", "w.cts", ["w.ts", "--x"]]) {
     assert.deepEqual(findings({ worker }, true), []);
     assert.deepEqual(findings({ worker, env: { NODE_OPTIONS: "--import tsx" } }, false), []);
-    assert.match(findings({ worker }, false).join(), /no TypeScript \(Node \d+\.\d+\.\d+; 22\.18 and later do\).*NODE_OPTIONS/);
+    assert.match(findings({ worker }, false).join(), /no TypeScript \(Node \d+\.\d+\.\d+; 22\.6 and later do\).*NODE_OPTIONS/);
   }
   assert.match(findings({ worker: ["w.ts"] }, false).join(), /^processes\[0\]\.worker\[0\] Found "w\.ts"/);
   for (const worker of ["w.tsx", "w.jsx"]) assert.match(findings({ worker }, true).join(), /no JSX/);

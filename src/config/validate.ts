@@ -10,7 +10,7 @@ import { deepFreeze, normalise } from "./normalise.ts";
 import { ConfigurationError } from "./problems.ts";
 import { checkShape } from "./schema.ts";
 import type { Config } from "./spec.ts";
-import { stripsTypes } from "./worker.ts";
+import { stripsTypes, typeScriptFlags } from "./worker.ts";
 
 export type ValidateOptions = {
   /** The file that the configuration stands for. Relative paths resolve from its folder. */
@@ -53,7 +53,7 @@ export function validateConfiguration(input: unknown, options: ValidateOptions =
 }
 
 function surroundings(folder: string, { parallelism = availableParallelism() }: ValidateOptions): Surroundings {
-  return { folder, parallelism, now: new Date(), stripsTypes: stripsTypes() };
+  return { folder, parallelism, now: new Date(), stripsTypes: stripsTypes(), isStrippable: typeScriptFlags() !== undefined };
 }
 
 type Context = { readonly around: Surroundings; readonly shownAs: string; readonly source: string | undefined };

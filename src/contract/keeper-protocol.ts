@@ -30,6 +30,8 @@ export type SpawnRequest = RunKey & {
   readonly notify?: { readonly fd: number; readonly file: string };
   /** A listening socket that the run gets as descriptor 3: the same for all that ask for this address. */
   readonly listen?: Listening;
+  /** It is a Node process with a channel, on which it can be told to finish. */
+  readonly channel?: true;
 };
 
 export type ToKeeper =
@@ -42,6 +44,8 @@ export type ToKeeper =
   | (SpawnRequest & { readonly t: "spawn" })
   /** To the whole process group of the run. */
   | (RunKey & { readonly t: "signal"; readonly signal: Signal })
+  /** Sends the worker of this run the message "drain"; SIGTERM when that can't reach it. */
+  | (RunKey & { readonly t: "drain" })
   /** The service's memory of a process, opaque to the keeper; it travels in one array with the commands it belongs to. "" deletes it. */
   | { readonly t: "note"; readonly id: string; readonly note: string }
   /** From now on the output of this run goes elsewhere; it is captured even if its record was lost. */

@@ -1,7 +1,7 @@
 /** Spawns, signals and awaits the processes of runs. Holds no opinion on any of them. */
 
 import type { ChildProcess } from "node:child_process";
-import { closeSync, constants, openSync, rmSync, statSync } from "node:fs";
+import { closeSync, constants, openSync, statSync } from "node:fs";
 import type { Exited, Failed, Listening, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { isForStoreAlone } from "../contract/logger-protocol.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
@@ -11,10 +11,11 @@ import { signalIfThere } from "../os/signal.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { keyOf } from "./entry.ts";
 import type { Fifos, Pair } from "./fifos.ts";
+import { fork, openAnew } from "./fork.ts";
 import { groupLives, isTaken, livingGroups } from "./groups.ts";
-import { launch } from "./launch.ts";
 import type { Sockets } from "./sockets.ts";
 import { warn } from "./warning.ts";
+import type { WorkerChannel } from "./worker-channel.ts";
 
 /** Spawning blocks the loop; longer than this in one turn, and a storm of restarts would leave nothing else a chance. Milliseconds. */
 const TURN_MS = 5;
@@ -35,7 +36,7 @@ export type Reports = {
 
 type Means = { readonly fifos: Fifos; readonly cgroups: Cgroups; readonly sockets: Sockets };
 
-type Child = Running & { readonly adopted: boolean };
+type Child = Running & { readonly adopted: boolean; readonly channel?: WorkerChannel | undefined };
 
 export class Children {
   readonly #fifos: Fifos;
@@ -117,6 +118,12 @@ export class Children {
     failpoint("keeper.signalled");
   }
 
+  /** Tells a worker to finish. One that can't hear it any more, as its channel ended with an earlier keeper, gets SIGTERM. */
+  drain(key: RunKey): void {
+    const { adopted, channel } = this.#children.get(keyOf(key)) ?? {};
+    if (adopted === true || channel?.drain() === false) this.signal(key, "SIGTERM");
+  }
+
   /** Forgets what was to be started, and signals all that runs. */
   signalAll(signal: Signal): void {
     this.#queue.length = 0;
@@ -174,8 +181,8 @@ export class Children {
       const socket = request.listen === undefined ? undefined : this.#sockets.fd(request.listen);
       // Whatever has happened before this, the run has from its beginning.
       const since = monotonicMs();
-      const child = this.#cgroups.within(request.slot, () => launch(request, { out, err, notified, socket }, this.#environment));
-      if (child.pid !== undefined) return this.#started({ request, pair, child, pid: child.pid, since });
+      const [child, channel] = this.#cgroups.within(request.slot, () => fork(request, { out, err, notified, socket }, this.#environment));
+      if (child.pid !== undefined) return this.#started({ request, pair, child, channel, pid: child.pid, since });
       child.once("error", (error) => this.#unstartable(request, pair, error));
     } catch (error) {
       this.#unstartable(request, pair, error as Error);
@@ -188,12 +195,14 @@ export class Children {
     request,
     pair,
     child,
+    channel,
     pid,
     since,
   }: {
     readonly request: SpawnRequest;
     readonly pair: Pair | undefined;
     readonly child: ChildProcess;
+    readonly channel: WorkerChannel | undefined;
     readonly pid: number;
     readonly since: number;
   }): void {
@@ -201,7 +210,7 @@ export class Children {
     const { slot, run } = request;
     const running: Running = { slot, run, pid, startTime: processStat(pid)?.startTime ?? "", since };
     const key = keyOf(request);
-    this.#children.set(key, { ...running, adopted: false });
+    this.#children.set(key, { ...running, adopted: false, channel });
     child.once("exit", (code, signal) => this.#ended(key, running, { code, signal, unknown: false, survivors: groupLives(pid) }));
     // Without this, a failed kill or send of Node's own would end the keeper.
     child.on("error", (error) => process.emitWarning(error));
@@ -210,6 +219,7 @@ export class Children {
 
   #ended(key: string, { slot, run, pid }: Running, how: Pick<Exited, "code" | "signal" | "unknown" | "survivors">): void {
     failpoint("keeper.exited");
+    this.#children.get(key)?.channel?.close();
     this.#children.delete(key);
     this.#reports.exited({ slot, run, pid, ...how, at: monotonicMs() });
   }
@@ -224,12 +234,6 @@ export class Children {
   #fail({ slot, run }: RunKey, why: Pick<Failed, "errno" | "step" | "message">): void {
     this.#reports.failed({ slot, run, ...why, at: monotonicMs() });
   }
-}
-
-/** What an earlier run may still write to is another file. */
-function openAnew(file: string): number {
-  rmSync(file, { force: true });
-  return openSync(file, "ax", 0o600);
 }
 
 /** The machine lacks something now that it may have later. */

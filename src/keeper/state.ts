@@ -112,12 +112,14 @@ export class State {
     };
   }
 
-  command(message: Extract<ToKeeper, { readonly t: "spawn" | "signal" | "route" | "note" | "ack" }>): void {
+  command(message: Extract<ToKeeper, { readonly t: "spawn" | "signal" | "drain" | "route" | "note" | "ack" }>): void {
     switch (message.t) {
       case "spawn":
         return this.#spawn(message);
       case "signal":
         return this.#children.signal(message, message.signal);
+      case "drain":
+        return this.#children.drain(message);
       case "route": {
         const running = this.#journal.books.running.get(keyOf(message));
         return running === undefined ? undefined : this.outputs.route(running, message.capture);

@@ -1,7 +1,6 @@
 /** Variables in the options of a plugin: filled in when it starts, so that a secret is in no file of procman's. */
 import type { Fault } from "../base/errors.ts";
-
-const VARIABLE = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
+import { expand } from "../base/variables.ts";
 
 /** `${NAME}` and `${NAME:-default}` in all strings. What is missing is in `faults`, with its place. */
 export function filledIn<Value>(value: Value, env: NodeJS.ProcessEnv): { readonly value: Value; readonly faults: readonly Fault[] } {
@@ -21,10 +20,7 @@ function fill(value: unknown, visit: Visit): unknown {
 }
 
 function fillText(text: string, { env, faults, place }: Visit): string {
-  return text.replace(VARIABLE, (whole, name: string, otherwise: string | undefined) => {
-    const found = env[name];
-    if (found !== undefined && (found !== "" || otherwise === undefined)) return found;
-    if (otherwise === undefined) faults.push({ place, message: `needs the variable ${name}, which procman was started without` });
-    return otherwise ?? whole;
-  });
+  const { text: filled, missing } = expand(text, (name) => env[name]);
+  for (const name of missing) faults.push({ place, message: `needs the variable ${name}, which procman was started without` });
+  return filled;
 }

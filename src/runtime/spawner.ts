@@ -15,6 +15,8 @@ export type KeeperSpawnerOptions = {
   /** What a run of a slot consists of; made anew for each run. */
   readonly request: (slot: string, run: number) => Omit<SpawnRequest, keyof RunKey>;
   readonly marker: (slot: string, run: number) => string;
+  /** Whether it listens to more than signals. */
+  readonly drains: (slot: string) => boolean;
   readonly whyUnstartable: (failed: Failed) => { readonly message: string; readonly exitCode: number };
 };
 
@@ -54,6 +56,10 @@ export class KeeperSpawner implements Spawner {
 
   signal(slot: string, run: number, signal: SignalName): void {
     this.#options.link.send({ t: "signal", slot, run, signal });
+  }
+
+  drain(slot: string, run: number): void {
+    if (this.#options.drains(slot)) this.#options.link.send({ t: "drain", slot, run });
   }
 
   sweep(slot: string, run: number, pid: number, signal: SignalName): void {

@@ -12,14 +12,15 @@ import { clusterShown, instanceShown, placeOf } from "./balancer-records.ts";
 import { error, info, type Line } from "./narrator.ts";
 import type { Part } from "./part.ts";
 
-/** Memory of whom a SIGTERM is owed that waits for the balancer. */
+/** Memory of whom a SIGTERM or a message is owed that waits for the balancer. */
 const OWED = ":owed";
 /** The balancer has this long to say that nobody new is sent there; then SIGTERM comes all the same. Milliseconds. */
 const DRAIN_MS = 1_000;
 /** Connections that were made until then wait in the instance's accept queue, which a close would reset. Milliseconds. */
 const QUEUE_MS = 50;
 
-type Owed = { readonly slot: string; readonly run: number };
+/** `drain`: the message to a worker, in place of the signal. */
+type Owed = { readonly slot: string; readonly run: number; readonly drain?: boolean };
 
 /** Whose instances these are. */
 export type Balanced = {
@@ -39,7 +40,7 @@ export class Balancing implements Part {
   #isChanged = false;
   #isClosed = false;
   readonly #owed = new Map<string, Owed>();
-  #signal: Spawner["signal"] = () => undefined;
+  #spawner: Pick<Spawner, "signal" | "drain"> | undefined;
 
   constructor(balanced: Balanced, link: Link, voice: { readonly say: (id: string, line: Line) => void }) {
     this.#balanced = balanced;
@@ -51,13 +52,14 @@ export class Balancing implements Part {
     return this.#balanced.config.processes;
   }
 
-  /** The spawner, but whoever has a front gets SIGTERM only when nobody new is sent to it any more. */
+  /** The spawner, but whoever has a front gets SIGTERM, or is told to finish, only when nobody new is sent to it any more. */
   guard(spawner: Spawner): Spawner {
-    this.#signal = (slot, run, signal) => spawner.signal(slot, run, signal);
+    this.#spawner = spawner;
     return {
       spawn: (slot, run, on) => spawner.spawn(slot, run, on),
       signal: (slot, run, signal) =>
         signal === "SIGTERM" && this.#isServed(slot) ? this.#drain({ slot, run }) : spawner.signal(slot, run, signal),
+      drain: (slot, run) => (this.#isServed(slot) ? this.#drain({ slot, run, drain: true }) : spawner.drain(slot, run)),
       sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
       adopt: (slot, run, seen, on) => spawner.adopt(slot, run, seen, on),
       remember: (id, memory) => spawner.remember(id, memory),
@@ -140,7 +142,8 @@ export class Balancing implements Part {
     await sleep(QUEUE_MS);
     if (this.#owed.get(owed.slot) === owed) this.#owed.delete(owed.slot);
     this.#note();
-    this.#signal(owed.slot, owed.run, "SIGTERM");
+    if (owed.drain === true) this.#spawner?.drain(owed.slot, owed.run);
+    else this.#spawner?.signal(owed.slot, owed.run, "SIGTERM");
   }
 
   #note(): void {

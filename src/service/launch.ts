@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { EXIT } from "../base/errors.ts";
 import { isCaptured } from "../config/log-spec.ts";
 import type { ProcessSpec } from "../config/spec.ts";
+import { isTypeScript, typeScriptFlags } from "../config/worker.ts";
 import type { Failed, RunKey, SpawnRequest } from "../contract/keeper-protocol.ts";
 import type { Capture } from "../contract/logger-protocol.ts";
 import { shellArgv } from "../runtime/command.ts";
@@ -37,6 +38,7 @@ export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }
     },
     ...(share && { listen: share }),
     ...(capture === undefined ? {} : { capture }),
+    ...(spec.command.kind === "worker" ? { channel: true } : {}),
     ...(spec.ready?.kind === "fd" ? { notify: { fd: spec.ready.fd, file: notifyFile(stateDir, slot) } } : {}),
   };
 }
@@ -76,5 +78,6 @@ export function exitCodeOf({ step, errno }: Failed): number {
 function argvOf({ command }: ProcessSpec): readonly string[] {
   if (command.kind === "shell") return shellArgv(command.line);
   // A script that is not there is what can't be started, rather than a Node that ends at once, again and again.
-  return existsSync(command.script) ? [process.execPath, command.script, ...command.args] : [command.script];
+  if (!existsSync(command.script)) return [command.script];
+  return [process.execPath, ...(isTypeScript(command.script) ? (typeScriptFlags() ?? []) : []), command.script, ...command.args];
 }

@@ -20,6 +20,7 @@ export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api }:
     sweeper,
     marker,
     request: (slot, run) => launchOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api }),
+    drains: (slot) => spec(slot).command.kind === "worker",
     whyUnstartable: (failed) => ({ message: whyUnstartable(spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
   });
 }

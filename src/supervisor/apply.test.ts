@@ -88,7 +88,7 @@ test("3.3 who is gone is stopped by its own policy, said, and forgotten once it 
   assert.deepEqual(all.told(), ["old removed running"]);
   assert.deepEqual(all.ids(), ["web", "old"], "it is shown until it has ended");
   all.clock.advance(500);
-  assert.deepEqual(all.spawner.asked(), ["SIGTERM old 1"]);
+  assert.deepEqual(all.spawner.asked(), ["drain old 1", "SIGTERM old 1"]);
   all.clock.advance(700);
   assert.deepEqual(all.spawner.asked(), ["SIGKILL old 1"]);
   assert.ok(all.spawner.memories.has("old"));

@@ -199,7 +199,7 @@ function beginStop(
 ): Step {
   const { next, cause, pid, started } = child;
   const stopping = { ...base(state), next, cause, pid, started, status: "stopping", since: at } as const;
-  if (policy.graceMs > 0) return stay({ ...stopping, phase: "grace" });
+  if (policy.graceMs > 0) return { state: { ...stopping, phase: "grace" }, effects: [{ type: "drain", run: state.run }] };
   return signal({ ...stopping, phase: "terminate" }, child.pid, "SIGTERM");
 }
 

@@ -26,6 +26,8 @@ export interface Spawner {
   spawn(slot: string, run: number, on: RunReports): void;
   /** To the process group of the run. */
   signal(slot: string, run: number, signal: SignalName): void;
+  /** Asks a worker to finish, by a message: SIGTERM comes later. Others are not asked. */
+  drain(slot: string, run: number): void;
   /** To everybody who still belongs to the run (its group, and who carries its marker); `swept` follows once nobody is left. */
   sweep(slot: string, run: number, pid: number, signal: SignalName): void;
   /** Takes up the reports of a run that an earlier service asked for, saw alive, or saw end. */

@@ -100,6 +100,8 @@ export type Effect =
   | { readonly type: "spawn"; readonly run: number }
   /** To the whole process group of the child. */
   | { readonly type: "signal"; readonly run: number; readonly pid: number; readonly signal: SignalName }
+  /** To a worker, at the beginning of its grace period. */
+  | { readonly type: "drain"; readonly run: number }
   /** To everybody who still belongs to the run; answered by `swept` once nobody is left. */
   | { readonly type: "sweep"; readonly run: number; readonly pid: number; readonly signal: SignalName };
 

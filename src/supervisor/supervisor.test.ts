@@ -129,11 +129,12 @@ test("2.2 restart always: code 0 comes back, an operator's stop does not", () =>
   assert.ok(state()?.status === "idle");
 });
 
-test("2.2 terminateTimeout is counted from the SIGTERM, after the grace period", () => {
+test("2.2 terminateTimeout is counted from the SIGTERM, after the grace period, at whose beginning a worker is told to finish", () => {
   const { spawner, process, clock } = setup({ rules: { graceMs: 5_000, terminateMs: 2_000 } });
   spawner.up("web");
   spawner.asked();
   process.stop();
+  assert.deepEqual(spawner.asked(), ["drain web 1"]);
   clock.advance(4_999);
   assert.deepEqual(spawner.asked(), []);
   clock.advance(1);

@@ -85,6 +85,8 @@ function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input
       assert.equal(result.leader, "alive", `signal to no child: ${show({ state, os })} on ${name}`);
       assert.equal(effect.pid, PID);
       result = { ...result, sigkill: result.sigkill || effect.signal === "SIGKILL" };
+    } else if (effect.type === "drain") {
+      assert.equal(result.leader, "alive", `a message to no child: ${show({ state, os })} on ${name}`);
     } else {
       assert.equal(result.leader, "none", `sweep beside a live leader: ${show({ state, os })} on ${name}`);
       result = { ...result, sweeping: true, sigkill: effect.signal === "SIGKILL" };

@@ -55,6 +55,7 @@ export class Service {
       sweeper: sweeper as unknown as Sweeper,
       request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
       marker: (slot, run) => keyOf({ slot, run }),
+      drains: () => false,
       whyUnstartable: () => ({ message: "", exitCode: 1 }),
     });
     const clock: Clock = {
