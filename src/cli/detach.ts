@@ -18,19 +18,21 @@ export type DetachOptions = {
   readonly console?: boolean;
   readonly watchConfig?: boolean;
   readonly exitWith?: string;
+  readonly profile?: string;
 };
 
 /** @throws {ProcmanError} what `load` does; `already-running`, `state-folder`, `service-down` */
 export async function runDetached(
-  { config: path, console = false, watchConfig = false, exitWith }: DetachOptions,
+  { config: path, console = false, watchConfig = false, exitWith, profile }: DetachOptions,
   patienceMs = COME_UP_MS,
 ): Promise<void> {
-  const config = load(path, process.cwd());
+  const config = load(path, process.cwd(), profile);
   const first = holderOf(config.stateDir);
   if (first !== undefined) throw alreadyRunning(first.pid, config.stateDir);
   const args = [
     ...(console ? ["--console"] : []),
     ...(watchConfig ? ["--watch-config"] : []),
+    ...(profile === undefined ? [] : [`--profile=${profile}`]),
     ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
   ];
   const daemon = startDaemon(config, join(packageRoot(), "dist/procman.cjs"), args);

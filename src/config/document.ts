@@ -17,6 +17,8 @@ export type Document = {
   readonly duplicates: readonly Fault[];
   /** Place of a value, or of its key; for what is missing the place of the nearest thing around it. */
   readonly place: (path: Path, of?: "value" | "key") => Place;
+  /** Where the data of this path are written, if that is elsewhere. */
+  readonly origin?: (path: Path) => Path;
 };
 
 /** Data without a text: all places are 0. */

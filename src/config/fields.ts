@@ -174,6 +174,10 @@ export const fields: Readonly<Record<string, Field>> = {
   "watcher.exts": { description: "File extensions that count; none: all.", default: ["ts", "tsx", "js", "jsx", "json"] },
   "watcher.match": { description: "Patterns that a file in a watched folder must match; one of them.", default: ["**/*.*"] },
   "watcher.skip": { description: "Patterns of files that don't count, and of folders that are not looked into.", default: ["**/.git/**"] },
+  profiles: {
+    description:
+      "Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id, all else is replaced.",
+  },
   plugins: { description: "Plugins to load, each in a thread of its own." },
   "plugins[]": { description: "A plugin." },
   "plugins[].url": {

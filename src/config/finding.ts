@@ -24,6 +24,11 @@ export function show(value: unknown): string {
 
 /** Findings as problems with file, line and column, in the order of the file. */
 export function placed(findings: readonly Finding[], document: Document, file: string): readonly Problem[] {
-  const problems = findings.map(({ path, message, at }) => ({ file, ...document.place(path, at), path: showPath(path), message }));
+  const problems = findings.map(({ path, message, at }) => ({
+    file,
+    ...document.place(path, at),
+    path: showPath(document.origin?.(path) ?? path),
+    message,
+  }));
   return problems.sort((a, b) => a.line - b.line || a.column - b.column);
 }

@@ -3,7 +3,7 @@ import { parseDocument, withoutBom } from "./document.ts";
 import { ConfigurationError } from "./problems.ts";
 import { read, type Source } from "./source.ts";
 import type { Config } from "./spec.ts";
-import { validateConfiguration } from "./validate.ts";
+import { type ValidateOptions, validateConfiguration } from "./validate.ts";
 
 /**
  * The configuration of a file; without a path that of `procman.jsonc` or `procman.json` in `cwd`.
@@ -15,13 +15,13 @@ import { validateConfiguration } from "./validate.ts";
  * const config = load(undefined, process.cwd());
  * for (const { id } of config.processes) console.log(id);
  */
-export function load(path: string | undefined, cwd: string): Config {
-  return check(read(path, cwd));
+export function load(path: string | undefined, cwd: string, profile?: string): Config {
+  return check(read(path, cwd), profile === undefined ? {} : { profile });
 }
 
 /** Checks what was read. */
-export function check({ file, shownAs, text }: Source): Config {
-  return validateConfiguration(text, { file, shownAs });
+export function check({ file, shownAs, text }: Source, profiles: Pick<ValidateOptions, "profile" | "allProfiles"> = {}): Config {
+  return validateConfiguration(text, { file, shownAs, ...profiles });
 }
 
 /**

@@ -165,6 +165,9 @@ export const configuration = object({
   processes: list(processShape, "a list of processes"),
   logger: optional(object(globalLogger)),
   watcher: optional(object({ interval: optional(amount(1, MOST_MS, "milliseconds")), exts: strings, match: strings, skip: strings })),
+  profiles: optional(
+    z.record(name, z.record(string, z.unknown(), "an object, a part of the configuration"), "an object of names and parts"),
+  ),
   plugins: optional(list(plugin, "a list of plugins")),
   api: optional(
     object({ hostname: optional(text("an address")), port, revoked: strings, cors: optional(list(origin, "a list of origins")) }),

@@ -93,6 +93,8 @@ export type ApiSpec = {
 export type Config = {
   /** Absolute path of the file it was read from; empty for data that came from no file. */
   readonly file: string;
+  /** What was merged over the rest of it. */
+  readonly profile?: string;
   /** `name` of the file, or "procman". */
   readonly name: string;
   /** Folder of all that procman keeps: `.procman/NAME` beside the file, or below `$PROCMAN_STATE_DIR`. */

@@ -8,8 +8,9 @@ import { placed } from "./finding.ts";
 import { loosen } from "./loose.ts";
 import { deepFreeze, normalise } from "./normalise.ts";
 import { ConfigurationError } from "./problems.ts";
+import { profileErrors, profileNames, withProfile } from "./profile.ts";
 import { checkShape } from "./schema.ts";
-import type { Config } from "./spec.ts";
+import type { Config, Problem } from "./spec.ts";
 import { stripsTypes, typeScriptFlags } from "./worker.ts";
 
 export type ValidateOptions = {
@@ -19,6 +20,10 @@ export type ValidateOptions = {
   readonly shownAs?: string;
   /** Folder that relative paths resolve from when there is no `file`. Default: the current folder. */
   readonly cwd?: string;
+  /** Merged over the rest: one of those below `profiles`. */
+  readonly profile?: string;
+  /** Checks each profile too, also those that are not asked for. */
+  readonly allProfiles?: boolean;
   /** How many instances "max" is. Default: as many as the machine has processors. */
   readonly parallelism?: number;
 };
@@ -48,8 +53,10 @@ export function validateConfiguration(input: unknown, options: ValidateOptions =
   const around = surroundings(file === "" ? cwd : dirname(resolve(cwd, file)), options);
   const source = typeof input === "string" ? withoutBom(input) : undefined;
   const document = source === undefined ? dataDocument(input) : parseDocument(source);
-  const { outcome, warnings } = examine(document, { around, shownAs, source });
-  return deepFreeze({ file: file === "" ? "" : resolve(cwd, file), ...outcome, warnings });
+  const { profile, allProfiles = false } = options;
+  const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
+  const { outcome, warnings } = examineAll(document, [profile, ...others], { around, shownAs, source });
+  return deepFreeze({ file: file === "" ? "" : resolve(cwd, file), ...(profile !== undefined && { profile }), ...outcome, warnings });
 }
 
 function surroundings(folder: string, { parallelism = availableParallelism() }: ValidateOptions): Surroundings {
@@ -58,15 +65,40 @@ function surroundings(folder: string, { parallelism = availableParallelism() }: 
 
 type Context = { readonly around: Surroundings; readonly shownAs: string; readonly source: string | undefined };
 
-function examine(document: Document, { around, shownAs, source }: Context) {
+type Examined = { readonly outcome: ReturnType<typeof normalise>; readonly warnings: Config["warnings"] };
+
+/** The outcome is that of the first; what is wrong with several is said once. */
+function examineAll(document: Document, [first, ...others]: readonly [string | undefined, ...string[]], context: Context): Examined {
+  const found: Problem[] = [];
+  const attempt = (profile: string | undefined): Examined | undefined => {
+    try {
+      return examine(document, profile, context);
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      found.push(...error.problems);
+      return undefined;
+    }
+  };
+  const [outcome] = [first, ...others].map(attempt);
+  if (outcome !== undefined && found.length === 0) return outcome;
+  const unique = [...new Map(found.map((problem) => [JSON.stringify([problem.line, problem.column, problem.message]), problem])).values()];
+  throw new ConfigurationError(
+    unique.sort((a, b) => a.line - b.line || a.column - b.column),
+    context.source,
+  );
+}
+
+function examine(written: Document, profile: string | undefined, { around, shownAs, source }: Context): Examined {
   const refuse = (problems: Config["warnings"]): never => {
     throw new ConfigurationError(problems, source);
   };
-  if (document.syntax.length > 0) refuse(document.syntax.map((fault) => ({ file: shownAs, ...fault })));
+  if (written.syntax.length > 0) refuse(written.syntax.map((fault) => ({ file: shownAs, ...fault })));
+  const wishes = profile === undefined ? [] : profileErrors(written, profile);
+  const document = profile === undefined ? written : withProfile(written, profile);
   const { config, issues } = checkShape(document.data);
   const shape = explain(issues, document.data);
   const meaning = checkMeaning(loosen(document.data, shape) ?? {}, around);
-  const errors = placed([...shape, ...meaning.errors], document, shownAs);
+  const errors = placed([...wishes, ...shape, ...meaning.errors], document, shownAs);
   const twice = document.duplicates.map((fault) => ({ file: shownAs, ...fault }));
   if (config === undefined || errors.length + twice.length > 0)
     return refuse([...errors, ...twice].sort((a, b) => a.line - b.line || a.column - b.column));

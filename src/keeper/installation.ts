@@ -34,7 +34,7 @@ export type Start = {
 
 /** `stateDir`: of the run that it takes up, which must go on even if the configuration is not valid now. */
 export function serviceOf({ node, folder }: Installation, options: RunOptions, stateDir: string | undefined): readonly string[] {
-  const { config, console, detached, watchConfig, exitWith } = options;
+  const { config, console, detached, watchConfig, exitWith, profile } = options;
   return [
     node,
     join(folder, "service.cjs"),
@@ -42,6 +42,7 @@ export function serviceOf({ node, folder }: Installation, options: RunOptions, s
     ...(console ? ["--console"] : []),
     ...(detached ? ["--detached"] : []),
     ...(watchConfig ? ["--watch-config"] : []),
+    ...(profile === undefined ? [] : [`--profile=${profile}`]),
     ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
     ...(stateDir === undefined ? [] : [`--state-dir=${stateDir}`]),
   ];

@@ -8,10 +8,11 @@ test("the options of run: configuration, console, the process that everything en
   assert.deepEqual(runOptions([]), PLAIN);
   const given = ["-c", "a.json", "--console", "--exit-with", "job"];
   assert.deepEqual(runOptions(given), { ...PLAIN, config: "a.json", console: true, exitWith: "job" });
-  assert.deepEqual(runOptions(["--exit-with=job", "--guarded", "--watch-config"]), {
+  assert.deepEqual(runOptions(["--exit-with=job", "--profile=production", "--guarded", "--watch-config"]), {
     ...PLAIN,
     guarded: true,
     watchConfig: true,
+    profile: "production",
     exitWith: "job",
   });
 });

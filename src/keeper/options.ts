@@ -11,6 +11,8 @@ export type RunOptions = {
   readonly detached: boolean;
   /** A changed configuration file is taken up by itself. */
   readonly watchConfig: boolean;
+  /** Name of the profile that the configuration is merged with. */
+  readonly profile?: string;
   /** Id of the process that everything ends with. */
   readonly exitWith?: string;
   /** Set by the library: everything ends with this program. */
@@ -31,12 +33,13 @@ export function runOptions(args: readonly string[]): RunOptions {
         guarded: { type: "boolean", default: false },
         detached: { type: "boolean", default: false },
         "watch-config": { type: "boolean", default: false },
+        profile: { type: "string" },
         "exit-with": { type: "string" },
         "with-parent": { type: "string" },
       },
       allowPositionals: false,
     });
-    const { config, console = false, guarded = false, detached = false } = values;
+    const { config, profile, console = false, guarded = false, detached = false } = values;
     const { "watch-config": watchConfig = false, "exit-with": exitWith, "with-parent": parent } = values;
     return {
       console,
@@ -44,6 +47,7 @@ export function runOptions(args: readonly string[]): RunOptions {
       detached,
       watchConfig,
       ...(config === undefined ? {} : { config }),
+      ...(profile === undefined ? {} : { profile }),
       ...(exitWith === undefined ? {} : { exitWith }),
       ...(parent === undefined ? {} : { parent: parentIn(parent) }),
     };

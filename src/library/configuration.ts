@@ -164,6 +164,7 @@ export type Configuration = {
         readonly skip?: readonly string[] | undefined;
       }
     | undefined;
+  readonly profiles?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
   readonly plugins?:
     | readonly {
         readonly url: string;

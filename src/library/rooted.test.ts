@@ -39,6 +39,7 @@ test("the type of a configuration allows what the schema allows", () => {
     processes: true,
     logger: true,
     watcher: true,
+    profiles: true,
     plugins: true,
     api: true,
     terminateGracePeriod: true,
@@ -46,5 +47,5 @@ test("the type of a configuration allows what the schema allows", () => {
   };
   const process: Record<keyof RawConfig["processes"][number], true> = {} as Record<keyof Configuration["processes"][number], true>;
   const back: Record<keyof Configuration["processes"][number], true> = process;
-  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 9, {}]);
+  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 10, {}]);
 });

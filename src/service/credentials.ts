@@ -74,12 +74,12 @@ export class Credentials {
 
   /** A file that is not valid, or not there just now, changes nothing. */
   #lookAtConfig(): boolean {
-    const { file } = this.#config;
+    const { file, profile } = this.#config;
     const stamp = stampOf(file);
     if (stamp === "" || stamp === this.#configStamp) return false;
     this.#configStamp = stamp;
     try {
-      this.#revoked = new Set(load(file, dirname(file)).api.revoked);
+      this.#revoked = new Set(load(file, dirname(file), profile).api.revoked);
       return true;
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;

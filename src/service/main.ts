@@ -27,6 +27,7 @@ const { values: options } = parseArgs({
     console: { type: "boolean", default: false },
     detached: { type: "boolean", default: false },
     "watch-config": { type: "boolean", default: false },
+    profile: { type: "string" },
     "exit-with": { type: "string" },
     "state-dir": { type: "string" },
   },

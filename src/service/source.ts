@@ -9,12 +9,13 @@ export type Source = () => Config;
 export type SourceOptions = {
   /** Path of the file. */
   readonly config?: string | undefined;
+  readonly profile?: string | undefined;
   readonly console: boolean;
   readonly detached: boolean;
 };
 
 export function sourceOf(options: SourceOptions): Source {
-  return () => asWished(load(options.config, process.cwd()), options);
+  return () => asWished(load(options.config, process.cwd(), options.profile), options);
 }
 
 /** A state folder can't be changed while anything runs. */

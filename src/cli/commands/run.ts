@@ -11,6 +11,7 @@ export function define(parent: Command): void {
       "Starts what the configuration names and supervises it. SIGTERM or SIGINT (Ctrl-C) stops everything in order, a second one kills.\nSIGHUP takes up the changed configuration file, SIGUSR2 opens the log files anew. Exit codes: 0 stopped in order, 1 refused (as when it runs already), 78 the configuration is not valid.",
     )
     .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("--profile <name>", "merge this part of the configuration, one of those below `profiles`, over the rest")
     .option("--console", "print the output of all processes here, whatever the configuration says")
     .option("--watch-config", "take up the configuration file whenever it changes, as by `procman reload` (for development)")
     .option("--exit-with <id>", "end with this process, and with its exit code (for containers)")

@@ -9,13 +9,14 @@ export function define(parent: Command): void {
     .summary("check the configuration file")
     .description("Checks the configuration file and shows every problem at once, with line and column. Exit code 78 when it is not valid.")
     .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("--profile <name>", "merge this part of the configuration, one of those below `profiles`, over the rest")
     .option("--json", "print the outcome as JSON")
     .action(validate);
 }
 
-type Options = { readonly config?: string; readonly json?: boolean };
+type Options = { readonly config?: string; readonly profile?: string; readonly json?: boolean };
 
-async function validate({ config: path, json = false }: Options): Promise<void> {
+async function validate({ config: path, profile, json = false }: Options): Promise<void> {
   const [{ read }, { check }, { ConfigurationError }, { printWarnings }, { nextRun }] = await Promise.all([
     import("../../config/source.ts"),
     import("../../config/load.ts"),
@@ -25,7 +26,7 @@ async function validate({ config: path, json = false }: Options): Promise<void> 
   ]);
   const source = read(path, process.cwd());
   try {
-    const config = check(source);
+    const config = check(source, { allProfiles: true, ...(profile !== undefined && { profile }) });
     const next = schedules(config).map((schedule) => ({ ...schedule, next: nextRun(schedule.pattern, new Date()) }));
     const processes = eachOnce(config).length;
     if (json) return printJson({ file: source.file, valid: true, processes, next, problems: [], warnings: config.warnings });

@@ -1,0 +1,100 @@
+/** A profile: a part of the configuration that is merged over the rest when it is asked for. */
+import { didYouMean } from "../base/suggest.ts";
+import type { Document, Path } from "./document.ts";
+import { type Finding, show } from "./finding.ts";
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** A profile can't change these: whoever looks for a running procman knows of no profile. */
+const FIXED = ["$schema", "name", "profiles"] as const;
+
+/** Names of the profiles that the data has, whatever they are worth. */
+export function profileNames({ data }: Document): readonly string[] {
+  return isObject(data) && isObject(data.profiles) ? Object.keys(data.profiles) : [];
+}
+
+/** What is wrong with the wish for this profile, before it is merged. */
+export function profileErrors(document: Document, name: string): readonly Finding[] {
+  const names = profileNames(document);
+  if (!names.includes(name)) {
+    const allowed = names.length === 0 ? "none, as the file has none" : names.map(show).join(", ");
+    const message = `Found no profile ${show(name)}; allowed: ${allowed}.${didYouMean(name, names)}`;
+    return [{ path: ["profiles"], message }];
+  }
+  const profile = profileIn(document, name);
+  return FIXED.filter((key) => Object.hasOwn(profile, key)).map((key) => ({
+    path: ["profiles", name, key],
+    at: "key",
+    message: `Found ${show(key)} in a profile; allowed: only at the top level.`,
+  }));
+}
+
+/** Its data are those with the profile; what is said of them has its place where it is written. */
+export function withProfile(document: Document, name: string): Document {
+  const base = isObject(document.data) ? document.data : {};
+  const profile = profileIn(document, name);
+  const rest: Data = Object.fromEntries(Object.entries(profile).filter(([key]) => !FIXED.some((fixed) => fixed === key)));
+  const origin = (path: Path): Path => originOf(path, { base, profile: rest, name });
+  return { ...document, data: mergedTop(base, rest), origin, place: (path, of) => document.place(origin(path), of) };
+}
+
+function profileIn({ data }: Document, name: string): Data {
+  const profiles = isObject(data) && isObject(data.profiles) ? data.profiles : {};
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  return isObject(profile) ? profile : {};
+}
+
+function mergedTop(base: Data, profile: Data): Data {
+  const all = merged(base, profile) as Data;
+  if (!Array.isArray(base.processes) || !Array.isArray(profile.processes)) return all;
+  const [own, more]: readonly [readonly unknown[], readonly unknown[]] = [base.processes, profile.processes];
+  const counterparts = own.map((process) => more[sameId(more, process)]);
+  const added = more.filter((process) => sameId(own, process) < 0);
+  return { ...all, processes: [...own.map((process, index) => merged(process, counterparts[index])), ...added] };
+}
+
+/** Objects key by key; everything else, lists too, is replaced. */
+function merged(base: unknown, over: unknown): unknown {
+  if (over === undefined) return base;
+  if (!isObject(base) || !isObject(over)) return over;
+  const result: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    // As own data, whatever it is called.
+    const known = Object.hasOwn(base, key) ? base[key] : undefined;
+    Object.defineProperty(result, key, { value: merged(known, value), enumerable: true, configurable: true, writable: true });
+  }
+  return result;
+}
+
+type Origins = { readonly base: Data; readonly profile: Data; readonly name: string };
+
+/** Where a value of the merged data is written. */
+function originOf(path: Path, { base, profile, name }: Origins): Path {
+  const [first, index, ...rest] = path;
+  const { processes: own } = base;
+  const { processes: more } = profile;
+  if (first !== "processes" || typeof index !== "number" || !Array.isArray(own) || !Array.isArray(more))
+    return has(profile, path) ? ["profiles", name, ...path] : path;
+  const added = more.flatMap((process, at) => (sameId(own, process) < 0 ? [at] : []));
+  const at = index < own.length ? sameId(more, own[index]) : (added[index - own.length] ?? -1);
+  const isThere = at >= 0 && (index >= own.length || (rest.length > 0 && has(more[at], rest)));
+  return isThere ? ["profiles", name, "processes", at, ...rest] : path;
+}
+
+function sameId(list: readonly unknown[], process: unknown): number {
+  const id = isObject(process) ? process.id : undefined;
+  return id === undefined ? -1 : list.findIndex((other) => isObject(other) && other.id === id);
+}
+
+function has(data: unknown, path: Path): boolean {
+  let value = data;
+  for (const step of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return false;
+    value = (value as Record<string | number, unknown>)[step];
+  }
+  return path.length > 0;
+}
+
+function isObject(value: unknown): value is Data {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,36 @@
+/** The profile of `run --profile` is that of every later service and keeper, and of a reload. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { folderWith, found, gone, isAlive, Procman } from "../procman.ts";
+
+test("a profile stays over a killed service, a reload and a killed keeper", async (context) => {
+  const config = (more: object) => ({
+    processes: [{ id: "base", cmd: "sleep 1000", autostart: true }],
+    profiles: { production: { processes: [{ id: "only", cmd: "sleep 1001", autostart: true }, more] } },
+  });
+  const folder = folderWith(context, config({ id: "base", restart: "always" }));
+  const procman = new Procman(folder, { args: ["--profile", "production"] });
+  const pid = Number(/\(pid (\d+)\)/.exec(await procman.line(/only +\| started/))?.[1]);
+  const endpoint = join(procman.stateDir, "endpoint.json");
+  const service = procman.helper("service");
+  process.kill(service, "SIGKILL");
+  await found(() => (existsSync(endpoint) && !readFileSync(endpoint, "utf8").includes(`"pid":${service},`) ? true : undefined));
+  assert.ok(isAlive(pid));
+  writeFileSync(join(folder, "procman.json"), JSON.stringify(config({ id: "late", cmd: "sleep 1002", autostart: true })));
+  process.kill(procman.pid, "SIGHUP");
+  await procman.line(/late +\| started/);
+  process.kill(procman.pid, "SIGKILL");
+  await procman.successor();
+  assert.ok(isAlive(pid));
+  await procman.stopHolder();
+  await gone(pid);
+});
+
+test("an unknown profile ends `run` before anything is started", async (context) => {
+  const folder = folderWith(context, { processes: [{ id: "a", cmd: "true", autostart: true }], profiles: { production: {} } });
+  const procman = new Procman(folder, { args: ["--profile=prodution"] });
+  assert.equal((await procman.exit()).code, 78);
+  assert.match(procman.lines.join("\n"), /procman\.json:1:\d+ profiles(?:\n.*)*Did you mean "production"\?/);
+});
