@@ -47,12 +47,14 @@ export function controlRig() {
   const terminations: string[] = [];
   const reloads: string[] = [];
   const rolls: string[] = [];
+  const scales: string[] = [];
   const service: Controlled = {
     config,
     supervisor,
     logBook,
     observatory,
     isTerminating: false,
+    leaving: [],
     startedAt: 0,
     keeper: 7,
     spec: (id) => specs.get(id) as ProcessSpec,
@@ -73,6 +75,12 @@ export function controlRig() {
       },
       abort: () => undefined,
     },
+    scaling: {
+      scale: (id, scaling) => {
+        scales.push(`${id} ${JSON.stringify(scaling)}`);
+        return { added: [], removed: [] };
+      },
+    },
     balancing: { shown: (record) => record },
     plugins: { records: undefined },
   };
@@ -80,7 +88,7 @@ export function controlRig() {
   supervisor.apply(config.processes.map(planOf));
   for (const { id } of config.processes) spawner.up(id);
   spawner.asked();
-  return { clock, spawner, logBook, observatory, supervisor, said, terminations, reloads, control };
+  return { clock, spawner, logBook, observatory, supervisor, said, terminations, reloads, scales, control };
 }
 
 export type Rig = ReturnType<typeof controlRig>;

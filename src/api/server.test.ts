@@ -18,6 +18,7 @@ const TABLE = Object.values(ROUTES as Readonly<Record<string, Route>>);
 const GUARDED = TABLE.filter(({ scope }) => scope !== undefined);
 const BODIES: Readonly<Record<string, string>> = {
   "/log": JSON.stringify({ text: "hello" }),
+  "/processes/{id}/scale": JSON.stringify({ by: 1 }),
   "/telemetry": JSON.stringify({
     process: "web",
     memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 },

@@ -27,6 +27,8 @@ export const ERRORS = {
   "roll-running": { status: 409, exit: EXIT.refused },
   /** Some instances are restarted, the others run on as before. */
   "roll-failed": { status: 409, exit: EXIT.refused },
+  /** This cluster can't have so many instances, or not now. */
+  "scale-refused": { status: 409, exit: EXIT.refused },
   "process-foreign": { status: 403, exit: EXIT.refused },
   "wait-timeout": { status: 504, exit: EXIT.refused },
   "input-invalid": { status: 400, exit: EXIT.usage },

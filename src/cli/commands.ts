@@ -21,6 +21,7 @@ export const COMMANDS: Readonly<Record<CommandName, Loader>> = {
   restart: () => actionCommand("restart"),
   block: () => actionCommand("block"),
   unblock: () => actionCommand("unblock"),
+  scale: () => import("./commands/scale.ts"),
   plan: () => import("./commands/plan.ts"),
   reload: () => import("./commands/reload.ts"),
   run: () => import("./commands/run.ts"),

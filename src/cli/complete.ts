@@ -36,7 +36,16 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
   if (current.startsWith("-"))
     return options.flatMap(({ long, description }) => (typeof long === "string" ? [{ value: long, text: description }] : []));
   if (name === "completion") return ["bash", "zsh", "fish"].map((value) => ({ value }));
+  // The number that follows the id is nobody's to know.
+  if (name === "scale") return argumentsIn(before, options).length > 0 ? [] : ids(before, true);
   return WITH_IDS.includes(name) ? ids(before) : [];
+}
+
+/** Without options and their values. */
+function argumentsIn(words: readonly string[], options: readonly (Flag & { readonly required: boolean })[]): readonly string[] {
+  return words.filter(
+    (word, index) => !word.startsWith("-") && !options.some((option) => option.required && isOneOf(option, words[index - 1] ?? "")),
+  );
 }
 
 type Flag = { readonly short?: string | undefined; readonly long?: string | undefined };
@@ -46,13 +55,14 @@ function isOneOf({ short, long }: Flag, word: string): boolean {
 }
 
 /** Of the running procman; of the file, when none runs. */
-async function ids(before: readonly string[]): Promise<readonly Candidate[]> {
+async function ids(before: readonly string[], clustersAlone = false): Promise<readonly Candidate[]> {
   const option = before.findIndex((word) => word === "-c" || word === "--config");
   const config = option >= 0 ? before[option + 1] : before.find((word) => word.startsWith("--config="))?.slice("--config=".length);
   const timer = setTimeout(() => process.exit(), PATIENCE_MS);
   try {
     const location = locate(config, process.cwd());
-    const found = holderOf(location.stateDir) === undefined ? await configuredIds(config) : await runningIds(location);
+    const found = holderOf(location.stateDir) === undefined ? await configured(config) : await running(location);
+    if (clustersAlone) return found.filter(({ isCluster }) => isCluster);
     return [...found, { value: "all", text: "all processes" }];
   } catch {
     return [];
@@ -61,12 +71,18 @@ async function ids(before: readonly string[]): Promise<readonly Candidate[]> {
   }
 }
 
-async function runningIds(location: Parameters<typeof connectTo>[0]): Promise<readonly Candidate[]> {
+type Known = Candidate & { readonly isCluster: boolean };
+
+async function running(location: Parameters<typeof connectTo>[0]): Promise<readonly Known[]> {
   const records = await (await connectTo(location)).processes();
-  return records.flatMap((record) => [record, ...(record.instances ?? [])]).map(({ id, status }) => ({ value: id, text: status }));
+  return records
+    .flatMap((record) => [record, ...(record.instances ?? [])])
+    .map(({ id, status, type }) => ({ value: id, text: status, isCluster: type === "cluster" }));
 }
 
-async function configuredIds(config: string | undefined): Promise<readonly Candidate[]> {
+async function configured(config: string | undefined): Promise<readonly Known[]> {
   const { load } = await import("../config/load.ts");
-  return load(config, process.cwd()).processes.map(({ id }) => ({ value: id }));
+  const { processes } = load(config, process.cwd());
+  const clusters = new Set(processes.flatMap(({ cluster }) => cluster?.id ?? []));
+  return [...[...clusters].map((id) => ({ value: id, isCluster: true })), ...processes.map(({ id }) => ({ value: id, isCluster: false }))];
 }

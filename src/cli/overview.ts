@@ -28,6 +28,7 @@ const GROUPS = [
       restart: "Restart processes; start those that don't run",
       block: "Keep processes from being started, by policy or schedule too",
       unblock: "Lift a block",
+      scale: "Give a cluster more or fewer instances while it runs",
       plan: "Show what a changed configuration file would do to each process",
       reload: "Take up a changed configuration file; only what it concerns is restarted",
     },

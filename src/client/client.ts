@@ -1,5 +1,5 @@
 /** `Control` over HTTP. */
-import type { Action, ActOptions, Control } from "../contract/control.ts";
+import type { Action, ActOptions, Control, Scaling } from "../contract/control.ts";
 import type { EventRecord } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { writeQuery } from "../contract/query.ts";
@@ -57,6 +57,10 @@ export class Client implements Control {
       query: { wait: options.waitSeconds, ...(options.hard && { hard: true }) },
       options,
     })) as ProcessRecord;
+  }
+
+  async scale(id: string, scaling: Scaling, options: ActOptions = {}): Promise<ProcessRecord> {
+    return (await this.#ask("scale", { id, query: { wait: options.waitSeconds }, body: scaling, options })) as ProcessRecord;
   }
 
   async plan(): Promise<PlanRecord> {

@@ -1,6 +1,7 @@
 /** Reads and checks the configuration file. */
 import { parseDocument, withoutBom } from "./document.ts";
 import { ConfigurationError } from "./problems.ts";
+import type { Scale } from "./scale.ts";
 import { read, type Source } from "./source.ts";
 import type { Config } from "./spec.ts";
 import { type ValidateOptions, validateConfiguration } from "./validate.ts";
@@ -15,13 +16,13 @@ import { type ValidateOptions, validateConfiguration } from "./validate.ts";
  * const config = load(undefined, process.cwd());
  * for (const { id } of config.processes) console.log(id);
  */
-export function load(path: string | undefined, cwd: string, profile?: string): Config {
-  return check(read(path, cwd), profile === undefined ? {} : { profile });
+export function load(path: string | undefined, cwd: string, profile?: string, scale?: Scale): Config {
+  return check(read(path, cwd), { ...(profile !== undefined && { profile }), ...(scale !== undefined && { scale }) });
 }
 
 /** Checks what was read. */
-export function check({ file, shownAs, text }: Source, profiles: Pick<ValidateOptions, "profile" | "allProfiles"> = {}): Config {
-  return validateConfiguration(text, { file, shownAs, ...profiles });
+export function check({ file, shownAs, text }: Source, options: Pick<ValidateOptions, "profile" | "allProfiles" | "scale"> = {}): Config {
+  return validateConfiguration(text, { file, shownAs, ...options });
 }
 
 /**

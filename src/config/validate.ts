@@ -9,6 +9,7 @@ import { loosen } from "./loose.ts";
 import { deepFreeze, normalise } from "./normalise.ts";
 import { ConfigurationError } from "./problems.ts";
 import { profileErrors, profileNames, withProfile } from "./profile.ts";
+import { type Scale, scaled } from "./scale.ts";
 import { checkShape } from "./schema.ts";
 import type { Config, Problem } from "./spec.ts";
 import { stripsTypes, typeScriptFlags } from "./worker.ts";
@@ -26,6 +27,8 @@ export type ValidateOptions = {
   readonly allProfiles?: boolean;
   /** How many instances "max" is. Default: as many as the machine has processors. */
   readonly parallelism?: number;
+  /** Other numbers of instances than those that it says, by cluster. */
+  readonly scale?: Scale;
 };
 
 /**
@@ -53,9 +56,9 @@ export function validateConfiguration(input: unknown, options: ValidateOptions =
   const around = surroundings(file === "" ? cwd : dirname(resolve(cwd, file)), options);
   const source = typeof input === "string" ? withoutBom(input) : undefined;
   const document = source === undefined ? dataDocument(input) : parseDocument(source);
-  const { profile, allProfiles = false } = options;
+  const { profile, allProfiles = false, scale } = options;
   const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
-  const { outcome, warnings } = examineAll(document, [profile, ...others], { around, shownAs, source });
+  const { outcome, warnings } = examineAll(document, [profile, ...others], { around, shownAs, source, scale });
   return deepFreeze({ file: file === "" ? "" : resolve(cwd, file), ...(profile !== undefined && { profile }), ...outcome, warnings });
 }
 
@@ -63,7 +66,12 @@ function surroundings(folder: string, { parallelism = availableParallelism() }: 
   return { folder, parallelism, now: new Date(), stripsTypes: stripsTypes(), isStrippable: typeScriptFlags() !== undefined };
 }
 
-type Context = { readonly around: Surroundings; readonly shownAs: string; readonly source: string | undefined };
+type Context = {
+  readonly around: Surroundings;
+  readonly shownAs: string;
+  readonly source: string | undefined;
+  readonly scale: Scale | undefined;
+};
 
 type Examined = { readonly outcome: ReturnType<typeof normalise>; readonly warnings: Config["warnings"] };
 
@@ -88,13 +96,14 @@ function examineAll(document: Document, [first, ...others]: readonly [string | u
   );
 }
 
-function examine(written: Document, profile: string | undefined, { around, shownAs, source }: Context): Examined {
+function examine(written: Document, profile: string | undefined, { around, shownAs, source, scale }: Context): Examined {
   const refuse = (problems: Config["warnings"]): never => {
     throw new ConfigurationError(problems, source);
   };
   if (written.syntax.length > 0) refuse(written.syntax.map((fault) => ({ file: shownAs, ...fault })));
   const wishes = profile === undefined ? [] : profileErrors(written, profile);
-  const document = profile === undefined ? written : withProfile(written, profile);
+  const merged = profile === undefined ? written : withProfile(written, profile);
+  const document = scale === undefined ? merged : { ...merged, data: scaled(merged.data, scale) };
   const { config, issues } = checkShape(document.data);
   const shape = explain(issues, document.data);
   const meaning = checkMeaning(loosen(document.data, shape) ?? {}, around);

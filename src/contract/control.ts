@@ -28,6 +28,9 @@ export type Caller = {
   readonly process?: string;
 };
 
+/** To so many instances, or by so many more (below 0: fewer): one of the two. */
+export type Scaling = { readonly instances?: number; readonly by?: number };
+
 export type ActOptions = {
   /** Resolve when the target state is reached; rejects with `wait-timeout` after so many seconds. Absent: at once. */
   readonly waitSeconds?: number;
@@ -44,6 +47,8 @@ export interface Control {
   state(): Promise<StateRecord>;
   /** A process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`, `roll-running`; while it waits, `process-failed`, `roll-failed`, `wait-timeout`. */
   act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord>;
+  /** Gives a cluster another number of instances, until the configuration file is taken up again. Rejects with `process-unknown`, `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`; while it waits, `process-failed`, `wait-timeout`. */
+  scale(id: string, scaling: Scaling, options?: ActOptions): Promise<ProcessRecord>;
   /** What a reload would do. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
   plan(): Promise<PlanRecord>;
   /** Takes up the configuration file. Rejects as `plan`, with `reload-running`; while it waits, `reload-failed`, `wait-timeout`. */

@@ -1,8 +1,12 @@
 /** What may be sent to procman, as schemas. A member that the type has and the schema has not is an error of the compiler. */
+import type { Scaling } from "./control.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { type LogSubmission, SEVERITIES, type TelemetryReport } from "./records.ts";
 
 type Members<T> = Readonly<Record<keyof T, JsonSchema>>;
+
+/** As in the configuration. */
+export const MOST_INSTANCES = 1_024;
 
 const bytes: JsonSchema = { type: "number", minimum: 0, description: "Bytes." };
 const id: JsonSchema = { type: "string", minLength: 1, maxLength: 80, description: "Id of a process or an instance." };
@@ -17,6 +21,16 @@ export const LOG_SUBMISSION: JsonSchema = {
     severity: { type: "string", enum: SEVERITIES, default: "info" },
     process: { ...id, description: "Whom it is about; with a process's own token always itself." },
   } satisfies Members<LogSubmission>,
+};
+
+export const SCALING: JsonSchema = {
+  type: "object",
+  description: "How many instances a cluster shall have: `instances`, or `by`.",
+  additionalProperties: false,
+  properties: {
+    instances: { type: "integer", minimum: 1, maximum: MOST_INSTANCES, description: "So many." },
+    by: { type: "integer", minimum: -MOST_INSTANCES, maximum: MOST_INSTANCES, description: "So many more; below 0: fewer." },
+  } satisfies Members<Scaling>,
 };
 
 export const TELEMETRY_REPORT: JsonSchema = {

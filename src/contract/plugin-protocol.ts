@@ -36,6 +36,7 @@ export const ASKED = [
   "process",
   "state",
   "act",
+  "scale",
   "plan",
   "reload",
   "terminate",

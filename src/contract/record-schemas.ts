@@ -1,7 +1,7 @@
 /** What procman answers with, as schemas for the OpenAPI document. A member that the type has and the schema has not is an error of the compiler. */
 
 import type { EventRecord } from "./event-record.ts";
-import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
+import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { PLAN } from "./plan.ts";
 import { PLUGIN } from "./plugin-record.ts";
@@ -235,6 +235,7 @@ export const SCHEMAS = {
   LogItem: LOG_ITEM,
   LogSubmission: LOG_SUBMISSION,
   TelemetryReport: TELEMETRY_REPORT,
+  Scaling: SCALING,
   MetricPoint: METRIC_POINT,
   Incident: INCIDENT,
   PluginRecord: PLUGIN,

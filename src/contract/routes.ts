@@ -1,6 +1,6 @@
 /** The one table of routes: server, client, OpenAPI document and `docs/api.md` are made of it. */
-import { ACTIONS, type Action } from "./control.ts";
-import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
+import { ACTIONS, type Action, type ActOptions, type Scaling } from "./control.ts";
+import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { EVENTS, INCIDENTS, LOGS, METRICS, RESTART, WAIT } from "./parameters.ts";
 import type { Parameters, Values } from "./query.ts";
 import type { LogQuery, LogSubmission, TelemetryReport } from "./records.ts";
@@ -29,8 +29,8 @@ function action(name: Action): Route {
     output: one,
     errors: [404, 409, 504],
     answer: (control, { id, query, signal }) => {
-      const { wait, hard = false } = query as Values<typeof RESTART>;
-      return control.act(id, name, { ...(wait === undefined ? {} : { waitSeconds: wait, signal }), ...(hard && { hard }) });
+      const { hard = false } = query as Values<typeof RESTART>;
+      return control.act(id, name, { ...waiting(query, signal), ...(hard && { hard }) });
     },
   };
 }
@@ -61,6 +61,18 @@ export const ROUTES = {
     answer: (control, { id }) => control.process(id),
   },
   ...actions,
+  scale: {
+    method: "POST",
+    path: "/processes/{id}/scale",
+    scope: "control",
+    summary: "Give a cluster another number of instances",
+    parameters: WAIT,
+    body: { name: "Scaling", schema: SCALING },
+    status: 200,
+    output: one,
+    errors: [404, 409, 413, 415, 504],
+    answer: (control, { id, query, body, signal }) => control.scale(id, body as Scaling, waiting(query, signal)),
+  },
   incidents: {
     method: "GET",
     path: "/processes/{id}/incidents",
@@ -173,10 +185,7 @@ export const ROUTES = {
     status: 200,
     output: { kind: "json", schema: "PlanRecord" },
     errors: [409, 504],
-    answer: (control, { query, signal }) => {
-      const { wait } = query as Values<typeof WAIT>;
-      return control.reload(wait === undefined ? {} : { waitSeconds: wait, signal });
-    },
+    answer: (control, { query, signal }) => control.reload(waiting(query, signal)),
   },
   terminate: {
     method: "POST",
@@ -224,6 +233,11 @@ export const ROUTES = {
 } as const satisfies Readonly<Record<string, Route>>;
 
 export type RouteName = keyof typeof ROUTES;
+
+function waiting(query: Readonly<Record<string, unknown>>, signal: AbortSignal): ActOptions {
+  const { wait } = query as Values<typeof WAIT>;
+  return wait === undefined ? {} : { waitSeconds: wait, signal };
+}
 
 function logQuery(query: Readonly<Record<string, unknown>>): LogQuery {
   const { process, category, follow: _follow, ...rest } = query as Values<typeof LOGS>;

@@ -9,7 +9,7 @@ import { load } from "../config/load.ts";
 import type { Location } from "../config/locate.ts";
 import { locate } from "../config/locate.ts";
 import type { Config } from "../config/spec.ts";
-import type { Action } from "../contract/control.ts";
+import type { Action, Scaling } from "../contract/control.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { LogItem, LogPage, LogQuery, ProcessRecord } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
@@ -149,6 +149,21 @@ export class Procman {
   /** Lifts a block. */
   unblock(id: string): Promise<ProcessRecord> {
     return this.#act(id, "unblock");
+  }
+
+  /**
+   * Gives a cluster another number of instances; resolves when the new ones run and the others are gone. It counts until the
+   * configuration is reloaded, or procman is run anew.
+   *
+   * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `process-failed`, `wait-timeout`
+   *
+   * @example
+   * await procman.scale("web", 4);
+   * await procman.scale("web", { by: -1 });
+   */
+  async scale(id: string, to: number | Scaling, { waitSeconds = PATIENCE_SECONDS }: WaitOptions = {}): Promise<ProcessRecord> {
+    const scaling = typeof to === "number" ? { instances: to } : to;
+    return (await this.#control()).scale(id, scaling, waitSeconds === 0 ? {} : { waitSeconds });
   }
 
   /** What `reload` would do. Rejects with `configuration-invalid`, and all its problems, when the file is not valid. */

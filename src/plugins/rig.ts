@@ -110,6 +110,7 @@ function answering(processes: readonly ProcessRecord[], lines: Lines): PluginCon
     process: find,
     state: async () => STATE,
     act: find,
+    scale: find,
     plan: async () => PLAN,
     reload: async () => PLAN,
     terminate: async () => undefined,

@@ -25,6 +25,8 @@ type Owed = { readonly slot: string; readonly run: number; readonly drain?: bool
 /** Whose instances these are. */
 export type Balanced = {
   readonly config: Config;
+  /** No longer in the configuration, and not over yet. */
+  readonly leaving: readonly ProcessSpec[];
   readonly supervisor: Supervisor;
   readonly spec: (slot: string) => ProcessSpec;
   /** Hears who accepts connections from now on, or doesn't. */
@@ -158,6 +160,11 @@ export class Balancing implements Part {
       const known = fronts.get(front.id) ?? { ...front, backends: [] };
       known.backends.push({ id, port: cluster.port, state: stateOf(this.#statesOf(id)) });
       fronts.set(front.id, known);
+    }
+    // Nobody new is sent there, and who is there stays until its end.
+    for (const { id, front, cluster } of this.#balanced.leaving) {
+      const state = stateOf(this.#statesOf(id)) === "down" ? "down" : "draining";
+      if (cluster?.port !== undefined) fronts.get(front?.id ?? "")?.backends.push({ id, port: cluster.port, state });
     }
     return [...fronts.values()];
   }

@@ -36,6 +36,11 @@ export class Changeover {
     return this.#specs.config;
   }
 
+  /** No longer in the configuration, and not over yet. */
+  get leaving(): readonly ProcessSpec[] {
+    return this.#specs.leaving;
+  }
+
   /** Of a process or one of its slots. */
   spec(slot: string): ProcessSpec {
     return this.#specs.of(slot);

@@ -1,8 +1,7 @@
 /** `Control` in process: what the API and the library's users call. */
 import { ProcmanError } from "../base/errors.ts";
-import { didYouMean } from "../base/suggest.ts";
 import type { ProcessSpec } from "../config/spec.ts";
-import type { Action, ActOptions, Caller, Control } from "../contract/control.ts";
+import type { Action, ActOptions, Caller, Control, Scaling } from "../contract/control.ts";
 import type { EventRecord } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
@@ -19,12 +18,14 @@ import type {
 } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import type { Process } from "../supervisor/process.ts";
+import { command } from "./command.ts";
 import type { Controlled } from "./controlled.ts";
 import { info, type Line, warn } from "./narrator.ts";
 import { Overview } from "./overview.ts";
 import { clusterOf, recordOf, withClusters } from "./records.ts";
 import { stateOf } from "./state-record.ts";
 import { reached, rolled } from "./target.ts";
+import { unknownProcess } from "./unknown-process.ts";
 
 /** Hears what was asked for by whom, and what came of it. */
 type Auditor = { readonly audit: (line: Line, id?: string) => void };
@@ -88,6 +89,19 @@ class ServiceControl implements Control {
     if (options.waitSeconds === undefined) return record;
     await rolled(rolls, options);
     await reached(supervisor, { action, processes, reason: (process) => this.#record(process).reason }, options);
+    return this.process(id);
+  }
+
+  async scale(id: string, scaling: Scaling, options: ActOptions = {}): Promise<ProcessRecord> {
+    const { supervisor, commit } = this.#service;
+    const { added, removed } = this.#commanded(`scale ${numberOf(scaling)}`, id, () => {
+      this.#find(id);
+      return this.#service.scaling.scale(id, scaling, this.#caller);
+    });
+    await commit();
+    const reason = (process: Process): string => this.#record(process).reason;
+    const ends = [{ action: "start", processes: added, reason } as const, { action: "stop", processes: removed, reason } as const];
+    await Promise.all(ends.map((target) => reached(supervisor, target, options)));
     return this.process(id);
   }
 
@@ -162,16 +176,23 @@ class ServiceControl implements Control {
 
   /** Returns the processes that follow it, and the rolls that it began. */
   #command(id: string, action: Action, isHard: boolean): Commanded {
+    return this.#commanded(action, id, () => {
+      const found = this.#find(id);
+      const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
+      return isRolling ? this.#restart(found, id) : this.#atOnce(found, id, action);
+    });
+  }
+
+  /** Says who has asked for it, and what came of that. */
+  #commanded<T>(what: string, id: string, carryOut: () => T): T {
     const { consumer } = this.#caller;
     const subject = id === "all" ? undefined : id;
     try {
-      const found = this.#find(id);
-      const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
-      const commanded = isRolling ? this.#restart(found, id) : this.#atOnce(found, id, action);
-      this.#auditor.audit(info(`${action}${subject === undefined ? " of all" : ""} for "${consumer}"`), subject);
-      return commanded;
+      const outcome = carryOut();
+      this.#auditor.audit(info(`${what}${subject === undefined ? " of all" : ""} for "${consumer}"`), subject);
+      return outcome;
     } catch (error) {
-      if (error instanceof ProcmanError) this.#auditor.audit(warn(`${action} of "${id}" for "${consumer}": refused: ${error.message}`));
+      if (error instanceof ProcmanError) this.#auditor.audit(warn(`${what} of "${id}" for "${consumer}": refused: ${error.message}`));
       throw error;
     } finally {
       this.#overview.forget();
@@ -190,9 +211,12 @@ class ServiceControl implements Control {
 
   /** Clusters instance by instance, all else at once. */
   #restart(found: readonly Process[], id: string): Commanded {
-    const { others, rolls } = this.#service.rolling.restart(found, this.#caller);
+    const leaving = new Set(this.#service.leaving.map((spec) => spec.id));
+    const staying = found.filter((process) => !leaving.has(process.id));
+    // If there are none, it says why it refuses.
+    const { others, rolls } = this.#service.rolling.restart(staying.length === 0 ? found : staying, this.#caller);
     if (others.length > 0) this.#atOnce(others, id, "restart");
-    return { processes: found.filter(({ isBlocked }) => !isBlocked), rolls };
+    return { processes: staying.filter(({ isBlocked }) => !isBlocked), rolls };
   }
 
   /** A process, an instance, a cluster, or `all`. */
@@ -200,12 +224,9 @@ class ServiceControl implements Control {
     const { processes } = this.#service.supervisor;
     const found = processes.filter((process) => id === "all" || process.id === id || this.#spec(process).cluster?.id === id);
     if (found.length > 0) return found;
-    throw new ProcmanError(
-      "process-unknown",
-      `Cannot find process ${shown(id)}: there is none of this id.${didYouMean(
-        id,
-        processes.map((process) => process.id),
-      )}`,
+    throw unknownProcess(
+      id,
+      processes.map((process) => process.id),
     );
   }
 
@@ -222,26 +243,6 @@ function recordIn(service: Controlled, process: Process): ProcessRecord {
   return service.balancing.shown(recordOf(process, service.spec(process.id), service.observatory.seen(process.id)));
 }
 
-/** To all of them; of several, those that are so already, or are blocked, are left as they are. Returns those that follow it. */
-function command(processes: readonly Process[], id: string, action: Action): readonly Process[] {
-  if (processes.length === 1 && processes[0]?.id === id) {
-    processes[0][action]();
-    return processes;
-  }
-  const refusals = new Map<Process, ProcmanError>();
-  for (const process of processes) {
-    try {
-      process[action]();
-    } catch (error) {
-      if (!(error instanceof ProcmanError)) throw error;
-      if (error.code !== "process-running") refusals.set(process, error);
-    }
-  }
-  const [refusal] = refusals.values();
-  if (refusal !== undefined && refusals.size === processes.length) throw refusal;
-  return processes.filter((process) => !refusals.has(process));
-}
-
-function shown(id: string): string {
-  return JSON.stringify(id.length > 80 ? `${id.slice(0, 80)}…` : id);
+function numberOf({ instances, by = 0 }: Scaling): string {
+  return instances === undefined ? `by ${by > 0 ? "+" : ""}${by}` : `to ${instances}`;
 }

@@ -6,6 +6,7 @@ import type { Incident, LogEntry, LogSubmission, MetricPoint, MetricQuery, Proce
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Seen } from "./records.ts";
 import type { Rolling } from "./rolling.ts";
+import type { Scaling } from "./scaling.ts";
 import type { Whole } from "./state-record.ts";
 
 /** The stored log. */
@@ -31,6 +32,8 @@ export type Observatory = Pick<Control, "prometheus" | "events"> & {
 export type Controlled = Whole & {
   readonly supervisor: Supervisor;
   readonly spec: (id: string) => ProcessSpec;
+  /** No longer in the configuration, and not over yet. */
+  readonly leaving: readonly ProcessSpec[];
   readonly terminate: (why: string) => Promise<void>;
   /** Resolves once the keeper has all that was decided. */
   readonly commit: () => Promise<void>;
@@ -41,6 +44,7 @@ export type Controlled = Whole & {
     readonly reload: (why: string, options?: ActOptions) => Promise<PlanRecord>;
   };
   readonly rolling: Pick<Rolling, "restart" | "abort">;
+  readonly scaling: Pick<Scaling, "scale">;
   /** With what the load balancer says of it. */
   readonly balancing: { readonly shown: (record: ProcessRecord) => ProcessRecord };
 };

@@ -97,3 +97,21 @@ function settingsOf(before: Config, now: Config): readonly PlannedSetting[] {
     ...differ("logger.internalLogSize", before.internalLogBytes, now.internalLogBytes, "in-place"),
   ];
 }
+
+const VERBS: Readonly<Record<PlannedAction, string>> = {
+  start: "starts",
+  stop: "is stopped",
+  restart: "restarts",
+  "in-place": "runs on, changed",
+  none: "",
+};
+
+/** "web restarts, db starts, 198 unchanged" */
+export function summary({ processes, settings }: PlanRecord): string {
+  const done = processes.filter(({ action }) => action !== "none");
+  const shown = done.slice(0, 10).map(({ process, action }) => `${process} ${VERBS[action]}`);
+  const more = done.length > shown.length ? [`${done.length - shown.length} more`] : [];
+  const fields = settings.filter(({ takesEffect }) => takesEffect === "in-place").map(({ field }) => field);
+  const rest = processes.length - done.length;
+  return [...shown, ...more, ...fields, ...(rest === 0 ? [] : [`${rest} unchanged`])].join(", ") || "nothing has changed";
+}

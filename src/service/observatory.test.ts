@@ -63,6 +63,7 @@ function watched(
     supervisor,
     spec,
     isTerminating: false,
+    leaving: [],
     startedAt: Date.now(),
     keeper: 1,
     balancing,
@@ -82,7 +83,8 @@ function watched(
   const commands = { terminate: async () => undefined, commit: async () => undefined };
   const reloading = { plan: () => assert.fail("not asked for"), reload: () => assert.fail("not asked for") };
   const rolling = { restart: () => assert.fail("not asked for"), abort: () => undefined };
-  const controlled = { ...service, ...commands, reloading, rolling, observatory, logBook };
+  const scaling = { scale: () => assert.fail("not asked for") };
+  const controlled = { ...service, ...commands, reloading, rolling, scaling, observatory, logBook };
   const controls = controlsOf(controlled, { audit: () => undefined });
   const control = (consumer: string, process?: string) => controls({ consumer, ...(process === undefined ? {} : { process }) });
   context.after(() => {

@@ -3,15 +3,16 @@ import { basename } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import type { Config } from "../config/spec.ts";
 import type { ActOptions } from "../contract/control.ts";
-import type { PlannedAction, PlannedChange, PlanRecord } from "../contract/plan.ts";
+import type { PlannedChange, PlanRecord } from "../contract/plan.ts";
 import type { Link } from "../runtime/link.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Changeover } from "./changeover.ts";
 import { FileWatch } from "./file-watch.ts";
-import { forecast } from "./forecast.ts";
+import { forecast, rollOf, summary } from "./forecast.ts";
 import type { Subject } from "./narrator.ts";
 import { whyNotUp } from "./reason.ts";
 import { type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
+import type { Rolling } from "./rolling.ts";
 import { isUp } from "./settling.ts";
 import type { Source } from "./source.ts";
 import type { Voice } from "./voice.ts";
@@ -38,6 +39,9 @@ export type Reloaded = {
   /** Resolves once the keeper has all that was decided. */
   readonly commit: () => Promise<void>;
   readonly observatory: { readonly subject: (id: string) => Subject };
+  readonly rolling: Pick<Rolling, "isUnderWay" | "settled">;
+  /** Numbers of instances that the file doesn't have: it counts again. */
+  readonly scaling: { readonly forget: () => void };
 };
 
 export class Reload {
@@ -47,6 +51,8 @@ export class Reload {
   #lineage = "";
   /** What is under way; resolves with why it came to nothing, if so. */
   #work: Promise<string | undefined> | undefined;
+  /** The instance that it waits for, and what comes then. */
+  #journey: Journey | undefined;
   #isWantedAgain: string | undefined;
   readonly #watch: FileWatch | undefined;
 
@@ -73,6 +79,21 @@ export class Reload {
     return true;
   }
 
+  get isUnderWay(): boolean {
+    return this.#work !== undefined;
+  }
+
+  /** Instances of this cluster are restarted one after another now: forwards, or when that fails, backwards. */
+  rolls(cluster: string): boolean {
+    if (this.#journey === undefined) return false;
+    const { to, from, at } = this.#journey;
+    const { changeover } = this.#ports;
+    const { processes } = this.#service.supervisor;
+    const rest = [to, from].flatMap((end) => (end === undefined ? [] : rollOf(forecast(changeover.config, end, processes))));
+    const ids = new Set([...rest, at]);
+    return changeover.config.processes.some((spec) => spec.cluster?.id === cluster && ids.has(spec.id));
+  }
+
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
   plan(): PlanRecord {
     return this.#forecast(this.#read());
@@ -81,13 +102,14 @@ export class Reload {
   /**
    * Resolves when it has begun; with `waitSeconds` when it is done.
    *
-   * @throws {ProcmanError} what `plan` does; `reload-running`; while it waits, `reload-failed`, `wait-timeout`
+   * @throws {ProcmanError} what `plan` does; `reload-running`, `roll-running`; while it waits, `reload-failed`, `wait-timeout`
    */
   async reload(why: string, options: ActOptions = {}): Promise<PlanRecord> {
     if (this.#work !== undefined) throw new ProcmanError("reload-running", "Cannot reload: a reload is under way; wait for its end");
     const { changeover, voice } = this.#ports;
     const found = this.#read();
     const plan = this.#forecast(found);
+    this.#checkRolls(found, plan);
     voice.info(`reload (${why}): ${summary(plan)}`);
     const work = this.#begin({ to: adopted(found, changeover.config), from: changeover.config });
     await this.#service.commit();
@@ -104,6 +126,7 @@ export class Reload {
       await this.reload(why);
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
+      if (error.code === "roll-running") return this.#askAfterRolls(why);
       for (const line of `${error.message}\n\neverything stays as it was`.split("\n"))
         if (line.trim() !== "") this.#ports.voice.error(line);
     }
@@ -114,6 +137,19 @@ export class Reload {
     this.#watch?.stop();
     this.#abort.abort();
     if (isOver && this.#work !== undefined) this.#ports.link.forget(ROLL);
+  }
+
+  async #askAfterRolls(why: string): Promise<void> {
+    this.#ports.voice.info(`reload (${why}): waits for the end of a rolling restart`);
+    await this.#service.rolling.settled();
+    if (!this.#abort.signal.aborted) await this.ask(why);
+  }
+
+  #checkRolls({ processes }: Config, plan: PlanRecord): void {
+    const ids = new Set(rollOf(plan));
+    const busy = processes.find(({ id, cluster }) => ids.has(id) && this.#service.rolling.isUnderWay(cluster?.id ?? ""))?.cluster;
+    if (busy === undefined) return;
+    throw new ProcmanError("roll-running", `Cannot reload: a rolling restart of "${busy.id}" is under way; wait for its end`);
   }
 
   #read(): Config {
@@ -133,10 +169,13 @@ export class Reload {
     const { supervisor } = this.#service;
     let problem: string | undefined;
     let isNoted = journey.at !== undefined;
+    this.#journey = isNoted ? journey : undefined;
     const note = (next: Journey | undefined): void => {
       if (next !== undefined) link.remember(ROLL, writeJourney(next, this.#lineage));
       else if (isNoted) link.forget(ROLL);
       isNoted = next !== undefined;
+      this.#journey = next;
+      if (next === undefined && problem === undefined && journey.from !== undefined) this.#service.scaling.forget();
     };
     const failed = (id: string): void => {
       problem = `Cannot reload: "${id}" did not come up by the new configuration: it ${this.#whyNotUp(id)}; everything goes back to what it was`;
@@ -193,24 +232,6 @@ export class Reload {
 /** What is fixed for as long as procman runs stays as it is. */
 function adopted(found: Config, { name, stateDir, api }: Config): Config {
   return { ...found, name, stateDir, api: { ...api, revoked: found.api.revoked } };
-}
-
-const VERBS: Readonly<Record<PlannedAction, string>> = {
-  start: "starts",
-  stop: "is stopped",
-  restart: "restarts",
-  "in-place": "runs on, changed",
-  none: "",
-};
-
-/** "web restarts, db starts, 198 unchanged" */
-function summary({ processes, settings }: PlanRecord): string {
-  const done = processes.filter(({ action }) => action !== "none");
-  const shown = done.slice(0, 10).map(({ process, action }) => `${process} ${VERBS[action]}`);
-  const more = done.length > shown.length ? [`${done.length - shown.length} more`] : [];
-  const fields = settings.filter(({ takesEffect }) => takesEffect === "in-place").map(({ field }) => field);
-  const rest = processes.length - done.length;
-  return [...shown, ...more, ...fields, ...(rest === 0 ? [] : [`${rest} unchanged`])].join(", ") || "nothing has changed";
 }
 
 function aborted(signal: AbortSignal): Promise<undefined> {

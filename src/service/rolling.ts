@@ -26,6 +26,8 @@ type Roll = { readonly cluster: string; readonly at: string; readonly left: read
 export type Rolled = {
   readonly supervisor: Supervisor;
   readonly spec: (id: string) => ProcessSpec;
+  /** Whether a reload restarts instances of this cluster one after another. */
+  readonly reloading: { readonly rolls: (cluster: string) => boolean };
   /** Whether the load balancer sends it connections. */
   readonly balancing: { readonly accepts: (id: string) => boolean };
   readonly observatory: {
@@ -83,13 +85,25 @@ export class Rolling {
       const id = this.#rolled.spec(process.id).cluster?.id;
       if (id !== undefined) clusters.set(id, [...(clusters.get(id) ?? []), process]);
     }
-    for (const cluster of clusters.keys()) if (this.#works.has(cluster)) throw running(cluster);
+    for (const cluster of clusters.keys()) {
+      if (this.#works.has(cluster)) throw running(cluster, "a rolling restart");
+      if (this.#rolled.reloading.rolls(cluster)) throw running(cluster, "a reload");
+    }
     // It says why it refuses.
     if (processes.every(({ isBlocked }) => isBlocked)) processes[0]?.restart();
     return {
       others: processes.filter(({ id }) => this.#rolled.spec(id).cluster === undefined),
       rolls: [...clusters].map(([cluster, instances]) => this.#roll(cluster, instances, caller)),
     };
+  }
+
+  isUnderWay(cluster: string): boolean {
+    return this.#works.has(cluster);
+  }
+
+  /** Resolves when those that are under way now are over. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#works.values()].map(({ done }) => done));
   }
 
   /** Somebody wants something else of these. */
@@ -198,9 +212,9 @@ export class Rolling {
   }
 }
 
-function running(cluster: string): ProcmanError {
+function running(cluster: string, what: string): ProcmanError {
   const remedy = "wait for its end, or restart all instances at once with --hard";
-  return new ProcmanError("roll-running", `Cannot restart "${cluster}": a rolling restart of it is under way; ${remedy}`);
+  return new ProcmanError("roll-running", `Cannot restart "${cluster}": ${what} of it is under way; ${remedy}`);
 }
 
 function runs(process: Process | undefined): boolean {

@@ -25,6 +25,8 @@ import { type Past, recall } from "./recall.ts";
 import { Reload, type ReloadOptions } from "./reload.ts";
 import { ROLL } from "./roll.ts";
 import { ROLLS, Rolling } from "./rolling.ts";
+import { SCALES } from "./scales.ts";
+import { Scaling } from "./scaling.ts";
 import { Serving } from "./serving.ts";
 import { Sharing } from "./sharing.ts";
 import { spawnerOf } from "./spawning.ts";
@@ -54,6 +56,7 @@ export class Service {
   readonly sharing: Sharing;
   readonly reloading: Reload;
   readonly rolling: Rolling;
+  readonly scaling: Scaling;
   readonly plugins: Plugins;
   readonly #link: Link;
   readonly #voice: Voice;
@@ -101,6 +104,7 @@ export class Service {
     this.#witness = new Witness(this, this.#voice);
     this.reloading = new Reload(this, { ...options, changeover: this.#changeover, link, voice: this.#voice });
     this.rolling = new Rolling(this, { link, voice: this.#voice });
+    this.scaling = new Scaling(this, { source: options.source, changeover: this.#changeover, link, voice: this.#voice });
     const control = controlsOf(this, this.#voice);
     this.#serving = new Serving({ config, control, keeper: this.keeper });
     this.plugins = new Plugins(this, { control, link, voice: this.#voice });
@@ -108,6 +112,10 @@ export class Service {
 
   get config(): Config {
     return this.#changeover.config;
+  }
+
+  get leaving(): readonly ProcessSpec[] {
+    return this.#changeover.leaving;
   }
 
   get isTerminating(): boolean {
@@ -186,12 +194,12 @@ export class Service {
   }
 
   #begin(snapshot: Snapshot): void {
-    const { config } = this;
     const { notes, running, lineage } = snapshot;
+    const config = this.scaling.resume(notes[SCALES], lineage, this.config);
     this.#lineage = lineage;
     this.#changeover.tellStyle();
     this.#spawner.load(snapshot);
-    this.#resume(recall(snapshot, config), notes[CONFIGURATION]);
+    this.#resume(recall(snapshot, config), config, notes[CONFIGURATION]);
     for (const part of [...this.#parts, this.plugins]) part.resume(notes);
     const termination = readTermination(notes[TERMINATION], lineage);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
@@ -213,9 +221,9 @@ export class Service {
   }
 
   /** Each process as the last service left it, by the configuration that it had. */
-  #resume(past: Past, note: string | undefined): void {
+  #resume(past: Past, config: Config, note: string | undefined): void {
     const { former, memories, takenUp, damaged, leftovers } = past;
-    const named = new Set(this.config.processes.map(({ id }) => id));
+    const named = new Set(config.processes.map(({ id }) => id));
     this.#changeover.resume(former, note);
     for (const { id, line } of narratePast(past, named)) this.#voice.say(id, line);
     for (const id of damaged) this.#link.forget(id);

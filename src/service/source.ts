@@ -1,10 +1,11 @@
 /** Where a service has its configuration from: the file, as the options of `procman run` have it. */
 import { join } from "node:path";
 import { load } from "../config/load.ts";
+import type { Scale } from "../config/scale.ts";
 import type { Config } from "../config/spec.ts";
 
-/** Reads it anew each time. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
-export type Source = () => Config;
+/** Reads it anew each time, with the numbers of instances that the file says, or others. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
+export type Source = (scale?: Scale) => Config;
 
 export type SourceOptions = {
   /** Path of the file. */
@@ -15,7 +16,7 @@ export type SourceOptions = {
 };
 
 export function sourceOf(options: SourceOptions): Source {
-  return () => asWished(load(options.config, process.cwd(), options.profile), options);
+  return (scale) => asWished(load(options.config, process.cwd(), options.profile, scale), options);
 }
 
 /** A state folder can't be changed while anything runs. */

@@ -6,6 +6,7 @@ import type { Action, ActOptions } from "../../contract/control.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
 import { connect } from "../../remote/connect.ts";
 import { secondsTo, withConfig } from "../options.ts";
+import { outcomeOf } from "../outcome.ts";
 import { withProgress } from "../progress.ts";
 
 /** A stop may take its 30 s until SIGKILL. Seconds. */
@@ -134,9 +135,4 @@ function tell(result: Result, action: Action, quiet: boolean): boolean {
     if (failed.includes(member)) process.stderr.write(`procman: Cannot ${action} "${member.id}": it ${member.reason}\n`);
     else if (!quiet) process.stdout.write(`${member.id}: ${outcomeOf(member)}\n`);
   return failed.length === 0;
-}
-
-function outcomeOf({ status, blocked, pid, reason }: ProcessRecord): string {
-  const state = blocked ? `${status}, blocked` : status;
-  return pid === undefined ? `${state} (${reason})` : `${state} (pid ${pid})`;
 }

@@ -1,0 +1,63 @@
+/** `procman scale`: another number of instances for a cluster that runs. */
+import type { Command } from "commander";
+import { EXIT, ProcmanError } from "../../base/errors.ts";
+import type { Scaling } from "../../contract/control.ts";
+import type { ProcessRecord, Status } from "../../contract/records.ts";
+import { connect } from "../../remote/connect.ts";
+import { secondsTo, withConfig } from "../options.ts";
+import { outcomeOf } from "../outcome.ts";
+import { withProgress } from "../progress.ts";
+
+/** A stop may take its 30 s until SIGKILL. Seconds. */
+const PATIENCE_SECONDS = 60;
+/** As the API has it. */
+const LONGEST_SECONDS = 3_600;
+/** One that came and is in such a state does not run. */
+const LOST: readonly Status[] = ["errored", "exhausted", "backoff"];
+
+type Options = { readonly config?: string; readonly wait: boolean; readonly timeout?: number; readonly json?: boolean };
+
+export function define(parent: Command): void {
+  withConfig(
+    parent
+      .command("scale")
+      .summary("give a cluster more or fewer instances while it runs")
+      .description(
+        "Gives a cluster another number of instances, and waits until the new ones run and the others are gone; those that stay run on untouched. It counts until `procman reload` or another `procman run`, which go by the file.",
+      ),
+  )
+    .argument("<id>", "id of the cluster")
+    .argument("<count>", "how many instances; +1, -1: so many more or fewer")
+    .option("--no-wait", "return at once, instead of when it is done")
+    .option(
+      "--timeout <seconds>",
+      `wait no longer than this (default: ${PATIENCE_SECONDS}); it goes on all the same`,
+      secondsTo(LONGEST_SECONDS),
+    )
+    .option("--json", "print the record of the API")
+    .action(scale);
+}
+
+async function scale(id: string, count: string, { config, wait, timeout = PATIENCE_SECONDS, json }: Options): Promise<void> {
+  const scaling = scalingOf(count);
+  const client = await connect(config);
+  const { instances: before = [] } = await client.process(id);
+  const record = await withProgress(() => `scaling ${id}`, client.scale(id, scaling, wait ? { waitSeconds: timeout } : {}));
+  if (json === true) process.stdout.write(`${JSON.stringify(record, undefined, 2)}\n`);
+  else tell(record, before);
+  const known = new Set(before.map((each) => each.id));
+  const isLost = ({ id: instance, status }: ProcessRecord): boolean => !known.has(instance) && LOST.includes(status);
+  if ((record.instances ?? []).some(isLost)) process.exitCode = EXIT.refused;
+}
+
+function scalingOf(count: string): Scaling {
+  if (!/^[+-]?\d{1,9}$/.test(count))
+    throw new ProcmanError("usage", `Cannot scale to ${JSON.stringify(count)}: allowed are a whole number, as 4, or +1, -1`);
+  return /^\d/.test(count) ? { instances: Number(count) } : { by: Number(count) };
+}
+
+function tell({ instances = [] }: ProcessRecord, before: readonly ProcessRecord[]): void {
+  const there = new Set(instances.map(({ id }) => id));
+  for (const instance of instances) process.stdout.write(`${instance.id}: ${outcomeOf(instance)}\n`);
+  for (const { id } of before) if (!there.has(id)) process.stdout.write(`${id}: gone\n`);
+}

@@ -1,0 +1,22 @@
+/** Other numbers of instances than those that the file says, put in before anything is checked. */
+
+/** For a cluster whose number in the file is `own`; undefined: that one. */
+export type Scale = (cluster: string, own: number | "max") => number | undefined;
+
+/** The data of a file, valid or not. */
+export function scaled(data: unknown, scale: Scale): unknown {
+  if (!isObject(data) || !Array.isArray(data.processes)) return data;
+  return { ...data, processes: data.processes.map((process: unknown) => withCount(process, scale)) };
+}
+
+function withCount(process: unknown, scale: Scale): unknown {
+  if (!isObject(process) || typeof process.id !== "string" || !isObject(process.cluster)) return process;
+  const { instances } = process.cluster;
+  if (typeof instances !== "number" && instances !== "max") return process;
+  const wanted = scale(process.id, instances);
+  return wanted === undefined ? process : { ...process, cluster: { ...process.cluster, instances: wanted } };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,244 @@
+/** Gives a cluster another number of instances while it runs. Only those that come or go are touched, whatever else the file says by now. */
+import { basename } from "node:path";
+import { ProcmanError } from "../base/errors.ts";
+import { diff } from "../config/diff.ts";
+import { ConfigurationError } from "../config/problems.ts";
+import type { Scale } from "../config/scale.ts";
+import type { Config, ProcessSpec } from "../config/spec.ts";
+import type { Caller, Scaling as Wish } from "../contract/control.ts";
+import { MOST_INSTANCES } from "../contract/input-schemas.ts";
+import type { Link } from "../runtime/link.ts";
+import { isUnderWay } from "../supervisor/change.ts";
+import type { Process } from "../supervisor/process.ts";
+import type { Supervisor } from "../supervisor/supervisor.ts";
+import type { Changeover } from "./changeover.ts";
+import { readScales, SCALES, type Scaled, type Scales, writeScales } from "./scales.ts";
+import type { Source } from "./source.ts";
+import type { Voice } from "./voice.ts";
+
+export type ScalingPorts = {
+  readonly source?: Source | undefined;
+  readonly changeover: Changeover;
+  readonly link: Pick<Link, "remember">;
+  readonly voice: Pick<Voice, "info" | "warn">;
+};
+
+/** Whose clusters these are. */
+export type Scalable = {
+  readonly supervisor: Supervisor;
+  readonly isTerminating: boolean;
+  readonly reloading: { readonly isUnderWay: boolean };
+  readonly rolling: { readonly isUnderWay: (cluster: string) => boolean };
+  readonly observatory: { readonly asked: (id: string, caller: Caller) => void };
+};
+
+/** Those of `added` that were started, and those that are being stopped for good. */
+export type Outcome = { readonly added: readonly Process[]; readonly removed: readonly Process[] };
+
+export class Scaling {
+  readonly #service: Scalable;
+  readonly #ports: ScalingPorts;
+  #scales: Scales = new Map();
+  #lineage = "";
+
+  constructor(service: Scalable, ports: ScalingPorts) {
+    this.#service = service;
+    this.#ports = ports;
+  }
+
+  /** The configuration with the numbers that an earlier service was asked for, as far as they still count. */
+  resume(note: string | undefined, lineage: string, config: Config): Config {
+    this.#lineage = lineage;
+    const noted = readScales(note, lineage);
+    this.#scales = noted;
+    const { source, link, voice } = this.#ports;
+    if (noted.size === 0 && note !== undefined && note !== "") link.remember(SCALES, "");
+    if (noted.size === 0 || source === undefined) return config;
+    const counting = new Map<string, Scaled>();
+    let found: Config;
+    try {
+      found = this.#read(
+        source,
+        (cluster, own) => {
+          const known = noted.get(cluster);
+          if (known?.of === own) counting.set(cluster, known);
+          return counting.get(cluster)?.to;
+        },
+        "keep the numbers of instances",
+      );
+    } catch (error) {
+      if (!(error instanceof ProcmanError)) throw error;
+      // A file that is not valid says nothing: the configuration is that of the service before, which was scaled already.
+      if (error.code !== "scale-refused") return config;
+      voice.warn(`clusters have the number of instances again that the file says. ${error.message}`);
+      this.#keep(new Map());
+      return config;
+    }
+    for (const id of noted.keys())
+      if (!counting.has(id)) voice.info(`"${id}" has the number of instances again that the file says, as that has changed`);
+    this.#keep(counting);
+    return [...counting.keys()].reduce((now, id) => withInstances(now, id, instancesIn(found, id)), config);
+  }
+
+  /**
+   * Starts or stops instances. Those that come start when the file says so (`autostart`), or when others of the cluster run.
+   *
+   * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`
+   */
+  scale(id: string, wish: Wish, caller: Caller): Outcome {
+    const { changeover } = this.#ports;
+    const { supervisor, observatory } = this.#service;
+    const before = instancesIn(changeover.config, id);
+    if (before.length === 0) throw noCluster(id, changeover.config);
+    const processes = before.map((spec) => supervisor.find(spec.id));
+    const to = numberIn(id, wish, before.length);
+    this.#check(id, to, processes);
+    if (to === before.length) return { added: [], removed: [] };
+    const { found, own } = this.#found(id, to);
+    this.#checkFile(id, before, found);
+    const fresh = found.slice(before.length);
+    this.#checkRoom(id, to, fresh);
+    const removed = processes.slice(to);
+    for (const process of removed) observatory.asked(process.id, caller);
+    const isRunning = processes.some(({ states }) => states.some(isUnderWay));
+    this.#keep(new Map(this.#scales).set(id, { to, of: own }));
+    changeover.apply(withInstances(changeover.config, id, found));
+    const added = fresh.map((spec) => supervisor.find(spec.id));
+    if (isRunning) for (const process of added) if (process.isIdle) process.startIfAllowed();
+    return { added: added.filter(({ isIdle }) => !isIdle), removed };
+  }
+
+  /** The file counts again: with the commands of this turn. */
+  forget(): void {
+    this.#keep(new Map());
+  }
+
+  #check(id: string, to: number, processes: readonly Process[]): void {
+    const { isTerminating, reloading, rolling } = this.#service;
+    if (isTerminating) throw refused(id, to, "everything is being stopped; run procman again then");
+    if (reloading.isUnderWay) throw new ProcmanError("reload-running", `Cannot scale "${id}": a reload is under way; wait for its end`);
+    if (rolling.isUnderWay(id))
+      throw new ProcmanError("roll-running", `Cannot scale "${id}": a rolling restart of it is under way; wait for its end`);
+    if (to > processes.length && processes.every(({ isBlocked }) => isBlocked))
+      throw new ProcmanError("process-blocked", `Cannot scale "${id}" to ${to} instances: it is blocked; unblock it first`);
+  }
+
+  /** As the file has them, with this number. */
+  #found(id: string, to: number): { readonly found: readonly ProcessSpec[]; readonly own: number | "max" } {
+    const { source } = this.#ports;
+    if (source === undefined) throw refused(id, to, "there is no configuration file");
+    let own: number | "max" | undefined;
+    const config = this.#read(
+      source,
+      (cluster, count) => {
+        if (cluster === id) own = count;
+        const known = this.#scales.get(cluster);
+        if (cluster === id) return to;
+        return known?.of === count ? known.to : undefined;
+      },
+      `scale "${id}" to ${to} instances`,
+    );
+    if (own === undefined)
+      throw refused(id, to, `it is no cluster in ${basename(config.file)} any more; reload that first ("procman reload")`);
+    return { found: instancesIn(config, id), own };
+  }
+
+  /** @throws {ProcmanError} `scale-refused`: the number is the reason; `configuration-invalid`: the file itself is */
+  #read(source: Source, scale: Scale, doing: string): Config {
+    try {
+      return source(scale);
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      source();
+      const [first] = error.problems;
+      const at = first === undefined || first.line === 0 ? "" : ` (${first.file}:${first.line}:${first.column} ${first.path})`;
+      const why = first === undefined ? "" : `${first.message.charAt(0).toLowerCase()}${first.message.slice(1)}`;
+      throw new ProcmanError(
+        "scale-refused",
+        `Cannot ${doing}: with them the configuration would not be valid${at}: ${why} Ask for fewer, or change the file and reload it.`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** Whoever comes must be like those that are there. */
+  #checkFile(id: string, before: readonly ProcessSpec[], found: readonly ProcessSpec[]): void {
+    const [change] = diff(before, found).changed;
+    if (change === undefined) return;
+    const file = basename(this.#ports.changeover.config.file);
+    throw refused(id, found.length, `its ${change.fields.join(", ")} in ${file} has changed; reload that first ("procman reload")`);
+  }
+
+  /** The file may have changed since: what runs may still have what is free there. */
+  #checkRoom(id: string, to: number, fresh: readonly ProcessSpec[]): void {
+    const { config, leaving } = this.#ports.changeover;
+    const others = [...config.processes, ...leaving].filter(({ cluster }) => cluster?.id !== id);
+    for (const spec of fresh) {
+      const other = others.find((each) => clash(spec, each) !== undefined);
+      if (other === undefined) continue;
+      const remedy = 'which the file has otherwise by now; reload that first ("procman reload")';
+      throw refused(id, to, `"${spec.id}" would have the ${clash(spec, other)} of "${other.id}", ${remedy}`);
+    }
+  }
+
+  #keep(scales: Scales): void {
+    const counting: Scales = new Map([...scales].filter(([, { to, of }]) => to !== of));
+    if (this.#scales.size > 0 || counting.size > 0)
+      this.#ports.link.remember(SCALES, counting.size === 0 ? "" : writeScales(counting, this.#lineage));
+    this.#scales = counting;
+  }
+}
+
+function numberIn(id: string, { instances, by }: Wish, now: number): number {
+  if ((instances === undefined) === (by === undefined))
+    throw new ProcmanError("input-invalid", `Cannot scale "${id}": either "instances" or "by" must be given`, {
+      faults: [{ place: "body", message: 'must have either "instances" or "by"' }],
+    });
+  const to = instances ?? now + (by ?? 0);
+  if (Number.isInteger(to) && to >= 1 && to <= MOST_INSTANCES) return to;
+  throw refused(id, to, `allowed are 1 to ${MOST_INSTANCES}, and it has ${now}${to < 1 ? `; "procman stop ${id}" stops all of them` : ""}`);
+}
+
+function noCluster(id: string, { processes }: Config): ProcmanError {
+  const spec = processes.find((each) => each.id === id);
+  const remedy = `give it a "cluster" in the file, and reload that ("procman reload")`;
+  const why =
+    spec?.cluster !== undefined
+      ? `it is one instance of the cluster "${spec.cluster.id}"; scale that`
+      : id === "all"
+        ? "it is no cluster; name one"
+        : spec === undefined
+          ? "it is being stopped for good"
+          : `it is no cluster; ${remedy}`;
+  return new ProcmanError("scale-refused", `Cannot scale "${id}": ${why}`);
+}
+
+function refused(id: string, to: number, why: string): ProcmanError {
+  return new ProcmanError("scale-refused", `Cannot scale "${id}" to ${to} ${to === 1 ? "instance" : "instances"}: ${why}`);
+}
+
+function instancesIn(config: Config, id: string): readonly ProcessSpec[] {
+  return config.processes.filter(({ cluster }) => cluster?.id === id);
+}
+
+/** In their place; whoever depends on the cluster depends on these. */
+function withInstances(config: Config, id: string, instances: readonly ProcessSpec[]): Config {
+  const members = instances.map((spec) => spec.id);
+  const first = config.processes.findIndex(({ cluster }) => cluster?.id === id);
+  const others = config.processes
+    .filter(({ cluster }) => cluster?.id !== id)
+    .map((spec) =>
+      spec.dependsOn?.some((dependency) => dependency.id === id)
+        ? { ...spec, dependsOn: spec.dependsOn.map((dependency) => (dependency.id === id ? { ...dependency, members } : dependency)) }
+        : spec,
+    );
+  return { ...config, processes: [...others.slice(0, first), ...instances, ...others.slice(first)] };
+}
+
+/** What both want for themselves. */
+function clash(one: ProcessSpec, other: ProcessSpec): string | undefined {
+  if (one.id === other.id) return "id";
+  const port = one.cluster?.port;
+  if (port !== undefined && (other.cluster?.port === port || other.front?.port === port)) return `port ${port}`;
+  return one.pidFile !== undefined && one.pidFile === other.pidFile ? "pid file" : undefined;
+}

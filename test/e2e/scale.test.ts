@@ -1,0 +1,66 @@
+/** `procman scale` as a user has it: docs/clusters.md. */
+import assert from "node:assert/strict";
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import { homeOf, procman } from "../cli.ts";
+
+const web = { id: "web", cmd: "sleep 1000", autostart: true, cluster: { instances: 2, startPort: 23_101 } };
+const mail = { id: "mail", cmd: "sleep 1000", autostart: true };
+const db = { id: "db", cmd: "sleep 1000", autostart: true, cluster: { instances: 1, startPort: 23_105 } };
+
+test("scale starts and ends instances, says which, and the others run on", async (context) => {
+  const { folder } = homeOf(context, [web, mail]);
+  await procman(folder, ["run", "--detach"]);
+  const up = await procman(folder, ["scale", "web", "4"]);
+  assert.match(up.out, /^web-1: running \(pid \d+\)\nweb-2: running .*\nweb-3: running \(pid \d+\)\nweb-4: running .*\n$/);
+  assert.deepEqual([up.code, up.err], [0, ""]);
+  const down = await procman(folder, ["scale", "web", "-3"]);
+  assert.equal(down.code, 0);
+  assert.equal(down.out, `${up.out.split("\n")[0]}\nweb-2: gone\nweb-3: gone\nweb-4: gone\n`);
+  const more = await procman(folder, ["scale", "web", "+2", "--json"]);
+  const { id, instances = [] } = JSON.parse(more.out) as ProcessRecord;
+  assert.deepEqual([id, instances.map(({ status }) => status)], ["web", ["running", "running", "running"]]);
+  assert.equal((await procman(folder, ["scale", "web", "1", "--no-wait"])).code, 0);
+});
+
+test("a reload goes by the file again, and plan says so before", async (context) => {
+  const { folder } = homeOf(context, [web, mail]);
+  await procman(folder, ["run", "--detach"]);
+  await procman(folder, ["scale", "web", "3"]);
+  assert.match((await procman(folder, ["plan"])).out, /^web-3 +stop +the configuration has it no longer$/m);
+  assert.equal((await procman(folder, ["reload"])).code, 0);
+  assert.match((await procman(folder, ["status"])).out, /2 of 2 instances are running/);
+  writeFileSync(join(folder, "draft"), JSON.stringify({ name: "test", processes: [{ ...web, cmd: "sleep 2000" }, mail] }));
+  renameSync(join(folder, "draft"), join(folder, "procman.json"));
+  const { code, err } = await procman(folder, ["scale", "web", "3"]);
+  assert.equal(code, 1);
+  assert.match(err, /^procman: Cannot scale "web" to 3 instances: its cmd in procman\.json has changed; reload that first/);
+});
+
+test("what can't be is refused with the reason and the remedy", async (context) => {
+  const { folder } = homeOf(context, [web, db, mail]);
+  assert.equal((await procman(folder, ["scale", "web", "3"])).code, 69, "none runs");
+  await procman(folder, ["run", "--detach"]);
+  for (const [args, code, message] of [
+    [
+      ["web", "5"],
+      1,
+      /^procman: Cannot scale "web" to 5 instances: .*\(procman\.json:\d+:\d+ .*port 23105 belongs to .*Ask for fewer, or change the file/,
+    ],
+    [["web", "0"], 64, /must be 1 to 1024, not 0/],
+    [["web", "100000"], 64, /must be 1 to 1024, not 100000/],
+    [["web", "-2"], 1, /^procman: Cannot scale "web" to 0 instances: allowed are 1 to 1024.*"procman stop web" stops all of them/],
+    [["web", "many"], 64, /allowed are a whole number, as 4, or \+1, -1/],
+    [["web"], 64, /missing required argument 'count'/],
+    [["mail", "2"], 1, /^procman: Cannot scale "mail": it is no cluster; give it a "cluster"/],
+    [["web-1", "2"], 1, /it is one instance of the cluster "web"; scale that/],
+    [["wbe", "2"], 1, /there is none of this id/],
+  ] as const) {
+    const refused = await procman(folder, ["scale", ...args]);
+    assert.equal(refused.code, code, args.join(" "));
+    assert.match(refused.err, message);
+  }
+  assert.match((await procman(folder, ["status"])).out, /2 of 2 instances are running/);
+});

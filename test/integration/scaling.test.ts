@@ -1,0 +1,82 @@
+/** Another number of instances at run time, with procman as users start it: docs/clusters.md. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Client } from "../../src/client/client.ts";
+import { accepting, api, ask, type Cluster, Crowd, cluster, record } from "../cluster-rig.ts";
+import { gone, isAlive } from "../procman.ts";
+
+/** In the order of their numbers. */
+async function pidsOf(client: Client): Promise<readonly number[]> {
+  return ((await client.process("web")).instances ?? []).map(({ pid = 0 }) => pid);
+}
+
+/** Two instances that serve. */
+async function pair(context: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Cluster & { readonly client: Client }> {
+  const web = await cluster(context, { instances: 2 }, env);
+  const client = await api(web);
+  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  return { ...web, client };
+}
+
+test("issue 5, 1: no request fails while a cluster is scaled from 2 to 4 and down to 1; who stays is not touched", async (context) => {
+  const { client, port } = await pair(context);
+  const [first, second] = await pidsOf(client);
+  const crowd = new Crowd(port, 12);
+  context.after(() => crowd.stop());
+  const { instances = [] } = await client.scale("web", { instances: 4 }, { waitSeconds: 60 });
+  assert.deepEqual(
+    instances.map(({ id, status }) => `${id} ${status}`),
+    ["web-1 running", "web-2 running", "web-3 running", "web-4 running"],
+  );
+  for (const id of ["web-3", "web-4"]) await record(client, id, accepting);
+  for (const pid of (await pidsOf(client)).slice(2))
+    while (!crowd.pids.has(pid)) await ask(port).then((answered) => crowd.pids.add(answered));
+  const { instances: left = [] } = await client.scale("web", { by: -3 }, { waitSeconds: 60 });
+  assert.deepEqual(
+    left.map(({ pid }) => pid),
+    [first],
+  );
+  assert.ok(!isAlive(second ?? 0));
+  for (let turn = 0; turn < 20; turn++) assert.equal(await ask(port), first);
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+  assert.ok(crowd.requests > 100, `${crowd.requests} requests`);
+});
+
+test("service and keeper are killed in between: the number stays, and no request fails", async (context) => {
+  const { client, port, procman } = await pair(context, { LATE: "300" });
+  const crowd = new Crowd(port, 6);
+  context.after(() => crowd.stop());
+  // Accepted is done, whoever is killed right after.
+  await client.scale("web", { instances: 4 });
+  process.kill(procman.helper("service"), "SIGKILL");
+  await procman.line(/the service ended \(SIGKILL\); it is started again/);
+  const second = await api({ procman });
+  for (const id of ["web-1", "web-2", "web-3", "web-4"]) await record(second, id, accepting);
+  const before = await pidsOf(second);
+  await second.scale("web", { instances: 1 });
+  process.kill(procman.helper("service"), "SIGKILL");
+  for (const pid of before.slice(1)) await gone(pid);
+  const third = await api({ procman });
+  await record(third, "web", ({ instances = [] }) => instances.length === 1);
+  await third.scale("web", { instances: 3 }, { waitSeconds: 60 });
+  const now = await pidsOf(third);
+  assert.deepEqual([now.length, now[0]], [3, before[0]]);
+  process.kill(procman.pid, "SIGKILL");
+  await procman.successor();
+  const last = await api({ procman });
+  await record(last, "web-3", accepting);
+  assert.deepEqual(await pidsOf(last), now);
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+  await procman.stopHolder();
+});
+
+test("who is being removed keeps its connections for its time to terminate, and gets no new ones", async (context) => {
+  const { client, port } = await pair(context, { SLOW: "1" });
+  const [first, second] = await pidsOf(client);
+  assert.ok(first !== undefined && second !== undefined);
+  await client.scale("web", { instances: 1 });
+  for (let turn = 0; turn < 10; turn++) assert.equal(await ask(port), first);
+  await gone(second);
+});
