@@ -59,6 +59,7 @@ export default defineConfig([
   ...program("service-main", "src/service/main.ts"),
   ...program("logger", "src/logs/main.ts"),
   ...program("balancer", "src/cluster/main.ts"),
+  ...program("opener", "src/keeper/opener.ts"),
   ...program("cli", "src/cli/boot.ts"),
   ...program("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...inThread("plugin-thread", "src/plugins/thread.ts"),
@@ -66,6 +67,7 @@ export default defineConfig([
   ...library("plugin", "src/plugins/index.ts"),
   ...library("index", "src/index.ts"),
   ...library("telemetry", "src/telemetry/reporter.ts", ["esm", "cjs"]),
+  ...library("cluster", "src/cluster/listen.ts", ["esm", "cjs"]),
   // For browsers, too: nothing of Node is in it.
   ...library("client", "src/client/index.ts"),
 ]);

@@ -3,7 +3,7 @@ import { lookup } from "node:dns/promises";
 import { isIPv6 } from "node:net";
 import { getSystemErrorName } from "node:util";
 import type { FrontSpec } from "../contract/balancer-protocol.ts";
-import { holderOfPort } from "../os/port-holder.ts";
+import { whyNotListening } from "../os/port-holder.ts";
 import { type Handle, newServer } from "./sockets.ts";
 
 /** Between two attempts. Milliseconds. */
@@ -67,21 +67,7 @@ export class Listener {
     const status = bound < 0 ? bound : this.#options.bound(socket);
     if (status === 0) return undefined;
     socket.close();
-    return reasonOf(getSystemErrorName(status), port);
-  }
-}
-
-function reasonOf(code: string, port: number): string {
-  switch (code) {
-    case "EADDRINUSE": {
-      const holder = holderOfPort(port);
-      return holder === undefined ? "the port is in use by another program" : `the port is in use by ${holder}`;
-    }
-    case "EACCES":
-      return "ports below 1024 are not for everybody; take another one, or allow it with setcap cap_net_bind_service or net.ipv4.ip_unprivileged_port_start";
-    case "EADDRNOTAVAIL":
-      return "the machine has no such address";
-    default:
-      return code;
+    const code = getSystemErrorName(status);
+    return whyNotListening(code, port) ?? code;
   }
 }

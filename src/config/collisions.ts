@@ -76,11 +76,31 @@ function clusterErrors(process: LooseProcess, path: Path, parallelism: number): 
       path: [...path, "cluster", "startPort"],
       message: `Found ${cluster.startPort}, which gives the last of ${count(process, parallelism)} instances the port ${last}; allowed: up to ${LAST_PORT}.`,
     });
+  if (cluster.mode === "share") return [...findings, ...sharingErrors(process, [...path, "cluster"])];
   if ("commonPort" in cluster && !("startPort" in cluster))
     findings.push({
       path: [...path, "cluster", "commonPort"],
       at: "key",
-      message: 'Found "commonPort" without "startPort"; the instances need ports of their own behind it.',
+      message: 'Found "commonPort" without "startPort"; the instances need ports of their own behind it, or "mode": "share".',
+    });
+  return findings;
+}
+
+/** What the load balancer can, and the kernel can't. */
+const BALANCER_ONLY = ["strategy", "proxyProtocol", "idleTimeout"] as const;
+
+function sharingErrors({ cluster = {}, ready }: LooseProcess, path: Path): readonly Finding[] {
+  const findings: Finding[] = BALANCER_ONLY.filter((key) => key in cluster).map((key) => ({
+    path: [...path, key],
+    at: "key",
+    message: `Found ${show(key)} with "mode": "share": there is no load balancer, the kernel gives each connection to an instance that is free. Remove it, or "mode".`,
+  }));
+  if (!("commonPort" in cluster))
+    findings.push({ path: [...path, "mode"], message: 'Found "share" without "commonPort", the port that the instances share.' });
+  if (ready?.fd === 3)
+    findings.push({
+      path: [...path.slice(0, -1), "ready", "fd"],
+      message: 'Found 3, which is the shared socket with "mode": "share"; allowed: a whole number from 4 to 9.',
     });
   return findings;
 }

@@ -38,6 +38,12 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
   ["logger", { logger: { console: true } }, {}],
 ];
 
+test("another socket to share is a matter of the runs, which have it from their start", () => {
+  const share = (port: number): Partial<RawProcess> => ({ cluster: { instances: 1, commonPort: port, mode: "share" } });
+  const of = (cluster: Partial<RawProcess>): readonly ProcessSpec[] => specs([{ id: "web", cmd: "x", ...cluster }]);
+  assert.deepEqual(diff(of(share(80)), of(share(81))).changed, [{ id: "web-1", fields: ["cluster"], restart: true, route: false }]);
+});
+
 test("3.3 what concerns a run asks for a restart, and is named as in the file", () => {
   for (const [name, one, other] of concernsRun)
     assert.deepEqual(change(one, other), { id: "web", fields: [name], restart: true, route: false }, JSON.stringify(other));

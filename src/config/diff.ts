@@ -40,6 +40,7 @@ const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" 
   nice: true,
   umask: true,
   front: false,
+  share: true,
   overrun: false,
   autostart: false,
   cron: false,
@@ -78,7 +79,7 @@ function changeOf(before: ProcessSpec, now: ProcessSpec): readonly Changed[] {
   const policy = namesOf(POLICY_NAMES).filter((name) => before.policy[name] !== now.policy[name]);
   const logger = isOther("log") ? ["logger"] : [];
   // How a cluster's common port is served is part of "cluster" in the file, but no matter for the runs.
-  const named = new Set(plain.map((name) => (name === "front" ? "cluster" : name)));
+  const named = new Set(plain.map((name) => (name === "front" || name === "share" ? "cluster" : name)));
   const fields = [...new Set([...command, ...named, ...policy.map((name) => POLICY_NAMES[name]), ...logger])];
   if (fields.length === 0) return [];
   const [wasCaptured, captured] = [isCaptured(before.log), isCaptured(now.log)];

@@ -136,9 +136,14 @@ const process = {
   ".cluster.startPort": {
     description: "Port of the first instance, one more for each further one; each gets its own in PROCMAN_CLUSTER_PORT.",
   },
-  ".cluster.commonPort": { description: "Port of the built-in load balancer, which distributes connections among the instances." },
+  ".cluster.commonPort": { description: "One port for all instances: of the built-in load balancer, or of the socket that they share." },
+  ".cluster.mode": {
+    description:
+      "How the common port is served: by the load balancer, or by the instances themselves, which all get its listening socket as descriptor 3.",
+    default: "balance",
+  },
   ".cluster.strategy": { description: "How the load balancer distributes connections.", default: "round-robin" },
-  ".cluster.hostname": { description: "Address that the load balancer listens on; 0.0.0.0: all interfaces.", default: "127.0.0.1" },
+  ".cluster.hostname": { description: "Address that the common port is opened on; 0.0.0.0: all interfaces.", default: "127.0.0.1" },
   ".cluster.proxyProtocol": {
     description: "Each connection begins with a header of the PROXY protocol, version 2, that tells the client's address.",
     default: false,

@@ -136,6 +136,13 @@ test("env.PATH and path are appended to PATH, not set", () => {
   assert.deepEqual(spec({ path: "bin" }).path, ["/shop/bin"]);
 });
 
+test("the instances of a cluster that shares a socket all name it, and have no front", () => {
+  const [first, second] = specs({ cluster: { instances: 2, commonPort: 3000, mode: "share" } });
+  assert.deepEqual([first?.share, first?.front], [{ hostname: "127.0.0.1", port: 3000 }, undefined]);
+  assert.deepEqual(second?.share, first?.share);
+  assert.equal(specs({ cluster: { instances: 1, commonPort: 3000, startPort: 4000, mode: "balance" } })[0]?.share, undefined);
+});
+
 test("2.2 a cluster becomes its instances, from 1, with ports from startPort", () => {
   const instances = specs({ cluster: { instances: 2, startPort: 3000 } });
   assert.deepEqual(

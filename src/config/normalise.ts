@@ -135,8 +135,10 @@ function clusterOf({ id, cluster }: RawProcess, { index }: Instance): ProcessSpe
   return { id, index, ...(startPort !== undefined && { port: startPort + index }) };
 }
 
-function frontOf({ id, cluster }: RawProcess): Pick<ProcessSpec, "front"> {
-  const { commonPort, hostname = FRONT_HOSTNAME, strategy = "round-robin", proxyProtocol = false, idleTimeout = 0 } = cluster ?? {};
+/** How its common port is served, if it has one. */
+function frontOf({ id, cluster }: RawProcess): Pick<ProcessSpec, "front" | "share"> {
+  const { mode, commonPort, hostname = FRONT_HOSTNAME, strategy = "round-robin", proxyProtocol = false, idleTimeout = 0 } = cluster ?? {};
   if (commonPort === undefined) return {};
+  if (mode === "share") return { share: { hostname, port: commonPort } };
   return { front: { id, hostname, port: commonPort, strategy, proxyProtocol, idleMs: milliseconds(idleTimeout) } };
 }

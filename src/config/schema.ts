@@ -100,6 +100,7 @@ const cluster = object({
   instances: z.union([whole(1, 1024, INSTANCES), z.literal("max")], INSTANCES),
   startPort: port,
   commonPort: port,
+  mode: optional(z.enum(["balance", "share"])),
   strategy: optional(z.enum(STRATEGIES)),
   hostname: optional(text("an address")),
   proxyProtocol: flag,

@@ -56,6 +56,8 @@ export type ProcessSpec = {
   readonly cluster?: { readonly id: string; readonly index: number; readonly port?: number };
   /** Present for the instances of a cluster with a common port: how that is served. */
   readonly front?: FrontSpec;
+  /** Present for the instances of a cluster that accept from one socket: where that listens. */
+  readonly share?: { readonly hostname: string; readonly port: number };
 };
 
 export type LogSpec = {

@@ -91,7 +91,7 @@ test("unknown keys are errors everywhere, with the key that was meant or belongs
   assert.match(about({ instances: 4 }), /unknown key "instances"\. It belongs in "cluster"\./);
   assert.match(about({ logger: { colors: true } }), /logger\.colors Found the unknown key/);
   assert.match(about({ logger: { rotate: { hour: 1 } } }), /logger\.rotate\.hour .*Did you mean "hours"/);
-  assert.match(about({ cluster: { instances: 1, mode: "shared" } }), /cluster\.mode Found the unknown key/);
+  assert.match(about({ cluster: { instances: 1, way: "shared" } }), /cluster\.way Found the unknown key/);
   assert.equal(about({}, { api: { cors: ["https://app.example.org", "http://localhost:5173"] } }), "");
   for (const cors of ["*", "https://a.example/", "a.example", "https://*.example"])
     assert.match(about({}, { api: { cors: [cors] } }), /api\.cors\[0\] .*an origin as "https:\/\/app\.example\.org"/);
@@ -242,6 +242,21 @@ test("a cluster of no instance or of too many, and a strategy that nobody knows,
     about({ cluster: { instances: 2, startPort: 3000, commonPort: 80, strategy: "round-robbin" } }),
     /strategy Found "round-robbin"; allowed: "round-robin", "least-connections", "ip-hash"\. Did you mean "round-robin"\?/,
   );
+});
+
+test("a shared socket needs its port, no ports behind it, and takes nothing that only the load balancer can", () => {
+  const share = (more: object): object => ({ cluster: { instances: 2, mode: "share", ...more } });
+  assert.equal(about(share({ commonPort: 80, hostname: "0.0.0.0" })), "");
+  assert.equal(about(share({ commonPort: 80, startPort: 3000 })), "");
+  assert.match(about(share({})), /cluster\.mode Found "share" without "commonPort", the port that the instances share/);
+  for (const only of [{ strategy: "ip-hash" }, { proxyProtocol: true }, { idleTimeout: 5 }])
+    assert.match(
+      about(share({ commonPort: 80, ...only })),
+      new RegExp(`cluster\\.${Object.keys(only)} Found "${Object.keys(only)}" with "mode": "share": there is no load balancer`),
+    );
+  assert.match(about({ ...share({ commonPort: 80 }), ready: { fd: 3 } }), /ready\.fd Found 3, which is the shared socket/);
+  assert.equal(about({ ...share({ commonPort: 80 }), ready: { fd: 4 } }), "");
+  assert.match(about(share({ commonPort: 80, mode: "shared" })), /cluster\.mode Found "shared"; allowed: "balance", "share"/);
 });
 
 test("two processes can't share a pid file, log files they can", () => {

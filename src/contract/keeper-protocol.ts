@@ -11,6 +11,12 @@ export type RunKey = { readonly slot: string; readonly run: number };
 
 export type Signal = "SIGTERM" | "SIGKILL";
 
+/** A TCP socket that listens there. */
+export type Listening = { readonly hostname: string; readonly port: number };
+
+/** To service and logger: a listening socket that comes with this message is to be kept for a later keeper, or dropped again. */
+export type SocketWord = { readonly t: "keep" | "drop"; readonly address: string };
+
 export type SpawnRequest = RunKey & {
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -22,6 +28,8 @@ export type SpawnRequest = RunKey & {
   readonly as?: { readonly uid?: number; readonly gid?: number };
   /** A descriptor that is open for writing, and the file that it leads to, made anew for this run. */
   readonly notify?: { readonly fd: number; readonly file: string };
+  /** A listening socket that the run gets as descriptor 3: the same for all that ask for this address. */
+  readonly listen?: Listening;
   /** It is a Node process with a channel, on which it can be told to finish. */
   readonly channel?: true;
 };
@@ -49,6 +57,8 @@ export type ToKeeper =
   | { readonly t: "sync"; readonly number: number }
   /** Whether a balancer is wanted. What it serves, the service tells it itself. */
   | { readonly t: "balancer"; readonly wanted: boolean }
+  /** Listening sockets that runs share are held while they are in this list. */
+  | { readonly t: "sockets"; readonly wanted: readonly Listening[] }
   /** Answers `ping`. */
   | { readonly t: "pong" }
   /** The service answers `stop`: it is alive and stops everything in order. */
@@ -73,7 +83,7 @@ export type Exited = RunKey & {
 /** `errno` as Node names it (ENOENT, EAGAIN …), and which step failed. */
 export type Failed = RunKey & {
   readonly errno: string;
-  readonly step: "cwd" | "program" | "fork" | "run-folder";
+  readonly step: "cwd" | "program" | "fork" | "run-folder" | "socket";
   readonly message: string;
   readonly at: number;
 };
@@ -99,6 +109,7 @@ export type FromKeeper =
   | { readonly t: "renewed" }
   /** The state folder can't be used; the service says why and ends. */
   | { readonly t: "refused"; readonly reason: string }
+  | SocketWord
   | (Running & { readonly t: "spawned" })
   | (Failed & { readonly t: "failed" })
   | (Exited & { readonly t: "exited" })

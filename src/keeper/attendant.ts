@@ -1,4 +1,6 @@
 /** Keeps one process of procman's own up: starts it again when it ends. */
+import type { SocketWord } from "../contract/keeper-protocol.ts";
+import type { KeptSocket, KeptSockets } from "../os/kept-sockets.ts";
 import { Companion, type Exit } from "./companion.ts";
 
 /** Delays of the starts after an end, in milliseconds; the last one goes on. A life of `STABLE_MS` begins anew. */
@@ -9,6 +11,8 @@ export type AttendantOptions<Message> = {
   /** Asked for each start: an upgrade changes it. */
   readonly argv: () => readonly string[];
   readonly environment: () => NodeJS.ProcessEnv;
+  /** Listening sockets that it keeps for a later keeper. */
+  readonly sockets?: () => KeptSockets;
   /** How often in a row it is started again before it stays down. */
   readonly limit: number;
   readonly onStart: () => void;
@@ -50,7 +54,7 @@ export class Attendant<ToIt, FromIt> {
 
   /** A newcomer beside the one that is up; nobody hears it yet. */
   tryOut(argv: readonly string[]): Companion<ToIt, FromIt> {
-    const companion = new Companion<ToIt, FromIt>(argv, this.#options.environment());
+    const companion = new Companion<ToIt, FromIt>(argv, this.#options.environment(), this.#options.sockets?.());
     for (const each of this.#companions) if (!each.exists) this.#companions.delete(each);
     this.#companions.add(companion);
     return companion;
@@ -75,6 +79,11 @@ export class Attendant<ToIt, FromIt> {
 
   flush(): void {
     this.#current?.flush();
+  }
+
+  /** To all that live, in office or not. */
+  async keep(message: SocketWord, socket?: KeptSocket): Promise<void> {
+    await Promise.all([...this.#companions].map((companion) => companion.give(message, socket)));
   }
 
   /** It isn't started again. */

@@ -2,16 +2,18 @@
 
 import type { ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync, statSync } from "node:fs";
-import type { Exited, Failed, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
+import type { Exited, Failed, Listening, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { isForStoreAlone } from "../contract/logger-protocol.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
 import { monotonicMs } from "../os/monotonic.ts";
-import { allProcesses, isAlive, processStat } from "../os/process-stat.ts";
+import { isAlive, processStat } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { keyOf } from "./entry.ts";
 import type { Fifos, Pair } from "./fifos.ts";
 import { fork, openAnew } from "./fork.ts";
+import { groupLives, isTaken, livingGroups } from "./groups.ts";
+import type { Sockets } from "./sockets.ts";
 import { warn } from "./warning.ts";
 import type { WorkerChannel } from "./worker-channel.ts";
 
@@ -32,6 +34,8 @@ export type Reports = {
   readonly turnEnds: () => void;
 };
 
+type Means = { readonly fifos: Fifos; readonly cgroups: Cgroups; readonly sockets: Sockets };
+
 type Child = Running & { readonly adopted: boolean; readonly channel?: WorkerChannel | undefined };
 
 export class Children {
@@ -41,11 +45,15 @@ export class Children {
   readonly #environment: NodeJS.ProcessEnv = withoutFailpoints(process.env);
   readonly #children = new Map<string, Child>();
   readonly #queue: SpawnRequest[] = [];
+  readonly #sockets: Sockets;
+  /** Requests whose socket is being opened. */
+  readonly #waiting = new Set<string>();
   #draining = false;
   #poll: NodeJS.Timeout | undefined;
   #looks = 0;
 
-  constructor({ fifos, cgroups }: { readonly fifos: Fifos; readonly cgroups: Cgroups }, reports: Reports) {
+  constructor({ fifos, cgroups, sockets }: Means, reports: Reports) {
+    this.#sockets = sockets;
     this.#fifos = fifos;
     this.#cgroups = cgroups;
     this.#reports = reports;
@@ -58,7 +66,23 @@ export class Children {
   /** A run that is known already isn't started again: a service that was restarted may ask twice. */
   spawn(request: SpawnRequest): void {
     const key = keyOf(request);
-    if (this.#children.has(key) || this.#queue.some((queued) => keyOf(queued) === key)) return;
+    if (this.#children.has(key) || this.#waiting.has(key) || this.#queue.some((queued) => keyOf(queued) === key)) return;
+    if (request.listen === undefined || this.#sockets.fd(request.listen) !== undefined) this.#enqueue(request);
+    else void this.#afterOpening(request, request.listen);
+  }
+
+  /** Others needn't wait for its socket. */
+  async #afterOpening(request: SpawnRequest, listen: Listening): Promise<void> {
+    const key = keyOf(request);
+    this.#waiting.add(key);
+    const { code = "EIO", problem } = await this.#sockets.open(listen);
+    if (!this.#waiting.delete(key)) return;
+    if (problem === undefined) return this.#enqueue(request);
+    this.#fail(request, { errno: code, step: "socket", message: problem });
+    this.#reports.turnEnds();
+  }
+
+  #enqueue(request: SpawnRequest): void {
     this.#queue.push(request);
     if (this.#draining) return;
     this.#draining = true;
@@ -103,6 +127,7 @@ export class Children {
   /** Forgets what was to be started, and signals all that runs. */
   signalAll(signal: Signal): void {
     this.#queue.length = 0;
+    this.#waiting.clear();
     for (const child of this.#children.values()) signalIfThere(-child.pid, signal);
   }
 
@@ -150,11 +175,13 @@ export class Children {
       if (pair !== undefined) ends.push(openSync(pair.out, constants.O_RDWR), openSync(pair.err, constants.O_RDWR));
       this.#reports.starting(request, pair);
       failpoint("keeper.asked");
-      if (request.notify !== undefined) ends.push(openAnew(request.notify.file));
+      const notified = request.notify === undefined ? undefined : openAnew(request.notify.file);
+      if (notified !== undefined) ends.push(notified);
+      const [out, err] = pair === undefined ? [] : ends;
+      const socket = request.listen === undefined ? undefined : this.#sockets.fd(request.listen);
       // Whatever has happened before this, the run has from its beginning.
       const since = monotonicMs();
-      const output = pair === undefined ? [] : ends;
-      const [child, channel] = this.#cgroups.within(request.slot, () => fork(request, this.#environment, output, ends.at(-1)));
+      const [child, channel] = this.#cgroups.within(request.slot, () => fork(request, { out, err, notified, socket }, this.#environment));
       if (child.pid !== undefined) return this.#started({ request, pair, child, channel, pid: child.pid, since });
       child.once("error", (error) => this.#unstartable(request, pair, error));
     } catch (error) {
@@ -220,25 +247,4 @@ function isFolder(path: string): boolean {
 
 function errnoOf(error: NodeJS.ErrnoException): string {
   return typeof error.code === "string" ? error.code : /No space/.test(error.message) ? "ENOSPC" : "EIO";
-}
-
-/** Without zombies: nobody but a parent can tell by a signal whether it is one that a group has left. */
-function livingGroups(): ReadonlySet<number> {
-  return new Set(
-    allProcesses()
-      .filter(({ state }) => state !== "Z" && state !== "X")
-      .map(({ group }) => group),
-  );
-}
-
-function groupLives(pid: number): boolean {
-  return isTaken(-pid);
-}
-
-function isTaken(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

@@ -1,5 +1,7 @@
 /** One process of procman's own, with a channel to it. */
 import { type ChildProcess, spawn } from "node:child_process";
+import type { SocketWord } from "../contract/keeper-protocol.ts";
+import { handedOn, type KeptSocket, type KeptSockets } from "../os/kept-sockets.ts";
 
 export type Exit = { readonly code: number | null; readonly signal: string | null };
 
@@ -16,9 +18,15 @@ export class Companion<ToIt, FromIt> {
   #flushing = false;
   #over = false;
 
-  constructor(argv: readonly string[], env: NodeJS.ProcessEnv) {
+  /** `sockets`: it keeps them, too. */
+  constructor(argv: readonly string[], env: NodeJS.ProcessEnv, sockets: KeptSockets = new Map()) {
     const [program, ...args] = argv;
-    const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true, env });
+    const kept = handedOn(sockets);
+    const child = spawn(program ?? "", args, {
+      stdio: ["ignore", "inherit", "inherit", "ipc", ...kept.fds],
+      detached: true,
+      env: { ...env, ...kept.env },
+    });
     this.#process = child;
     child.on("message", (messages) => this.events.messages(messages as FromIt[]));
     child.once("error", (error: NodeJS.ErrnoException) => this.#ended({ code: null, signal: error.code ?? "error" }));
@@ -52,6 +60,13 @@ export class Companion<ToIt, FromIt> {
     this.#outbox = [];
     // A channel that breaks in this moment shows by its `exit`, and whatever was in it is told to the next one.
     if (messages.length > 0 && this.isUp) this.#process.send(messages, () => undefined);
+  }
+
+  /** Resolves when it is on its way: then it arrives even if this process is killed. */
+  give(message: SocketWord, socket: KeptSocket | undefined): Promise<void> {
+    this.flush();
+    // One that ends meanwhile needs it no more: the next is started with it.
+    return new Promise((resolve) => (this.isUp ? this.#process.send([message], socket as never, {}, () => resolve()) : resolve()));
   }
 
   kill(signal: "SIGKILL" | "SIGUSR1" = "SIGKILL"): void {

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { certificatesVariable } from "../os/certificates.ts";
+import type { KeptSockets } from "../os/kept-sockets.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import { revivalVariable } from "../os/revival.ts";
 import type { RunOptions } from "./options.ts";
@@ -10,8 +11,8 @@ import type { RunOptions } from "./options.ts";
 export type Installation = { readonly node: string; readonly folder: string };
 
 export function isInstallation({ node, folder }: Installation): boolean {
-  return [node, ...["procman.cjs", "service.cjs", "logger.cjs", "balancer.cjs"].map((name) => join(folder, name))].every((path) =>
-    existsSync(path),
+  return [node, ...["procman.cjs", "service.cjs", "logger.cjs", "balancer.cjs", "opener.cjs"].map((name) => join(folder, name))].every(
+    (path) => existsSync(path),
   );
 }
 
@@ -27,6 +28,8 @@ export type Start = {
   readonly lineage: string;
   /** Of the killed keeper that this one was started for. */
   readonly stateDir?: string;
+  /** Of that one. */
+  readonly sockets: KeptSockets;
 };
 
 /** `stateDir`: of the run that it takes up, which must go on even if the configuration is not valid now. */
@@ -47,6 +50,10 @@ export function serviceOf({ node, folder }: Installation, options: RunOptions, s
 
 export function loggerOf({ node, folder }: Installation): readonly string[] {
   return [node, join(folder, "logger.cjs")];
+}
+
+export function openerOf({ node, folder }: Installation): readonly string[] {
+  return [node, join(folder, "opener.cjs")];
 }
 
 /** `socket`: where it is spoken to. */

@@ -1,6 +1,5 @@
 /** Owns the children and keeps service and logger up. Does as it is told and remembers what it saw. */
 
-import { existsSync } from "node:fs";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { fingerprint } from "../base/fingerprint.ts";
 import { VERSION } from "../base/version.ts";
@@ -16,11 +15,12 @@ import { Ending } from "./ending.ts";
 import { balancerOf, type Installation, loggerOf, ownEnvironment, type Start, serviceOf } from "./installation.ts";
 import { onceGone } from "./parent.ts";
 import { Pulse } from "./pulse.ts";
+import { Sockets } from "./sockets.ts";
 import { State } from "./state.ts";
 import { stepOf } from "./succession.ts";
 import { Upgrade } from "./upgrade.ts";
 import { UpgradeDesk } from "./upgrade-desk.ts";
-import { sayAdopted, warn } from "./warning.ts";
+import { cantUse, sayAdopted, warn } from "./warning.ts";
 
 /** The service is started again this often in a row before it stays down; the processes live on without it. */
 const SERVICE_LIMIT = 10;
@@ -30,6 +30,7 @@ export class Keeper {
   readonly #service: Attendant<FromKeeper, ToKeeper>;
   readonly #logger: Attendant<ToLogger, FromLogger>;
   readonly #balancer: BalancerPost;
+  readonly #sockets: Sockets;
   readonly #ending: Ending;
   readonly #upgrade: Upgrade;
   readonly #caretaker: Caretaker;
@@ -48,9 +49,10 @@ export class Keeper {
     const { installation, options } = start;
     this.#start = start;
     this.#from = { service: installation, logger: installation, balancer: installation };
+    const own = { environment: () => ownEnvironment(start, this.#from.service), sockets: () => this.#sockets.all };
     this.#service = new Attendant({
       argv: () => serviceOf(this.#from.service, options, this.#state?.folder ?? start.stateDir),
-      environment: () => ownEnvironment(start, this.#from.service),
+      ...own,
       limit: SERVICE_LIMIT,
       onStart: () => this.#pulse.answered(),
       onMessages: (messages) => this.#onService(messages),
@@ -58,16 +60,17 @@ export class Keeper {
     });
     this.#logger = new Attendant({
       argv: () => loggerOf(this.#from.logger),
-      environment: () => ownEnvironment(start, this.#from.service),
+      ...own,
       limit: Number.POSITIVE_INFINITY,
       onStart: () => this.#onLoggerStart(false),
       onMessages: (messages) => this.#onLogger(messages),
       onExit: () => this.#upgrade.loggerExited(),
     });
+    this.#sockets = new Sockets({ start, from: () => this.#from.service, keepers: () => [this.#service, this.#logger] });
     this.#balancer = new BalancerPost({
       argv: (socket) => balancerOf(this.#from.balancer, socket),
       stateDir: () => this.#state?.folder ?? "",
-      environment: () => ownEnvironment(start, this.#from.service),
+      environment: own.environment,
       journal: () => this.#state?.journal,
     });
     this.#ending = new Ending({
@@ -124,6 +127,8 @@ export class Keeper {
         return this.#service.send({ t: "synced", number: message.number });
       case "balancer":
         return this.#balancer.want(message.wanted);
+      case "sockets":
+        return this.#sockets.retain(message.wanted);
       case "pong":
         return this.#pulse.answered();
       case "ready":
@@ -157,7 +162,8 @@ export class Keeper {
   #take(stateDir: string, captures: number): boolean {
     try {
       const [mark, isRevival] = [fingerprint(stateDir), this.#start.revivals > 0];
-      this.#state = new State({ stateDir, mark, isRevival, captures, service: this.#service, logger: this.#logger });
+      const parts = { service: this.#service, logger: this.#logger, sockets: this.#sockets };
+      this.#state = new State({ stateDir, mark, isRevival, captures, ...parts });
     } catch (error) {
       // Service and logger of a killed keeper have both called for another.
       if (this.#start.revivals > 0 && error instanceof ProcmanError) void this.#ending.finish(EXIT.done);
@@ -235,8 +241,4 @@ export class Keeper {
     this.#logger.current?.kill("SIGUSR1");
     process.exit(EXIT.refused);
   }
-}
-
-function cantUse(stateDir: string, { message }: Error): string {
-  return `the state folder ${stateDir} can't be used: ${message}${existsSync(stateDir) ? "" : " (PROCMAN_STATE_DIR names another place for it)"}`;
 }

@@ -3,6 +3,7 @@
 import { close as closeInspector } from "node:inspector";
 import { setFlagsFromString } from "node:v8";
 import { ProcmanError } from "../base/errors.ts";
+import { takeSockets } from "../os/kept-sockets.ts";
 import { takeRevived } from "../os/revival.ts";
 import { Keeper } from "./keeper.ts";
 import { runOptions } from "./options.ts";
@@ -22,7 +23,13 @@ export function main(folder: string, args: readonly string[]): void {
   setTimeout(slim, FLAGS_AFTER_MS).unref();
   warnFirstProcess();
   try {
-    const start = { installation: { node: process.execPath, folder }, args, options: runOptions(args), ...takeRevived() };
+    const start = {
+      installation: { node: process.execPath, folder },
+      args,
+      options: runOptions(args),
+      ...takeRevived(),
+      sockets: takeSockets(),
+    };
     new Keeper(start).start();
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;

@@ -20,6 +20,7 @@ import { keyOf } from "./entry.ts";
 import { foundRuns } from "./found.ts";
 import { Journal } from "./journal.ts";
 import { Outputs } from "./outputs.ts";
+import type { Sockets } from "./sockets.ts";
 import { warn } from "./warning.ts";
 
 export type StateOptions = {
@@ -32,6 +33,7 @@ export type StateOptions = {
   readonly captures: number;
   readonly service: Attendant<FromKeeper, ToKeeper>;
   readonly logger: Attendant<ToLogger, FromLogger>;
+  readonly sockets: Sockets;
 };
 
 /** In the state folder while the service stays down: why. */
@@ -110,9 +112,7 @@ export class State {
     };
   }
 
-  command(
-    message: Exclude<ToKeeper, { readonly t: "open" | "ready" | "aside" | "logger" | "balancer" | "sync" | "pong" | "stopping" | "end" }>,
-  ): void {
+  command(message: Extract<ToKeeper, { readonly t: "spawn" | "signal" | "drain" | "route" | "note" | "ack" }>): void {
     switch (message.t) {
       case "spawn":
         return this.#spawn(message);
@@ -168,9 +168,9 @@ export class State {
   }
 
   #newChildren(): Children {
-    const { service } = this.#options;
+    const { service, sockets } = this.#options;
     return new Children(
-      { fifos: this.outputs.fifos, cgroups: this.#cgroups },
+      { fifos: this.outputs.fifos, cgroups: this.#cgroups, sockets },
       {
         starting: ({ slot, run, capture }, pair) => {
           this.#journal.add({ t: "asked", slot, run });

@@ -1,4 +1,5 @@
 /** What the keeper has to say itself. */
+import { existsSync } from "node:fs";
 export function warn(problem: string): void {
   process.stderr.write(`procman: ${problem}\n`);
 }
@@ -10,4 +11,8 @@ export function sayAdopted(count: number, isRevival: boolean): void {
       `the keeper was killed; this one (pid ${process.pid}) goes on in its place with ${processes}, none was restarted. Stop all with "procman terminate"`,
     );
   else if (count > 0) warn(`${processes} that an earlier procman left running ${count === 1 ? "is" : "are"} adopted; none was restarted`);
+}
+
+export function cantUse(stateDir: string, { message }: Error): string {
+  return `the state folder ${stateDir} can't be used: ${message}${existsSync(stateDir) ? "" : " (PROCMAN_STATE_DIR names another place for it)"}`;
 }

@@ -1,13 +1,16 @@
 /** The logger process: started by the keeper, told what to read by IPC. It holds bytes, never decisions. */
 import { setFlagsFromString } from "node:v8";
 import { VERSION } from "../base/version.ts";
+import type { SocketWord } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
+import { isForKeeping, keepSockets } from "../os/kept-sockets.ts";
 import { takeRevival } from "../os/revival.ts";
 import { Logger } from "./logger.ts";
 import { callForKeeper } from "./orphan.ts";
 
 process.title = "procman: logger";
 const revival = takeRevival();
+const sockets = keepSockets();
 // Time stamps make short-lived strings by the megabyte: without a bound, V8 gives their young generation 16 MB and more.
 // (As an argument of `node` the flag would make Node's own compiled code useless, and the start 20 ms longer.)
 setFlagsFromString("--semi-space-growth-factor=1");
@@ -57,14 +60,15 @@ async function leave(): Promise<void> {
   process.exit(0);
 }
 
-process.on("message", (batch: readonly ToLogger[]) => {
+process.on("message", (messages: readonly (ToLogger | SocketWord)[]) => {
+  const batch = messages.filter((message): message is ToLogger => !isForKeeping(message));
   for (const message of batch) if (message.t === "home") home = message.folder;
   logger.receive(batch);
 });
 process.on("disconnect", () => {
   logger.checkAll();
   leaveIfAlone();
-  if (!closing && revival !== undefined && home !== undefined) void callForKeeper(revival, home);
+  if (!closing && revival !== undefined && home !== undefined) void callForKeeper(revival, home, sockets);
 });
 // Sent to a whole group or session, these are meant for others: the logger ends when all output is written.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);

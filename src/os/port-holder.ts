@@ -1,6 +1,20 @@
 /** Who listens on a TCP port: found by the kernel's tables where it has them, and only among processes that we may look at. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
+/** Why nobody can listen there, by the errno of the attempt; undefined: for none of the reasons that users meet. */
+export function whyNotListening(code: string, port: number): string | undefined {
+  switch (code) {
+    case "EADDRINUSE":
+      return `the port is in use by ${holderOfPort(port) ?? "another program"}`;
+    case "EACCES":
+      return "ports below 1024 are not for everybody; take another one, or allow it with setcap cap_net_bind_service or net.ipv4.ip_unprivileged_port_start";
+    case "EADDRNOTAVAIL":
+      return "the machine has no such address";
+    default:
+      return undefined;
+  }
+}
+
 /** `name (pid 12)`; undefined: nobody, or it can't be seen, as another user's or in another container. */
 export function holderOfPort(port: number): string | undefined {
   const sockets = new Set(

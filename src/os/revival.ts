@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { takeCertificates } from "./certificates.ts";
+import { handedOn, type KeptSockets } from "./kept-sockets.ts";
 import { holderOf } from "./lock.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { processStat } from "./process-stat.ts";
@@ -64,7 +65,7 @@ export function takeRevived(): { readonly revivals: number; readonly lineage: st
 }
 
 /** The keeper's terminal goes on to its successor. Resolves once that is started, can't be, or isn't wanted any more. */
-export async function revive(revival: Revival, stateDir: string): Promise<void> {
+export async function revive(revival: Revival, stateDir: string, sockets: KeptSockets): Promise<void> {
   const { argv, env, count, since, lineage } = revival;
   const next = monotonicMs() - since > STABLE_MS ? 0 : count;
   const delay = DELAYS_MS[next];
@@ -77,10 +78,12 @@ export async function revive(revival: Revival, stateDir: string): Promise<void> 
   for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(LOOK_MS)) if (!isMissed(revival, stateDir)) return;
   if (!isMissed(revival, stateDir)) return;
   const [program, ...args] = argv;
+  const kept = handedOn(sockets);
   const child = spawn(program ?? "", args, {
     detached: true,
-    stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, ...env, [COUNT]: String(next + 1), [STATE_DIR]: stateDir, [LINEAGE]: lineage },
+    // In place of the channel that other processes have.
+    stdio: ["ignore", "inherit", "inherit", "ignore", ...kept.fds],
+    env: { ...process.env, ...env, ...kept.env, [COUNT]: String(next + 1), [STATE_DIR]: stateDir, [LINEAGE]: lineage },
   });
   await new Promise<void>((resolve) => {
     child.once("spawn", resolve);

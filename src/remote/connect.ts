@@ -6,7 +6,7 @@ import { type Location, locate } from "../config/locate.ts";
 import { expiresIn, payloadOf } from "../contract/claims.ts";
 import { signJwt } from "../os/jwt.ts";
 import { secretIn } from "../os/secret.ts";
-import { keeperOf, LOOK_MS, PATIENCE_MS, reach, serviceDown } from "./endpoint.ts";
+import { interrupted, keeperOf, LOOK_MS, PATIENCE_MS, reach, serviceDown } from "./endpoint.ts";
 import { exchange } from "./wire.ts";
 
 /** No answer for so long: something is wrong. A stream shows a sign of life more often. Milliseconds. */
@@ -37,11 +37,16 @@ function sender(location: Location, consumer: string): Send {
         return await exchange({ ...asked, headers, hostname, port, silenceMs });
       } catch (error) {
         if (asked.signal?.aborted) throw error;
-        if (!isRepeatable(asked.method, error as NodeJS.ErrnoException) || performance.now() > late)
-          throw serviceDown(keeperOf(stateDir), (error as Error).message);
+        if (isRepeatable(asked.method, error as NodeJS.ErrnoException) && performance.now() <= late) continue;
+        throw lost(stateDir, asked.method, error as NodeJS.ErrnoException);
       }
     }
   };
+}
+
+function lost(stateDir: string, method: string, error: NodeJS.ErrnoException): Error {
+  const keeper = keeperOf(stateDir);
+  return method !== "GET" && isCutOff(error) ? interrupted(error.message) : serviceDown(keeper, error.message);
 }
 
 /** Whoever may read the secret may do everything. It can be replaced at any time. */
@@ -52,5 +57,9 @@ function tokenOf({ name, stateDir }: Location, consumer: string): string {
 
 /** Nobody has heard it, or hearing it twice does no harm. */
 function isRepeatable(method: string, { code = "" }: NodeJS.ErrnoException): boolean {
-  return code === "ECONNREFUSED" || (method === "GET" && ["ECONNRESET", "EPIPE"].includes(code));
+  return code === "ECONNREFUSED" || (method === "GET" && isCutOff({ code }));
+}
+
+function isCutOff({ code = "" }: Pick<NodeJS.ErrnoException, "code">): boolean {
+  return ["ECONNRESET", "EPIPE"].includes(code);
 }

@@ -51,6 +51,14 @@ export function serviceDown({ pid }: Holder, reason: string): ProcmanError {
   );
 }
 
+/** It may have been heard before that. */
+export function interrupted(reason: string): ProcmanError {
+  return new ProcmanError(
+    "service-down",
+    `Cannot tell what came of it: ${reason}. procman's service has ended and is started again; what it had begun goes on: look with "procman status" and "procman plan"`,
+  );
+}
+
 function withoutApi({ keeper, hostname, port }: Endpoint, problem: string): ProcmanError {
   return new ProcmanError(
     "service-down",

@@ -29,6 +29,11 @@ test("limits, umask and niceness are those of the program, which is not the shel
   assert.equal(first, second);
 });
 
+test("a shared socket is said to be for the program's own pid", () => {
+  assert.match(said({ share: {} }, "sh", "-c", "echo $$ $LISTEN_PID"), /^(\d+) \1$/);
+  assert.match(said({ share: {}, nice: 1, umask: "022" }, "sh", "-c", "echo $$ $LISTEN_PID"), /^(\d+) \1$/);
+});
+
 test("the number of processes is limited, whatever the shell calls that", () => {
   const [program = "", ...args] = fronted(["cat", "/proc/self/limits"], { ulimits: { nproc: 5_000 } });
   assert.match(execFileSync(program, args, { encoding: "utf8" }), /Max processes +5000 +5000/);

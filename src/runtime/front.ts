@@ -1,7 +1,7 @@
 /** A shell in front of a program: it sets what is inherited and then becomes the program. Only who asks for it pays for it. */
 import type { Ulimits } from "../contract/limits.ts";
 
-export type Inherited = { readonly ulimits?: Ulimits; readonly umask?: string; readonly nice?: number };
+export type Inherited = { readonly ulimits?: Ulimits; readonly umask?: string; readonly nice?: number; readonly share?: object };
 
 /** How `ulimit` is told (POSIX, and what dash, bash and busybox agree on), and how many bytes its unit has. */
 const FLAGS: Readonly<Record<keyof Ulimits, { readonly flag: string; readonly unit: number }>> = {
@@ -17,12 +17,14 @@ const FLAGS: Readonly<Record<keyof Ulimits, { readonly flag: string; readonly un
 };
 /** What dash calls `-u`. */
 const OTHER_NPROC = "-p";
+/** sd_listen_fds(3): a passed socket is for this pid alone, which only the process itself knows before its program begins. */
+const LISTENER = "export LISTEN_PID=$$";
 /** As a shell says that a command may not be executed. */
 const REFUSED = 126;
 
-export function fronted(argv: readonly string[], { ulimits = {}, umask, nice }: Inherited): readonly string[] {
+export function fronted(argv: readonly string[], { ulimits = {}, umask, nice, share }: Inherited): readonly string[] {
   const limits = Object.entries(ulimits).map(([name, value]) => limitOf(name as keyof Ulimits, value));
-  const steps = [...limits, ...(umask === undefined ? [] : [`umask ${umask}`])];
+  const steps = [...limits, ...(umask === undefined ? [] : [`umask ${umask}`]), ...(share === undefined ? [] : [LISTENER])];
   if (steps.length === 0 && nice === undefined) return argv;
   const last = nice === undefined ? 'exec "$@"' : `exec nice -n ${nice} "$@"`;
   return ["/bin/sh", "-c", [...steps, last].join("\n"), "procman", ...argv];

@@ -90,6 +90,7 @@ function settingsOf(before: Config, now: Config): readonly PlannedSetting[] {
     ...differ("api.port", before.api.port, now.api.port, "next-run"),
     ...differ("api.revoked", before.api.revoked, now.api.revoked, "in-place"),
     ...differ("api.cors", before.api.cors, now.api.cors, "next-run"),
+    ...differ("watcher", before.watcher, now.watcher, "in-place"),
     ...differ("plugins", before.plugins, now.plugins, "in-place"),
     ...differ("logger.decorate", before.console.decorate, now.console.decorate, "in-place"),
     ...differ("logger.colors", before.console.colors, now.console.colors, "in-place"),

@@ -119,6 +119,7 @@ const spec = record({
   nice: optional(number),
   umask: optional((value) => typeof value === "string" && /^[0-7]{3,4}$/.test(value)),
   cluster: optional(record({ id: text, index: count, port: optional(count) })),
+  share: optional(record({ hostname: text, port: count })),
   front: optional(
     record({ id: text, hostname: text, port: count, strategy: literal(...STRATEGIES), proxyProtocol: truth, idleMs: number }),
   ),

@@ -24,7 +24,7 @@ export type Place = {
 
 /** @throws {Unlaunchable} */
 export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }: Place): Omit<SpawnRequest, keyof RunKey> {
-  const { id, path, cwd, cluster } = spec;
+  const { id, path, cwd, cluster, share } = spec;
   const env = { ...identityOf(spec), ...variablesOf(spec) };
   const access = api(id);
   const capture = captureOf(spec, run);
@@ -32,7 +32,11 @@ export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }
     argv: fronted(argvOf(spec), spec),
     as: runsAs(spec),
     cwd,
-    env: environmentOf({ env, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
+    env: {
+      ...environmentOf({ env, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
+      ...(share && { LISTEN_FDS: "1", LISTEN_FDNAMES: cluster?.id ?? id }),
+    },
+    ...(share && { listen: share }),
     ...(capture === undefined ? {} : { capture }),
     ...(spec.command.kind === "worker" ? { channel: true } : {}),
     ...(spec.ready?.kind === "fd" ? { notify: { fd: spec.ready.fd, file: notifyFile(stateDir, slot) } } : {}),
@@ -52,6 +56,7 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
   const program = argvOf(spec)[0] ?? "";
   if (step === "cwd") return `its working directory ${spec.cwd} is not there; make it or correct "cwd"`;
   if (step === "fork") return `the machine has no room for another process just now (${errno})`;
+  if (step === "socket") return message;
   if (step === "run-folder") return `its output can't be captured: ${message}`;
   if (errno === "EACCES") return `${program} may not be executed (${errno}); is it executable, and may procman's user reach it?`;
   if (errno === "EPERM" && spec.user !== undefined)

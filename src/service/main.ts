@@ -4,6 +4,7 @@ import { EXIT, ProcmanError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import type { Config } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
+import { isForKeeping, keepSockets } from "../os/kept-sockets.ts";
 import { revive, takeRevival } from "../os/revival.ts";
 import { Link } from "../runtime/link.ts";
 import { checkExitWith } from "./exit-with.ts";
@@ -13,6 +14,7 @@ import { inFolder, sourceOf } from "./source.ts";
 
 process.title = "procman: service";
 const revival = takeRevival();
+const sockets = keepSockets();
 // The terminal's Ctrl-C and a service manager's SIGTERM are for the keeper, which asks for an orderly stop.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
 // The terminal may be closed; what is said there is lost with it, nothing else.
@@ -41,6 +43,7 @@ else takeOffice();
 function takeOffice(batch: readonly FromKeeper[] = []): void {
   let service: Service | undefined;
   const receive = (message: FromKeeper): void => {
+    if (isForKeeping(message)) return;
     if (message.t === "refused") return end(message.reason);
     if (message.t === "aside") return void stepAside(service);
     if (message.t === "snapshot") service ??= serviceOf(formerIn(message), link);
@@ -114,7 +117,7 @@ function formerIn({ notes }: FromKeeper & { readonly t: "snapshot" }): Config | 
 async function leave(stateDir: string, service: Service | undefined): Promise<never> {
   // Nobody would do what is asked for here.
   const retired = service?.retire();
-  if (revival !== undefined) await revive(revival, stateDir);
+  if (revival !== undefined) await revive(revival, stateDir, sockets);
   await retired;
   process.exit(EXIT.refused);
 }

@@ -75,7 +75,10 @@ function watched(
     report: (problem) => problems.push(problem),
   });
   const voice = new Voice({ sendLater: () => undefined } as never);
-  const witness = new Witness({ config, observatory, balancing: { changed: () => undefined }, spec, supervisor }, voice);
+  const witness = new Witness(
+    { config, observatory, balancing: { changed: () => undefined }, sharing: { changed: () => undefined }, spec, supervisor },
+    voice,
+  );
   const logBook = new StoredLog({ stateDir, voice, find: () => undefined });
   const commands = { terminate: async () => undefined, commit: async () => undefined };
   const reloading = { plan: () => assert.fail("not asked for"), reload: () => assert.fail("not asked for") };

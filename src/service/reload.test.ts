@@ -97,12 +97,13 @@ test("SIGHUP takes up the file; what it can't change while procman runs it says"
   rig.file.now = configOf(stateDir, [sleeper("web", { cmd: "sleep 2000" })], {
     api: { port: 9_000, revoked: ["eve"] },
     logger: { internalLogHours: 1 },
+    watcher: { interval: 50 },
   });
   const settings = (): readonly string[] =>
     rig.service.reloading.plan().settings.map(({ field, takesEffect }) => `${field} ${takesEffect}`);
-  assert.deepEqual(settings(), ["api.port next-run", "api.revoked in-place", "logger.internalLogHours in-place"]);
+  assert.deepEqual(settings(), ["api.port next-run", "api.revoked in-place", "watcher in-place", "logger.internalLogHours in-place"]);
   rig.tell({ t: "signalled", signal: "SIGHUP" });
-  await told(rig, /^reload \(SIGHUP\): web restarts, api.revoked, logger.internalLogHours$/);
+  await told(rig, /^reload \(SIGHUP\): web restarts, api.revoked, watcher, logger.internalLogHours$/);
   assert.deepEqual(rig.asked(), ["signal web 1"]);
   assert.ok(
     rig.channel.batches.flat().some((each) => each.t === "logger" && each.message.t === "style" && each.message.store?.hours === 1),
@@ -210,6 +211,28 @@ test("who runs procman anew after that gets what the file says now", async (cont
   await again(rig, "web-1");
   const snapshot = await rig.killed(["web-1", 2], ["web-2", 1], ["web-3", 1]);
   const next = await serving(context, stateDir, [web("sleep 3000")], { ...snapshot, lineage: "another" });
-  assert.deepEqual(next.asked(), ["signal web-1 2", "signal web-2 1", "signal web-3 1"]);
-  assert.equal(next.notes()[ROLL], "");
+  assert.deepEqual(next.asked(), ["signal web-1 2"]);
+  await again(next, "web-1", 3);
+  await again(next, "web-2");
+  await again(next, "web-3");
+  await over(next);
+  assert.equal(commandOf(next.notes()[CONFIGURATION], "web-3"), "sleep 3000");
+});
+
+test("a file that was edited while the service was away is taken up as by a reload: a cluster one after another, and back if that fails", async (context) => {
+  const stateDir = folder(context);
+  const rig = await serving(context, stateDir, [web(), sleeper("db")]);
+  const snapshot = await rig.killed(...INSTANCES.map((id) => [id, 1] as const), ["db", 1]);
+  const next = await serving(context, stateDir, [web("sleep 2000"), sleeper("db", { cmd: "sleep 2000" })], snapshot);
+  assert.deepEqual(next.asked().toSorted(), ["signal db 1", "signal web-1 1"]);
+  await told(next, /has changed meanwhile: web-1 restarts, web-2 restarts, web-3 restarts, db restarts$/);
+  await again(next, "db");
+  await again(next, "web-1");
+  await found(() => next.channel.asked("signal").includes("signal web-2 1") || undefined);
+  next.tell(exited("web-2", 1));
+  await found(() => next.channel.asked("spawn").includes("spawn web-2 2") || undefined);
+  next.tell(spawned("web-2", 2), exited("web-2", 2, 3));
+  await told(next, /^Cannot reload: "web-2" did not come up/);
+  await found(() => (commandOf(next.notes()[CONFIGURATION], "db") === "sleep 1000" ? true : undefined));
+  assert.ok(!next.channel.asked("signal").includes("signal web-3 1"), "it was not reached");
 });

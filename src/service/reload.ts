@@ -11,7 +11,7 @@ import { FileWatch } from "./file-watch.ts";
 import { forecast, rollOf, summary } from "./forecast.ts";
 import type { Subject } from "./narrator.ts";
 import { whyNotUp } from "./reason.ts";
-import { type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
+import { isOnTheWay, type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
 import type { Rolling } from "./rolling.ts";
 import { isUp } from "./settling.ts";
 import type { Source } from "./source.ts";
@@ -85,13 +85,16 @@ export class Reload {
 
   /** Instances of this cluster are restarted one after another now: forwards, or when that fails, backwards. */
   rolls(cluster: string): boolean {
-    if (this.#journey === undefined) return false;
-    const { to, from, at } = this.#journey;
-    const { changeover } = this.#ports;
-    const { processes } = this.#service.supervisor;
-    const rest = [to, from].flatMap((end) => (end === undefined ? [] : rollOf(forecast(changeover.config, end, processes))));
-    const ids = new Set([...rest, at]);
-    return changeover.config.processes.some((spec) => spec.cluster?.id === cluster && ids.has(spec.id));
+    const { config } = this.#ports.changeover;
+    return this.#journey !== undefined && isOnTheWay(this.#journey, cluster, { config, processes: this.#service.supervisor.processes });
+  }
+
+  /** At a start: what the file says that the former service had not taken up yet. */
+  takeUp(to: Config): void {
+    const { changeover, voice } = this.#ports;
+    const plan = this.#forecast(to);
+    if (rollOf(plan).length > 0) voice.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
+    void this.#begin({ to, from: changeover.config });
   }
 
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */

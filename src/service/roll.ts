@@ -5,6 +5,7 @@
  * is noted of the configuration is true of every process at any time. Where it leads to, and back to, is noted beside it.
  */
 import type { Config } from "../config/spec.ts";
+import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Changeover } from "./changeover.ts";
 import { forecast, rollOf } from "./forecast.ts";
@@ -59,6 +60,17 @@ function advance({ to, from }: Journey, { changeover, supervisor, note }: RollPo
   const next = at === undefined ? undefined : { to, from, at };
   note(next);
   return next;
+}
+
+/** Whether instances of this cluster are still to be restarted: forwards, or when that fails, backwards. */
+export function isOnTheWay(
+  { to, from, at }: Journey,
+  cluster: string,
+  { config, processes }: { readonly config: Config; readonly processes: readonly Process[] },
+): boolean {
+  const rest = [to, from].flatMap((end) => (end === undefined ? [] : rollOf(forecast(config, end, processes))));
+  const ids = new Set([...rest, at]);
+  return config.processes.some((spec) => spec.cluster?.id === cluster && ids.has(spec.id));
 }
 
 export function writeJourney({ to, from, at }: Journey, lineage: string): string {

@@ -28,6 +28,7 @@ import { ROLLS, Rolling } from "./rolling.ts";
 import { SCALES } from "./scales.ts";
 import { Scaling } from "./scaling.ts";
 import { Serving } from "./serving.ts";
+import { Sharing } from "./sharing.ts";
 import { spawnerOf } from "./spawning.ts";
 import { planOf } from "./specs.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
@@ -52,6 +53,7 @@ export class Service {
   readonly logBook: StoredLog;
   readonly observatory: ServiceObservatory;
   readonly balancing: Balancing;
+  readonly sharing: Sharing;
   readonly reloading: Reload;
   readonly rolling: Rolling;
   readonly scaling: Scaling;
@@ -84,7 +86,8 @@ export class Service {
     const api = (id: string): ApiAccess | undefined => this.#serving.accessOf(id);
     this.#spawner = spawnerOf(link, this.#sweeper, { stateDir, spec: (slot) => this.spec(slot), api });
     this.balancing = new Balancing(this, link, this.#voice);
-    this.#parts = [this.balancing, new Watching(this, link, this.#voice)];
+    this.sharing = new Sharing(this, link);
+    this.#parts = [this.balancing, this.sharing, new Watching(this, link, this.#voice)];
     this.supervisor = new Supervisor({
       clock: systemClock,
       spawner: this.balancing.guard(this.#spawner),
@@ -128,7 +131,7 @@ export class Service {
     });
   }
 
-  receive(message: Exclude<FromKeeper, { readonly t: "refused" | "aside" }>): void {
+  receive(message: Exclude<FromKeeper, { readonly t: "refused" | "aside" | "keep" | "drop" }>): void {
     switch (message.t) {
       case "snapshot":
         return this.#begin(message);
@@ -202,7 +205,7 @@ export class Service {
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {
       if (notes[TERMINATION] !== undefined) this.#link.forget(TERMINATION);
-      if (!this.reloading.resume(notes[ROLL], lineage)) this.#changeover.apply(config);
+      if (!this.reloading.resume(notes[ROLL], lineage)) this.reloading.takeUp(config);
       this.rolling.resume(notes[ROLLS], lineage);
       this.#endIfOver();
     }

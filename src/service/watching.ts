@@ -47,11 +47,7 @@ export class Watching implements Part {
 
   apply(): void {
     const groups = groupsOf(this.#watched.config);
-    for (const [key, { watcher }] of this.#shared)
-      if (!groups.has(key)) {
-        watcher.close();
-        this.#shared.delete(key);
-      }
+    const untold = this.#close(groups);
     const gone = [...this.#noted.keys()].filter((key) => !groups.has(key));
     for (const key of gone) this.#noted.delete(key);
     if (gone.length > 0) this.#remember();
@@ -60,6 +56,8 @@ export class Watching implements Part {
       if (known === undefined) this.#open(key, specs);
       else this.#shared.set(key, { ...known, specs });
     }
+    const watching = new Set([...groups.values()].flat().map(({ id }) => id));
+    for (const [id, files] of untold) if (watching.has(id)) this.#tell(id, files);
   }
 
   end(): void {
@@ -74,6 +72,16 @@ export class Watching implements Part {
 
   get #folder(): string {
     return folderOf(this.#watched.config);
+  }
+
+  /** Watchers that are replaced, or needed no more; what they had not told yet, by process. */
+  #close(groups: ReadonlyMap<string, unknown>): readonly (readonly [id: string, files: readonly Changed[]])[] {
+    const former = [...this.#shared].filter(([key]) => !groups.has(key));
+    for (const [key] of former) this.#shared.delete(key);
+    return former.flatMap(([, { specs, watcher }]) => {
+      const files = watcher.finish();
+      return specs.map(({ id }) => [id, files] as const);
+    });
   }
 
   #open(key: string, specs: readonly ProcessSpec[]): void {

@@ -16,6 +16,8 @@ export type Witnessed = Probed & {
   readonly observatory: ServiceObservatory;
   /** Of whoever is behind the load balancer, that hears of it. */
   readonly balancing: { readonly changed: () => void };
+  /** Of whoever shares a socket, that hears of it. */
+  readonly sharing: { readonly changed: () => void };
   readonly supervisor: Supervisor;
   readonly spec: (slot: string) => ProcessSpec;
 };
@@ -34,10 +36,11 @@ export class Witness {
   }
 
   onTransition(transition: Transition): void {
-    const { balancing, observatory } = this.#witnessed;
+    const { balancing, sharing, observatory } = this.#witnessed;
     const { slot, from, to } = transition;
-    const { id, pidFile, front } = this.#witnessed.spec(slot);
+    const { id, pidFile, front, share } = this.#witnessed.spec(slot);
     if (front !== undefined) balancing.changed();
+    if (share !== undefined) sharing.changed();
     const problem = pidFile === undefined ? undefined : keepPidFile(pidFile, from, to);
     if (problem !== undefined) this.#voice.say(slot, warn(problem));
     const line = narrate(transition, observatory.subject(id));

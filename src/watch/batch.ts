@@ -43,14 +43,16 @@ export class Batch {
     }, Math.ceil(left));
   }
 
-  close(): void {
+  /** What was not reported yet, and will not be any more. */
+  take(): readonly Changed[] {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const files = [...this.#files].map(([file, at]) => ({ file, at }));
     this.#files.clear();
+    return files;
   }
 
   #tell(): void {
-    const files = [...this.#files].map(([file, at]) => ({ file, at }));
-    this.#files.clear();
-    this.#changed(files);
+    this.#changed(this.take());
   }
 }

@@ -27,6 +27,13 @@ export class Place {
     return this.#ports.scope.path;
   }
 
+  /** Why nothing counts in it. */
+  get emptiness(): string {
+    const { path, pattern } = this.#ports.scope;
+    if (pattern === undefined) return `no file in ${path} counts: look at "exts", "match" and "skip" of the watcher`;
+    return `no file fits ${path === "/" ? "" : path}/${pattern}: correct the pattern, or look at "skip" of the watcher; a file that comes counts`;
+  }
+
   get isThere(): boolean {
     return this.#stamp !== undefined || (this.#tree?.size.folders ?? 0) > 0;
   }

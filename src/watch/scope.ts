@@ -24,6 +24,8 @@ export type Surroundings = {
 export type Scope = {
   /** Absolute. */
   readonly path: string;
+  /** What is below the path must fit it, if there is one. */
+  readonly pattern?: string | undefined;
   readonly counts: (file: string) => boolean;
   /** Nothing below this folder counts. */
   readonly prunes: (folder: string) => boolean;
@@ -37,7 +39,7 @@ export function scopeOf(entry: string, settings: Settings, around: Surroundings)
   const skips = testOf(settings.skip.map(withBelow), path, around.folder);
   const isSkipped = (file: string): boolean => skips(file) || isOwn(file);
   const isWanted = pattern === undefined ? wanted(settings, path, around.folder) : patternTest(pattern, path);
-  return { path, prunes: isSkipped, counts: (file) => file === path || (isWanted(file) && !isSkipped(file)) };
+  return { path, pattern, prunes: isSkipped, counts: (file) => file === path || (isWanted(file) && !isSkipped(file)) };
 }
 
 /** Names with signs of a pattern that are there, as `app/[id]`, are names. */

@@ -123,7 +123,9 @@ test("2.4 no extension at all: every file counts", async (context) => {
 test("2.4 a pattern at the end of a path: what matches counts, and nothing else", async (context) => {
   const rig = new Rig(context, ["views/a.html", "views/[id]/b.html"]);
   await rig.open(["views/**/*.html", "views/[id]/*.md"]);
-  assert.deepEqual(rig.warnings, ['no file in views/[id] counts: look at "exts", "match" and "skip" of the watcher']);
+  assert.deepEqual(rig.warnings, [
+    'no file fits views/[id]/*.md: correct the pattern, or look at "skip" of the watcher; a file that comes counts',
+  ]);
   rig.write("views/x.ts");
   rig.write("views/[id]/b.html");
   rig.write("views/[id]/c.md");
@@ -136,7 +138,7 @@ test("2.4 where nothing counts, that is said", async (context) => {
   await rig.open(["src", "src/*.tz"]);
   assert.deepEqual(rig.warnings, [
     'no file in src counts: look at "exts", "match" and "skip" of the watcher',
-    'no file in src counts: look at "exts", "match" and "skip" of the watcher',
+    'no file fits src/*.tz: correct the pattern, or look at "skip" of the watcher; a file that comes counts',
   ]);
 });
 

@@ -87,8 +87,15 @@ export class Watcher {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     clearImmediate(this.#turn);
-    this.#batch.close();
+    this.#batch.take();
     for (const place of this.#places) place.unwatch();
+  }
+
+  /** Closes it; what had changed, and was to be told later. */
+  finish(): readonly Changed[] {
+    const untold = this.#isOpened ? this.#untold() : [];
+    this.close();
+    return untold;
   }
 
   *#open(): Work {
@@ -97,9 +104,9 @@ export class Watcher {
       yield* place.stamp((file, at) => {
         if (at > (this.#newest?.at ?? 0)) this.#newest = { file, at };
       });
-    for (const { path, isThere, size } of this.#places) {
+    for (const { path, isThere, size, emptiness } of this.#places) {
       if (!isThere) this.#ports.warn(`${path} is not there yet; it is watched for`);
-      else if (size.files === 0) this.#ports.warn(`no file in ${path} counts: look at "exts", "match" and "skip" of the watcher`);
+      else if (size.files === 0) this.#ports.warn(emptiness);
     }
     const sizes = this.#places.map(({ size }) => size);
     this.#isOpened = true;
@@ -110,6 +117,18 @@ export class Watcher {
       ...(this.#newest === undefined ? {} : { newest: this.#newest }),
     });
     if (this.#kernel === undefined) this.#scanLater(0);
+  }
+
+  #untold(): readonly Changed[] {
+    const last = this.#kernel === undefined ? this.#scan() : this.#check();
+    const left = this.#work === undefined ? this.#next : [this.#work, ...this.#next];
+    try {
+      for (const work of [...left, last]) while (work.next().done !== true);
+    } catch (error) {
+      // Whoever watches next finds the same, and says so.
+      if (!(error instanceof NoMoreWatches)) throw error;
+    }
+    return this.#batch.take();
   }
 
   #onHeard(): void {

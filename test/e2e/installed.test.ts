@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../balancer-rig.ts";
 import { cleanEnvironment, found, gone } from "../procman.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -188,6 +189,63 @@ await procman.terminate();`;
     '{ "compilerOptions": { "noEmit": true, "strict": true, "exactOptionalPropertyTypes": true, "module": "nodenext", "target": "es2023", "lib": ["es2023", "dom", "dom.asynciterable"], "types": [] } }',
   );
   const checked = await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."]);
+  assert.equal(checked.code, 0, checked.out);
+});
+
+/** Asks until somebody answers. */
+async function answers(port: number): Promise<string> {
+  for (const end = Date.now() + 20_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
+    try {
+      return await (await fetch(`http://127.0.0.1:${port}`)).text();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+  }
+}
+
+test("issue 5, 3: procman/cluster listens on the shared socket, by import and by require, and on a port where there is none", async () => {
+  const server = "listen(createServer((request, response) => response.end(process.argv[1])), Number(process.argv[2]))";
+  writeFileSync(join(folder, "a.mjs"), `import { createServer } from "node:http"; import { listen } from "procman/cluster"; ${server};`);
+  writeFileSync(
+    join(folder, "b.cjs"),
+    `const { createServer } = require("node:http"); const { listen } = require("procman/cluster"); ${server};`,
+  );
+  writeFileSync(
+    join(folder, "c.mjs"),
+    'import { createServer } from "node:net"; import { listen } from "procman/cluster"; listen(createServer());',
+  );
+  const ports = await Promise.all([freePort(), freePort(), freePort()]);
+  const process = (id: string, cmd: string, port: number): object => ({
+    id,
+    cmd,
+    autostart: true,
+    cluster: { instances: 1, mode: "share", commonPort: port },
+  });
+  const processes = [process("a", "node a.mjs 1", ports[0]), process("b", "cd . && exec node b.cjs 1", ports[1])];
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes }));
+  const daemon = spawn(join(home, "node_modules/.bin/procman"), ["run"], { cwd: folder, env: cleanEnvironment(), stdio: "ignore" });
+  const alone = spawn("node", ["a.mjs", String(ports[2])], { cwd: folder, env: cleanEnvironment(), stdio: "ignore" });
+  for (const [index, file] of ["a.mjs", "b.cjs", "a.mjs"].entries()) assert.equal(await answers(ports[index] ?? 0), join(folder, file));
+  alone.kill();
+  const nothing = await run("node", ["c.mjs"]);
+  assert.match(
+    nothing.err,
+    /Error: Cannot listen: no socket was passed to this process, and no port given; give one, or set "mode": "share"/,
+  );
+  const exit = once(daemon, "exit");
+  assert.equal((await procman("terminate")).code, 0);
+  await exit;
+  writeFileSync(
+    join(folder, "use.mts"),
+    'import { createServer, type Server } from "node:https";\nimport { listen } from "procman/cluster";\nexport const server: Server = listen(createServer(), 1);\n// @ts-expect-error: no server\nlisten(1);\n',
+  );
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({
+      compilerOptions: { noEmit: true, strict: true, module: "nodenext", types: ["node"], typeRoots: [join(ROOT, "node_modules/@types")] },
+    }),
+  );
+  const checked = await run(globalThis.process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."]);
   assert.equal(checked.code, 0, checked.out);
 });
 

@@ -4,25 +4,14 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { found, gone, isAlive, type Procman, running } from "../procman.ts";
+import { isMissing, SYSTEM_PATHS } from "../system-programs.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
 const loud = { autostart: true, logger: { console: true } };
-const SYSTEM_PATHS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 const pidIn = (line: string | undefined): number => Number(/pid (\d+)/.exec(line ?? "")?.[1]);
-
-/** Says so, loudly, when a test has to do without its program. */
-function isMissing(context: TestContext, program: string): boolean {
-  const folders = [...(process.env.PATH ?? "").split(":"), ...SYSTEM_PATHS];
-  const missing = (process.env.PROCMAN_TEST_MISSING ?? "").split(" ").includes(program);
-  if (!missing && folders.some((folder) => existsSync(join(folder, program)))) return false;
-  const why = `SKIPPED: ${program} is not installed`;
-  console.error(`!!! ${why}`);
-  context.skip(why);
-  return true;
-}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

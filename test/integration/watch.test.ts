@@ -52,12 +52,22 @@ async function incidents(procman: Procman, id: string, count: number): Promise<r
   throw new Error(`waited in vain for ${count} incidents of ${id}`);
 }
 
-/** The first event of this type that comes after `act`. */
-async function eventAfter(procman: Procman, type: EventRecord["type"], act: () => void): Promise<EventRecord> {
-  const endpoint = await found(() => {
-    const file = join(procman.folder, ".procman/procman/endpoint.json");
+function endpointOf({ folder }: Procman): Promise<Endpoint> {
+  return found(() => {
+    const file = join(folder, ".procman/procman/endpoint.json");
     return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
   });
+}
+
+/** Two rounds of the service's loop: what the kernel had told it before, it has heard. */
+async function heard(procman: Procman): Promise<void> {
+  const { hostname, port } = await endpointOf(procman);
+  for (let round = 0; round < 2; round++) await (await fetch(`http://${hostname}:${port}/openapi.json`)).arrayBuffer();
+}
+
+/** The first event of this type that comes after `act`. */
+async function eventAfter(procman: Procman, type: EventRecord["type"], act: () => void): Promise<EventRecord> {
+  const endpoint = await endpointOf(procman);
   const claims = { audience: "procman", consumer: "test", scopes: ["admin"] } as const;
   const token = signJwt(payloadOf(claims), readFileSync(join(procman.stateDir, "secret")));
   const answer = await fetch(`http://${endpoint.hostname}:${endpoint.port}/events`, { headers: { authorization: `Bearer ${token}` } });
@@ -195,6 +205,20 @@ test("3.1 a change while the service is away restarts, once the next one is ther
   write(procman, "src/a.ts");
   await procman.line(/^web .*restarts: src\/a\.ts has changed/);
   assert.equal(procman.lines.filter((line) => /restarts:/.test(line)).length, 2);
+});
+
+test("a change that waits for its interval when a reload replaces the watcher restarts at once", async (context) => {
+  const web = { id: "web", cmd: "sleep 1000", watch: ["src"] };
+  const procman = watching(context, [web], ["src/a.ts"], { interval: 600_000 });
+  await procman.line(/^web .*started/);
+  await known(procman);
+  write(procman, "src/a.ts");
+  await heard(procman);
+  const reloaded = JSON.stringify({ processes: [web], watcher: { interval: 500_000 } });
+  writeFileSync(join(procman.folder, "procman.json"), reloaded);
+  process.kill(procman.pid, "SIGHUP");
+  await procman.line(/^web .*restarts: src\/a\.ts has changed/);
+  await procman.count(/^web .*started/, 2);
 });
 
 test("3.1 a service that is killed in the middle of a restart for a changed file: the next one finishes it", async (context) => {

@@ -1,6 +1,6 @@
 /**
  * A server that knows how to stop: answers each request with its pid, and after SIGTERM takes no new connection, ends each
- * open one with the answer to its next request, and exits when none is left. Listens after LATE milliseconds, on PORT.
+ * open one with the answer to its next request, and exits when none is left. Listens after LATE milliseconds, on PORT, or on the socket that it was passed.
  */
 import { createServer } from "node:http";
 import { Server } from "node:net";
@@ -17,4 +17,5 @@ process.on("SIGTERM", () => {
   // http's own `close` would end connections on which a request is under way at this moment.
   Server.prototype.close.call(server, () => process.exit(0));
 });
-setTimeout(() => server.listen(port, "127.0.0.1"), Number(process.env.LATE ?? 0));
+const place = process.env.LISTEN_FDS === "1" ? { fd: 3 } : { port, host: "127.0.0.1" };
+setTimeout(() => server.listen(place), Number(process.env.LATE ?? 0));

@@ -1,0 +1,41 @@
+/**
+ * `procman/cluster`: lets a server of a Node program listen on the socket that its cluster shares (`"mode": "share"`).
+ *
+ * Without procman, or behind its load balancer, the same line listens on a port.
+ */
+import { fstatSync } from "node:fs";
+import type { Server } from "node:net";
+
+/** systemd's SD_LISTEN_FDS_START. */
+const SHARED = 3;
+
+/**
+ * Listens where procman wants it: on the shared socket if there is one, else on `PROCMAN_CLUSTER_PORT`, else on `port`;
+ * on 127.0.0.1 in the last two cases. Takes any server with the `listen` of `net.Server`: http, https, http2, tls. Returns it.
+ *
+ * @throws Error if there is neither a socket nor a port.
+ * @example
+ * import { createServer } from "node:http";
+ * import { listen } from "procman/cluster";
+ * listen(createServer((request, response) => response.end("hello\n")), 3000);
+ */
+export function listen<AnyServer extends Server>(server: AnyServer, port?: number): AnyServer {
+  const { PROCMAN_CLUSTER_PORT: own } = process.env;
+  if (isSocketPassed()) return server.listen({ fd: SHARED });
+  const wanted = own === undefined ? port : Number(own);
+  if (wanted === undefined) throw new Error(`Cannot listen: ${whyNone()}`);
+  return server.listen({ port: wanted, host: "127.0.0.1" });
+}
+
+/** By sd_listen_fds(3): the variables are inherited by children, which don't get the socket. */
+function isSocketPassed(): boolean {
+  const { LISTEN_FDS: count, LISTEN_PID: pid } = process.env;
+  return Number(count) >= 1 && Number(pid) === process.pid && fstatSync(SHARED).isSocket();
+}
+
+function whyNone(): string {
+  const { LISTEN_FDS: count, LISTEN_PID: pid } = process.env;
+  if (count === undefined)
+    return 'no socket was passed to this process, and no port given; give one, or set "mode": "share" for its cluster';
+  return `the shared socket was passed to process ${pid}, and this is ${process.pid}; let "cmd" start this program itself, or by "exec"`;
+}

@@ -1,0 +1,165 @@
+/** A cluster whose instances share one listening socket, with procman as users start it. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Client } from "../../src/client/client.ts";
+import { freePort } from "../balancer-rig.ts";
+import { procman as cli } from "../cli.ts";
+import { api, ask, type Cluster, Crowd, POLITE, record } from "../cluster-rig.ts";
+import { running } from "../procman.ts";
+import { isMissing } from "../system-programs.ts";
+
+const PASSED = fileURLToPath(new URL("../programs/passed.py", import.meta.url));
+const IDS = ["web-1", "web-2"] as const;
+
+type Shared = Pick<Cluster, "procman" | "port"> & { readonly client: Client };
+
+async function shared(context: TestContext, fields: object = {}, port?: number): Promise<Shared> {
+  const commonPort = port ?? (await freePort());
+  const cluster = { instances: 2, mode: "share", commonPort };
+  const procman = await running(context, [{ id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", cluster, ...fields }]);
+  return { procman, port: commonPort, client: await api({ procman }) };
+}
+
+async function areUp({ client }: Shared): Promise<void> {
+  for (const id of IDS) await record(client, id, ({ status }) => status === "running");
+}
+
+/** The next run of this instance is there. */
+async function restarted(client: Client, id: string): Promise<void> {
+  const { run = 0 } = await client.process(id);
+  await client.act(id, "restart");
+  await record(client, id, (now) => (now.run ?? 0) > run && now.status === "running");
+}
+
+/** Both instances take connections. Who is quicker gets more of them. */
+async function bothServe({ port, client }: Shared): Promise<void> {
+  const pids = new Set<number>();
+  for (const end = performance.now() + 20_000; pids.size < 2 && performance.now() < end; )
+    for (const pid of await Promise.all(Array.from({ length: 20 }, () => ask(port)))) pids.add(pid);
+  const own = await Promise.all(IDS.map(async (id) => (await client.process(id)).pid ?? 0));
+  assert.deepEqual([...pids].sort(), own.sort());
+}
+
+test("issue 5, 3: both instances serve on the socket that they share, and no request fails while they are restarted one by one", async (context) => {
+  const web = await shared(context);
+  await areUp(web);
+  await bothServe(web);
+  const crowd = new Crowd(web.port, 16);
+  for (const turn of [1, 2]) assert.equal((await cli(web.procman.folder, ["restart", "web"])).code, 0, `turn ${turn}`);
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+  assert.ok(crowd.requests > 100 && crowd.pids.size >= 4, `${crowd.requests} requests, ${crowd.pids.size} pids`);
+});
+
+test("all restarted at once: connections wait in the kernel meanwhile", async (context) => {
+  const web = await shared(context);
+  await areUp(web);
+  const crowd = new Crowd(web.port, 8);
+  await Promise.all(IDS.map((id) => restarted(web.client, id)));
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+  assert.ok(crowd.pids.size >= 3);
+});
+
+test("service killed, keeper killed, twice and by turns: what is started afterwards serves on the same socket, nobody is refused", async (context) => {
+  const web = await shared(context);
+  const { procman, port } = web;
+  await areUp(web);
+  const crowd = new Crowd(port, 6);
+  process.kill(procman.helper("service"), "SIGKILL");
+  await procman.line(/the service ended \(SIGKILL\); it is started again/);
+  await restarted(await api(web), "web-1");
+  let killed = procman.pid;
+  for (const id of ["web-2", "web-1"]) {
+    process.kill(killed, "SIGKILL");
+    killed = await procman.successor(killed);
+    const client = await api(web);
+    await restarted(client, id);
+    // Once more: the keeper that came later opens nothing, it has the socket.
+    await restarted(client, id);
+  }
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+  await bothServe({ ...web, client: await api(web) });
+  await procman.stopHolder();
+  await assert.rejects(ask(port), /ECONNREFUSED/);
+});
+
+test("keeper and service killed at once: the logger hands the socket on", async (context) => {
+  const web = await shared(context);
+  const { procman, port } = web;
+  await areUp(web);
+  const service = procman.helper("service");
+  assert.ok(service > 1 && procman.pid > 1);
+  const crowd = new Crowd(port, 4);
+  process.kill(service, "SIGSTOP");
+  process.kill(procman.pid, "SIGKILL");
+  process.kill(service, "SIGKILL");
+  await procman.successor();
+  const client = await api(web);
+  for (const id of IDS) await restarted(client, id);
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+});
+
+test("a program with plain accept() by sd_listen_fds(3), also after its keeper was killed", async (context) => {
+  if (isMissing(context, "python3")) return;
+  const web = await shared(context, { cmd: `python3 ${PASSED}`, logger: { console: true } });
+  await areUp(web);
+  await web.procman.count(/accepts$/, 2);
+  await bothServe(web);
+  process.kill(web.procman.pid, "SIGKILL");
+  await web.procman.successor();
+  const client = await api(web);
+  await restarted(client, "web-2");
+  await bothServe({ ...web, client });
+  const { restarts } = await client.process("web-1");
+  assert.equal(restarts, 0);
+});
+
+test("a port in use: the holder is named, other processes run, and the cluster serves when it is free", async (context) => {
+  const holder = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => holder.once("listening", resolve));
+  const { port } = holder.address() as { readonly port: number };
+  const folderless = { instances: 2, mode: "share", commonPort: port };
+  const procman = await running(context, [
+    { id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", restartDelayMs: 100, cluster: folderless },
+    { id: "other", cmd: "sleep 1000", autostart: true },
+  ]);
+  await procman.line(new RegExp(`web-1 .*Cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use by .+ \\(pid ${process.pid}\\)`));
+  const client = await api({ procman });
+  await record(client, "other", ({ status }) => status === "running");
+  holder.close();
+  const web = { procman, port, client };
+  await areUp(web);
+  await bothServe(web);
+});
+
+test("while all instances are stopped the port is closed, and it is open again with the first that starts", async (context) => {
+  const web = await shared(context);
+  await areUp(web);
+  await web.client.act("web", "stop");
+  for (const id of IDS) await record(web.client, id, ({ status }) => status === "stopped");
+  await assert.rejects(ask(web.port), /ECONNREFUSED/);
+  await web.client.act("web-2", "start");
+  await record(web.client, "web-2", ({ status }) => status === "running");
+  assert.equal(await ask(web.port), (await web.client.process("web-2")).pid);
+});
+
+test("a reload to another port moves the instances one by one; the old port is closed", async (context) => {
+  const web = await shared(context);
+  await areUp(web);
+  const next = await freePort();
+  const file = join(web.procman.folder, "procman.json");
+  const cluster = { instances: 2, mode: "share", commonPort: next };
+  writeFileSync(file, JSON.stringify({ processes: [{ id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", cluster }] }));
+  const { code, err } = await cli(web.procman.folder, ["reload"]);
+  assert.equal(code, 0, err);
+  await areUp(web);
+  await bothServe({ ...web, port: next });
+  await assert.rejects(ask(web.port), /ECONNREFUSED/);
+});

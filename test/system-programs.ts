@@ -1,0 +1,17 @@
+/** For tests that need programs of the system. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+
+export const SYSTEM_PATHS: readonly string[] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/** Says so, loudly, when a test has to do without its program. */
+export function isMissing(context: TestContext, program: string): boolean {
+  const folders = [...(process.env.PATH ?? "").split(":"), ...SYSTEM_PATHS];
+  const missing = (process.env.PROCMAN_TEST_MISSING ?? "").split(" ").includes(program);
+  if (!missing && folders.some((folder) => existsSync(join(folder, program)))) return false;
+  const why = `SKIPPED: ${program} is not installed`;
+  console.error(`!!! ${why}`);
+  context.skip(why);
+  return true;
+}
