@@ -125,9 +125,14 @@ export class Procman {
 
   /** Pid of procman's own process of this name: `service`, `logger`, `balancer`. */
   helper(name: "service" | "logger" | "balancer"): number {
-    const found = childrenOf(this.pid).find((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").startsWith(`procman: ${name}`.slice(0, 15)));
+    const found = this.helperIfUp(name);
     if (found === undefined) throw new Error(`no ${name} below ${this.pid}`);
     return found;
+  }
+
+  /** undefined: it is being started. */
+  helperIfUp(name: "service" | "logger" | "balancer"): number | undefined {
+    return childrenOf(this.pid).find((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").startsWith(`procman: ${name}`.slice(0, 15)));
   }
 
   #onText(text: string): void {

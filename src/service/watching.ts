@@ -7,6 +7,7 @@ import { monotonicMs } from "../os/monotonic.ts";
 import type { Link } from "../runtime/link.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Changed } from "../watch/batch.ts";
+import { seenAt } from "../watch/stamp.ts";
 import { type Opened, Watcher } from "../watch/watcher.ts";
 import { FileGuards } from "./file-guards.ts";
 import { type Line, warn } from "./narrator.ts";
@@ -16,6 +17,10 @@ import type { Part } from "./part.ts";
 const WATCHED = ":watched";
 /** So many names are handed on. */
 const NAMES = 10;
+/** On a busy machine a change is heard of so much later. Milliseconds. */
+const LATE_MS = 2_000;
+/** How finely the kernel tells the times of files (CONFIG_HZ of 100). Milliseconds. */
+const TICK_MS = 10;
 
 /** `at`: milliseconds since 1970. */
 type Noted = { readonly fingerprint: number; readonly at: number };
@@ -124,7 +129,7 @@ export class Watching implements Part {
   #tell(id: string, files: readonly Changed[]): void {
     const process = this.#watched.supervisor.processes.find((each) => each.id === id);
     const [state] = process?.states ?? [];
-    const news = files.filter(({ at }) => state?.status !== "running" || at > state.since);
+    const news = files.filter((file) => state?.status !== "running" || isNews(file, state.since));
     if (news.length === 0) return;
     const names = news.slice(0, NAMES).map(({ file }) => relative(this.#folder, file) || ".");
     const change = { files: names, count: news.length, at: news.reduce((latest, { at }) => Math.max(latest, at), 0) };
@@ -169,6 +174,13 @@ function ownFiles({ stateDir, processes }: Config): readonly string[] {
   return [stateDir, ...new Set(processes.flatMap(({ pidFile, log: { stdout, stderr } }) => [pidFile, stdout, stderr]))].filter(
     (file) => file !== undefined,
   );
+}
+
+/** Whether it has changed since the run began, and was not only heard of since. */
+function isNews({ file, at }: Changed, since: number): boolean {
+  if (at <= since || at - since > LATE_MS) return at > since;
+  const changedAt = seenAt(file)?.changedAt;
+  return changedAt === undefined || changedAt > Date.now() - (monotonicMs() - since) - TICK_MS;
 }
 
 function notedIn(note: string | undefined): Map<string, Noted> {

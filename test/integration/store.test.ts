@@ -74,7 +74,7 @@ for (const [name, kills, most] of [
       }
     })();
     for (const kill of kills) {
-      const pid = procman.helper(kill === "replace" ? "logger" : kill);
+      const pid = await found(() => procman.helperIfUp(kill === "replace" ? "logger" : kill));
       assert.ok(pid > 1);
       process.kill(pid, kill === "replace" ? "SIGUSR1" : "SIGKILL");
       await gone(pid);
