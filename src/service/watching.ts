@@ -19,8 +19,6 @@ const WATCHED = ":watched";
 const NAMES = 10;
 /** On a busy machine a change is heard of so much later. Milliseconds. */
 const LATE_MS = 2_000;
-/** How finely the kernel tells the times of files (CONFIG_HZ of 100). Milliseconds. */
-const TICK_MS = 10;
 
 /** `at`: milliseconds since 1970. */
 type Noted = { readonly fingerprint: number; readonly at: number };
@@ -180,7 +178,8 @@ function ownFiles({ stateDir, processes }: Config): readonly string[] {
 function isNews({ file, at }: Changed, since: number): boolean {
   if (at <= since || at - since > LATE_MS) return at > since;
   const changedAt = seenAt(file)?.changedAt;
-  return changedAt === undefined || changedAt > Date.now() - (monotonicMs() - since) - TICK_MS;
+  // File times lag by a tick of the kernel, and so does the program behind its fork: what changes in between, it reads.
+  return changedAt === undefined || changedAt > Date.now() - (monotonicMs() - since);
 }
 
 function notedIn(note: string | undefined): Map<string, Noted> {
