@@ -3,9 +3,12 @@ import { Client } from "./client.ts";
 import { type FetchOptions, fetchSend } from "./send.ts";
 
 export { type ErrorCode, type Fault, ProcmanError } from "../base/errors.ts";
-export type { Action, ActOptions, Control } from "../contract/control.ts";
+export type { Action, ActOptions, Control, Scaling } from "../contract/control.ts";
+export type { EventRecord } from "../contract/event-record.ts";
 export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "../contract/plan.ts";
+export type { PluginRecord } from "../contract/plugin-record.ts";
 export type * from "../contract/records.ts";
+export type { StateRecord, SystemRecord } from "../contract/state-record.ts";
 export { Client } from "./client.ts";
 export type { FetchOptions, Reply, Request, Send } from "./send.ts";
 

@@ -251,6 +251,11 @@ test("issue 5, 3: procman/cluster listens on the shared socket, by import and by
 
 /** Compiled against the package, and not run. */
 const TYPED = `import { type Config, type LogEntry, Procman, ProcmanError, defineConfig, validateConfiguration } from "procman";
+import type { EventRecord, PluginRecord, Scaling, StateRecord } from "procman/client";
+export type Told = EventRecord["type"] | PluginRecord["status"] | StateRecord["status"] | keyof Scaling;
+"service.state" satisfies Told;
+// @ts-expect-error: nobody says so
+"service.stat" satisfies Told;
 const config: Config = validateConfiguration({});
 export const first: string | undefined = config.processes[0]?.id;
 const written = defineConfig({ processes: [{ id: "web", cmd: "node server.js", restart: "always", cluster: { instances: "max" } }] });

@@ -180,7 +180,9 @@ test("issue 5, 6: what each backend did is in the metrics, in `status`, and in t
     for await (const event of client.events(undefined, over.signal))
       if (event.type === "process.state" && event.text !== undefined)
         told.push(`${event.process.id} ${event.text}, total ${event.process.backend?.totalConnections}`);
-  })().catch(() => undefined);
+  })().catch((error: Error) => {
+    if (!over.signal.aborted) throw error;
+  });
   for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
   for (let turn = 0; turn < 6; turn++) await ask(web.port);
   const counted = ({ backend }: ProcessRecord): boolean => (backend?.totalConnections ?? 0) >= 2 && backend?.connections === 0;
