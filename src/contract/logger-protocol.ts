@@ -56,6 +56,12 @@ export function handoverFile(home: string, pid: number): string {
   return `${home}/handover-${pid}.json`;
 }
 
+/** Whose hand-over has this name, whole or (`.tmp`) begun; undefined: it is another file. */
+export function handoverOf(name: string): number | undefined {
+  const [, pid] = /^handover-(\d+)\.json(\.tmp)?$/.exec(name) ?? [];
+  return pid === undefined ? undefined : Number(pid);
+}
+
 /** An entry of procman's own for the console and the log store: `severity` picks its colour, `id` (of a process) its prefix. */
 export type Say = {
   readonly t: "say";

@@ -77,8 +77,9 @@ export class Attendant<ToIt, FromIt> {
     this.#current?.send(message);
   }
 
-  flush(): void {
-    this.#current?.flush();
+  /** See `Companion.flush`. */
+  async flush(): Promise<void> {
+    await this.#current?.flush();
   }
 
   /** To all that live, in office or not. */

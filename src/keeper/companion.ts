@@ -51,20 +51,22 @@ export class Companion<ToIt, FromIt> {
     this.#outbox.push(message);
     if (this.#flushing) return;
     this.#flushing = true;
-    setImmediate(() => this.flush());
+    setImmediate(() => void this.flush());
   }
 
-  flush(): void {
+  /** Resolves when all of it is on its way, so that it arrives even if this process is killed; or the channel broke. */
+  flush(): Promise<void> {
     this.#flushing = false;
     const messages = this.#outbox;
     this.#outbox = [];
+    if (messages.length === 0 || !this.isUp) return Promise.resolve();
     // A channel that breaks in this moment shows by its `exit`, and whatever was in it is told to the next one.
-    if (messages.length > 0 && this.isUp) this.#process.send(messages, () => undefined);
+    return new Promise((resolve) => this.#process.send(messages, () => resolve()));
   }
 
   /** Resolves when it is on its way: then it arrives even if this process is killed. */
   give(message: SocketWord, socket: KeptSocket | undefined): Promise<void> {
-    this.flush();
+    void this.flush();
     // One that ends meanwhile needs it no more: the next is started with it.
     return new Promise((resolve) => (this.isUp ? this.#process.send([message], socket as never, {}, () => resolve()) : resolve()));
   }

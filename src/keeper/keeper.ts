@@ -156,7 +156,7 @@ export class Keeper {
   #brief(): void {
     if (this.#state === undefined) return;
     this.#service.send({ t: "snapshot", ...this.#state.snapshot(), lineage: this.#start.lineage });
-    this.#service.flush();
+    void this.#service.flush();
   }
 
   #take(stateDir: string, captures: number): boolean {

@@ -9,7 +9,7 @@ import type { Attendant } from "./attendant.ts";
 import { keyOf } from "./entry.ts";
 import { Fifos, type Pair, pathsOf } from "./fifos.ts";
 import { FormerLoggers } from "./former-logger.ts";
-import { type Handover, takeHandover } from "./handover.ts";
+import { clearHandovers, type Handover, readHandover } from "./handover.ts";
 import type { Journal } from "./journal.ts";
 
 /** Output under way; it may outlast its run. */
@@ -103,6 +103,7 @@ export class Outputs {
       if (pair === undefined) this.#journal.add({ t: "drained", key });
       else this.#open.set(key, { pair, capture, told: true });
     }
+    this.#clearHandovers();
     const before = [...loggers.keys()];
     const { pid: own } = this.#logger.current ?? {};
     const alive = [...loggers.values()].filter(({ pid, startTime }) => isAlive(pid, startTime));
@@ -130,15 +131,21 @@ export class Outputs {
     this.#journal.flush();
   }
 
-  /** These loggers have ended: ours goes on with what they read. */
+  /** These loggers have ended: ours goes on with what they read. What they left stays until it has that: we may be killed before. */
   #takeOver(keys: Iterable<string>, pids: readonly number[]): void {
-    const handover = takeHandover(this.#home, pids);
+    const handover = readHandover(this.#home, pids);
     failpoint("keeper.took");
     this.#retell(keys, handover);
-    // At once: what they left is nowhere else any more.
-    this.#logger.flush();
-    for (const pid of pids) this.#journal.add({ t: "logger-gone", pid });
-    this.#journal.flush();
+    void this.#logger.flush().then(() => {
+      failpoint("keeper.retold");
+      for (const pid of pids) this.#journal.add({ t: "logger-gone", pid });
+      this.#journal.flush();
+      this.#clearHandovers();
+    });
+  }
+
+  #clearHandovers(): void {
+    clearHandovers(this.#home, this.#journal.books.loggers.keys());
   }
 
   /** To a logger that has begun anew: all that is under way, and what became of the line that its predecessor was reading. */

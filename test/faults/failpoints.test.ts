@@ -14,7 +14,7 @@ import type { Kill } from "./schedule.ts";
 const START = ["keeper.told", "keeper.noted", "keeper.asked", "keeper.forked", "keeper.recorded"] as const;
 const DECISION = ["service.decided", "service.sent"] as const;
 const END = ["keeper.exited", "keeper.over", "logger.drained"] as const;
-const TAKE_OVER = ["keeper.locked", "keeper.adopted", "keeper.took", "service.loaded", "service.settled"] as const;
+const TAKE_OVER = ["keeper.locked", "keeper.adopted", "keeper.took", "keeper.retold", "service.loaded", "service.settled"] as const;
 
 type Transition = {
   /** Of the process `print`, beside what it is. */
@@ -183,6 +183,27 @@ describe("procman dies at each step of", { concurrency: 3 }, () => {
       assert.equal([...procman.journal.ends.values()].filter(({ unknown, at }) => unknown && at < (kills[0]?.at ?? 0)).length, 0);
       if (overrun) assert.ok(runs().some((run) => run.startsWith("job:2.")));
     });
+
+  test("a death of the keeper, with a line begun: its successor finds what the logger left", async (context) => {
+    const folder = folderFor(context as TestContext);
+    const points = ["keeper.took", "keeper.retold"] as const;
+    const { env, arm, reached } = pointsIn(folder, points);
+    const log = join(folder, "logs/halves.log");
+    const cmd = "printf 'one half, '; while [ ! -e go ]; do sleep 0.1; done; echo the other; exec sleep 1000";
+    const halves = { id: "halves", cmd, autostart: true, logger: { stdout: "logs/halves.log" } };
+    const rig = await started(context as TestContext, folder, [halves], { env });
+    for (const point of points) {
+      const { keeper } = rig.procman.parts();
+      arm(point);
+      rig.strike("keeper");
+      await reached(point);
+      await found(() => (rig.procman.parts().keeper.some((pid) => !keeper.includes(pid)) ? true : undefined));
+      await rig.records();
+    }
+    writeFileSync(join(folder, "go"), "");
+    assert.equal(await found(() => readFileSync(log, "utf8") || undefined), "one half, the other\n");
+    assert.deepEqual(await rig.verdict(), []);
+  });
 
   for (const point of [
     ...DECISION,

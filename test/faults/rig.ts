@@ -93,7 +93,8 @@ export async function started(
         .flatMap(({ id }) => {
           const own = runs.filter((run) => run.id === id);
           const known = own.map((run) => ({ ...run, isCut: run.to === undefined, readersKilled: loggersKilled, isUnread }));
-          return checkLog(join(folder, "logs", `${id}.log`), known).findings;
+          const { findings, marks } = checkLog(join(folder, "logs", `${id}.log`), known);
+          return marks > 0 && loggersKilled === 0 ? [...findings, `${marks} marks in ${id}.log, though no logger was killed`] : findings;
         });
       return [
         ...findings,
