@@ -44,6 +44,11 @@ export class KeeperSpawner implements Spawner {
     failpoint("service.loaded");
   }
 
+  /** From now on slots have their cgroups there. */
+  useCgroups(folder: string): void {
+    this.#cgroups = folder;
+  }
+
   spawn(slot: string, run: number, on: RunReports): void {
     this.#reports.set(slot, { run, on });
     try {
@@ -123,8 +128,10 @@ export class KeeperSpawner implements Spawner {
 
   #endingOf(report: EndReport): Ending {
     const { at } = report;
-    if (report.t === "exited")
-      return report.unknown ? { kind: "unknown", at } : { kind: "exited", code: report.code, signal: report.signal, at };
+    if (report.t === "exited") {
+      const how = report.outOfMemory === true ? ({ outOfMemory: true, at } as const) : { at };
+      return report.unknown ? { kind: "unknown", ...how } : { kind: "exited", code: report.code, signal: report.signal, ...how };
+    }
     return {
       kind: "unstartable",
       permanent: report.step === "cwd" || report.step === "program",

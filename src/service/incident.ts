@@ -58,9 +58,11 @@ function causeOf(from: Ended, ending: Ending, { terminating, asked, claimOomKill
   if (from.status === "stopping" && from.cause === "operator")
     return terminating !== undefined && asked === undefined ? "shutdown" : "operator";
   if (from.status === "stopping" && from.cause !== "itself") return from.cause;
+  const isKilled = ending.kind === "exited" && (ending.signal === "SIGKILL" || ending.code === KILLED_CODE);
+  // Told of its own cgroup, or else counted somewhere: a kill that is told is counted, too.
+  const isClaimed = isKilled && claimOomKill();
+  if (isClaimed || (ending.outOfMemory === true && (isKilled || ending.kind === "unknown"))) return "out-of-memory";
   if (ending.kind === "unknown") return "unknown";
-  const isKilled = ending.signal === "SIGKILL" || ending.code === KILLED_CODE;
-  if (isKilled && claimOomKill()) return "out-of-memory";
   return ending.signal === null ? "exit" : "signal";
 }
 
@@ -75,7 +77,7 @@ function reasonOf(cause: Incident["cause"], end: string, { subject, asked, termi
     case "signal":
       return `${end}, which was not procman's`;
     case "out-of-memory":
-      return `the kernel killed it because memory ran out; it ${end}`;
+      return `${end}: the kernel killed it, as memory ran out`;
     case "timeout":
     case "unready":
     case "unhealthy":

@@ -147,6 +147,9 @@ export class Service {
         return this.#link.synced(message.number);
       case "ping":
         return this.#link.send({ t: "pong" });
+      case "cgroups":
+        if (message.folder !== undefined) this.#spawner.useCgroups(message.folder);
+        return message.problem === undefined ? undefined : this.#voice.warn(message.problem);
       case "renewed":
         return this.#serving.renew();
       case "signalled":
