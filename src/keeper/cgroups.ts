@@ -41,7 +41,7 @@ export class Cgroups {
 
   /** Calls `spawn` from within the cgroup of the slot, if that is to have one. */
   within<T>({ slot, memoryMax }: SpawnRequest, spawn: () => T): T {
-    const isCapped = memoryMax !== undefined && (this.#isDivided ??= this.#divide());
+    const isCapped = memoryMax !== undefined && this.#canCap();
     const home = isCapped || this.#isForAll ? currentCgroup() : undefined;
     if (this.#folder === undefined || home === undefined) return spawn();
     const folder = join(this.#folder, slot);
@@ -63,6 +63,12 @@ export class Cgroups {
     if (this.#folder === undefined) return;
     for (const slot of foldersIn(this.#folder)) removeCgroup(slot);
     if (foldersIn(this.#folder).length === 0) removeCgroup(this.#folder);
+  }
+
+  /** Found out for the first who wants it. */
+  #canCap(): boolean {
+    this.#isDivided ??= this.#divide();
+    return this.#isDivided;
   }
 
   #divide(): boolean {

@@ -58,12 +58,16 @@ function causeOf(from: Ended, ending: Ending, { terminating, asked, claimOomKill
   if (from.status === "stopping" && from.cause === "operator")
     return terminating !== undefined && asked === undefined ? "shutdown" : "operator";
   if (from.status === "stopping" && from.cause !== "itself") return from.cause;
-  const isKilled = ending.kind === "exited" && (ending.signal === "SIGKILL" || ending.code === KILLED_CODE);
-  // Told of its own cgroup, or else counted somewhere: a kill that is told is counted, too.
-  const isClaimed = isKilled && claimOomKill();
-  if (isClaimed || (ending.outOfMemory === true && (isKilled || ending.kind === "unknown"))) return "out-of-memory";
+  if (isStarved(ending, claimOomKill)) return "out-of-memory";
   if (ending.kind === "unknown") return "unknown";
   return ending.signal === null ? "exit" : "signal";
+}
+
+/** Told by its own cgroup, or else counted somewhere. One that is told is counted, too, and no later end shall claim it. */
+function isStarved(ending: Ending & { readonly kind: "exited" | "unknown" }, claimOomKill: () => boolean): boolean {
+  if (ending.kind === "unknown") return ending.outOfMemory === true;
+  const isKilled = ending.signal === "SIGKILL" || ending.code === KILLED_CODE;
+  return isKilled && (claimOomKill() || ending.outOfMemory === true);
 }
 
 function reasonOf(cause: Incident["cause"], end: string, { subject, asked, terminating }: Circumstances): string {
