@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
+import type { Socket } from "node:net";
 import { basename, join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -22,10 +23,18 @@ export async function freeRange(): Promise<number> {
   return 20_000 + Math.floor((await freePort()) / 8);
 }
 
-export async function cluster(context: TestContext, fields: object = {}, env: Readonly<Record<string, string>> = {}): Promise<Cluster> {
+/** `fields` of the cluster, `more` of the process. */
+export async function cluster(
+  context: TestContext,
+  fields: object = {},
+  env: Readonly<Record<string, string>> = {},
+  more: object = {},
+): Promise<Cluster> {
   const [port, startPort] = [await freePort(), await freeRange()];
   const shape = { instances: 3, startPort, commonPort: port, ...fields };
-  const procman = await running(context, [{ id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", env, cluster: shape }]);
+  const procman = await running(context, [
+    { id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", env, cluster: shape, ...more },
+  ]);
   return { procman, port, startPort };
 }
 
@@ -55,29 +64,45 @@ export async function record(client: Client, id: string, fits: (record: ProcessR
 
 export const accepting = ({ backend }: ProcessRecord): boolean => backend?.accepting === true;
 
-export function ask(port: number, agent?: Agent): Promise<number> {
+/** `path` names the question, to whom it is put as well. */
+type Asking = { readonly path?: string; readonly onSocket?: (socket: Socket) => void };
+
+export function ask(port: number, agent?: Agent, { path = "/", onSocket = () => undefined }: Asking = {}): Promise<number> {
   return new Promise((resolve, reject) => {
-    const request = get({ port, host: "127.0.0.1", ...(agent === undefined ? { agent: false } : { agent }) }, (response) => {
+    const request = get({ port, host: "127.0.0.1", path, ...(agent === undefined ? { agent: false } : { agent }) }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (part: string) => {
         text += part;
       });
       response.once("end", () => resolve(Number(text))).once("error", reject);
     });
-    request.once("error", reject);
+    request.once("socket", onSocket).once("error", reject);
   });
 }
 
+/** A request without an answer. Times are those of `performance.now`. */
+export type Failure = {
+  readonly began: number;
+  readonly at: number;
+  readonly path: string;
+  /** Pid of whoever answered the one before it on this connection; undefined: it was the first. */
+  readonly before: number | undefined;
+  readonly error: string;
+};
+
 /** Clients that ask one request after the other, half of them over connections that they keep; until `stop`. */
 export class Crowd {
-  readonly failures: { readonly at: number; readonly error: string }[] = [];
+  readonly failures: Failure[] = [];
   readonly pids = new Set<number>();
   requests = 0;
+  readonly #port: number;
+  readonly #answerers = new WeakMap<Socket, number>();
   #isOver = false;
   readonly #clients: readonly Promise<void>[];
 
   constructor(port: number, count: number) {
-    this.#clients = Array.from({ length: count }, (_, index) => this.#run(port, index % 2 === 0));
+    this.#port = port;
+    this.#clients = Array.from({ length: count }, (_, index) => this.#run(index, index % 2 === 0));
   }
 
   get errors(): readonly string[] {
@@ -89,16 +114,28 @@ export class Crowd {
     await Promise.all(this.#clients);
   }
 
-  async #run(port: number, keeps: boolean): Promise<void> {
+  async #run(number: number, keeps: boolean): Promise<void> {
     const agent = keeps ? new Agent({ keepAlive: true, maxSockets: 1 }) : undefined;
-    while (!this.#isOver) {
-      try {
-        this.pids.add(await ask(port, agent));
-        this.requests += 1;
-      } catch (error) {
-        this.failures.push({ at: performance.now(), error: `${keeps ? "kept" : "new"}: ${(error as Error).message}` });
-      }
-    }
+    for (let turn = 0; !this.#isOver; turn++) await this.#ask(`/${keeps ? "kept" : "new"}-${number}-${turn}`, agent);
     agent?.destroy();
+  }
+
+  async #ask(path: string, agent: Agent | undefined): Promise<void> {
+    const began = performance.now();
+    let socket: Socket | undefined;
+    const onSocket = (own: Socket): void => {
+      socket = own;
+    };
+    const before = (): number | undefined => (socket === undefined ? undefined : this.#answerers.get(socket));
+    try {
+      const pid = await ask(this.#port, agent, { path, onSocket });
+      assert.ok(before() === undefined || before() === pid, `${before()} and ${pid} answer on one connection`);
+      if (socket !== undefined) this.#answerers.set(socket, pid);
+      this.pids.add(pid);
+      this.requests += 1;
+    } catch (error) {
+      const text = `${path}: ${(error as Error).message}`;
+      this.failures.push({ began, at: performance.now(), path, before: before(), error: text });
+    }
   }
 }

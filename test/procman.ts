@@ -210,6 +210,21 @@ export async function gone(pid: number): Promise<void> {
     if (Date.now() > end) throw new Error(`process ${pid} does not end`);
 }
 
+/** Resolves when all of its threads are gone: the first may be a zombie while others still hold its sockets. */
+export async function isOver(pid: number): Promise<void> {
+  await gone(pid);
+  await found(() => (threadsOf(pid) > 1 ? undefined : true));
+}
+
+function threadsOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length;
+  } catch {
+    // Gone before, or while it was read.
+    return 0;
+  }
+}
+
 /** Resolves with what `look` finds; for what tells nobody when it changes, as files. */
 export async function found<T>(look: () => T | undefined): Promise<T> {
   for (const end = Date.now() + LOST_MS; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {

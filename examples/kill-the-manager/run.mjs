@@ -43,7 +43,7 @@ async function main() {
   }
   const folder = mkdtempSync(join(tmpdir(), "kill-the-manager-"));
   for (const name of ["progress", "logs"]) mkdirSync(join(folder, name));
-  const manager = new (await choose())({ folder, load: loadIn(folder, await freePort()) });
+  const manager = new (await choose())({ folder, load: loadIn(folder, await freePorts()) });
   try {
     await run(manager, folder);
   } finally {
@@ -127,13 +127,18 @@ function print(result, kills) {
   for (const finding of result.findings.slice(0, 10)) say(`  ${finding}`);
 }
 
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port > 60_000 ? port - 20_000 : port));
-    });
+/** The first of two, below those that the system gives to clients: such a one might be taken in between. */
+async function freePorts() {
+  for (;;) {
+    const first = 10_000 + Math.floor(Math.random() * 10_000);
+    if ((await isFree(first)) && (await isFree(first + 1))) return first;
+  }
+}
+
+function isFree(port) {
+  return new Promise((resolve) => {
+    const server = createServer().once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }
 

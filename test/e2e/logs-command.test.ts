@@ -83,8 +83,9 @@ test("-f goes on over kills of the service without a gap or a repeat, and ends w
 });
 
 test("whoever has read enough ends it quietly, and Ctrl-C too", async (context) => {
-  const { folder } = homeOf(context, [{ id: "web", cmd: "seq 1 20000; exec sleep 1000", autostart: true }]);
+  const { folder } = homeOf(context, [{ id: "web", cmd: "seq 1 20000; while sleep 0.1; do echo on; done", autostart: true }]);
   await procman(folder, ["run", "--detach"]);
+  // A follower hears of the end of its reader by the next line.
   const line = `${process.execPath} ${BIN} logs --since 1h | head -n 1; ${process.execPath} ${BIN} logs -f | head -n 1`;
   const head = spawn("bash", ["-c", `set -o pipefail; ${line}`], {
     cwd: folder,

@@ -1,13 +1,12 @@
 /** A cluster behind its common port, with procman as users start it: what its clients notice of restarts, crashes and kills. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { freePort } from "../balancer-rig.ts";
 import { procman as cli } from "../cli.ts";
 import { accepting, api, ask, Crowd, cluster, freeRange, POLITE, record } from "../cluster-rig.ts";
-import { found, gone, isAlive, running } from "../procman.ts";
+import { found, gone, isAlive, isOver, running } from "../procman.ts";
 
 test("2.2 every instance gets its share through the common port, and status shows it", async (context) => {
   const web = await cluster(context);
@@ -43,11 +42,6 @@ test("no request fails while the instances are restarted one after the other, an
   assert.ok(crowd.requests > 100 && crowd.pids.size >= 6, `${crowd.requests} requests, ${crowd.pids.size} pids`);
 });
 
-/** The first may be a zombie while others still hold its sockets. */
-function threadsOf(pid: number): number {
-  return existsSync(`/proc/${pid}/task`) ? readdirSync(`/proc/${pid}/task`).length : 0;
-}
-
 test("an instance that is killed takes its own connections with it and nobody else's; clients that come get others", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
@@ -57,7 +51,7 @@ test("an instance that is killed takes its own connections with it and nobody el
     assert.ok(pid > 1);
     process.kill(pid, "SIGKILL");
     // A dying process still takes a connection; a dead one is met by none.
-    await found(() => (isAlive(pid) || threadsOf(pid) > 1 ? undefined : true));
+    await isOver(pid);
     for (let turn = 0; turn < 20; turn++) await ask(web.port);
     await record(client, "web-2", (now) => now.pid !== pid && accepting(now));
   }

@@ -1,13 +1,17 @@
 /**
  * A server that knows how to stop: answers each request with its pid, and after SIGTERM takes no new connection, ends each
  * open one with the answer to its next request, and exits when none is left. Listens after LATE milliseconds, on PORT, or on the socket that it was passed.
+ * With NOTES, a folder: each request's path is written to a file there, named by the pid, as soon as it is read, so that it outlives a kill.
  */
+import { openSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
 import { Server } from "node:net";
 
 const port = Number(process.env.PORT ?? process.env.PROCMAN_CLUSTER_PORT);
+const notes = process.env.NOTES === undefined ? undefined : openSync(`${process.env.NOTES}/${process.pid}`, "a");
 let isStopping = false;
 const server = createServer((request, response) => {
+  if (notes !== undefined) writeSync(notes, `${request.url}\n`);
   if (isStopping) response.setHeader("connection", "close");
   request.resume().on("end", () => response.end(`${process.pid}\n`));
 });
