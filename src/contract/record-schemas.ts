@@ -15,6 +15,7 @@ import {
   type ProblemRecord,
   type ProcessRecord,
   SEVERITIES,
+  type SocketRecord,
   type Status,
 } from "./records.ts";
 import { listOf, named, number, record, text, time, truth, whole } from "./schema-words.ts";
@@ -62,6 +63,7 @@ const PROCESS = record<ProcessRecord>(
       "instances",
       "backend",
       "balancer",
+      "socket",
     ] as const),
   ],
   {
@@ -120,6 +122,7 @@ const PROCESS = record<ProcessRecord>(
       waiting: whole("Clients that wait for an instance."),
       rejected: whole("Clients that waited in vain."),
     }),
+    socket: record<SocketRecord>("What the instances share.", [], { hostname: text("Address."), port: whole("Port.") }),
   },
 );
 

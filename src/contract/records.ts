@@ -58,6 +58,8 @@ export type ProcessRecord = {
   readonly backend?: BackendRecord;
   /** Of a cluster with a common port. */
   readonly balancer?: BalancerRecord;
+  /** Of a cluster whose instances share a listening socket. */
+  readonly socket?: SocketRecord;
 };
 
 /** What the load balancer says of an instance; counted since the load balancer was started. */
@@ -85,6 +87,9 @@ export type BalancerRecord = {
   /** Clients that waited in vain. */
   readonly rejected: number;
 };
+
+/** Open while any of the instances runs, or is about to. */
+export type SocketRecord = { readonly hostname: string; readonly port: number };
 
 /** Where a running procman is reached, as its `endpoint.json` says. */
 export type Endpoint = {

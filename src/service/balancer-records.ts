@@ -1,19 +1,27 @@
 /** What the load balancer says, as members of records. */
 import type { BackendReport, FrontReport, FrontSpec } from "../contract/balancer-protocol.ts";
+import type { Listening } from "../contract/keeper-protocol.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 
 /** An instance may take so long to listen before its silence is told. Milliseconds. */
 const SILENCE_MS = 5_000;
 
-export function placeOf({ hostname, port }: FrontSpec): string {
+export function placeOf({ hostname, port }: Listening): string {
   return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
+}
+
+/** Its instances share a listening socket. */
+export function sharedShown(record: ProcessRecord, { hostname, port }: Listening): ProcessRecord {
+  const isOpen = record.instances?.some(({ pid, status }) => pid !== undefined || status === "backoff") === true;
+  const reason = isOpen ? `${record.reason}; they share ${placeOf({ hostname, port })}` : record.reason;
+  return { ...record, reason, socket: { hostname, port } };
 }
 
 export function clusterShown(record: ProcessRecord, front: FrontSpec, { problem, waiting, rejected }: FrontReport): ProcessRecord {
   const { hostname, port, strategy } = front;
   return {
     ...record,
-    reason: problem === undefined ? record.reason : `${record.reason}; nobody listens on ${placeOf(front)}: ${problem}`,
+    reason: `${record.reason}; ${problem === undefined ? `common port ${placeOf(front)}` : `nobody listens on ${placeOf(front)}: ${problem}`}`,
     balancer: { hostname, port, strategy, ...(problem === undefined ? {} : { problem }), waiting, rejected },
   };
 }

@@ -8,7 +8,7 @@ import type { Spawner } from "../supervisor/ports.ts";
 import type { Instance } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { BalancerLink } from "./balancer-link.ts";
-import { clusterShown, instanceShown, placeOf } from "./balancer-records.ts";
+import { clusterShown, instanceShown, placeOf, sharedShown } from "./balancer-records.ts";
 import { error, info, type Line } from "./narrator.ts";
 import type { Part } from "./part.ts";
 
@@ -120,11 +120,14 @@ export class Balancing implements Part {
   }
 
   shown(record: ProcessRecord): ProcessRecord {
-    const clusterId = record.type === "cluster" ? record.id : record.cluster;
+    const isCluster = record.type === "cluster";
+    const share = isCluster ? this.#specs.find(({ cluster }) => cluster?.id === record.id)?.share : undefined;
+    if (share !== undefined) return sharedShown(record, share);
+    const clusterId = isCluster ? record.id : record.cluster;
     const report = clusterId === undefined ? undefined : this.#reports.get(clusterId);
     if (report === undefined) return record;
     const front = this.#specs.find((spec) => spec.front?.id === clusterId)?.front;
-    if (record.type === "cluster") return front === undefined ? record : clusterShown(record, front, report);
+    if (isCluster) return front === undefined ? record : clusterShown(record, front, report);
     const backend = report.backends.find(({ id }) => id === record.id);
     return backend === undefined ? record : instanceShown(record, backend, this.#balanced.spec(record.id).cluster?.port ?? 0);
   }

@@ -9,7 +9,7 @@ import type { Client } from "../../src/client/client.ts";
 import { freePort } from "../balancer-rig.ts";
 import { procman as cli } from "../cli.ts";
 import { api, ask, type Cluster, Crowd, POLITE, record } from "../cluster-rig.ts";
-import { running } from "../procman.ts";
+import { folderWith, Procman, running } from "../procman.ts";
 import { isMissing } from "../system-programs.ts";
 
 const PASSED = fileURLToPath(new URL("../programs/passed.py", import.meta.url));
@@ -172,4 +172,58 @@ test("a reload to another port moves the instances one by one; the old port is c
   await areUp(web);
   await bothServe({ ...web, port: next });
   await assert.rejects(ask(web.port), /ECONNREFUSED/);
+});
+
+test("2.2 workers share a socket by `procman/cluster`, and a rolling restart of them, which tells them to finish, costs no request", async (context) => {
+  const script = `
+    import { createServer } from "node:http";
+    import { Server } from "node:net";
+    import { listen } from ${JSON.stringify(new URL("../../dist/cluster.js", import.meta.url).href)};
+    let isEnding = false;
+    const server = createServer((request, response) => {
+      if (isEnding) response.setHeader("connection", "close");
+      response.end(String(process.pid));
+    });
+    server.keepAliveTimeout = 600_000;
+    listen(server);
+    process.once("message", (message) => {
+      if (message !== "drain") return;
+      console.log("finishes");
+      isEnding = true;
+      // http's own \`close\` would end connections on which a request is under way at this moment.
+      Server.prototype.close.call(server);
+    });`;
+  const commonPort = await freePort();
+  const cluster = { instances: 2, mode: "share", commonPort };
+  const shape = { id: "web", worker: "web.mjs", autostart: true, restart: "always", terminateGracePeriod: 20, cluster };
+  const folder = folderWith(context, { logger: { console: true }, processes: [shape] });
+  writeFileSync(join(folder, "web.mjs"), script);
+  const procman = new Procman(folder);
+  const web = { procman, port: commonPort, client: await api({ procman }) };
+  await areUp(web);
+  await bothServe(web);
+  const crowd = new Crowd(commonPort, 8);
+  const { code, err } = await cli(folder, ["restart", "web"]);
+  await crowd.stop();
+  assert.equal(code, 0, err);
+  assert.deepEqual(crowd.errors, []);
+  await procman.count(/web-[12] +\| finishes$/, 2);
+  const ends = procman.lines.filter((line) => /web-[12] +\| .*SIG/.test(line));
+  assert.ok(
+    ends.every((line) => /stopping \(SIGTERM in 20 s\)/.test(line)),
+    ends.join("\n"),
+  );
+});
+
+test("records of the API and `status` name the port that the instances share, while it is open", async (context) => {
+  const web = await shared(context);
+  await areUp(web);
+  const { socket, reason, balancer } = await web.client.process("web");
+  assert.deepEqual([socket, balancer], [{ hostname: "127.0.0.1", port: web.port }, undefined]);
+  assert.equal(reason, `2 of 2 instances are running; they share 127.0.0.1:${web.port}`);
+  const [listed] = await web.client.processes();
+  assert.deepEqual(listed?.socket, socket);
+  assert.match((await cli(web.procman.folder, ["status"])).out, new RegExp(`they share 127\\.0\\.0\\.1:${web.port}`));
+  await web.client.act("web", "stop", { waitSeconds: 30 });
+  assert.equal((await web.client.process("web")).reason, "0 of 2 instances are running");
 });
