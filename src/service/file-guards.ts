@@ -1,11 +1,13 @@
 /** Keeps processes that write what they watch from being restarted for ever, and says so. */
 import { monotonicMs } from "../os/monotonic.ts";
 import type { FileChange } from "../supervisor/file-change.ts";
-import type { Process } from "../supervisor/process.ts";
 import { LoopGuard } from "../watch/loop-guard.ts";
 import { type Line, warn } from "./narrator.ts";
 
 type Guarded = { readonly guard: LoopGuard; rested: () => void };
+
+/** A process or a cluster, and when it was started last, if it runs; monotonic milliseconds. */
+type Started = { readonly id: string; readonly since: number | undefined };
 
 export class FileGuards {
   readonly #say: (id: string, line: Line) => void;
@@ -16,18 +18,14 @@ export class FileGuards {
   }
 
   /** `rested`: what is to be done when it is not admitted now, and its files have come to rest. */
-  admits(process: Process, { files: [file = ""], at }: FileChange, rested: () => void): boolean {
-    const { guard } = this.#of(process.id, rested);
-    const [state] = process.states;
-    const verdict = guard.verdict(at, state?.status === "running" ? state.since : undefined);
+  admits({ id, since }: Started, { files: [file = ""], at }: FileChange, rested: () => void): boolean {
+    const { guard } = this.#of(id, rested);
+    const verdict = guard.verdict(at, since);
     if (verdict === "held")
-      this.#say(
-        process.id,
-        warn(`${file} has changed, soon after a start like others before; it is waited until files are at rest for 10 s`),
-      );
+      this.#say(id, warn(`${file} has changed, soon after a start like others before; it is waited until files are at rest for 10 s`));
     if (verdict === "looping")
       this.#say(
-        process.id,
+        id,
         warn(`not restarted: it seems to write ${file} itself whenever it starts; name that in "skip" of the watcher, or watch less`),
       );
     return verdict === "go";

@@ -1,5 +1,6 @@
 /** Says in one sentence what happened to a process beside the transitions of its slots. */
 import type { Effect } from "../supervisor/change.ts";
+import type { FileChange } from "../supervisor/file-change.ts";
 import type { Notice } from "../supervisor/notice.ts";
 import { info, type Line, warn } from "./narrator.ts";
 import type { Past } from "./recall.ts";
@@ -68,8 +69,8 @@ function changed(what: string, effect: Effect): Line {
   }
 }
 
-function fileChange({ files: [first = ""], count, effect }: Notice & { readonly type: "watch" }): Line {
-  const what = fileSentence(first, count);
+function fileChange({ effect, ...change }: Notice & { readonly type: "watch" }): Line {
+  const what = fileSentence(change);
   return effect === "blocked" ? warn(`${what}; not restarted, as it is blocked`) : info(`${effect}: ${what}`);
 }
 
@@ -78,11 +79,11 @@ export function endWish(notice: Notice): string | undefined {
   if (notice.type === "removed") return "the configuration has it no longer";
   if (notice.type === "follows") return `${notice.id}, on which it depends, was started anew`;
   if (notice.type === "changed" && notice.effect === "restarts") return "its configuration has changed";
-  return notice.type === "watch" && notice.effect === "restarts" ? fileSentence(notice.files[0] ?? "", notice.count) : undefined;
+  return notice.type === "watch" && notice.effect === "restarts" ? fileSentence(notice) : undefined;
 }
 
 /** "src/a.ts and 2 others have changed" */
-function fileSentence(file: string, count: number): string {
+export function fileSentence({ files: [file = ""], count }: Pick<FileChange, "files" | "count">): string {
   if (count === 1) return `${file} has changed`;
   return `${file} and ${count === 2 ? "another" : `${count - 1} others`} have changed`;
 }

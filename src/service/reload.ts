@@ -13,7 +13,7 @@ import type { Subject } from "./narrator.ts";
 import { whyNotUp } from "./reason.ts";
 import { isOnTheWay, type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
 import type { Rolling } from "./rolling.ts";
-import { isUp } from "./settling.ts";
+import { aborted, isUp } from "./settling.ts";
 import type { Source } from "./source.ts";
 import type { Voice } from "./voice.ts";
 
@@ -81,6 +81,11 @@ export class Reload {
 
   get isUnderWay(): boolean {
     return this.#work !== undefined;
+  }
+
+  /** Resolves when the one that is under way now is over. */
+  async settled(): Promise<void> {
+    await this.#work;
   }
 
   /** Instances of this cluster are restarted one after another now: forwards, or when that fails, backwards. */
@@ -235,13 +240,6 @@ export class Reload {
 /** What is fixed for as long as procman runs stays as it is. */
 function adopted(found: Config, { name, stateDir, api }: Config): Config {
   return { ...found, name, stateDir, api: { ...api, revoked: found.api.revoked } };
-}
-
-function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
-  });
 }
 
 function tooLate(waitSeconds: number): ProcmanError {

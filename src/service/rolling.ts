@@ -1,35 +1,26 @@
-/** A restart of a cluster: its instances one after another, each when the one before it serves again. */
-import { setTimeout as sleep } from "node:timers/promises";
+/** A restart of a cluster, asked for or for changed files: its instances one after another, each when the one before it serves again. */
 import { ProcmanError } from "../base/errors.ts";
-import { listOf, record, text } from "../base/shape.ts";
-import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
+import { monotonicMs } from "../os/monotonic.ts";
 import { isUnderWay } from "../supervisor/change.ts";
 import type { Process } from "../supervisor/process.ts";
-import type { Supervisor } from "../supervisor/supervisor.ts";
 import { error, info, type Line, type Subject, warn } from "./narrator.ts";
+import { fileSentence } from "./notices.ts";
 import { whyNotUp } from "./reason.ts";
-import { isUp } from "./settling.ts";
+import { merged, type News, ROLLS, type Roll, readRolls, writeRolls } from "./rolls.ts";
+import { isSteady, isThere, type Serving, serves } from "./serves.ts";
 
-/** Memory of the rolls that are under way; no process has an id like this. */
-export const ROLLS = ":rolls";
 /** An instance that shows in no other way that it is up has to run for so long. Milliseconds. */
 const STEADY_MS = 1_000;
-/** Beside the times that its former run may take to end, and it to become ready, an instance may take so long to serve. Milliseconds. */
-const COME_UP_MS = 60_000;
-const LOOK_MS = 10;
-
-/** `at`: the instance whose new run is awaited. `left`: those that still run as they did. */
-type Roll = { readonly cluster: string; readonly at: string; readonly left: readonly string[]; readonly consumer: string };
 
 /** What is rolled. */
-export type Rolled = {
-  readonly supervisor: Supervisor;
-  readonly spec: (id: string) => ProcessSpec;
-  /** Whether a reload restarts instances of this cluster one after another. */
-  readonly reloading: { readonly rolls: (cluster: string) => boolean };
-  /** Whether the load balancer sends it connections. */
-  readonly balancing: { readonly accepts: (id: string) => boolean };
+export type Rolled = Serving & {
+  readonly reloading: {
+    /** Whether a reload restarts instances of this cluster one after another. */
+    readonly rolls: (cluster: string) => boolean;
+    /** Resolves when the one that is under way is over. */
+    readonly settled: () => Promise<void>;
+  };
   readonly observatory: {
     /** The end of its run that comes next is by this caller's wish. */
     readonly asked: (id: string, caller: Caller) => void;
@@ -43,13 +34,15 @@ export type RollingPorts = {
   readonly voice: { readonly say: (id: string, line: Line) => void };
   /** The service's memory: "" forgets. */
   readonly link: { readonly remember: (id: string, note: unknown) => void };
+  /** Instead of a second. Milliseconds. */
+  readonly steadyMs?: number | undefined;
 };
 
 /** Those that belong to no cluster are not for us. */
 export type Begun = { readonly others: readonly Process[]; readonly rolls: readonly Promise<string | undefined>[] };
 
-/** What is under way, and why it came to nothing, if so. */
-type Work = { readonly done: Promise<string | undefined>; readonly abort: AbortController; roll: Roll };
+/** What is under way, and why it came to nothing, if so. `admits` has the last word on the roll that follows. */
+type Work = { readonly done: Promise<string | undefined>; readonly abort: AbortController; roll: Roll; admits: () => boolean };
 
 export class Rolling {
   readonly #rolled: Rolled;
@@ -65,11 +58,11 @@ export class Rolling {
   /** A service was killed in the middle of a roll: its successor goes on with it. */
   resume(note: string | undefined, lineage: string): void {
     this.#lineage = lineage;
-    const rolls = rollsIn(note, lineage);
+    const rolls = readRolls(note, lineage);
     if (note !== undefined && rolls.length === 0) this.#ports.link.remember(ROLLS, "");
     for (const roll of rolls) {
-      this.#ports.voice.say(roll.cluster, info(`the rolling restart goes on with "${roll.at}"`));
-      void this.#begin(roll);
+      if (roll.at.length > 0) this.#ports.voice.say(roll.cluster, info(`the rolling restart goes on with ${named(roll.at)}`));
+      this.#begin(roll);
     }
   }
 
@@ -97,6 +90,18 @@ export class Rolling {
     };
   }
 
+  /** For changed files: once nothing else restarts instances of this cluster. `admits` has the last word then. */
+  onFileChange(cluster: string, news: News, admits: () => boolean): void {
+    const work = this.#works.get(cluster) ?? this.#begin({ cluster, at: [], left: [] });
+    const { at, left, again } = work.roll;
+    const isLate = news.ids.some((id) => !left.includes(id) && this.#process(id)?.heeds(news) !== undefined);
+    if (at.length > 0 && again === undefined && isLate)
+      this.#ports.voice.say(cluster, info(`${fileSentence(news)} meanwhile: what started before that restarts when this roll is over`));
+    work.roll = { ...work.roll, again: merged(again, news) };
+    work.admits = admits;
+    this.#note();
+  }
+
   isUnderWay(cluster: string): boolean {
     return this.#works.has(cluster);
   }
@@ -112,7 +117,7 @@ export class Rolling {
     for (const cluster of new Set(processes.map(({ id }) => this.#rolled.spec(id).cluster?.id ?? ""))) {
       const work = this.#works.get(cluster);
       if (work === undefined) continue;
-      this.#ports.voice.say(cluster, warn(`the rolling restart ends at "${work.roll.at}": ${why}`));
+      if (work.roll.at.length > 0) this.#ports.voice.say(cluster, warn(`the rolling restart ends at ${named(work.roll.at)}: ${why}`));
       work.abort.abort(`Cannot restart "${cluster}" any further: ${why}`);
       this.#works.delete(cluster);
     }
@@ -131,75 +136,87 @@ export class Rolling {
     for (const process of free.filter((each) => !runs(each))) process.restart();
     const [at, ...left] = free.filter(runs).map(({ id }) => id);
     if (at === undefined) return Promise.resolve(undefined);
-    this.#restart(at, caller);
-    return this.#begin({ cluster, at, left, consumer: caller.consumer });
+    const { consumer } = caller;
+    this.#restart(at, { consumer });
+    return this.#begin({ cluster, at: [at], left, consumer }).done;
   }
 
-  #begin(roll: Roll): Promise<string | undefined> {
+  /** Those that don't run come first: until they come up, the others run on as before. */
+  #change(cluster: string, news: News, admits: () => boolean): void {
+    const heeding = news.ids.flatMap((id) => this.#process(id) ?? []).filter((process) => process.heeds(news) !== undefined);
+    const free = heeding.filter(({ isBlocked }) => !isBlocked);
+    for (const process of heeding) if (process.isBlocked) process.onFileChange(news);
+    if (free.length === 0 || !admits()) return;
+    const down = free.filter((process) => !isThere(process));
+    const left = free.filter(isThere).toSorted((one, other) => Number(isSteady(one)) - Number(isSteady(other)));
+    const first = down.length > 0 ? down : left.splice(0, 1);
+    for (const process of first) process.onFileChange(news);
+    this.#begin({ cluster, at: first.map(({ id }) => id), left: left.map(({ id }) => id), news });
+  }
+
+  #begin(roll: Roll): Work {
     const abort = new AbortController();
-    const work: Work = { abort, roll, done: Promise.resolve().then(() => this.#run(work)) };
+    const work: Work = { abort, roll, admits: () => true, done: Promise.resolve().then(() => this.#run(work)) };
     this.#works.set(roll.cluster, work);
     this.#note();
-    return work.done;
+    return work;
   }
 
   async #run(work: Work): Promise<string | undefined> {
     const { signal } = work.abort;
     for (;;) {
-      const { cluster, at, left, consumer } = work.roll;
-      const serves = await this.#serves(at, signal);
+      const missing = await this.#missing(work.roll, signal);
       if (signal.aborted) return typeof signal.reason === "string" ? signal.reason : undefined;
+      const { roll } = work;
       // Whoever was stopped or taken away meanwhile is not for us to start.
-      const [next, ...later] = left.filter((id) => this.#process(id) !== undefined && runs(this.#process(id)));
-      if (serves && next !== undefined) {
-        work.roll = { cluster, at: next, left: later, consumer };
-        this.#restart(next, { consumer });
-        this.#note();
-        continue;
-      }
-      this.#works.delete(cluster);
+      const [next, ...later] = roll.left.filter((id) => this.#process(id) !== undefined && runs(this.#process(id)));
+      if (missing !== undefined || next === undefined) return this.#over(work, missing);
+      work.roll = { ...roll, at: [next], left: later };
+      this.#restart(next, roll);
       this.#note();
-      return serves ? this.#succeeded(cluster) : this.#failed(work.roll);
     }
   }
 
-  #succeeded(cluster: string): undefined {
-    this.#ports.voice.say(cluster, info("the rolling restart is done"));
+  /** Until the next one, if more has changed. `missing`: who has not come up. */
+  #over({ roll, admits }: Work, missing: string | undefined): string | undefined {
+    const { cluster, news, again } = roll;
+    this.#works.delete(cluster);
+    const problem = missing === undefined ? this.#succeeded(roll) : this.#failed(roll, missing);
+    if (again !== undefined && missing === undefined) this.#change(cluster, again, admits);
+    // What the failed one was for is still to be done, also by those that have ended since.
+    else if (again !== undefined) this.#change(cluster, { ...merged(news, again), at: monotonicMs() }, admits);
+    this.#note();
+    return problem;
   }
 
-  #failed({ cluster, at, left }: Roll): string {
+  #succeeded({ cluster, at }: Roll): undefined {
+    if (at.length > 0) this.#ports.voice.say(cluster, info("the rolling restart is done"));
+  }
+
+  #failed({ cluster, left, news }: Roll, at: string): string {
     const { supervisor, observatory } = this.#rolled;
     const reason = whyNotUp(supervisor.find(at), observatory.subject(at));
     const rest = left.length === 0 ? "" : `; ${left.join(", ")} ${left.length === 1 ? "runs" : "run"} on as before`;
-    const problem = `Cannot restart "${cluster}" any further: "${at}" did not come up: it ${reason}${rest}`;
+    const remedy = news === undefined ? "" : `; with the next change "${at}" is tried first`;
+    const problem = `Cannot restart "${cluster}" any further: "${at}" did not come up: it ${reason}${rest}${remedy}`;
     this.#ports.voice.say(cluster, error(problem));
     observatory.tell(at, problem);
     return problem;
   }
 
-  #restart(id: string, caller: Caller): void {
-    this.#rolled.observatory.asked(id, caller);
+  #restart(id: string, { consumer, news }: Pick<Roll, "consumer" | "news">): void {
+    if (news !== undefined) return this.#process(id)?.onFileChange(news);
+    if (consumer !== undefined) this.#rolled.observatory.asked(id, { consumer });
     this.#process(id)?.restart();
   }
 
-  /** It is up, and where there is a load balancer, gets connections. */
-  async #serves(id: string, signal: AbortSignal): Promise<boolean> {
-    const { supervisor, balancing } = this.#rolled;
-    const process = this.#process(id);
-    if (process === undefined) return true;
-    const { policy, front } = this.#rolled.spec(id);
-    const { graceMs, terminateMs, readyMs } = policy;
-    const late = performance.now() + graceMs + terminateMs + (readyMs ?? 0) + COME_UP_MS;
-    const patience = (): { readonly limitMs: number; readonly signal: AbortSignal } => ({ limitMs: late - performance.now(), signal });
-    if (!(await isUp(supervisor, id, { ...patience(), steadyMs: readyMs === undefined && front === undefined ? STEADY_MS : 0 })))
-      return false;
-    while (front !== undefined && !balancing.accepts(id) && !signal.aborted) {
-      await sleep(LOOK_MS);
-      // It may fail on its way.
-      if (performance.now() > late || !(await isUp(supervisor, id, { ...patience(), steadyMs: 0 }))) return false;
-      if (!runs(process)) return true;
-    }
-    return true;
+  /** The first of those that are awaited which doesn't come up. */
+  async #missing({ cluster, at }: Roll, signal: AbortSignal): Promise<string | undefined> {
+    const { reloading } = this.#rolled;
+    if (at.length === 0) while (!signal.aborted && reloading.rolls(cluster)) await reloading.settled();
+    const { steadyMs = STEADY_MS } = this.#ports;
+    for (const id of at) if (!(await serves(this.#rolled, id, { steadyMs, signal }))) return id;
+    return undefined;
   }
 
   #process(id: string): Process | undefined {
@@ -208,8 +225,13 @@ export class Rolling {
 
   #note(): void {
     const rolls = [...this.#works.values()].map(({ roll }) => roll);
-    this.#ports.link.remember(ROLLS, rolls.length === 0 ? "" : { lineage: this.#lineage, rolls });
+    this.#ports.link.remember(ROLLS, writeRolls(rolls, this.#lineage));
   }
+}
+
+/** "web-1" and "web-2" */
+function named(ids: readonly string[]): string {
+  return ids.map((id) => `"${id}"`).join(" and ");
 }
 
 function running(cluster: string, what: string): ProcmanError {
@@ -219,18 +241,4 @@ function running(cluster: string, what: string): ProcmanError {
 
 function runs(process: Process | undefined): boolean {
   return process?.states.some(isUnderWay) === true;
-}
-
-const isRoll = record({ cluster: text, at: text, left: listOf(text), consumer: text });
-
-/** Notes may be lost, torn or strange. Whoever runs procman anew has asked for nothing. */
-function rollsIn(note: string | undefined, lineage: string): readonly Roll[] {
-  try {
-    const known = JSON.parse(note ?? "{}") as { readonly lineage?: unknown; readonly rolls?: unknown };
-    return known.lineage === lineage && Array.isArray(known.rolls)
-      ? (known.rolls as unknown[]).filter((roll): roll is Roll => isRoll(roll))
-      : [];
-  } catch {
-    return [];
-  }
 }

@@ -24,7 +24,8 @@ import { Plugins } from "./plugins.ts";
 import { type Past, recall } from "./recall.ts";
 import { Reload, type ReloadOptions } from "./reload.ts";
 import { ROLL } from "./roll.ts";
-import { ROLLS, Rolling } from "./rolling.ts";
+import { Rolling } from "./rolling.ts";
+import { ROLLS } from "./rolls.ts";
 import { SCALES } from "./scales.ts";
 import { Scaling } from "./scaling.ts";
 import { Serving } from "./serving.ts";
@@ -103,7 +104,7 @@ export class Service {
     this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), sampled, report });
     this.#witness = new Witness(this, this.#voice);
     this.reloading = new Reload(this, { ...options, changeover: this.#changeover, link, voice: this.#voice });
-    this.rolling = new Rolling(this, { link, voice: this.#voice });
+    this.rolling = new Rolling(this, { link, voice: this.#voice, steadyMs: options.steadyMs });
     this.scaling = new Scaling(this, { source: options.source, changeover: this.#changeover, link, voice: this.#voice });
     const control = controlsOf(this, this.#voice);
     this.#serving = new Serving({ config, control, keeper: this.keeper });
@@ -205,8 +206,9 @@ export class Service {
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
     else {
       if (notes[TERMINATION] !== undefined) this.#link.forget(TERMINATION);
-      if (!this.reloading.resume(notes[ROLL], lineage)) this.reloading.takeUp(config);
+      // First: files that have changed meanwhile are told when the configuration is taken up.
       this.rolling.resume(notes[ROLLS], lineage);
+      if (!this.reloading.resume(notes[ROLL], lineage)) this.reloading.takeUp(config);
       this.#endIfOver();
     }
     this.#spawner.settle();

@@ -50,6 +50,14 @@ export function isUp(supervisor: Supervisor, id: string, { steadyMs, limitMs, si
   });
 }
 
+/** Resolves when the signal comes. */
+export function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+}
+
 /** Somebody may have stopped it meanwhile: that is no failure. */
 function verdictOn(process: Process | undefined): Verdict {
   const state = process?.states[0];

@@ -1,24 +1,18 @@
 /** Starts processes, and starts them again, when files change that they watch. */
-import { dirname, relative } from "node:path";
+import { dirname } from "node:path";
 import { fingerprint } from "../base/fingerprint.ts";
 import { mapOf, number, record } from "../base/shape.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import type { Link } from "../runtime/link.ts";
-import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Changed } from "../watch/batch.ts";
-import { seenAt } from "../watch/stamp.ts";
 import { type Opened, Watcher } from "../watch/watcher.ts";
-import { FileGuards } from "./file-guards.ts";
+import { FileNews, type Told } from "./file-news.ts";
 import { type Line, warn } from "./narrator.ts";
 import type { Part } from "./part.ts";
 
 /** Memory of how watched files were when processes started with them last. */
 const WATCHED = ":watched";
-/** So many names are handed on. */
-const NAMES = 10;
-/** On a busy machine a change is heard of so much later. Milliseconds. */
-const LATE_MS = 2_000;
 
 /** `at`: milliseconds since 1970. */
 type Noted = { readonly fingerprint: number; readonly at: number };
@@ -26,7 +20,7 @@ type Noted = { readonly fingerprint: number; readonly at: number };
 /** Processes that watch the same share a watcher. `isOpen`: it knows all files. */
 type Shared = { readonly specs: readonly ProcessSpec[]; readonly watcher: Watcher; readonly since: number; isOpen: boolean };
 
-export type Watched = { readonly config: Config; readonly supervisor: Supervisor };
+export type Watched = Told & { readonly config: Config };
 type Notes = Pick<Link, "remember" | "forget" | "flush">;
 
 export class Watching implements Part {
@@ -34,14 +28,14 @@ export class Watching implements Part {
   readonly #notes: Notes;
   readonly #say: (id: string, line: Line) => void;
   readonly #shared = new Map<string, Shared>();
-  readonly #guards: FileGuards;
+  readonly #news: FileNews;
   #noted = new Map<string, Noted>();
 
   constructor(watched: Watched, notes: Notes, voice: { readonly say: (id: string, line: Line) => void }) {
     this.#watched = watched;
     this.#notes = notes;
     this.#say = (id, line) => voice.say(id, line);
-    this.#guards = new FileGuards(this.#say);
+    this.#news = new FileNews(watched, { say: this.#say, folder: () => this.#folder, flush: () => notes.flush() });
   }
 
   resume(notes: Readonly<Record<string, string>>): void {
@@ -60,7 +54,11 @@ export class Watching implements Part {
       else this.#shared.set(key, { ...known, specs });
     }
     const watching = new Set([...groups.values()].flat().map(({ id }) => id));
-    for (const [id, files] of untold) if (watching.has(id)) this.#tell(id, files);
+    for (const { specs, files } of untold)
+      this.#news.tell(
+        specs.filter(({ id }) => watching.has(id)),
+        files,
+      );
   }
 
   end(): void {
@@ -70,21 +68,18 @@ export class Watching implements Part {
   retire(): void {
     for (const { watcher } of this.#shared.values()) watcher.close();
     this.#shared.clear();
-    this.#guards.close();
+    this.#news.close();
   }
 
   get #folder(): string {
     return folderOf(this.#watched.config);
   }
 
-  /** Watchers that are replaced, or needed no more; what they had not told yet, by process. */
-  #close(groups: ReadonlyMap<string, unknown>): readonly (readonly [id: string, files: readonly Changed[]])[] {
+  /** Watchers that are replaced, or needed no more; what they had not told yet. */
+  #close(groups: ReadonlyMap<string, unknown>): readonly { readonly specs: readonly ProcessSpec[]; readonly files: readonly Changed[] }[] {
     const former = [...this.#shared].filter(([key]) => !groups.has(key));
     for (const [key] of former) this.#shared.delete(key);
-    return former.flatMap(([, { specs, watcher }]) => {
-      const files = watcher.finish();
-      return specs.map(({ id }) => [id, files] as const);
-    });
+    return former.map(([, { specs, watcher }]) => ({ specs, files: watcher.finish() }));
   }
 
   #open(key: string, specs: readonly ProcessSpec[]): void {
@@ -117,26 +112,10 @@ export class Watching implements Part {
   #onChange(key: string, files: readonly Changed[]): void {
     const shared = this.#shared.get(key);
     if (shared === undefined) return;
-    for (const { id } of shared.specs) this.#tell(id, files);
+    this.#news.tell(shared.specs, files);
     // Until all files are known there is nothing to compare with later.
     if (shared.isOpen) this.#note(key, shared);
     this.#notes.flush();
-  }
-
-  /** What its run has from its beginning is no news. */
-  #tell(id: string, files: readonly Changed[]): void {
-    const process = this.#watched.supervisor.processes.find((each) => each.id === id);
-    const [state] = process?.states ?? [];
-    const news = files.filter((file) => state?.status !== "running" || isNews(file, state.since));
-    if (news.length === 0) return;
-    const names = news.slice(0, NAMES).map(({ file }) => relative(this.#folder, file) || ".");
-    const change = { files: names, count: news.length, at: news.reduce((latest, { at }) => Math.max(latest, at), 0) };
-    process?.onFileChange(change, () =>
-      this.#guards.admits(process, change, () => {
-        process.onFileChange({ ...change, at: monotonicMs() }, () => true);
-        this.#notes.flush();
-      }),
-    );
   }
 
   #note(key: string, { watcher }: Shared): void {
@@ -172,14 +151,6 @@ function ownFiles({ stateDir, processes }: Config): readonly string[] {
   return [stateDir, ...new Set(processes.flatMap(({ pidFile, log: { stdout, stderr } }) => [pidFile, stdout, stderr]))].filter(
     (file) => file !== undefined,
   );
-}
-
-/** Whether it has changed since the run began, and was not only heard of since. */
-function isNews({ file, at }: Changed, since: number): boolean {
-  if (at <= since || at - since > LATE_MS) return at > since;
-  const changedAt = seenAt(file)?.changedAt;
-  // File times lag by a tick of the kernel, and so does the program behind its fork: what changes in between, it reads.
-  return changedAt === undefined || changedAt > Date.now() - (monotonicMs() - since);
 }
 
 function notedIn(note: string | undefined): Map<string, Noted> {

@@ -13,8 +13,16 @@ export type FileChange = {
 /** `blocked`: it would start, or start again, if it were not blocked. */
 export type FileEffect = "restarts" | "starts" | "blocked";
 
-/** undefined: nothing. `endedAt`: when its last run was over, as far as that is known. */
-export function answerTo(state: Instance, at: number, endedAt: number): "restarts" | "starts" | undefined {
+/** `at`: of the change. `endedAt`: when its last run was over, as far as that is known. */
+type Circumstances = { readonly at: number; readonly endedAt: number; readonly blocked: boolean };
+
+/** undefined: none. */
+export function effectOn(state: Instance | undefined, { at, endedAt, blocked }: Circumstances): FileEffect | undefined {
+  const answer = state === undefined ? undefined : answerTo(state, at, endedAt);
+  return answer !== undefined && blocked ? "blocked" : answer;
+}
+
+function answerTo(state: Instance, at: number, endedAt: number): "restarts" | "starts" | undefined {
   switch (state.status) {
     case "idle":
       // What a process writes while it is being stopped must not start it again.

@@ -1,12 +1,11 @@
 /** One process of the configuration: its slots, its block, its schedules. */
 import { ProcmanError } from "../base/errors.ts";
 import { type Change, effectOf, hasRun, isUnderWay } from "./change.ts";
-import { answerTo, type FileChange } from "./file-change.ts";
+import { effectOn, type FileChange, type FileEffect } from "./file-change.ts";
 import { type Memory, memoryOf } from "./memory.ts";
 import { missedNotices } from "./missed.ts";
 import { type Plan, patternsOf } from "./plan.ts";
 import type { ProcessPorts } from "./process-ports.ts";
-import type { Policy } from "./restart-policy.ts";
 import { freeName, Slot, type Transition } from "./slot.ts";
 import { type Instance, initial, type Report, type StopCause } from "./states.ts";
 import { isSame, Timetable } from "./timetable.ts";
@@ -111,13 +110,17 @@ export class Process {
     this.#startAnew("operator");
   }
 
-  /** Starts it, or starts it again, unless its run is younger than the change. `admits` has the last word. */
-  onFileChange({ files, count, at }: FileChange, admits: () => boolean): void {
-    const [first] = this.#slots;
-    const answer = first === undefined || this.#retired ? undefined : answerTo(first.state, at, this.#endedAt);
-    if (answer === undefined || !(this.#blocked || admits())) return;
-    this.#ports.notice(this.id, { type: "watch", files, count, effect: this.#blocked ? "blocked" : answer });
-    if (!this.#blocked) this.#startAnew("watch");
+  /** What a change of watched files does to it; undefined: nothing. */
+  heeds({ at }: FileChange): FileEffect | undefined {
+    return this.#retired ? undefined : effectOn(this.states[0], { at, endedAt: this.#endedAt, blocked: this.#blocked });
+  }
+
+  /** Starts it, or starts it again, unless its run is younger than the change. */
+  onFileChange(change: FileChange): void {
+    const effect = this.heeds(change);
+    if (effect === undefined) return;
+    this.#ports.notice(this.id, { type: "watch", files: change.files, count: change.count, effect });
+    if (effect !== "blocked") this.#startAnew("watch");
   }
 
   /** No start by policy, cron or watch from now on; what runs goes on running. */
@@ -224,18 +227,14 @@ export class Process {
       {
         clock: this.#ports.clock,
         spawner: this.#ports.spawner,
-        policy: () => this.#policy(),
+        // A blocked process is never restarted.
+        policy: () => (this.#blocked ? { ...this.#plan.policy, restart: "never" } : this.#plan.policy),
         publish: (transition) => this.#publish(transition),
       },
       state,
     );
     this.#slots.push(slot);
     return slot;
-  }
-
-  /** A blocked process is never restarted. */
-  #policy(): Policy {
-    return this.#blocked ? { ...this.#plan.policy, restart: "never" } : this.#plan.policy;
   }
 
   #publish(transition: Transition): void {

@@ -234,3 +234,70 @@ test("3.1 a service that is killed in the middle of a restart for a changed file
   const [incident] = await incidents(procman, "web", 1);
   assert.equal(incident?.cause, "watch");
 });
+
+/** Three instances that end at once while there is a file `broken`. */
+const clusterOf = (more: object = {}): Process => ({
+  id: "web",
+  cmd: "test ! -e broken && exec sleep 1000",
+  watch: ["src"],
+  cluster: { instances: 3 },
+  ...more,
+});
+const INSTANCES = ["web-1", "web-2", "web-3"];
+
+test("2.4 a cluster that watches restarts one instance after another, each of which names the file; what changes meanwhile is one more roll", async (context) => {
+  const procman = watching(context, [clusterOf()], ["src/a.ts"]);
+  await procman.count(/^web-\d .*started \(pid/, 3);
+  await known(procman);
+  const from = procman.lines.length;
+  write(procman, "src/a.ts");
+  await procman.line(/^web-1 .*restarts: src\/a\.ts has changed/, from);
+  await procman.line(/^web-1 .*started/, from);
+  for (const file of ["src/b.ts", "src/c.ts"]) write(procman, file);
+  await procman.count(/^web .*the rolling restart is done/, 2);
+  const seen = procman.lines.slice(from).filter((line) => /^web-\d .*(?:restarts:|started)/.test(line));
+  assert.deepEqual(
+    seen.map((line) => `${line.slice(0, 5)} ${/a\.ts has|\.ts and another have|started/.exec(line)?.[0]}`),
+    [...INSTANCES.flatMap((id) => [`${id} a.ts has`, `${id} started`]), "web-1 .ts and another have", "web-1 started"],
+  );
+  for (const id of INSTANCES) assert.match((await incidents(procman, id, 1))[0]?.reason ?? "", /^was restarted as src\/a\.ts has changed/);
+});
+
+test("2.4 an instance that doesn't come up with the changed file: the others run on as before, until one is mended", async (context) => {
+  const procman = watching(context, [clusterOf({ restart: "error", restartLimit: 0 })], ["src/a.ts"]);
+  const started = await procman.count(/^web-\d .*started \(pid/, 3);
+  const pidOf = (id: string): number => pidIn(started.find((line) => line.startsWith(id)) ?? "");
+  await known(procman);
+  write(procman, "broken");
+  write(procman, "src/a.ts");
+  await procman.line(
+    /^web .*Cannot restart "web" any further: "web-1" did not come up: it exited with code 1; .*; web-2, web-3 run on as before/,
+  );
+  assert.deepEqual([isAlive(pidOf("web-2")), isAlive(pidOf("web-3"))], [true, true]);
+  rmSync(join(procman.folder, "broken"));
+  const from = procman.lines.length;
+  write(procman, "src/a.ts");
+  await procman.line(/^web-1 .*starts: src\/a\.ts has changed/, from);
+  await procman.line(/^web .*the rolling restart is done/, from);
+  for (const id of ["web-2", "web-3"]) assert.equal(isAlive(pidOf(id)), false);
+});
+
+test("3.1 a service that is killed in the middle of a roll for a changed file: the next one goes on, and has heard what changed meanwhile", async (context) => {
+  const procman = watching(context, [clusterOf()], ["src/a.ts"]);
+  await procman.count(/^web-\d .*started \(pid/, 3);
+  await known(procman);
+  const from = procman.lines.length;
+  write(procman, "src/a.ts");
+  await procman.line(/^web-1 .*started/, from);
+  const service = await serviceOf(procman);
+  process.kill(service, "SIGSTOP");
+  write(procman, "src/b.ts");
+  process.kill(service, "SIGKILL");
+  await procman.line(/^web .*the rolling restart goes on with "web-1"/, from);
+  await procman.count(/^web .*the rolling restart is done/, 2);
+  const seen = procman.lines.slice(from).filter((line) => /^web-\d .*restarts:/.test(line));
+  assert.deepEqual(
+    seen.map((line) => `${line.slice(0, 5)} ${/src\/.\.ts/.exec(line)?.[0]}`),
+    ["web-1 src/a.ts", "web-2 src/a.ts", "web-3 src/a.ts", "web-1 src/b.ts"],
+  );
+});
