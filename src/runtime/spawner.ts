@@ -1,7 +1,7 @@
 /** The supervisor's port to the operating system, over the keeper. */
 import { join } from "node:path";
 import { EXIT } from "../base/errors.ts";
-import type { EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
+import type { CgroupWord, EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import type { RunReports, Spawner } from "../supervisor/ports.ts";
 import type { Ending, SignalName } from "../supervisor/states.ts";
@@ -44,9 +44,10 @@ export class KeeperSpawner implements Spawner {
     failpoint("service.loaded");
   }
 
-  /** From now on slots have their cgroups there. */
-  useCgroups(folder: string): void {
-    this.#cgroups = folder;
+  /** From now on slots have their cgroups there, or why not. */
+  useCgroups({ folder, problem }: CgroupWord, warn: (problem: string) => void): void {
+    this.#cgroups = folder ?? this.#cgroups;
+    if (problem !== undefined) warn(problem);
   }
 
   spawn(slot: string, run: number, on: RunReports): void {

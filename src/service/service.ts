@@ -150,8 +150,7 @@ export class Service {
       case "ping":
         return this.#link.send({ t: "pong" });
       case "cgroups":
-        if (message.folder !== undefined) this.#spawner.useCgroups(message.folder);
-        return message.problem === undefined ? undefined : this.#voice.warn(message.problem);
+        return this.#spawner.useCgroups(message, (problem) => this.#voice.warn(problem));
       case "renewed":
         return this.#serving.renew();
       case "signalled":
