@@ -110,7 +110,8 @@ export class Service {
     this.rolling = new Rolling(this, { link, voice: this.#voice, steadyMs: options.steadyMs });
     this.scaling = new Scaling(this, { source: options.source, changeover: this.#changeover, link, voice: this.#voice });
     const control = controlsOf(this, this.#voice);
-    this.#serving = new Serving({ config, control, keeper: this.keeper });
+    const denied = (text: string): void => this.#voice.audit({ severity: "warn", text });
+    this.#serving = new Serving({ config, control, denied, keeper: this.keeper });
     this.plugins = new Plugins(this, { control, link, voice: this.#voice });
   }
 
@@ -151,6 +152,8 @@ export class Service {
         return this.#link.synced(message.number);
       case "ping":
         return this.#link.send({ t: "pong" });
+      case "cgroups":
+        return this.#spawner.useCgroups(message, (problem) => this.#voice.warn(problem));
       case "renewed":
         return this.#serving.renew();
       case "signalled":
