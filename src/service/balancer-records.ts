@@ -4,7 +4,7 @@ import type { Listening } from "../contract/keeper-protocol.ts";
 import type { ProcessRecord } from "../contract/records.ts";
 import { error, info, type Line } from "./narrator.ts";
 
-export function placeOf({ hostname, port }: Listening): string {
+function placeOf({ hostname, port }: Listening): string {
   return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
 }
 
