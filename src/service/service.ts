@@ -3,7 +3,6 @@ import { VERSION } from "../base/version.ts";
 import { isCaptured } from "../config/log-spec.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
-import type { KeptSockets } from "../os/kept-sockets.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { ApiAccess } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
@@ -22,12 +21,13 @@ import { ServiceObservatory } from "./observatory.ts";
 import type { Part } from "./part.ts";
 import { Plugins } from "./plugins.ts";
 import { recall } from "./recall.ts";
-import { Reload, type ReloadOptions } from "./reload.ts";
+import { Reload } from "./reload.ts";
 import { ROLL } from "./roll.ts";
 import { Rolling } from "./rolling.ts";
 import { ROLLS } from "./rolls.ts";
 import { SCALES } from "./scales.ts";
 import { Scaling } from "./scaling.ts";
+import type { ServiceOptions } from "./service-options.ts";
 import { Serving } from "./serving.ts";
 import { Sharing } from "./sharing.ts";
 import { spawnerOf } from "./spawning.ts";
@@ -39,13 +39,6 @@ import { Watching } from "./watching.ts";
 import { Witness } from "./witness.ts";
 
 type Snapshot = FromKeeper & { readonly t: "snapshot" };
-
-export type ServiceOptions = ReloadOptions & {
-  /** Id of the process that everything ends with. */
-  readonly exitWith?: string | undefined;
-  /** Listening sockets that it has for the next keeper. */
-  readonly sockets?: KeptSockets | undefined;
-};
 
 export class Service {
   /** Milliseconds since 1970. */
@@ -110,8 +103,7 @@ export class Service {
     this.rolling = new Rolling(this, { link, voice: this.#voice, steadyMs: options.steadyMs });
     this.scaling = new Scaling(this, { source: options.source, changeover: this.#changeover, link, voice: this.#voice });
     const control = controlsOf(this, this.#voice);
-    const denied = (text: string): void => this.#voice.audit({ severity: "warn", text });
-    this.#serving = new Serving({ config, control, denied, keeper: this.keeper });
+    this.#serving = new Serving({ config, control, voice: this.#voice, keeper: this.keeper });
     this.plugins = new Plugins(this, { control, link, voice: this.#voice });
   }
 
