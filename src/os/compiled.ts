@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import Module, { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { Script } from "node:vm";
+import { withFlagsOfStart } from "./young-generation.ts";
 
 /** By then what a start needs is compiled. Milliseconds. */
 const KEEP_AFTER_MS = 5_000;
@@ -81,7 +82,10 @@ function readIfThere(path: string): Buffer | undefined {
 function keep(script: Script, file: string, cache: string): void {
   const whole = `${cache}.${process.pid}.tmp`;
   try {
-    writeFileSync(whole, script.createCachedData());
+    writeFileSync(
+      whole,
+      withFlagsOfStart(() => script.createCachedData()),
+    );
     for (const name of readdirSync(dirname(file)))
       if (name.startsWith(`${basename(file)}.`) && name.endsWith(".cache")) rmSync(join(dirname(file), name), { force: true });
     renameSync(whole, cache);
