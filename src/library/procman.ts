@@ -9,7 +9,7 @@ import { load } from "../config/load.ts";
 import type { Location } from "../config/locate.ts";
 import { locate } from "../config/locate.ts";
 import type { Config } from "../config/spec.ts";
-import type { Action, Scaling } from "../contract/control.ts";
+import type { Action, PlanOptions, Scaling } from "../contract/control.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { LogItem, LogPage, LogQuery, ProcessRecord } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
@@ -39,6 +39,8 @@ export type RunOptions = LineOptions & {
    * `false`: they end with this program, however it ends.
    */
   readonly detached?: boolean;
+  /** Name of the part below `profiles` that is merged over the rest, as by `procman run --profile`. */
+  readonly profile?: string;
 };
 
 export type WaitOptions = {
@@ -86,11 +88,11 @@ export class Procman {
    * const procman = await Procman.run("procman.jsonc", { detached: false, console: true });
    */
   static async run(config: Configuration | string, options: RunOptions = {}): Promise<Procman> {
-    const { cwd = process.cwd(), detached = true, ...lines } = options;
+    const { cwd = process.cwd(), detached = true, profile, ...lines } = options;
     const file = typeof config === "string" ? config : fileFor(config, cwd);
-    const loaded = load(file, cwd);
+    const loaded = load(file, cwd, profile);
     const from = Date.now();
-    if (holderOf(loaded.stateDir) === undefined) await start(loaded, detached ? [] : [`--with-parent=${ownMark()}`]);
+    if (holderOf(loaded.stateDir) === undefined) await start(loaded, detached);
     await connectTo(loaded, CONSUMER);
     return new Procman(loaded, { ...lines, from });
   }
@@ -166,9 +168,9 @@ export class Procman {
     return (await this.#control()).scale(id, scaling, waitSeconds === 0 ? {} : { waitSeconds });
   }
 
-  /** What `reload` would do. Rejects with `configuration-invalid`, and all its problems, when the file is not valid. */
-  async plan(): Promise<PlanRecord> {
-    return (await this.#control()).plan();
+  /** What `reload` would do, or, with another profile, a run by that. Rejects with `configuration-invalid`, and all its problems, when the file is not valid. */
+  async plan(options: PlanOptions = {}): Promise<PlanRecord> {
+    return (await this.#control()).plan(options);
   }
 
   /** Takes up the configuration file: all of it, or nothing (`configuration-invalid`, `reload-failed`). Only what it concerns is restarted. */
@@ -229,7 +231,9 @@ export class Procman {
   }
 }
 
-async function start(config: Config, args: readonly string[]): Promise<void> {
+async function start(config: Config, detached: boolean): Promise<void> {
+  const { profile } = config;
+  const args = [...(detached ? [] : [`--with-parent=${ownMark()}`]), ...(profile === undefined ? [] : [`--profile=${profile}`])];
   const script = join(packageRoot(fileURLToPath(import.meta.url)), "dist/procman.cjs");
   const daemon = startDaemon(config, script, args);
   const end = await upOrEnded(config, daemon, COME_UP_MS).finally(() => daemon.child.unref());

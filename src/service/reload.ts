@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import type { Config } from "../config/spec.ts";
-import type { ActOptions } from "../contract/control.ts";
+import type { ActOptions, PlanOptions } from "../contract/control.ts";
 import type { PlannedChange, PlanRecord } from "../contract/plan.ts";
 import type { Link } from "../runtime/link.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
@@ -103,8 +103,8 @@ export class Reload {
   }
 
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
-  plan(): PlanRecord {
-    return this.#forecast(this.#read());
+  plan({ profile }: PlanOptions = {}): PlanRecord {
+    return this.#forecast(this.#read(profile));
   }
 
   /**
@@ -160,12 +160,12 @@ export class Reload {
     throw new ProcmanError("roll-running", `Cannot reload: a rolling restart of "${busy.id}" is under way; wait for its end`);
   }
 
-  #read(): Config {
+  #read(profile?: string): Config {
     const { source } = this.#ports;
     if (this.#service.isTerminating)
       throw new ProcmanError("reload-failed", "Cannot reload: everything is being stopped; run procman again then");
     if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
-    return source();
+    return source(undefined, profile);
   }
 
   #forecast(found: Config): PlanRecord {
