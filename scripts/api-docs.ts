@@ -35,7 +35,7 @@ function answerOf(output: Route["output"]): string {
 
 /** Those of all actions are the same. */
 function parametersOf({ method, path, parameters }: Route): readonly string[] {
-  if (/\/(stop|restart|block|unblock|scale)$/.test(path)) return [];
+  if (/\/(stop|block|unblock|scale)$/.test(path)) return [];
   const name = path.endsWith("/start") ? "actions" : `${method} ${path}`;
   const rows = Object.entries(parameters).map(([parameter, { description, schema }]) => {
     const { minimum, maximum, enum: words, default: standard } = schema.items ?? schema;

@@ -23,10 +23,18 @@ export async function freeRange(): Promise<number> {
   return 20_000 + Math.floor((await freePort()) / 8);
 }
 
-export async function cluster(context: TestContext, fields: object = {}, env: Readonly<Record<string, string>> = {}): Promise<Cluster> {
+/** `fields` of the cluster, `more` of the process. */
+export async function cluster(
+  context: TestContext,
+  fields: object = {},
+  env: Readonly<Record<string, string>> = {},
+  more: object = {},
+): Promise<Cluster> {
   const [port, startPort] = [await freePort(), await freeRange()];
   const shape = { instances: 3, startPort, commonPort: port, ...fields };
-  const procman = await running(context, [{ id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", env, cluster: shape }]);
+  const procman = await running(context, [
+    { id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", env, cluster: shape, ...more },
+  ]);
   return { procman, port, startPort };
 }
 

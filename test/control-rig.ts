@@ -104,7 +104,8 @@ export class ApiRig {
     this.#hostname = hostname;
     const access = { secret: () => this.secrets.now, isRevoked: (consumer: string) => this.revoked.has(consumer) };
     const control = (caller: Caller): Control => this.rig.control(caller);
-    this.api = new Api({ control, access, audience: "test", hostname: this.#hostname, cors: ["https://app.example.org"], limits });
+    const denied = (text: string): void => void this.rig.said.push(text);
+    this.api = new Api({ control, denied, access, audience: "test", hostname: this.#hostname, cors: ["https://app.example.org"], limits });
   }
 
   get port(): number {

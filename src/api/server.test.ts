@@ -101,6 +101,9 @@ test("5 every route: a token without its scope gets 403 that names it; with it, 
     assert.match(refused.headers.get("www-authenticate") ?? "", new RegExp(`insufficient_scope", scope="${route.scope}"`), at);
     const { code, detail } = (await refused.json()) as Problem;
     assert.deepEqual([code, detail?.includes(`lacks the scope "${route.scope}"`)], ["scope-missing", true], at);
+    const [denied] = api.rig.said;
+    if (route.method === "GET") assert.equal(denied, undefined, "only looked at");
+    else assert.match(denied ?? "", /^POST \/.* for "ci": refused: .* lacks the scope/);
     assert.equal((await ask(api, route, `bearer ${api.token({ scopes: [route.scope ?? "read"] })}`)).status, status(route), at);
     const again = { ...route, path: route.path.replace(/\/start$/, "/restart") };
     assert.equal((await ask(api, again, `Bearer ${api.token()}`)).status, status(again), at);

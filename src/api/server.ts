@@ -35,24 +35,30 @@ export type ApiOptions = {
   readonly audience: string;
   /** What it will listen on. */
   readonly hostname: string;
+  /** Hears of each action that somebody's token was not good for. */
+  readonly denied?: (text: string) => void;
   /** Origins whose pages may ask. Default: none but its own. */
   readonly cors?: readonly string[];
   readonly limits?: Partial<Limits>;
 };
 
+/** Of a path, in the log. Characters. */
+const PATH_SHOWN = 200;
 const NEVER = new AbortController().signal;
 
 export class Api {
   /** Not listening yet. */
   readonly server: Server;
   readonly #control: (caller: Caller) => Control;
+  readonly #denied: (text: string) => void;
   readonly #authenticator: Authenticator;
   readonly #origin: OriginCheck;
   readonly #streams: Streams;
 
-  constructor({ control, access, audience, hostname, cors, limits }: ApiOptions) {
+  constructor({ control, access, audience, hostname, cors, limits, denied = () => undefined }: ApiOptions) {
     const { connections, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
     this.#control = control;
+    this.#denied = denied;
     this.#authenticator = new Authenticator(access, audience);
     this.#origin = new OriginCheck(hostname, cors);
     this.#streams = new Streams(streams, (grant) => this.#authenticator.refusal(grant));
@@ -86,8 +92,19 @@ export class Api {
     if (match !== undefined) return sendResult(response, match.route, await match.route.answer(this.#control({ consumer: "" }), NO_INPUT));
     const grant = await this.#authenticator.grant(request);
     const found = matchRoute(method, path);
-    if (found.route.scope !== undefined) checkScope(grant.claims, found.route.scope);
+    this.#checkScope(grant, found.route, path);
     await this.#answer({ request, response, query: cut < 0 ? "" : url.slice(cut + 1), grant, ...found });
+  }
+
+  #checkScope({ claims }: Grant, { method, scope }: Route, path: string): void {
+    if (scope === undefined) return;
+    try {
+      checkScope(claims, scope);
+    } catch (error) {
+      if (method === "POST")
+        this.#denied(`${method} ${path.slice(0, PATH_SHOWN)} for "${claims.consumer}": refused: ${(error as Error).message}`);
+      throw error;
+    }
   }
 
   async #answer(asked: Asked): Promise<void> {

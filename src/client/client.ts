@@ -1,6 +1,6 @@
 /** `Control` over HTTP. */
 import type { Action, ActOptions, Control, PlanOptions, Scaling } from "../contract/control.ts";
-import type { EventRecord } from "../contract/event-record.ts";
+import type { EventRecord, EventType } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { writeQuery } from "../contract/query.ts";
 import type {
@@ -106,8 +106,8 @@ export class Client implements Control {
     return (await this.#reply("prometheus", {})).text();
   }
 
-  events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
-    return this.#subscribe("events", { after }, signal) as AsyncIterable<EventRecord>;
+  events(after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncIterable<EventRecord> {
+    return this.#subscribe("events", { after, types }, signal) as AsyncIterable<EventRecord>;
   }
 
   #subscribe(name: RouteName, query: Query, signal: AbortSignal): AsyncIterable<unknown> {

@@ -4,7 +4,7 @@ import { type FetchOptions, fetchSend } from "./send.ts";
 
 export { type ErrorCode, type Fault, ProcmanError } from "../base/errors.ts";
 export type { Action, ActOptions, Control, PlanOptions, Scaling } from "../contract/control.ts";
-export type { EventRecord } from "../contract/event-record.ts";
+export type { EventRecord, EventType } from "../contract/event-record.ts";
 export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "../contract/plan.ts";
 export type { PluginRecord } from "../contract/plugin-record.ts";
 export type * from "../contract/records.ts";

@@ -51,6 +51,18 @@ test("a stream that breaks comes again after the last event, also when nobody an
   );
 });
 
+test("who was too slow for a moment goes on after the last that came", async () => {
+  const lost = JSON.stringify({ code: "events-lost", detail: "Cannot send all events" });
+  const { client, asked } = scripted(reply(200, "retry: 1\n\n", event("1"), `event: problem\ndata: ${lost}\n\n`), reply(200, event("2")));
+  const ids: string[] = [];
+  for await (const { id } of client.events(undefined, new AbortController().signal)) {
+    ids.push(id);
+    if (id === "2") break;
+  }
+  assert.deepEqual(ids, ["1", "2"]);
+  assert.equal(asked[1]?.headers["last-event-id"], "1");
+});
+
 test("what trying again can't mend is thrown: at the first attempt all of it, later what procman itself says", async () => {
   const next = (client: Client): Promise<unknown> => client.events(undefined, new AbortController().signal)[Symbol.asyncIterator]().next();
   await assert.rejects(next(scripted().client), /nobody answers/);

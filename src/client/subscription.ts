@@ -48,9 +48,9 @@ async function* itemsOf({ body }: Reply, parser: EventParser): AsyncGenerator<un
     }
 }
 
-/** Nobody answered, or too many asked. */
+/** Nobody answered, too many asked, or this one was too slow for a moment: it goes on after the last that came. */
 function isPassing(error: unknown): boolean {
-  return !(error instanceof ProcmanError) || error.code === "too-many-requests" || error.code === "too-many-streams";
+  return !(error instanceof ProcmanError) || ["too-many-requests", "too-many-streams", "events-lost"].includes(error.code);
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

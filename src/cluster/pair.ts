@@ -1,5 +1,5 @@
 /** A client and its backend: bytes, ends and resets of each go to the other. */
-import { copyOfShared, giveBack, keepCopy, SMALL_BYTES, shared, takeLarge } from "./buffers.ts";
+import { copyOfShared, forget, giveBack, keepCopy, SMALL_BYTES, shared, takeLarge } from "./buffers.ts";
 import {
   END_OF_FILE,
   type Handle,
@@ -151,7 +151,7 @@ class End {
 
   close(isBroken: boolean): void {
     // The kernel may still be taking bytes out of the buffer of one whose reader is paused.
-    if (this.#large !== undefined && !this.#isPaused) giveBack(this.#large);
+    if (this.#large !== undefined) (this.#isPaused ? forget : giveBack)(this.#large);
     this.#large = undefined;
     if (isBroken && !this.#isShutting) this.handle.reset();
     else this.handle.close();

@@ -6,6 +6,7 @@ import { cronProblem } from "./cron.ts";
 import { dependencyErrors, dependencyWarnings } from "./dependencies.ts";
 import type { Path } from "./document.ts";
 import { type Finding, show } from "./finding.ts";
+import { memoryErrors } from "./limits.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
 import { unknownPlaceholder } from "./placeholders.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
@@ -36,6 +37,7 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
       ...processErrors(process, path, around),
       ...probingErrors(process, path, config),
       ...accountErrors(process, path),
+      ...memoryErrors(process, path),
     ]),
     ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, around.stripsTypes)),
     ...filePatterns(config.logger, ["logger"]),

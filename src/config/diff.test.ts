@@ -80,6 +80,10 @@ test("3.3 another log file is a matter of the logger alone; without any capture 
   assert.deepEqual(change({}, decorated), { id: "web", fields: ["logger"], restart: false, route: false });
 });
 
+test("a limit of memory that the kernel holds to is that of a run: another one is a restart", () => {
+  assert.equal(change({ memoryMax: "1GB" }, { memoryMax: "2GB" })?.restart, true);
+});
+
 test("with a log store all output is captured, so another log file never asks for a restart; its end does", () => {
   const of = (logger: object, hours: number): readonly ProcessSpec[] =>
     specs([{ id: "web", cmd: "x", logger }], { logger: { internalLogHours: hours } });

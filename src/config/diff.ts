@@ -34,6 +34,7 @@ const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" 
   dependsOn: false,
   health: false,
   memoryLimit: false,
+  memoryMax: true,
   ulimits: true,
   user: true,
   group: true,

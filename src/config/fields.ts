@@ -117,6 +117,10 @@ const process = {
     description:
       "A run that has more memory than this, with all its descendants, for three looks in a row is restarted by its policy. Written as rotate.size.",
   },
+  ".memoryMax": {
+    description:
+      "The kernel kills a run that wants more memory than this, with all its descendants. It takes a cgroup v2 that procman may divide; elsewhere it counts as memoryLimit.",
+  },
   ".ulimits": { description: "Limits of the process, soft and hard, as of the shell's ulimit; unlimited: none." },
   ".ulimits.as": { description: "Address space. Bytes, or a text such as 2GB." },
   ".ulimits.core": { description: "Size of a core file. Bytes, or a text." },

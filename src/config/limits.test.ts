@@ -21,6 +21,7 @@ function about(fields: object): string {
 
 test("sizes become bytes, unlimited is a number too, what isn't given isn't there", () => {
   assert.equal(spec({ memoryLimit: "512MB" })?.memoryLimit, 512_000_000);
+  assert.equal(spec({ memoryLimit: "512MB", memoryMax: "600 MiB" })?.memoryMax, 629_145_600);
   assert.deepEqual(spec({ ulimits: { nofile: 100, core: "1MiB", stack: "unlimited", cpu: 60 } })?.ulimits, {
     nofile: 100,
     core: 1_048_576,
@@ -28,11 +29,16 @@ test("sizes become bytes, unlimited is a number too, what isn't given isn't ther
     cpu: 60,
   });
   assert.deepEqual([spec({ nice: -5 })?.nice, spec({ umask: "027" })?.umask], [-5, "027"]);
-  assert.ok(!["memoryLimit", "ulimits", "user", "group", "nice", "umask"].some((key) => key in (spec({}) ?? {})));
+  assert.ok(!["memoryLimit", "memoryMax", "ulimits", "user", "group", "nice", "umask"].some((key) => key in (spec({}) ?? {})));
 });
 
 test("what is wrong is refused with its place and what is allowed", () => {
   assert.match(about({ memoryLimit: "much" }), /memoryLimit Found "much"; allowed: a size such as/);
+  assert.match(about({ memoryMax: 0 }), /memoryMax Found 0; allowed: a size such as/);
+  assert.match(
+    about({ memoryLimit: "512MB", memoryMax: 512_000_000 }),
+    /memoryMax Found 512000000; allowed: more than "memoryLimit", which is "512MB"\./,
+  );
   assert.match(about({ ulimits: { nofile: "64MB" } }), /ulimits\.nofile Found "64MB"; allowed: a whole number from 0, or "unlimited"/);
   assert.match(about({ ulimits: { files: 1 } }), /ulimits\.files Found the unknown key "files"/);
   assert.match(about({ nice: 20 }), /nice Found 20; allowed: a whole number from -20/);

@@ -1,23 +1,35 @@
 /** What a run may take of the machine, and as whom it runs, as the file says it. */
 import type { Ulimits } from "../contract/limits.ts";
 import { accountOf, groupOf } from "./accounts.ts";
+import type { Path } from "./document.ts";
+import { type Finding, show } from "./finding.ts";
+import type { LooseProcess } from "./loose.ts";
 import type { RawProcess } from "./schema.ts";
 import type { ProcessSpec } from "./spec.ts";
 import { parseSize } from "./units.ts";
 
-type Limits = Pick<ProcessSpec, "memoryLimit" | "ulimits" | "user" | "group" | "nice" | "umask">;
+type Limits = Pick<ProcessSpec, "memoryLimit" | "memoryMax" | "ulimits" | "user" | "group" | "nice" | "umask">;
 
-export function limitsOf({ memoryLimit, ulimits, user, group, nice, umask }: RawProcess): Limits {
+export function limitsOf({ memoryLimit, memoryMax, ulimits, user, group, nice, umask }: RawProcess): Limits {
   const account = user === undefined ? undefined : accountOf(user);
   const gid = group === undefined ? undefined : groupOf(group);
   return {
     ...(memoryLimit !== undefined && { memoryLimit: parseSize(memoryLimit) }),
+    ...(memoryMax !== undefined && { memoryMax: parseSize(memoryMax) }),
     ...(ulimits !== undefined && { ulimits: ulimitsOf(ulimits) }),
     ...(account !== undefined && { user: account }),
     ...(gid !== undefined && { group: gid }),
     ...(nice !== undefined && { nice }),
     ...(umask !== undefined && { umask }),
   };
+}
+
+/** A run that the kernel kills first is never stopped in order. */
+export function memoryErrors({ memoryLimit, memoryMax }: LooseProcess, path: Path): readonly Finding[] {
+  if (memoryLimit === undefined || memoryMax === undefined || parseSize(memoryMax) > parseSize(memoryLimit)) return [];
+  return [
+    { path: [...path, "memoryMax"], message: `Found ${show(memoryMax)}; allowed: more than "memoryLimit", which is ${show(memoryLimit)}.` },
+  ];
 }
 
 function ulimitsOf(raw: NonNullable<RawProcess["ulimits"]>): Ulimits {

@@ -143,6 +143,7 @@ const processShape = object({
   dependsOn: optional(list(z.union([name, dependency], "an id, or an object with id, condition and restart"), "a list of ids")),
   health: optional(health),
   memoryLimit: size,
+  memoryMax: size,
   ulimits: optional(ulimits),
   user: account("a user"),
   group: account("a group"),

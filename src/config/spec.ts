@@ -43,6 +43,8 @@ export type ProcessSpec = {
   readonly health?: HealthSpec;
   /** Its run may have so much with all its descendants. Bytes. */
   readonly memoryLimit?: number;
+  /** Bytes, held to by the kernel where it can. */
+  readonly memoryMax?: number;
   readonly ulimits?: Ulimits;
   /** As whom it runs. */
   readonly user?: Account;

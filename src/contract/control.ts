@@ -1,6 +1,6 @@
 /** All that can be asked of a running procman: one interface, implemented in process and over HTTP. */
 
-import type { EventRecord } from "./event-record.ts";
+import type { EventRecord, EventType } from "./event-record.ts";
 import type { PlanRecord } from "./plan.ts";
 import type {
   Incident,
@@ -75,6 +75,6 @@ export interface Control {
   incidents(id: string, limit?: number): Promise<readonly Incident[]>;
   /** All numbers in the Prometheus text format. */
   prometheus(): Promise<string>;
-  /** What happens from now on; with `after` (id of an event) also what was missed, as far as it is still known. */
-  events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord>;
+  /** What happens from now on; with `after` (id of an event) also what was missed, as far as it is still known. `types`: absent, all but `log`. */
+  events(after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncIterable<EventRecord>;
 }

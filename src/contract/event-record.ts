@@ -3,7 +3,7 @@ import type { PluginRecord } from "./plugin-record.ts";
 import type { Incident, LogEntry, ProcessRecord, TelemetryReport } from "./records.ts";
 import type { StateRecord } from "./state-record.ts";
 
-/** What happens, as it is streamed. `id` grows, and is what `Last-Event-ID` takes. */
+/** What happens, as it is streamed. `id` is what `Last-Event-ID` takes; without lines of the log it grows. */
 export type EventRecord =
   | { readonly id: string; readonly time: string; readonly type: "process.state"; readonly process: ProcessRecord; readonly text?: string }
   | { readonly id: string; readonly time: string; readonly type: "process.scheduled"; readonly process: string; readonly text: string }
@@ -13,3 +13,16 @@ export type EventRecord =
   | { readonly id: string; readonly time: string; readonly type: "log"; readonly entry: LogEntry }
   | { readonly id: string; readonly time: string; readonly type: "plugin.state"; readonly plugin: PluginRecord }
   | { readonly id: string; readonly time: string; readonly type: "service.state"; readonly state: StateRecord };
+
+export type EventType = EventRecord["type"];
+
+export const EVENT_TYPES = Object.keys({
+  "process.state": 0,
+  "process.scheduled": 0,
+  "process.watch": 0,
+  "process.telemetry": 0,
+  "process.incident": 0,
+  log: 0,
+  "plugin.state": 0,
+  "service.state": 0,
+} satisfies Record<EventType, number>) as readonly EventType[];

@@ -17,6 +17,9 @@ export type Listening = { readonly hostname: string; readonly port: number };
 /** To service and logger: a listening socket that comes with this message is to be kept for a later keeper, or dropped again. */
 export type SocketWord = { readonly t: "keep" | "drop"; readonly address: string };
 
+/** Of the first run with a hard limit of memory: which folder has its cgroup, or why there is none. */
+export type CgroupWord = { readonly t: "cgroups"; readonly folder?: string; readonly problem?: string };
+
 export type SpawnRequest = RunKey & {
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -30,6 +33,8 @@ export type SpawnRequest = RunKey & {
   readonly notify?: { readonly fd: number; readonly file: string };
   /** A listening socket that the run gets as descriptor 3: the same for all that ask for this address. */
   readonly listen?: Listening;
+  /** The kernel lets it have no more memory than this, with all that it starts, where cgroups can be had. Bytes. */
+  readonly memoryMax?: number;
   /** It is a Node process with a channel, on which it can be told to finish. */
   readonly channel?: true;
 };
@@ -76,6 +81,8 @@ export type Exited = RunKey & {
   readonly unknown: boolean;
   /** Somebody of its process group still lives. */
   readonly survivors: boolean;
+  /** The kernel has killed somebody of it for want of memory. Only told of runs with a cgroup. */
+  readonly outOfMemory?: true;
   /** Monotonic milliseconds of the machine (CLOCK_MONOTONIC), the same in all processes. */
   readonly at: number;
 };
@@ -110,6 +117,7 @@ export type FromKeeper =
   /** The state folder can't be used; the service says why and ends. */
   | { readonly t: "refused"; readonly reason: string }
   | SocketWord
+  | CgroupWord
   | (Running & { readonly t: "spawned" })
   | (Failed & { readonly t: "failed" })
   | (Exited & { readonly t: "exited" })

@@ -50,7 +50,9 @@ function operation(name: string, route: Route): Json {
         description: summary,
         content: { ...contentOf(output), ...(follow && contentOf(follow.output)) },
       },
-      ...Object.fromEntries([...(scope === undefined ? [] : ALWAYS), ...errors].map((error) => [error, problem(error)])),
+      ...Object.fromEntries(
+        [...(scope === undefined ? [] : ALWAYS), ...errors, ...(lasts(route) ? [503] : [])].map((error) => [error, problem(error)]),
+      ),
     },
   };
 }
@@ -73,6 +75,11 @@ function parametersOf({ path, parameters, output, follow }: Route): readonly Jso
   const last = { name: "Last-Event-ID", in: "header", description: "Id of the last event that was received.", schema: { type: "string" } };
   const streams = output.kind === "stream" || follow !== undefined;
   return [...(path.includes("{id}") ? [id] : []), ...queries, ...(streams ? [last] : [])];
+}
+
+/** There are only so many of these at a time. */
+function lasts({ parameters, output, follow }: Route): boolean {
+  return "wait" in parameters || output.kind === "stream" || follow !== undefined;
 }
 
 function contentOf(output: Output): Json {

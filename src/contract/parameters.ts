@@ -1,4 +1,5 @@
 /** The query parameters of the routes that have any. */
+import { EVENT_TYPES } from "./event-record.ts";
 import type { Parameters } from "./query.ts";
 import { CATEGORIES, SEVERITIES } from "./records.ts";
 
@@ -83,6 +84,11 @@ export const EVENTS = {
   after: {
     kind: "text",
     description: "Id of an event: what came after it first, as far as it is still known. The header `Last-Event-ID` does the same.",
-    schema: { type: "string", minLength: 1, maxLength: 200 },
+    schema: { type: "string", minLength: 1, maxLength: 1_000 },
+  },
+  types: {
+    kind: "list",
+    description: "Types of events, separated by commas. Default: all but `log`, the lines of the log.",
+    schema: { type: "array", items: { type: "string", enum: EVENT_TYPES } },
   },
 } as const satisfies Parameters;

@@ -28,7 +28,7 @@ export type PluginSpec = {
 };
 
 /** What a plugin hears: what happens, and how many events it has missed because it was too slow or was just being restarted. */
-export type PluginEvent = EventRecord | { readonly type: "gap"; readonly lost: number };
+export type PluginEvent = Exclude<EventRecord, { readonly type: "log" }> | { readonly type: "gap"; readonly lost: number };
 
 /** Parts of `Control` that a thread asks the service for; what is stored it reads itself. */
 export const ASKED = [

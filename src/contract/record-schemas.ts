@@ -207,7 +207,7 @@ const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonS
 };
 
 const EVENT: JsonSchema = {
-  description: "What happens. `id` grows, and is what `Last-Event-ID` takes.",
+  description: "What happens. `id` is what `Last-Event-ID` takes; without lines of the log it grows.",
   oneOf: Object.entries(EVENTS).map(([type, members]) => ({
     type: "object",
     required: ["id", "time", "type", ...Object.keys(members).filter((name) => name !== "text" || type !== "process.state")],

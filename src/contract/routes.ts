@@ -1,5 +1,6 @@
 /** The one table of routes: server, client, OpenAPI document and `docs/api.md` are made of it. */
 import { ACTIONS, type Action, type ActOptions, type Scaling } from "./control.ts";
+import type { EventType } from "./event-record.ts";
 import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { EVENTS, INCIDENTS, LOGS, METRICS, PLAN, RESTART, WAIT } from "./parameters.ts";
 import type { Parameters, Values } from "./query.ts";
@@ -15,7 +16,6 @@ const VERBS: Readonly<Record<Action, string>> = {
 };
 
 const none: Parameters = {};
-const processes = { kind: "json", schema: "ProcessRecord", list: true } as const;
 const one = { kind: "json", schema: "ProcessRecord" } as const;
 
 function action(name: Action): Route {
@@ -45,7 +45,7 @@ export const ROUTES = {
     summary: "All processes with their states",
     parameters: none,
     status: 200,
-    output: processes,
+    output: { ...one, list: true },
     errors: [],
     answer: (control) => control.processes(),
   },
@@ -162,7 +162,8 @@ export const ROUTES = {
     status: 200,
     output: { kind: "stream", schema: "EventRecord" },
     errors: [],
-    answer: (control, { query, lastEventId, signal }) => control.events(lastEventId ?? (query as Values<typeof EVENTS>).after, signal),
+    answer: (control, { query: { after, types }, lastEventId, signal }) =>
+      control.events(lastEventId ?? (after as string | undefined), signal, types as readonly EventType[] | undefined),
   },
   plan: {
     method: "GET",

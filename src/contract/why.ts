@@ -58,16 +58,11 @@ function ending({ time, run, pid, reason, decision, lines, metrics, process, lef
   const peak = metrics.reduce((most, { memoryBytes }) => Math.max(most, memoryBytes), 0);
   const cpu = metrics.reduce((most, { cpuPercent }) => Math.max(most, cpuPercent), 0);
   return [
-    `At ${moment(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${past(reason)}. What followed: ${decision}.`,
+    `At ${moment(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${reason}. What followed: ${decision}.`,
     ...(leftOut === undefined ? [] : [`${leftOut} ends just before it came too fast to be written down.`]),
     ...(peak === 0 ? [] : [`Before that it had at most ${megabytes(peak)} of memory and ${Math.round(cpu)} % of a core.`]),
     ...(lines.length === 0 ? [] : ["Its last lines:", ...lines.slice(-SHOWN_LINES).map(({ text }) => `  ${text}`)]),
   ];
-}
-
-/** Reasons begin with a verb, or with who did it. */
-function past(reason: string): string {
-  return reason.startsWith("the kernel") ? `ended: ${reason}` : reason;
 }
 
 /** The same end again and again has one cause. */
@@ -96,11 +91,12 @@ const ADVICE: Advice = {
     signal === "SIGSEGV" || signal === "SIGABRT" || signal === "SIGBUS" || signal === "SIGILL"
       ? `${signal} is a crash of the program or one of its libraries: look for a core file (coredumpctl), or run it in a debugger.`
       : `Somebody else has sent ${signal}: another program, a person, or the machine; the system's log (journalctl, dmesg) may say who.`,
-  "out-of-memory": () => "Give it less to do at a time, give the machine or the container more memory, or look for a leak.",
+  "out-of-memory": () =>
+    'Look for a leak, give it less to do at a time, or more memory: the machine, the container, or "memoryMax" where that is set.',
   unstartable: () => "Correct what is said above in the configuration, or on the machine.",
   unready: () => 'Find out what it waits for, or raise "ready.timeout".',
   unhealthy: () => 'Find out why it failed its checks; if it only was slow, raise "health.timeout" or "health.failures".',
-  memory: () => 'Look for a leak, or raise "memoryLimit".',
+  memory: () => 'Look for a leak, or raise "memoryLimit" (or "memoryMax", if it has only that).',
   timeout: () => 'Find out what it waits for, or raise "timeout".',
   unknown: ({ process }) => `Its exit code was lost with the keeper that was its parent; "procman logs ${process}" may say more.`,
   terminate: () => undefined,

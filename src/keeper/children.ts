@@ -181,7 +181,7 @@ export class Children {
       const socket = request.listen === undefined ? undefined : this.#sockets.fd(request.listen);
       // Whatever has happened before this, the run has from its beginning.
       const since = monotonicMs();
-      const [child, channel] = this.#cgroups.within(request.slot, () => fork(request, { out, err, notified, socket }, this.#environment));
+      const [child, channel] = this.#cgroups.within(request, () => fork(request, { out, err, notified, socket }, this.#environment));
       if (child.pid !== undefined) return this.#started({ request, pair, child, channel, pid: child.pid, since });
       child.once("error", (error) => this.#unstartable(request, pair, error));
     } catch (error) {
@@ -221,7 +221,7 @@ export class Children {
     failpoint("keeper.exited");
     this.#children.get(key)?.channel?.close();
     this.#children.delete(key);
-    this.#reports.exited({ slot, run, pid, ...how, at: monotonicMs() });
+    this.#reports.exited({ slot, run, pid, ...how, ...this.#cgroups.endOf(slot), at: monotonicMs() });
   }
 
   #unstartable(request: SpawnRequest, pair: Pair | undefined, error: NodeJS.ErrnoException): void {

@@ -1,7 +1,7 @@
 /** The listening sockets that clusters share: opened once, inherited by each run, and by the next keeper. */
 import { spawn } from "node:child_process";
 import type { Listening, SocketWord } from "../contract/keeper-protocol.ts";
-import type { KeptSocket, KeptSockets } from "../os/kept-sockets.ts";
+import { addressOf, type KeptSocket, type KeptSockets } from "../os/kept-sockets.ts";
 import { type Installation, openerOf, ownEnvironment, type Start } from "./installation.ts";
 
 /** `problem`: why there is none. */
@@ -79,8 +79,4 @@ export class Sockets {
       opener.once("close", () => failed("EIO", "the process that was to open the port has ended"));
     });
   }
-}
-
-function addressOf({ hostname, port }: Listening): string {
-  return `${hostname} ${port}`;
 }

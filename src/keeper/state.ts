@@ -64,7 +64,7 @@ export class State {
     }
     this.#journal = new Journal(join(run, "journal"), warn);
     this.outputs = new Outputs(run, this.#journal, options.logger);
-    this.#cgroups = new Cgroups(`procman-${mark}`, warn);
+    this.#cgroups = new Cgroups(`procman-${mark}`, (word) => options.service.send(word));
     this.#children = this.#newChildren();
     if (!isClean) this.#adopt();
     failpoint("keeper.adopted");

@@ -86,6 +86,8 @@ export type ProcessConfiguration = {
   readonly health?: HealthConfiguration | undefined;
   /** A run that has more memory than this, with all its descendants, is restarted by its policy: bytes, or `"512MB"`. */
   readonly memoryLimit?: number | string | undefined;
+  /** The kernel kills a run that wants more memory than this, with all its descendants, where procman has a cgroup v2. */
+  readonly memoryMax?: number | string | undefined;
   /** Soft and hard limits of the process: bytes or a text for sizes, a number else, or `"unlimited"`. */
   readonly ulimits?: UlimitsConfiguration | undefined;
   /** User that it runs as, by name or number. Only root may. */

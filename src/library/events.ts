@@ -2,6 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.ts";
 import type { EventRecord } from "../contract/event-record.ts";
+import { logEvent } from "../contract/log-event.ts";
+import type { LogReader } from "../remote/log-reader.ts";
 import { lossOf } from "../remote/loss.ts";
 
 /** Each event by its name. */
@@ -17,25 +19,37 @@ const AGAIN_MS = 50;
 
 export class Events {
   readonly #connect: () => Promise<Client>;
+  readonly #reader: () => LogReader;
   readonly #listeners = new Map<string, Set<(event: never) => void>>();
   readonly #stop: AbortSignal;
-  #isListening = false;
+  #listening: Promise<void> | undefined;
+  #reading: Promise<void> | undefined;
 
-  constructor(connect: () => Promise<Client>, stop: AbortSignal) {
+  constructor(connect: () => Promise<Client>, reader: () => LogReader, stop: AbortSignal) {
     this.#connect = connect;
+    this.#reader = reader;
     this.#stop = stop;
   }
 
   add<Name extends keyof ProcmanEvents>(name: Name, listener: Listener<Name>): void {
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners.add(listener));
-    if (this.#isListening) return;
-    this.#isListening = true;
-    this.#listen().catch((error: Error) => process.emitWarning(error));
+    // Output may come fast: it is read for those alone who want it, from where it is stored.
+    if (name === "log") this.#reading ??= this.#read().catch(warn);
+    else this.#listening ??= this.#listen().catch(warn);
   }
 
   remove<Name extends keyof ProcmanEvents>(name: Name, listener: Listener<Name>): void {
     this.#listeners.get(name)?.delete(listener);
+  }
+
+  /** Resolves when listeners have got the last event of a procman that ends. */
+  async over(): Promise<void> {
+    await Promise.all([this.#listening, this.#reading]);
+  }
+
+  async #read(): Promise<void> {
+    for await (const item of this.#reader().follow({ from: Date.now() }, this.#stop)) this.#emit(logEvent(item, item.cursor));
   }
 
   async #listen(): Promise<void> {
@@ -61,6 +75,11 @@ export class Events {
         throwLater(error);
       }
   }
+}
+
+/** The program goes on without what is lost. */
+export function warn(error: Error): void {
+  process.emitWarning(error);
 }
 
 /** What a listener throws is the program's own, and stops no other. */

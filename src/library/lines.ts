@@ -15,8 +15,11 @@ export type LineOptions = {
 };
 
 /** Goes on until procman has ended, or the signal came. `from`: milliseconds since 1970. */
-export async function passLines(reader: LogReader, from: number, options: LineOptions & { readonly signal: AbortSignal }): Promise<void> {
-  const { onLine, console = false, signal } = options;
+export async function passLines(
+  reader: LogReader,
+  options: LineOptions & { readonly from: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const { from, onLine, console = false, signal } = options;
   if (onLine === undefined && !console) return;
   const lines = new LogLines(process.stdout.isTTY === true && !process.env.NO_COLOR);
   for await (const item of reader.follow({ from }, signal)) {

@@ -6,8 +6,7 @@ import { fileURLToPath } from "node:url";
 import { ProcmanError } from "../base/errors.ts";
 import type { Client } from "../client/client.ts";
 import { load } from "../config/load.ts";
-import type { Location } from "../config/locate.ts";
-import { locate } from "../config/locate.ts";
+import { type Location, locate } from "../config/locate.ts";
 import type { Config } from "../config/spec.ts";
 import type { Action, PlanOptions, Scaling } from "../contract/control.ts";
 import type { PlanRecord } from "../contract/plan.ts";
@@ -21,7 +20,7 @@ import { keeperOf } from "../remote/endpoint.ts";
 import { LogReader } from "../remote/log-reader.ts";
 import { packageRoot } from "../remote/package-root.ts";
 import type { Configuration } from "./configuration.ts";
-import { Events, type Listener, type ProcmanEvents } from "./events.ts";
+import { Events, type Listener, type ProcmanEvents, warn } from "./events.ts";
 import { fileFor } from "./file.ts";
 import { type LineOptions, passLines } from "./lines.ts";
 
@@ -65,13 +64,17 @@ export class Procman {
   readonly stateDir: string;
   readonly #stop = new AbortController();
   readonly #events: Events;
+  readonly #lines: Promise<void>;
 
   private constructor(location: Location, options: LineOptions & { readonly from: number }) {
     this.name = location.name;
     this.stateDir = location.stateDir;
-    this.#events = new Events(() => this.#control(), this.#stop.signal);
-    const { from, ...lines } = options;
-    passLines(this.#reader(), from, { ...lines, signal: this.#stop.signal }).catch((error: Error) => process.emitWarning(error));
+    this.#events = new Events(
+      () => this.#control(),
+      () => this.#reader(),
+      this.#stop.signal,
+    );
+    this.#lines = passLines(this.#reader(), { ...options, signal: this.#stop.signal }).catch(warn);
   }
 
   /**
@@ -205,11 +208,12 @@ export class Procman {
     return this;
   }
 
-  /** Stops all processes in order and ends procman; resolves when it has ended. */
+  /** Stops all processes in order and ends procman; resolves when it has ended, and listeners and `onLine` have got its last words. */
   async terminate(): Promise<void> {
     const { pid, startTime } = keeperOf(this.stateDir);
     await (await this.#control()).terminate();
     while (isAlive(pid, startTime)) await sleep(LOOK_MS);
+    await Promise.all([this.#events.over(), this.#lines]);
     this.close();
   }
 

@@ -10,6 +10,11 @@ export type KeptSockets = ReadonlyMap<string, KeptSocket>;
 /** What a keeper tells those who keep its sockets: `keep` comes with one. */
 type SocketWord = { readonly t: "keep" | "drop"; readonly address: string };
 
+/** What they are known by. */
+export function addressOf({ hostname, port }: { readonly hostname: string; readonly port: number }): string {
+  return `${hostname} ${port}`;
+}
+
 const VARIABLE = "PROCMAN_KEPT_SOCKETS";
 /** Descriptors that they begin at: after the streams, and the channel to the keeper. */
 const FIRST = 4;

@@ -1,6 +1,7 @@
 /** Whether the kernel killed somebody because memory ran out: it counts that for each cgroup, or at least for the machine. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { currentCgroup } from "./cgroup.ts";
 
 /** A kill that was counted so long ago is nobody's who ends now. Milliseconds. */
 const FRESH_MS = 10_000;
@@ -47,10 +48,14 @@ export function oomKills(): number {
   return Number(COUNT.exec(readOr(file))?.[1] ?? 0);
 }
 
+/** Whether the kernel has killed somebody in this cgroup. */
+export function hadOomKill(cgroup: string): boolean {
+  return Number(COUNT.exec(readOr(join(cgroup, "memory.events")))?.[1] ?? 0) > 0;
+}
+
 function fileThatCounts(): string {
-  const mount = /^\S+ (\/\S+) cgroup2 /m.exec(readOr("/proc/self/mounts"))?.[1];
-  const path = /^0::(.*)$/m.exec(readOr("/proc/self/cgroup"))?.[1];
-  const events = mount === undefined || path === undefined ? "" : join(mount, path, "memory.events");
+  const cgroup = currentCgroup();
+  const events = cgroup === undefined ? "" : join(cgroup, "memory.events");
   return COUNT.test(readOr(events)) ? events : "/proc/vmstat";
 }
 

@@ -9,7 +9,7 @@ export const MOST_WAITING = 1_000;
 const MOST_AT_ONCE = 100;
 
 export class Backlog {
-  #waiting: EventRecord[] = [];
+  #waiting: PluginEvent[] = [];
   #lost = 0;
   #lostInAll = 0;
   #types: ReadonlySet<string> = new Set();
@@ -29,7 +29,7 @@ export class Backlog {
   }
 
   offer(event: EventRecord): void {
-    if (!this.#types.has(event.type)) return;
+    if (event.type === "log" || !this.#types.has(event.type)) return;
     this.#waiting.push(event);
     if (this.#waiting.length <= MOST_WAITING) return;
     this.#waiting.shift();

@@ -9,7 +9,7 @@ export type HealthOptions = Pick<Limits, "scene"> & {
   readonly spec: HealthSpec;
   /** So much of its start period is left: until it was well once, failures don't count. Milliseconds. */
   readonly startMs: number;
-  /** In [0, 1): not all are asked in step. */
+  /** In [0, 1): not all that are well are asked in step. */
   readonly phase: number;
 };
 
@@ -31,7 +31,6 @@ export class Health {
     this.#on = on;
     this.#startEnds = this.#due + options.startMs;
     this.#ask();
-    this.#due -= options.phase * options.spec.intervalMs;
   }
 
   stop(): void {
@@ -47,8 +46,10 @@ export class Health {
   #heard(problem: string | undefined): void {
     const { failures, intervalMs } = this.#options.spec;
     const now = performance.now();
+    // From a failure to the next it is never less: a moment would count twice.
+    const early = problem === undefined && !this.#wasWell ? this.#options.phase * intervalMs : 0;
     // Never two at once, and what was missed isn't made up for.
-    this.#due = Math.max(now, this.#due + intervalMs);
+    this.#due = Math.max(now, this.#due + intervalMs - early);
     this.#timer = setTimeout(() => this.#ask(), inStep(this.#due, intervalMs) - now);
     if (problem === undefined) {
       this.#failures = 0;

@@ -160,16 +160,20 @@ test("it is ready when a line of it matches", async (context) => {
 });
 
 /** Resolves with the first so many answers, `!` where a failure counts as one too many. */
-function health(context: TestContext, probe: Probe, { startMs = 0, count = 4 } = {}): Promise<readonly string[]> {
+function health(
+  context: TestContext,
+  probe: Probe,
+  { startMs = 0, count = 4, intervalMs = 10, phase = 0.5 } = {},
+): Promise<readonly string[]> {
   const heard: string[] = [];
   return new Promise((resolve) => {
     const hear = (answer: string): void => {
       heard.push(answer);
       if (heard.length === count) resolve(heard);
     };
-    const spec = { probe, intervalMs: 10, timeoutMs: 5_000, failures: 2, startMs };
+    const spec = { probe, intervalMs, timeoutMs: 5_000, failures: 2, startMs };
     const asking = new Health(
-      { spec, scene, startMs, phase: 0.5 },
+      { spec, scene, startMs, phase },
       { well: () => hear("well"), ill: (problem, counts) => hear(`${problem}${counts ? "!" : ""}`) },
     );
     context.after(() => asking.stop());
@@ -204,4 +208,18 @@ test("in its start period failures don't count, until it was well once", async (
     heard.map((answer) => answer.at(-1)),
     ["3", "3", "3", "l", "3", "!"],
   );
+});
+
+test("a run that is not well from its beginning is not asked again before its interval is over", async (context) => {
+  const asked: number[] = [];
+  const port = await listening(
+    context,
+    answering((_request, response) => {
+      asked.push(performance.now());
+      response.writeHead(503).end();
+    }),
+  );
+  await health(context, http(port), { count: 2, intervalMs: 350, phase: 0.99 });
+  const [first = 0, second = 0] = asked;
+  assert.ok(second - first > 300, `${second - first} ms`);
 });

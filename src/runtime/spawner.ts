@@ -1,7 +1,7 @@
 /** The supervisor's port to the operating system, over the keeper. */
 import { join } from "node:path";
 import { EXIT } from "../base/errors.ts";
-import type { EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
+import type { CgroupWord, EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import type { RunReports, Spawner } from "../supervisor/ports.ts";
 import type { Ending, SignalName } from "../supervisor/states.ts";
@@ -42,6 +42,12 @@ export class KeeperSpawner implements Spawner {
     for (const run of running) this.#running.set(keyOf(run.slot, run.run), run);
     for (const report of ended) this.#ended.set(keyOf(report.slot, report.run), report);
     failpoint("service.loaded");
+  }
+
+  /** From now on slots have their cgroups there, or why not. */
+  useCgroups({ folder, problem }: CgroupWord, warn: (problem: string) => void): void {
+    this.#cgroups = folder ?? this.#cgroups;
+    if (problem !== undefined) warn(problem);
   }
 
   spawn(slot: string, run: number, on: RunReports): void {
@@ -123,8 +129,10 @@ export class KeeperSpawner implements Spawner {
 
   #endingOf(report: EndReport): Ending {
     const { at } = report;
-    if (report.t === "exited")
-      return report.unknown ? { kind: "unknown", at } : { kind: "exited", code: report.code, signal: report.signal, at };
+    if (report.t === "exited") {
+      const how = report.outOfMemory === true ? ({ outOfMemory: true, at } as const) : { at };
+      return report.unknown ? { kind: "unknown", ...how } : { kind: "exited", code: report.code, signal: report.signal, ...how };
+    }
     return {
       kind: "unstartable",
       permanent: report.step === "cwd" || report.step === "program",

@@ -65,9 +65,11 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.deepEqual(rig.spawner.asked(), ["SIGTERM web 1"]);
     await refused(control.act("job", "start"), "process-running", /^Cannot start "job"/);
     assert.equal((await control.processes())[0]?.status, "stopping", "what was done is seen at once");
-    const [done, failed] = rig.said;
+    await refused(control.act("nobody", "stop"), "process-unknown", /^Cannot find process/);
+    const [done, failed, unknown] = rig.said;
     assert.match(done ?? "", /^web: stop for "ci"$/);
-    assert.match(failed ?? "", /^start of "job" for "ci": refused: Cannot start "job"/);
+    assert.match(failed ?? "", /^job: start of "job" for "ci": refused: Cannot start "job"/);
+    assert.match(unknown ?? "", /^stop of "nobody" for "ci": refused: Cannot find process/);
   },
   "a wait ends when the target state is reached": async ({ control, rig }) => {
     const stopped = control.act("web", "stop", { waitSeconds: 20 });

@@ -2,7 +2,7 @@
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Action, ActOptions, Caller, Control, PlanOptions, Scaling } from "../contract/control.ts";
-import type { EventRecord } from "../contract/event-record.ts";
+import type { EventRecord, EventType } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
   Incident,
@@ -20,6 +20,7 @@ import type { StateRecord } from "../contract/state-record.ts";
 import type { Process } from "../supervisor/process.ts";
 import { command } from "./command.ts";
 import type { Controlled } from "./controlled.ts";
+import { eventStream } from "./event-stream.ts";
 import { info, type Line, warn } from "./narrator.ts";
 import { Overview } from "./overview.ts";
 import { clusterOf, recordOf, withClusters } from "./records.ts";
@@ -64,16 +65,9 @@ class ServiceControl implements Control {
 
   async process(id: string): Promise<ProcessRecord> {
     this.#service.observatory.watch();
-    const found = this.#find(id);
-    const [only] = found;
-    return found.length === 1 && only?.id === id
-      ? this.#record(only)
-      : this.#service.balancing.shown(
-          clusterOf(
-            id,
-            found.map((process) => this.#record(process)),
-          ),
-        );
+    const records = this.#find(id).map((process) => this.#record(process));
+    const [only] = records;
+    return records.length === 1 && only?.id === id ? only : this.#service.balancing.shown(clusterOf(id, records));
   }
 
   async state(): Promise<StateRecord> {
@@ -94,7 +88,7 @@ class ServiceControl implements Control {
 
   async scale(id: string, scaling: Scaling, options: ActOptions = {}): Promise<ProcessRecord> {
     const { supervisor, commit } = this.#service;
-    const { added, removed } = this.#commanded(`scale ${numberOf(scaling)}`, id, () => {
+    const { added, removed } = this.#commanded(`scale${numberOf(scaling)}`, id, () => {
       this.#find(id);
       return this.#service.scaling.scale(id, scaling, this.#caller);
     });
@@ -162,8 +156,8 @@ class ServiceControl implements Control {
     return this.#service.observatory.prometheus();
   }
 
-  events(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
-    return this.#service.observatory.events(after, signal);
+  events(after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncIterable<EventRecord> {
+    return eventStream(this.#service, { after, types }, signal);
   }
 
   /** Who speaks for a process is there, and a process speaks for itself alone. */
@@ -192,7 +186,10 @@ class ServiceControl implements Control {
       this.#auditor.audit(info(`${what}${subject === undefined ? " of all" : ""} for "${consumer}"`), subject);
       return outcome;
     } catch (error) {
-      if (error instanceof ProcmanError) this.#auditor.audit(warn(`${what} of "${id}" for "${consumer}": refused: ${error.message}`));
+      if (error instanceof ProcmanError) {
+        const line = warn(`${what} of "${id}" for "${consumer}": refused: ${error.message}`);
+        this.#auditor.audit(line, error.code === "process-unknown" ? undefined : subject);
+      }
       throw error;
     } finally {
       this.#overview.forget();
@@ -243,6 +240,7 @@ function recordIn(service: Controlled, process: Process): ProcessRecord {
   return service.balancing.shown(recordOf(process, service.spec(process.id), service.observatory.seen(process.id)));
 }
 
-function numberOf({ instances, by = 0 }: Scaling): string {
-  return instances === undefined ? `by ${by > 0 ? "+" : ""}${by}` : `to ${instances}`;
+function numberOf({ instances, by }: Scaling): string {
+  if (instances !== undefined) return ` to ${instances}`;
+  return by === undefined ? "" : ` by ${by > 0 ? "+" : ""}${by}`;
 }

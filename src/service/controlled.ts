@@ -1,6 +1,7 @@
 /** What is controlled: what `Control` in process needs of the service. */
 import type { ProcessSpec } from "../config/spec.ts";
 import type { ActOptions, Caller, Control, PlanOptions } from "../contract/control.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { Incident, LogEntry, LogSubmission, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
@@ -15,7 +16,9 @@ export type LogBook = Pick<Control, "logs" | "follow"> & {
 };
 
 /** What is seen of processes: numbers, events, ends. */
-export type Observatory = Pick<Control, "prometheus" | "events"> & {
+export type Observatory = Pick<Control, "prometheus"> & {
+  /** What comes after the event of this id. */
+  readonly events: (after: string | undefined, signal: AbortSignal) => AsyncIterable<EventRecord>;
   readonly telemetry: (report: TelemetryReport, caller: Caller) => Promise<void>;
   /** Of one process, or of several together. */
   readonly metrics: (ids: readonly string[], query: MetricQuery) => Promise<readonly MetricPoint[]>;

@@ -65,7 +65,8 @@ export class Events {
 
   #missed(after: string, state: () => StateRecord): readonly EventRecord[] {
     const seen = /^\d{1,16}$/.test(after) ? Number(after) : Number.NaN;
-    if (seen >= this.#before && seen <= this.#last) return this.#kept.filter(({ id }) => Number(id) > seen);
+    // A time, where nothing had happened yet when its reader came.
+    if (seen >= this.#before && seen <= Math.max(this.#last, Date.now() * 1_000)) return this.#kept.filter(({ id }) => Number(id) > seen);
     const time = new Date().toISOString();
     return [{ id: String(this.#before), time, type: "service.state", state: state() }, ...this.#kept];
   }

@@ -28,6 +28,7 @@ const config: Config = {
           id: "bound",
           cmd: "b",
           memoryLimit: "1GB",
+          memoryMax: "2GB",
           ulimits: { nofile: 9, core: "unlimited" },
           user: 65_534,
           group: 3,

@@ -113,6 +113,7 @@ const spec = record({
   dependsOn: optional(listOf(dependency)),
   health: optional(health),
   memoryLimit: optional(number),
+  memoryMax: optional(number),
   ulimits: optional(mapOf(number)),
   user: optional(record({ name: text, uid: count, gid: count, home: optional(text) } satisfies All<Account>)),
   group: optional(count),

@@ -80,6 +80,13 @@ test("4.6 a signal that nobody here has sent, and a kill for want of memory", ()
   assert.equal(killed.reason, "was ended by SIGKILL after 1 s, which was not procman's");
   for (const ending of [exited(null, "SIGKILL"), exited(137)])
     assert.equal(only([ended(ending)], { claimOomKill: () => true }).cause, "out-of-memory");
+  const starved: Ending = { kind: "exited", code: null, signal: "SIGKILL", outOfMemory: true };
+  const told = only([ended(starved)]);
+  assert.deepEqual([told.cause, told.signal], ["out-of-memory", "SIGKILL"]);
+  assert.equal(told.reason, "was ended by SIGKILL (out of memory) after 1 s: the kernel killed it, as memory ran out");
+  assert.equal(only([ended({ kind: "unknown", outOfMemory: true })]).cause, "out-of-memory", "nobody was its parent, but its cgroup tells");
+  // A part of it was killed some time ago; it has ended well since.
+  assert.equal(only([ended({ kind: "exited", code: 0, signal: null, outOfMemory: true })]).cause, "exit");
   assert.equal(only([ended(exited(null, "SIGSEGV"))], { claimOomKill: assert.fail }).cause, "signal");
 });
 

@@ -58,10 +58,16 @@ function causeOf(from: Ended, ending: Ending, { terminating, asked, claimOomKill
   if (from.status === "stopping" && from.cause === "operator")
     return terminating !== undefined && asked === undefined ? "shutdown" : "operator";
   if (from.status === "stopping" && from.cause !== "itself") return from.cause;
+  if (isStarved(ending, claimOomKill)) return "out-of-memory";
   if (ending.kind === "unknown") return "unknown";
-  const isKilled = ending.signal === "SIGKILL" || ending.code === KILLED_CODE;
-  if (isKilled && claimOomKill()) return "out-of-memory";
   return ending.signal === null ? "exit" : "signal";
+}
+
+/** Told by its own cgroup, or else counted somewhere. One that is told is counted, too, and no later end shall claim it. */
+function isStarved(ending: Ending & { readonly kind: "exited" | "unknown" }, claimOomKill: () => boolean): boolean {
+  if (ending.kind === "unknown") return ending.outOfMemory === true;
+  const isKilled = ending.signal === "SIGKILL" || ending.code === KILLED_CODE;
+  return isKilled && (claimOomKill() || ending.outOfMemory === true);
 }
 
 function reasonOf(cause: Incident["cause"], end: string, { subject, asked, terminating }: Circumstances): string {
@@ -75,7 +81,7 @@ function reasonOf(cause: Incident["cause"], end: string, { subject, asked, termi
     case "signal":
       return `${end}, which was not procman's`;
     case "out-of-memory":
-      return `the kernel killed it because memory ran out; it ${end}`;
+      return `${end}: the kernel killed it, as memory ran out`;
     case "timeout":
     case "unready":
     case "unhealthy":

@@ -24,7 +24,7 @@ export type Place = {
 
 /** @throws {Unlaunchable} */
 export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }: Place): Omit<SpawnRequest, keyof RunKey> {
-  const { id, path, cwd, cluster, share } = spec;
+  const { id, path, cwd, cluster, share, memoryMax } = spec;
   const env = { ...identityOf(spec), ...variablesOf(spec) };
   const access = api(id);
   const capture = captureOf(spec, run);
@@ -37,6 +37,7 @@ export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }
       ...(share && { LISTEN_FDS: "1", LISTEN_FDNAMES: cluster?.id ?? id }),
     },
     ...(share && { listen: share }),
+    ...(memoryMax === undefined ? {} : { memoryMax }),
     ...(capture === undefined ? {} : { capture }),
     ...(spec.command.kind === "worker" ? { channel: true } : {}),
     ...(spec.ready?.kind === "fd" ? { notify: { fd: spec.ready.fd, file: notifyFile(stateDir, slot) } } : {}),

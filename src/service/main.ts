@@ -99,7 +99,7 @@ function inFormerFolder(found: Config): Config {
 function serviceOf(found: Config | undefined, link: Link): Service | undefined {
   return found === undefined
     ? undefined
-    : new Service(found, link, { exitWith: options["exit-with"], source, watchFile: options["watch-config"] });
+    : new Service(found, link, { exitWith: options["exit-with"], source, watchFile: options["watch-config"], sockets });
 }
 
 /** What the last service went by. */

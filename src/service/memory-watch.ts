@@ -24,17 +24,22 @@ export class MemoryWatch {
   weigh(samples: Samples): void {
     for (const process of this.#weighed.supervisor.processes) {
       const { id } = process;
-      const { memoryLimit = Number.POSITIVE_INFINITY } = this.#weighed.spec(id);
+      const limit = limitOf(this.#weighed.spec(id)) ?? Number.POSITIVE_INFINITY;
       const memoryBytes = samples.get(id)?.memoryBytes ?? 0;
-      const looks = memoryBytes > memoryLimit ? (this.#over.get(id) ?? 0) + 1 : 0;
+      const looks = memoryBytes > limit ? (this.#over.get(id) ?? 0) + 1 : 0;
       if (looks === 0) this.#over.delete(id);
       else this.#over.set(id, looks);
       if (looks < LOOKS) continue;
       this.#over.delete(id);
-      this.#weighed.observatory.trouble(id, `${megabytes(memoryBytes)} MB, more than its ${megabytes(memoryLimit)} MB`);
+      this.#weighed.observatory.trouble(id, `${megabytes(memoryBytes)} MB, more than its ${megabytes(limit)} MB`);
       for (const { slot, run } of process.runs) process.tell(slot, { type: "fault", run, fault: "memory" });
     }
   }
+}
+
+/** What the kernel can't hold it to is watched as well. */
+export function limitOf({ memoryLimit, memoryMax }: Pick<ProcessSpec, "memoryLimit" | "memoryMax">): number | undefined {
+  return memoryLimit ?? memoryMax;
 }
 
 function megabytes(bytes: number): number {

@@ -44,14 +44,18 @@ export function narrate({ from, to, input }: Transition, subject: Subject): Line
 export function describe(ending: Ending): string {
   switch (ending.kind) {
     case "exited":
-      return ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`;
+      return `${ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`}${starved(ending)}`;
     case "unstartable":
       return `could not be started: ${ending.message}`;
     case "unknown":
-      return "ended, and its exit code is not known (procman was killed during its run)";
+      return `ended${starved(ending)}, and its exit code is not known (procman was killed during its run)`;
     default:
       return ending satisfies never;
   }
+}
+
+function starved({ outOfMemory }: { readonly outOfMemory?: true }): string {
+  return outOfMemory === true ? " (out of memory)" : "";
 }
 
 /** Milliseconds in the unit that reads best. */

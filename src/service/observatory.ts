@@ -19,6 +19,7 @@ import { type Asked, endOf, incidentOf } from "./incident.ts";
 import { Incidents, type LastLines } from "./incidents.ts";
 import { keptOf } from "./kept-report.ts";
 import { leadersOf } from "./leaders.ts";
+import { limitOf } from "./memory-watch.ts";
 import type { Subject } from "./narrator.ts";
 import { endWish } from "./notices.ts";
 import { recordOf, type Seen, withClusters } from "./records.ts";
@@ -66,7 +67,7 @@ export class ServiceObservatory implements Observatory {
         this.#onSamples(samples, at);
         sampled?.(samples);
       },
-      isLimited: () => observed.config.processes.some(({ memoryLimit }) => memoryLimit !== undefined),
+      isLimited: () => observed.config.processes.some((spec) => limitOf(spec) !== undefined),
       report,
     });
     this.#incidents = new Incidents({

@@ -1,5 +1,6 @@
 /** A restart of a cluster, asked for or for changed files: its instances one after another, each when the one before it serves again. */
 import { ProcmanError } from "../base/errors.ts";
+import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import { isUnderWay } from "../supervisor/change.ts";
@@ -21,6 +22,8 @@ export type Rolled = Serving & {
     /** Resolves when the one that is under way is over. */
     readonly settled: () => Promise<void>;
   };
+  /** Throws when a next run could not have the socket that it shares. */
+  readonly sharing: { readonly checkRoll: (spec: ProcessSpec) => void };
   readonly observatory: {
     /** The end of its run that comes next is by this caller's wish. */
     readonly asked: (id: string, caller: Caller) => void;
@@ -70,7 +73,7 @@ export class Rolling {
    * Restarts what runs of each cluster one by one, and starts the others at once; blocked ones stay as they are. Each roll
    * resolves with why it came to nothing, if so.
    *
-   * @throws {ProcmanError} `roll-running`, `process-blocked`, `process-leaving`
+   * @throws {ProcmanError} `roll-running`, `roll-failed`, `process-blocked`, `process-leaving`
    */
   restart(processes: readonly Process[], caller: Caller): Begun {
     const clusters = new Map<string, Process[]>();
@@ -78,7 +81,8 @@ export class Rolling {
       const id = this.#rolled.spec(process.id).cluster?.id;
       if (id !== undefined) clusters.set(id, [...(clusters.get(id) ?? []), process]);
     }
-    for (const cluster of clusters.keys()) {
+    for (const [cluster, instances] of clusters) {
+      for (const { id } of instances) this.#rolled.sharing.checkRoll(this.#rolled.spec(id));
       if (this.#works.has(cluster)) throw running(cluster, "a rolling restart");
       if (this.#rolled.reloading.rolls(cluster)) throw running(cluster, "a reload");
     }

@@ -185,6 +185,29 @@ test("whoever depends on the cluster depends on the instances that there are", a
   assert.ok(!rig.asked().some((each) => each.includes(" db ")), "it runs on");
 });
 
+test("with `restart: true` a dependent follows when all instances that there are have been started since, not when some come or go", async (context) => {
+  const rig = await serving(context, folder(context), [web(), other("db", { dependsOn: [{ id: "web", restart: true }] })]);
+  const ofDb = (): readonly string[] => rig.asked().filter((each) => each.includes(" db "));
+  const late = (slot: string, number: number, since: number) => ({ ...spawned(slot, number), since }) as ReturnType<typeof spawned>;
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  rig.scale(3);
+  rig.tell(late("web-3", 1, 50));
+  await turn();
+  assert.deepEqual(ofDb(), [], "one more");
+  rig.service.supervisor.find("web-1").restart();
+  rig.tell(exited("web-1"));
+  await found(() => rig.asked().includes("spawn web-1 2") || undefined);
+  rig.tell(late("web-1", 2, 60));
+  await turn();
+  assert.deepEqual(ofDb(), [], "one anew");
+  rig.scale(2);
+  await turn();
+  assert.deepEqual(ofDb(), [], "web-2 is as old as it");
+  rig.scale(1);
+  await turn();
+  assert.deepEqual(ofDb(), ["signal db 1"], "what is left was started after it");
+});
+
 test("the number of a profile is the file's own one", async (context) => {
   const text = JSON.stringify({ processes: [web(2)], profiles: { big: { processes: [{ id: "web", cluster: { instances: 4 } }] } } });
   const seen: unknown[] = [];

@@ -3,6 +3,7 @@ import { VERSION } from "../base/version.ts";
 import { isCaptured } from "../config/log-spec.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
+import type { KeptSockets } from "../os/kept-sockets.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { ApiAccess } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
@@ -42,6 +43,8 @@ type Snapshot = FromKeeper & { readonly t: "snapshot" };
 export type ServiceOptions = ReloadOptions & {
   /** Id of the process that everything ends with. */
   readonly exitWith?: string | undefined;
+  /** Listening sockets that it has for the next keeper. */
+  readonly sockets?: KeptSockets | undefined;
 };
 
 export class Service {
@@ -85,9 +88,9 @@ export class Service {
     const { stateDir } = config;
     this.logBook = new StoredLog({ stateDir, voice: this.#voice, find: (id) => this.config.processes.find((spec) => spec.id === id) });
     const api = (id: string): ApiAccess | undefined => this.#serving.accessOf(id);
-    this.#spawner = spawnerOf(link, this.#sweeper, { stateDir, spec: (slot) => this.spec(slot), api });
+    this.sharing = new Sharing(this, { link, voice: this.#voice, sockets: options.sockets });
+    this.#spawner = spawnerOf(link, this.#sweeper, { stateDir, spec: (slot) => this.spec(slot), api, remedy: this.sharing.remedy });
     this.balancing = new Balancing(this, link, this.#voice);
-    this.sharing = new Sharing(this, link);
     this.#parts = [this.balancing, this.sharing, new Watching(this, link, this.#voice)];
     this.supervisor = new Supervisor({
       clock: systemClock,
@@ -107,7 +110,8 @@ export class Service {
     this.rolling = new Rolling(this, { link, voice: this.#voice, steadyMs: options.steadyMs });
     this.scaling = new Scaling(this, { source: options.source, changeover: this.#changeover, link, voice: this.#voice });
     const control = controlsOf(this, this.#voice);
-    this.#serving = new Serving({ config, control, keeper: this.keeper });
+    const denied = (text: string): void => this.#voice.audit({ severity: "warn", text });
+    this.#serving = new Serving({ config, control, denied, keeper: this.keeper });
     this.plugins = new Plugins(this, { control, link, voice: this.#voice });
   }
 
@@ -148,6 +152,8 @@ export class Service {
         return this.#link.synced(message.number);
       case "ping":
         return this.#link.send({ t: "pong" });
+      case "cgroups":
+        return this.#spawner.useCgroups(message, (problem) => this.#voice.warn(problem));
       case "renewed":
         return this.#serving.renew();
       case "signalled":

@@ -16,7 +16,12 @@ import { announce, formerPort, withdraw } from "./presence.ts";
 /** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
 const DELAY_MS = 300;
 
-export type Served = { readonly config: Config; readonly control: (caller: Caller) => Control; readonly keeper: number };
+export type Served = {
+  readonly config: Config;
+  readonly control: (caller: Caller) => Control;
+  readonly denied: (text: string) => void;
+  readonly keeper: number;
+};
 
 const ANNOUNCE_AGAIN_MS = 1_000;
 
@@ -161,11 +166,11 @@ export class Serving {
 
   /** Loaded apart from the service, which starts its processes first. */
   async #serve(): Promise<void> {
-    const { control, config } = this.#served;
+    const { control, denied, config } = this.#served;
     const { Api } = await import("../api/server.ts");
     const credentials = this.#credentials;
     const access = { secret: () => credentials.secret(), isRevoked: (consumer: string) => credentials.isRevoked(consumer) };
-    this.#api = new Api({ control, access, audience: config.name, hostname: config.api.hostname, cors: config.api.cors ?? [] });
+    this.#api = new Api({ control, denied, access, audience: config.name, hostname: config.api.hostname, cors: config.api.cors ?? [] });
     if (!this.#closed) await this.#doorway.handOver(this.#api.server);
   }
 }

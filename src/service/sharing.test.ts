@@ -27,7 +27,7 @@ function rig() {
   const link = {
     send: (message: ToKeeper) => message.t === "sockets" && told.push(message.wanted.map(({ port }) => port)),
   };
-  const sharing = new Sharing(shared, link);
+  const sharing = new Sharing(shared, { link, voice: { say: () => undefined } });
   const set = (id: string, status: string): void => {
     statuses.set(id, status);
     sharing.changed();

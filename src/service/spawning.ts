@@ -11,9 +11,11 @@ export type Spawning = {
   /** Of a process or one of its slots. */
   readonly spec: (slot: string) => ProcessSpec;
   readonly api: (id: string) => ApiAccess | undefined;
+  /** What to do when the socket that it shares can't be opened; undefined: nothing that we know of. */
+  readonly remedy: (spec: ProcessSpec) => string | undefined;
 };
 
-export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api }: Spawning): KeeperSpawner {
+export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api, remedy }: Spawning): KeeperSpawner {
   const marker = (slot: string, run: number): string => markerOf(slot, run, stateDir);
   return new KeeperSpawner({
     link,
@@ -21,6 +23,11 @@ export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api }:
     marker,
     request: (slot, run) => launchOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api }),
     drains: (slot) => spec(slot).command.kind === "worker",
-    whyUnstartable: (failed) => ({ message: whyUnstartable(spec(failed.slot), failed), exitCode: exitCodeOf(failed) }),
+    whyUnstartable: (failed) => {
+      const own = spec(failed.slot);
+      const what = failed.step === "socket" ? remedy(own) : undefined;
+      const message = whyUnstartable(own, failed);
+      return { message: what === undefined ? message : `${message}; ${what}`, exitCode: exitCodeOf(failed) };
+    },
   });
 }

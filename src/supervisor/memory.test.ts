@@ -12,8 +12,14 @@ const states: readonly Instance[] = [
   { status: "idle", run: 0, restarts: 0, outcome: { kind: "never-started" } },
   { status: "idle", run: 1, restarts: 0, outcome: { kind: "stopped" } },
   { status: "idle", run: 1, restarts: 0, outcome: { kind: "stopped", ending: { kind: "unknown" } } },
+  { status: "idle", run: 1, restarts: 0, outcome: { kind: "failed", ending: { kind: "unknown", outOfMemory: true } } },
   { status: "idle", run: 1, restarts: 0, outcome: { kind: "finished", ending: { ...exited, code: 0 } } },
-  { status: "idle", run: 1, restarts: 4, outcome: { kind: "exhausted", ending: { kind: "exited", code: null, signal: "SIGKILL" } } },
+  {
+    status: "idle",
+    run: 1,
+    restarts: 4,
+    outcome: { kind: "exhausted", ending: { kind: "exited", code: null, signal: "SIGKILL", outOfMemory: true } },
+  },
   {
     status: "idle",
     run: 1,

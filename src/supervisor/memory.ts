@@ -32,10 +32,11 @@ const moment: Shape = (value) => number(value) && Math.abs(value as number) < 1e
 /** 0 and 1 would be signalled as "everybody". */
 const pid: Shape = (value) => count(value) && (value as number) > 1;
 
+const told = { outOfMemory: optional(literal(true)), at: optional(moment) };
 const ending = either(
-  record({ kind: literal("exited"), code: either(number, literal(null)), signal: either(text, literal(null)), at: optional(moment) }),
+  record({ kind: literal("exited"), code: either(number, literal(null)), signal: either(text, literal(null)), ...told }),
   record({ kind: literal("unstartable"), message: text, permanent: truth, exitCode: optional(count), at: optional(moment) }),
-  record({ kind: literal("unknown"), at: optional(moment) }),
+  record({ kind: literal("unknown"), ...told }),
 );
 const FAULTS = ["timeout", "unready", "unhealthy", "memory"] as const satisfies readonly Fault[];
 const fault = optional(literal(...FAULTS));

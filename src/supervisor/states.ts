@@ -1,7 +1,7 @@
 /** What a slot can be, what can happen to it, and what it then wants done: the words of the machine in `instance.ts`. */
 /** How a run ended. */
 export type Ending = { /** Monotonic milliseconds. */ readonly at?: number } & (
-  | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
+  | ({ readonly kind: "exited"; readonly code: number | null; readonly signal: string | null } & Verdict)
   /** No child came up. `permanent`: trying again without a change would fail in the same way. */
   | {
       readonly kind: "unstartable";
@@ -11,8 +11,11 @@ export type Ending = { /** Monotonic milliseconds. */ readonly at?: number } & (
       readonly exitCode?: number;
     }
   /** It ended while nobody was its parent. */
-  | { readonly kind: "unknown" }
+  | ({ readonly kind: "unknown" } & Verdict)
 );
+
+/** `outOfMemory`: the kernel has killed it for that. */
+type Verdict = { readonly outOfMemory?: true };
 
 /** Who began the end of a run. `itself`: its leader ended, the rest of its group is being cleared away. */
 export type StopCause = "operator" | "terminate" | "watch" | "itself" | Fault;

@@ -156,3 +156,20 @@ test("each line goes to onLine; what that takes over is not printed", async (con
   );
   await procman.terminate();
 });
+
+test("listeners and onLine get the last words of a procman that terminate ends; log gives each line", async (context) => {
+  const { folder } = placeOf(context);
+  const [lines, logged, ended]: [string[], string[], string[]] = [[], [], []];
+  const cmd = "trap 'echo farewell; exit 0' TERM; echo hello; while :; do sleep 0.05; done";
+  const procman = await Procman.run(
+    { name: "mine", processes: [{ id: "web", cmd, autostart: true }] },
+    { cwd: folder, onLine: ({ text }) => lines.push(text) },
+  );
+  procman.on("log", ({ entry }) => logged.push(entry.text)).on("end", () => ended.push("end"));
+  await found(() => lines.includes("hello") || undefined);
+  // Whoever listens is not known at once: asked for until it is heard.
+  while (logged.length === 0) await procman.restart("web");
+  await procman.terminate();
+  for (const heard of [lines, logged]) assert.ok(heard.includes("farewell"), heard.join("\n"));
+  assert.deepEqual(ended, ["end"]);
+});

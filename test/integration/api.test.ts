@@ -142,7 +142,14 @@ test("4 actions wait, and are in the log with who asked", async (context) => {
     [await act("restart"), await act("stop"), await act("start"), await act("start")],
     ["running", "stopped", "running", 409],
   );
-  for (const line of [/^web .* restart for "ci"$/, /^web .* stop for "ci"$/, /start of "web" for "ci": refused: Cannot start "web"/])
+  const reader = await command(procman.folder, "token", "--consumer", "reader", "--scope", "read");
+  assert.equal((await ask(reader, "/terminate", { method: "POST" })).status, 403);
+  for (const line of [
+    /^procman .* POST \/terminate for "reader": refused: .*"admin"/,
+    /^web .* restart for "ci"$/,
+    /^web .* stop for "ci"$/,
+    /^web .* start of "web" for "ci": refused: Cannot start "web"/,
+  ])
     await procman.line(line);
 });
 

@@ -56,3 +56,16 @@ test("a run that has more memory than its limit is restarted by its policy, with
   await procman.line(/web +\| was ended by SIGTERM .*its one restart is used up/);
   assert.ok(!procman.lines.some((line) => /small +\| had too much/.test(line)));
 });
+
+test("more memory than the kernel may give it: killed at once where there is a cgroup for that, else stopped as by a limit, which is said once", async (context) => {
+  const program = "const kept = []; setInterval(() => kept.length < 200 && kept.push(Buffer.alloc(1000000, 1)), 5)";
+  const procman = await running(context, [
+    { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryMax: "100MB" },
+    { id: "small", cmd: "sleep 1000", autostart: true, memoryMax: "100MB" },
+  ]);
+  const end = await procman.line(/web +\| (had too much memory \(.* more than its 100 MB\)|was ended by SIGKILL \(out of memory\))/);
+  await procman.line(/web +\| was ended by SIG.*its one restart is used up/);
+  const said = procman.lines.filter((line) => line.includes('Cannot hold runs to "memoryMax" by the kernel: '));
+  assert.equal(said.length, end.includes("(out of memory)") ? 0 : 1);
+  assert.ok(!procman.lines.some((line) => /small +\| (had too much|was ended)/.test(line)));
+});

@@ -93,3 +93,58 @@ test("who is being removed still answers over a connection that it has, gets no 
   for (const agent of held) agent.destroy();
   await gone(second);
 });
+
+test("with `terminateGracePeriod` who is removed serves the connections that it has for so long, also when the service is killed meanwhile", async (context) => {
+  const web = await cluster(context, { instances: 2 }, {}, { terminateGracePeriod: 5 });
+  const { port, procman } = web;
+  const client = await api(web);
+  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  const [first, second] = await pidsOf(client);
+  assert.ok(first !== undefined && second !== undefined);
+  const agents = Array.from({ length: 8 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  context.after(() => {
+    for (const agent of agents) agent.destroy();
+  });
+  const answers = await Promise.all(agents.map((agent) => ask(port, agent)));
+  const held = agents.filter((_, index) => answers[index] === second);
+  const begun = performance.now();
+  await client.scale("web", { instances: 1 });
+  await record(client, "web-2", ({ status, reason }) => status === "stopping" && /has time to finish/.test(reason));
+  process.kill(procman.helper("service"), "SIGKILL");
+  await procman.line(/the service ended \(SIGKILL\); it is started again/);
+  const next = await api({ procman });
+  await record(next, "web-2", ({ status }) => status === "stopping");
+  // After its SIGTERM it would end each connection with the first answer, and the second would be another one's.
+  for (const agent of [...held, ...held]) assert.equal(await ask(port, agent), second);
+  for (let turn = 0; turn < 10; turn++) assert.equal(await ask(port), first);
+  assert.ok(performance.now() - begun < 5_000, "the machine is too slow for this test");
+  for (const agent of agents) agent.destroy();
+  await gone(second);
+  assert.ok(performance.now() - begun >= 5_000);
+  await record(next, "web", ({ instances = [] }) => instances.length === 1);
+});
+
+test("scaled up again while some are still on their way down: these end, and then start anew", async (context) => {
+  const web = await cluster(context, { instances: 3 }, {}, { terminateGracePeriod: 1 });
+  const client = await api(web);
+  for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
+  const before = await pidsOf(client);
+  const crowd = new Crowd(web.port, 6);
+  context.after(() => crowd.stop());
+  await client.scale("web", { instances: 1 });
+  await record(client, "web-3", ({ status }) => status === "stopping");
+  const { instances = [] } = await client.scale("web", { instances: 3 }, { waitSeconds: 30 });
+  assert.deepEqual(
+    instances.map(({ status }) => status),
+    ["running", "running", "running"],
+  );
+  for (const pid of before.slice(1)) assert.ok(!isAlive(pid));
+  assert.equal((await pidsOf(client))[0], before[0]);
+  await client.act("web", "restart");
+  await assert.rejects(client.scale("web", { instances: 2 }), {
+    code: "roll-running",
+    message: /a rolling restart of it is under way; wait for its end/,
+  });
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+});

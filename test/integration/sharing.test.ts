@@ -9,7 +9,7 @@ import type { Client } from "../../src/client/client.ts";
 import { freePort } from "../balancer-rig.ts";
 import { procman as cli } from "../cli.ts";
 import { api, ask, type Cluster, Crowd, POLITE, record } from "../cluster-rig.ts";
-import { folderWith, Procman, running } from "../procman.ts";
+import { folderWith, isOver, Procman, running } from "../procman.ts";
 import { isMissing } from "../system-programs.ts";
 
 const PASSED = fileURLToPath(new URL("../programs/passed.py", import.meta.url));
@@ -104,6 +104,35 @@ test("keeper and service killed at once: the logger hands the socket on", async 
   for (const id of IDS) await restarted(client, id);
   await crowd.stop();
   assert.deepEqual(crowd.errors, []);
+});
+
+test("keeper, service and logger killed at once: the next procman says that only the instances have the socket, and the remedy is one", async (context) => {
+  const web = await shared(context);
+  const { procman: former, port } = web;
+  await areUp(web);
+  const parts = [former.pid, former.helper("service"), former.helper("logger")];
+  assert.ok(parts.every((pid) => pid > 1));
+  for (const signal of ["SIGSTOP", "SIGKILL"] as const) for (const pid of parts) process.kill(pid, signal);
+  for (const pid of parts) await isOver(pid);
+  assert.ok((await ask(port)) > 1);
+  const procman = new Procman(former.folder);
+  const loss = /only the instances of "web" that run have its socket, .*; "procman restart --hard web" opens it anew/;
+  await procman.line(new RegExp(`web +\\| no instance can be started beside those that run and serve: ${loss.source}`));
+  const client = await api({ procman });
+  const pids = async (): Promise<readonly (number | undefined)[]> => Promise.all(IDS.map(async (id) => (await client.process(id)).pid));
+  const before = await pids();
+  const { code, err } = await cli(procman.folder, ["restart", "web"]);
+  assert.equal(code, 1);
+  assert.match(err, new RegExp(`^procman: Cannot restart "web" one by one: ${loss.source}`));
+  assert.deepEqual(await pids(), before);
+  await client.act("web-1", "restart");
+  await record(client, "web-1", ({ reason }) => loss.test(reason) && reason.includes(`the port is in use by node (pid ${before[1]})`));
+  assert.equal((await cli(procman.folder, ["restart", "--hard", "web"])).code, 0);
+  const now = { procman, port, client };
+  await areUp(now);
+  await bothServe(now);
+  assert.equal((await cli(procman.folder, ["restart", "web"])).code, 0);
+  await bothServe(now);
 });
 
 test("a program with plain accept() by sd_listen_fds(3), also after its keeper was killed", async (context) => {

@@ -5,8 +5,11 @@ import { dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { Command } from "commander";
 import { parse } from "jsonc-parser";
+import { ERRORS } from "../../src/base/errors.ts";
 import { COMMANDS, isCommand } from "../../src/cli/commands.ts";
 import { check } from "../../src/config/load.ts";
+import { EVENT_TYPES } from "../../src/contract/event-record.ts";
+import { SCHEMAS } from "../../src/contract/record-schemas.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const PAGES = ["README.md", "CONTRIBUTING.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)];
@@ -54,6 +57,33 @@ test("each command is on the page of the command line, with all its options", as
     }
   }
   assert.deepEqual(missing, []);
+});
+
+/** Errors of the command line and the library alone. */
+const LOCAL = [
+  "file-exists",
+  "already-running",
+  "start-failed",
+  "state-folder",
+  "upgrade-failed",
+  "no-daemon",
+  "service-down",
+  "interrupted",
+];
+
+test("each code of an error, each event and each cause of an incident is on its page", () => {
+  const incident = SCHEMAS.Incident.properties?.cause?.enum ?? [];
+  const words = {
+    "docs/api.md": Object.keys(ERRORS).filter((code) => !LOCAL.includes(code)),
+    "docs/incidents.md": [...EVENT_TYPES, ...incident],
+  };
+  assert.ok(incident.length > 5);
+  for (const [page, all] of Object.entries(words))
+    assert.deepEqual(
+      all.filter((word) => !textOf(page).includes(`\`${word}\``)),
+      [],
+      page,
+    );
 });
 
 /** Blocks that are whole configurations: what they run need not exist here. */

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import type { Scaling } from "../../contract/control.ts";
+import { MOST_INSTANCES } from "../../contract/input-schemas.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
 import { connect } from "../../remote/connect.ts";
 import { secondsTo, withConfig } from "../options.ts";
@@ -39,7 +40,7 @@ export function define(parent: Command): void {
 }
 
 async function scale(id: string, count: string, { config, wait, timeout = PATIENCE_SECONDS, json }: Options): Promise<void> {
-  const scaling = scalingOf(count);
+  const scaling = scalingOf(id, count);
   const client = await connect(config);
   const { instances: before = [] } = await client.process(id);
   const record = await withProgress(() => `scaling ${id}`, client.scale(id, scaling, wait ? { waitSeconds: timeout } : {}));
@@ -50,10 +51,17 @@ async function scale(id: string, count: string, { config, wait, timeout = PATIEN
   if ((record.instances ?? []).some(isLost)) process.exitCode = EXIT.refused;
 }
 
-function scalingOf(count: string): Scaling {
-  if (!/^[+-]?\d{1,9}$/.test(count))
-    throw new ProcmanError("usage", `Cannot scale to ${JSON.stringify(count)}: allowed are a whole number, as 4, or +1, -1`);
-  return /^\d/.test(count) ? { instances: Number(count) } : { by: Number(count) };
+function scalingOf(id: string, count: string): Scaling {
+  const cannot = (why: string): ProcmanError => new ProcmanError("usage", `Cannot scale ${JSON.stringify(id)} ${why}`);
+  if (!/^[+-]?\d+$/.test(count)) throw cannot(`to ${JSON.stringify(count)}: allowed are a whole number, as 4, or +1, -1`);
+  const isStep = !/^\d/.test(count);
+  const number = Number(count);
+  if (isStep && Math.abs(number) > MOST_INSTANCES) throw cannot(`by ${count}: allowed are 1 to ${MOST_INSTANCES} instances`);
+  if (!isStep && (number < 1 || number > MOST_INSTANCES))
+    throw cannot(
+      `to ${count} instances: allowed are 1 to ${MOST_INSTANCES}${number < 1 ? `; "procman stop ${id}" stops all of them` : ""}`,
+    );
+  return isStep ? { by: number } : { instances: number };
 }
 
 function tell({ instances = [] }: ProcessRecord, before: readonly ProcessRecord[]): void {

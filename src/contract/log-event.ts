@@ -1,0 +1,16 @@
+/** A line of the log as an event. */
+import type { EventRecord } from "./event-record.ts";
+import type { LogEntry, LogItem } from "./records.ts";
+
+export type LogEvent = EventRecord & { readonly type: "log" };
+
+/** A hole in the log is told as a line of procman's own. */
+export function logEvent(item: LogItem, id: string): LogEvent {
+  const entry = item.type === "entry" ? item.entry : holeOf(item.bytes);
+  return { id, time: entry.time, type: "log", entry };
+}
+
+function holeOf(bytes: number): LogEntry {
+  const text = `${bytes} bytes are missing here: they came faster than they were read`;
+  return { time: new Date().toISOString(), severity: "warn", category: "service", text };
+}

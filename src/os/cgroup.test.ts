@@ -1,0 +1,116 @@
+/** Limits of memory by cgroup v2: what is written, and what is said when that can't be; moving and killing on the machine's own. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import {
+  capMemory,
+  cgroupMembers,
+  currentCgroup,
+  divideMemory,
+  isGiven,
+  killCgroup,
+  moveAll,
+  ownCgroup,
+  removeCgroup,
+  renewCgroup,
+} from "./cgroup.ts";
+import { hadOomKill } from "./oom.ts";
+
+/** A folder with files as the kernel has them in a cgroup. */
+function fake(context: TestContext, files: Readonly<Record<string, string>> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), "procman-cgroup-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  return filled(folder, files);
+}
+
+function filled(folder: string, files: Readonly<Record<string, string>>): string {
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+function text(folder: string, file: string): string {
+  return readFileSync(join(folder, file), "utf8");
+}
+
+test("the first cgroup of a machine gives its memory controller to those below without anybody being moved", (context) => {
+  const root = fake(context, { "cgroup.controllers": "cpu memory pids\n", "cgroup.procs": "1\n2\n", "cgroup.subtree_control": "" });
+  const folder = filled(join(root, "procman-1"), { "cgroup.subtree_control": "" });
+  divideMemory(root, folder);
+  assert.deepEqual([text(root, "cgroup.subtree_control"), text(folder, "cgroup.subtree_control")], ["+memory", "+memory"]);
+  assert.equal(text(root, "cgroup.procs"), "1\n2\n");
+  assert.ok(!existsSync(join(root, "procman")));
+});
+
+test("a cgroup without the controller, or that can't be divided, says so", (context) => {
+  const without = fake(context, { "cgroup.controllers": "cpu pids\n" });
+  assert.throws(() => divideMemory(without, join(without, "procman-1")), /^Error: the cgroup .* has no memory controller to give away$/);
+  assert.ok(!existsSync(join(without, "procman-1")), "nothing was made or moved");
+  const strange = fake(context, { "cgroup.controllers": "memory\n" });
+  assert.throws(() => divideMemory(strange, join(strange, "procman-1")), /ENOENT.*cgroup\.subtree_control/);
+});
+
+test("a limit of memory: all of them go at once, nothing is moved to the disk, and no file is made that the kernel doesn't have", (context) => {
+  const files = { "memory.oom.group": "0\n", "memory.max": "max\n" };
+  const plain = fake(context, files);
+  capMemory(plain, 100_000_000);
+  assert.deepEqual([text(plain, "memory.oom.group"), text(plain, "memory.max")], ["1\n", "100000000"]);
+  assert.ok(!existsSync(join(plain, "memory.swap.max")));
+  const swapping = fake(context, { ...files, "memory.swap.max": "max\n" });
+  capMemory(swapping, 1);
+  assert.equal(text(swapping, "memory.swap.max")[0], "0");
+  const none = fake(context);
+  assert.throws(() => capMemory(none, 1), /ENOENT/);
+  assert.ok(!existsSync(join(none, "memory.oom.group")));
+});
+
+test("a cgroup that is used again has no limit any more", (context) => {
+  const folder = fake(context, { "cgroup.procs": "4711\n", "memory.max": "100\n" });
+  renewCgroup(folder);
+  assert.equal(text(folder, "memory.max"), "max\n");
+});
+
+test("whether somebody was killed for want of memory is what the cgroup counts", (context) => {
+  assert.ok(hadOomKill(fake(context, { "memory.events": "low 0\nhigh 0\nmax 12\noom 1\noom_kill 1\noom_group_kill 1\n" })));
+  assert.ok(!hadOomKill(fake(context, { "memory.events": "low 0\nhigh 0\nmax 12\noom 1\noom_kill 0\noom_group_kill 0\n" })));
+  assert.ok(!hadOomKill(fake(context)));
+});
+
+test("a cgroup named procman is procman's own, and the one above it is what is divided", (context) => {
+  const folder = fake(context, { "cgroup.procs": "" });
+  assert.equal(ownCgroup(folder), folder);
+  assert.equal(ownCgroup(filled(join(folder, "procman"), { "cgroup.procs": "" })), folder);
+  assert.equal(ownCgroup(join(folder, "gone")), undefined);
+  assert.ok(isGiven(join(folder, "procman")));
+});
+
+const own = ownCgroup();
+
+test("on this machine: members are moved to a cgroup below, come to their end there, and leave nothing", {
+  skip: own === undefined && "no cgroup v2 that may be divided",
+}, async () => {
+  const root = join(own ?? "", `procman-test-${process.pid}`);
+  const home = join(root, "procman");
+  mkdirSync(root);
+  const children = [1, 2, 3].map(() => spawn("sleep", ["1000"], { stdio: "ignore" }));
+  const pids = children.map(({ pid = -1 }) => pid);
+  const ends = children.map((child) => once(child, "exit"));
+  try {
+    for (const pid of pids) writeFileSync(join(root, "cgroup.procs"), String(pid));
+    assert.deepEqual(new Set(cgroupMembers(root)), new Set(pids));
+    moveAll(root, home);
+    assert.deepEqual([cgroupMembers(root), new Set(cgroupMembers(home))], [[], new Set(pids)]);
+    assert.equal(basename(currentCgroup() ?? ""), basename(own ?? ""), "nobody else was moved");
+  } finally {
+    killCgroup(home);
+    // Where the kernel can't do that.
+    for (const child of children) child.kill("SIGKILL");
+    await Promise.all(ends);
+    removeCgroup(home);
+    rmdirSync(root);
+  }
+});

@@ -1,0 +1,50 @@
+/** The events that one reader wants: some types alone, and with the lines of the log among them when it asks for these. */
+import type { EventRecord, EventType } from "../contract/event-record.ts";
+import { logEvent } from "../contract/log-event.ts";
+import type { LogItem, LogQuery } from "../contract/records.ts";
+import { merged } from "./merged.ts";
+
+export type EventSources = {
+  readonly observatory: { readonly events: (after: string | undefined, signal: AbortSignal) => AsyncIterable<EventRecord> };
+  readonly logBook: { readonly follow: (query: LogQuery, signal: AbortSignal) => AsyncIterable<LogItem> };
+};
+
+export type Asked = { readonly after: string | undefined; readonly types: readonly EventType[] | undefined };
+
+/** Where both go on: ids of such a stream are `EVENT_CURSOR`, or the event's alone while no line has come. */
+type Position = { event: string; cursor?: string };
+
+export function eventStream(sources: EventSources, { after, types }: Asked, signal: AbortSignal): AsyncIterable<EventRecord> {
+  if (types === undefined) return sources.observatory.events(after, signal);
+  const wanted: ReadonlySet<string> = new Set(types);
+  if (!wanted.has("log")) return only(sources.observatory.events(after, signal), wanted);
+  const position = positionOf(after);
+  return withLines(sources, { wanted, position, after: after === undefined ? undefined : position.event }, signal);
+}
+
+async function* only(events: AsyncIterable<EventRecord>, wanted: ReadonlySet<string>): AsyncGenerator<EventRecord> {
+  for await (const event of events) if (wanted.has(event.type)) yield event;
+}
+
+type Wanted = { readonly wanted: ReadonlySet<string>; readonly position: Position; readonly after: string | undefined };
+
+async function* withLines(sources: EventSources, { wanted, position, after }: Wanted, signal: AbortSignal): AsyncGenerator<EventRecord> {
+  const { cursor, event } = position;
+  // Ids of events are times in microseconds.
+  const query = cursor === undefined ? { from: Math.floor(Number(event) / 1_000) } : { cursor };
+  const both = merged<EventRecord | LogItem>(
+    [(stop) => only(sources.observatory.events(after, stop), wanted), (stop) => sources.logBook.follow(query, stop)],
+    signal,
+  );
+  for await (const item of both) {
+    if ("cursor" in item) position.cursor = item.cursor;
+    else position.event = item.id;
+    const id = position.cursor === undefined ? position.event : `${position.event}_${position.cursor}`;
+    yield "cursor" in item ? logEvent(item, id) : { ...item, id };
+  }
+}
+
+function positionOf(after = String(Date.now() * 1_000)): Position {
+  const cut = after.indexOf("_");
+  return cut < 0 ? { event: after } : { event: after.slice(0, cut), cursor: after.slice(cut + 1) };
+}
