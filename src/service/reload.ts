@@ -10,6 +10,7 @@ import type { Changeover } from "./changeover.ts";
 import { FileWatch } from "./file-watch.ts";
 import { forecast, rollOf, summary } from "./forecast.ts";
 import type { Subject } from "./narrator.ts";
+import type { Notes } from "./part.ts";
 import { whyNotUp } from "./reason.ts";
 import { isOnTheWay, type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
 import type { Rolling } from "./rolling.ts";
@@ -64,7 +65,7 @@ export class Reload {
   }
 
   /** A service was killed in the middle of a roll: its successor goes on with it, whatever the file says by now. */
-  resume(note: string | undefined, lineage: string): boolean {
+  resume({ [ROLL]: note }: Notes, lineage: string): boolean {
     this.#lineage = lineage;
     this.#watch?.start();
     const journey = readJourney(note, lineage);
