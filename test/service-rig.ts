@@ -9,7 +9,8 @@ import type { RawConfig, RawProcess } from "../src/config/schema.ts";
 import type { Config } from "../src/config/spec.ts";
 import type { FromKeeper, ToKeeper } from "../src/contract/keeper-protocol.ts";
 import { Link } from "../src/runtime/link.ts";
-import { Service, type ServiceOptions } from "../src/service/service.ts";
+import { Service } from "../src/service/service.ts";
+import type { ServiceOptions } from "../src/service/service-options.ts";
 
 export type Snapshot = Partial<Omit<FromKeeper & { readonly t: "snapshot" }, "t">>;
 

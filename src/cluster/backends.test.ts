@@ -50,26 +50,30 @@ test("one that stays up keeps what is known of it when others change; one that c
   );
 });
 
-test("whatever happens in whatever order, counts are those of what is open, and only the eligible are chosen", () => {
+test("whatever happens in whatever order, counts are those of what is open, and only the eligible with room are chosen", () => {
+  const strategies = fc.constantFrom("round-robin", "least-connections", "ip-hash");
   const step = fc.record({
     act: fc.constantFrom("next", "connected", "refused", "closed", "accepts", "set"),
     which: fc.nat(100),
     states: fc.array(fc.constantFrom<BackendState>("up", "draining", "down"), { minLength: 3, maxLength: 3 }),
   });
   fc.assert(
-    fc.property(fc.constantFrom("round-robin", "least-connections", "ip-hash"), fc.array(step, { maxLength: 120 }), (strategy, steps) => {
+    fc.property(strategies, fc.array(step, { maxLength: 120 }), fc.constantFrom(undefined, 1, 3), (strategy, steps, limit) => {
       const backends = new Backends(strategy);
-      backends.set(strategy, specs(["up", "up", "up"]));
+      const set = (states: readonly BackendState[]): void => backends.set(strategy, specs(states), limit);
+      const hasRoom = ({ isEligible, connections }: Backend): boolean => isEligible && connections < (limit ?? 1_000);
+      set(["up", "up", "up"]);
       const attempts: Backend[] = [];
       const open: Backend[] = [];
       for (const { act, which, states } of steps) {
         const pick = (list: Backend[]): Backend | undefined => list.splice(which % Math.max(1, list.length), 1)[0];
-        if (act === "set") backends.set(strategy, specs(states));
+        if (act === "set") set(states);
         else if (act === "accepts") backends.accepts(backends.all[which % 3] as Backend);
         else if (act === "next") {
+          const free = backends.all.filter(hasRoom);
+          assert.equal(backends.hasRoom, free.length > 0);
           const chosen = backends.next(`10.0.0.${which}`);
-          assert.equal(chosen === undefined, !backends.all.some(({ isEligible }) => isEligible));
-          assert.ok(chosen === undefined || chosen.isEligible);
+          assert.ok(chosen === undefined ? free.length === 0 : free.includes(chosen));
           if (chosen !== undefined) attempts.push(chosen);
         } else {
           const backend = pick(act === "closed" ? open : attempts);

@@ -39,6 +39,8 @@ export class Backends {
   #all = new Map<string, Backend>();
   #candidates: readonly Backend[] = [];
   #turn: number;
+  /** Connections of one at a time. */
+  #limit = Number.POSITIVE_INFINITY;
 
   /** `turn`: where round robin begins, so that two processes don't begin with the same one. */
   constructor(strategy: Strategy, turn = 0) {
@@ -60,9 +62,15 @@ export class Backends {
     return this.all.filter(({ state, isOut }) => state === "up" && isOut);
   }
 
-  /** From now on these. */
-  set(strategy: Strategy, specs: readonly BackendSpec[]): void {
+  /** Somebody may get a connection. */
+  get hasRoom(): boolean {
+    return this.#candidates.length > 0;
+  }
+
+  /** From now on these. `limit`: most connections of one at a time. */
+  set(strategy: Strategy, specs: readonly BackendSpec[], limit = Number.POSITIVE_INFINITY): void {
     this.#strategy = strategy;
+    this.#limit = limit;
     this.#all = new Map(specs.map((spec) => [spec.id, this.#all.get(spec.id) ?? new Backend(spec.id, spec.port)]));
     for (const { id, port, state } of specs) {
       const backend = this.#all.get(id) as Backend;
@@ -80,6 +88,7 @@ export class Backends {
     const backend = this.#candidates[index] as Backend;
     backend.connections += 1;
     backend.attempts += 1;
+    if (backend.connections >= this.#limit) this.#refresh();
     return backend;
   }
 
@@ -90,17 +99,17 @@ export class Backends {
 
   refused(backend: Backend): void {
     backend.attempts -= 1;
-    backend.connections -= 1;
     backend.refused += 1;
-    if (backend.isOut) return;
+    const wasOut = backend.isOut;
     backend.isOut = true;
-    this.#refresh();
+    this.closed(backend);
+    if (!wasOut) this.#refresh();
   }
 
   /** The attempt failed for a reason of our own. */
   abandoned(backend: Backend): void {
     backend.attempts -= 1;
-    backend.connections -= 1;
+    this.closed(backend);
   }
 
   /** It was seen to accept. */
@@ -111,9 +120,10 @@ export class Backends {
 
   closed(backend: Backend): void {
     backend.connections -= 1;
+    if (backend.connections === this.#limit - 1) this.#refresh();
   }
 
   #refresh(): void {
-    this.#candidates = this.all.filter(({ isEligible }) => isEligible);
+    this.#candidates = this.all.filter(({ isEligible, connections }) => isEligible && connections < this.#limit);
   }
 }

@@ -46,6 +46,7 @@ export class Balancer {
   async apply(fronts: readonly Front[], inherited?: Estate["sockets"]): Promise<void> {
     this.#fronts = fronts;
     for (const [id, listener] of this.#listeners) if (!fronts.some((front) => front.id === id && listener.serves(front))) this.#close(id);
+    for (const { id } of fronts) this.#share(id);
     const applied = [this.#worker, ...this.#mates].map((each) => each.apply(fronts));
     for (const front of fronts) if (!this.#listeners.has(front.id)) this.#open(front, inherited?.get(front.id));
     await Promise.all(applied);
@@ -84,10 +85,18 @@ export class Balancer {
     const { id } = front;
     const bound = (socket: Handle): number => {
       const status = this.#worker.listen(id, socket);
-      if (status === 0) for (const mate of this.#mates) mate.listen(id, socket);
+      if (status === 0) this.#share(id);
       return status;
     };
     this.#listeners.set(id, new Listener(front, { bound, changed: this.#changed, inherited }));
+  }
+
+  /** All processes take clients; where connections are limited the first does alone, as it can only count its own. */
+  #share(id: string): void {
+    const socket = this.#worker.socket(id);
+    if (socket === undefined) return;
+    const isShared = this.#fronts.find((front) => front.id === id)?.maxConnections === undefined;
+    for (const mate of this.#mates) isShared ? mate.listen(id, socket) : mate.unlisten(id);
   }
 
   #close(id: string): void {

@@ -48,12 +48,13 @@ export class Mate {
   }
 
   listen(id: string, socket: Handle): void {
+    if (this.#sockets.get(id) === socket) return;
     this.#sockets.set(id, socket);
     this.#send({ t: "listen", id }, socket);
   }
 
   unlisten(id: string): void {
-    this.#sockets.delete(id);
+    if (!this.#sockets.delete(id)) return;
     this.#send({ t: "unlisten", id });
   }
 

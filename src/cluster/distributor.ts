@@ -46,8 +46,9 @@ export class Distributor {
 
   apply(front: Front): void {
     this.#front = front;
-    this.#backends.set(front.strategy, front.backends);
+    this.#backends.set(front.strategy, front.backends, front.maxConnections);
     this.#prober.usesHeader = front.proxyProtocol;
+    this.#admit();
     if (this.#backends.unproven.length > 0) this.#prober.wake(true);
   }
 
@@ -118,9 +119,15 @@ export class Distributor {
     const pair = new Pair(visit.client, socket, backend, (closed) => {
       this.#pairs.delete(closed);
       this.#backends.closed(backend);
+      this.#admit();
     });
     this.#pairs.add(pair);
     pair.begin(this.#front.proxyProtocol ? this.#header(visit) : undefined);
+  }
+
+  /** One that had all that it may have has room again. */
+  #admit(): void {
+    if (this.#waiting.waiting > 0 && this.#backends.hasRoom) this.#waiting.serve();
   }
 
   #header(visit: Visit): Buffer {

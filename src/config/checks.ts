@@ -96,7 +96,7 @@ function processWarnings(process: LooseProcess, path: Path): Finding[] {
   const starts = process.autostart === true || "cron" in process || (process.watch?.length ?? 0) > 0;
   if (!starts && "id" in process)
     warnings.push({ path, message: `No start policy: ${show(process.id)} starts only by hand. Set "autostart", "cron" or "watch".` });
-  for (const key of ["strategy", "hostname", "proxyProtocol", "idleTimeout"] as const)
+  for (const key of ["strategy", "hostname", "proxyProtocol", "idleTimeout", "maxConnections"] as const)
     if (process.cluster !== undefined && key in process.cluster && !("commonPort" in process.cluster))
       warnings.push({
         path: [...path, "cluster", key],

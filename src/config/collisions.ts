@@ -87,7 +87,7 @@ function clusterErrors(process: LooseProcess, path: Path, parallelism: number): 
 }
 
 /** What the load balancer can, and the kernel can't. */
-const BALANCER_ONLY = ["strategy", "proxyProtocol", "idleTimeout"] as const;
+const BALANCER_ONLY = ["strategy", "proxyProtocol", "idleTimeout", "maxConnections"] as const;
 
 function sharingErrors({ cluster = {}, ready }: LooseProcess, path: Path): readonly Finding[] {
   const findings: Finding[] = BALANCER_ONLY.filter((key) => key in cluster).map((key) => ({

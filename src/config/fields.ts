@@ -156,6 +156,10 @@ const process = {
     description: "Seconds without traffic after which the load balancer closes a connection; 0: never.",
     default: 0,
   },
+  ".cluster.maxConnections": {
+    description:
+      "Most connections that the load balancer gives an instance at a time; further clients wait for one to end. Omitted: no limit.",
+  },
 } as const satisfies Record<string, Field>;
 
 function below(path: string, fields: Readonly<Record<string, Field>>): Readonly<Record<string, Field>> {

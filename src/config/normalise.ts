@@ -137,8 +137,10 @@ function clusterOf({ id, cluster }: RawProcess, { index }: Instance): ProcessSpe
 
 /** How its common port is served, if it has one. */
 function frontOf({ id, cluster }: RawProcess): Pick<ProcessSpec, "front" | "share"> {
-  const { mode, commonPort, hostname = FRONT_HOSTNAME, strategy = "round-robin", proxyProtocol = false, idleTimeout = 0 } = cluster ?? {};
+  const { mode, commonPort, hostname = FRONT_HOSTNAME, strategy = "round-robin", proxyProtocol = false } = cluster ?? {};
   if (commonPort === undefined) return {};
   if (mode === "share") return { share: { hostname, port: commonPort } };
-  return { front: { id, hostname, port: commonPort, strategy, proxyProtocol, idleMs: milliseconds(idleTimeout) } };
+  const { idleTimeout = 0, maxConnections } = cluster ?? {};
+  const limits = { idleMs: milliseconds(idleTimeout), ...(maxConnections !== undefined && { maxConnections }) };
+  return { front: { id, hostname, port: commonPort, strategy, proxyProtocol, ...limits } };
 }

@@ -105,6 +105,7 @@ const cluster = object({
   hostname: optional(text("an address")),
   proxyProtocol: flag,
   idleTimeout: seconds,
+  maxConnections: optional(whole(1, 100_000, "a whole number from 1 to 100000")),
 });
 
 const VALUE = 'a string, { "file": path } or { "env": name }';

@@ -249,7 +249,7 @@ test("a shared socket needs its port, no ports behind it, and takes nothing that
   assert.equal(about(share({ commonPort: 80, hostname: "0.0.0.0" })), "");
   assert.equal(about(share({ commonPort: 80, startPort: 3000 })), "");
   assert.match(about(share({})), /cluster\.mode Found "share" without "commonPort", the port that the instances share/);
-  for (const only of [{ strategy: "ip-hash" }, { proxyProtocol: true }, { idleTimeout: 5 }])
+  for (const only of [{ strategy: "ip-hash" }, { proxyProtocol: true }, { idleTimeout: 5 }, { maxConnections: 5 }])
     assert.match(
       about(share({ commonPort: 80, ...only })),
       new RegExp(`cluster\\.${Object.keys(only)} Found "${Object.keys(only)}" with "mode": "share": there is no load balancer`),

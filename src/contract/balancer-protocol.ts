@@ -26,6 +26,8 @@ export type FrontSpec = {
   readonly proxyProtocol: boolean;
   /** A connection without traffic for so long is closed. Milliseconds; 0: never. */
   readonly idleMs: number;
+  /** Most connections of a backend at a time. Absent: no limit. */
+  readonly maxConnections?: number;
 };
 
 export type Front = FrontSpec & { readonly backends: readonly BackendSpec[] };

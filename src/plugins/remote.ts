@@ -25,7 +25,7 @@ export async function moduleFrom({ url, integrity, cache }: Wanted, said: (text:
   );
   const kept = readIfThere(path);
   if (kept !== undefined && (integrity === undefined || digestOf(kept) === integrity)) return path;
-  const body = await download(url);
+  const body = await download(url, kept === undefined ? "" : `; the copy that was kept (${path}) has been changed`);
   const digest = digestOf(body);
   if (integrity !== undefined && digest !== integrity)
     throw new Refusal(
@@ -45,7 +45,8 @@ export function digestOf(body: Uint8Array): string {
   return `sha256-${createHash("sha256").update(body).digest("base64")}`;
 }
 
-async function download(url: string): Promise<Buffer> {
+/** `also`: what is the case beside a failure. */
+async function download(url: string, also: string): Promise<Buffer> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await follow(url, signal);
@@ -53,7 +54,7 @@ async function download(url: string): Promise<Buffer> {
     return await bodyOf(response, url);
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal(`${url} can't be fetched: ${whyOf(error)}`);
+    throw new Refusal(`${url} can't be fetched: ${whyOf(error)}${also}`);
   }
 }
 

@@ -2,7 +2,7 @@
 import { count, either, listOf, literal, mapOf, number, optional, record, type Shape, text, truth } from "../base/shape.ts";
 import { isExpression } from "../config/probes.ts";
 import type { Config, LogSpec, ProcessSpec } from "../config/spec.ts";
-import { STRATEGIES } from "../contract/balancer-protocol.ts";
+import { type FrontSpec, STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { Account } from "../contract/limits.ts";
 import type { Rotation } from "../contract/logger-protocol.ts";
 import { type PluginSpec, SHIPPED } from "../contract/plugin-protocol.ts";
@@ -122,7 +122,15 @@ const spec = record({
   cluster: optional(record({ id: text, index: count, port: optional(count) })),
   share: optional(record({ hostname: text, port: count })),
   front: optional(
-    record({ id: text, hostname: text, port: count, strategy: literal(...STRATEGIES), proxyProtocol: truth, idleMs: number }),
+    record({
+      id: text,
+      hostname: text,
+      port: count,
+      strategy: literal(...STRATEGIES),
+      proxyProtocol: truth,
+      idleMs: number,
+      maxConnections: optional(count),
+    } satisfies All<FrontSpec>),
   ),
 } satisfies All<ProcessSpec>);
 const source = either(

@@ -3,7 +3,6 @@ import { VERSION } from "../base/version.ts";
 import { isCaptured } from "../config/log-spec.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
-import type { KeptSockets } from "../os/kept-sockets.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { ApiAccess } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
@@ -18,31 +17,25 @@ import { ExitWith } from "./exit-with.ts";
 import { CONFIGURATION } from "./former.ts";
 import { StoredLog } from "./log-book.ts";
 import type { Samples } from "./memory-watch.ts";
-import { narratePast } from "./notices.ts";
 import { ServiceObservatory } from "./observatory.ts";
 import type { Part } from "./part.ts";
 import { Plugins } from "./plugins.ts";
-import { type Past, recall } from "./recall.ts";
-import { Reload, type ReloadOptions } from "./reload.ts";
+import { recall } from "./recall.ts";
+import { Reload } from "./reload.ts";
 import { Rolling } from "./rolling.ts";
 import { Scaling } from "./scaling.ts";
+import type { ServiceOptions } from "./service-options.ts";
 import { Serving } from "./serving.ts";
 import { Sharing } from "./sharing.ts";
 import { spawnerOf } from "./spawning.ts";
 import { planOf } from "./specs.ts";
+import { takeUp } from "./take-up.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
 import { Voice } from "./voice.ts";
 import { Watching } from "./watching.ts";
 import { Witness } from "./witness.ts";
 
 type Snapshot = FromKeeper & { readonly t: "snapshot" };
-
-export type ServiceOptions = ReloadOptions & {
-  /** Id of the process that everything ends with. */
-  readonly exitWith?: string | undefined;
-  /** Listening sockets that it has for the next keeper. */
-  readonly sockets?: KeptSockets | undefined;
-};
 
 export class Service {
   /** Milliseconds since 1970. */
@@ -203,7 +196,15 @@ export class Service {
     this.#lineage = lineage;
     this.#changeover.tellStyle();
     this.#spawner.load(snapshot);
-    this.#resume(recall(snapshot, config), config, notes[CONFIGURATION]);
+    const past = recall(snapshot, config);
+    this.#changeover.resume(past.former, notes[CONFIGURATION]);
+    takeUp(past, config, {
+      supervisor: this.supervisor,
+      spawner: this.#spawner,
+      link: this.#link,
+      voice: this.#voice,
+      spec: (id) => this.spec(id),
+    });
     for (const part of [...this.#parts, this.plugins]) part.resume(notes);
     const termination = readTermination(notes[TERMINATION], lineage);
     if (termination !== undefined) void this.terminate(termination.why, termination.code);
@@ -223,19 +224,6 @@ export class Service {
       if (problem !== undefined) this.#voice.error(`${problem}; processes run on`);
       this.#link.send({ t: "ready", ...(problem === undefined ? {} : { problem }) });
     });
-  }
-
-  /** Each process as the last service left it, by the configuration that it had. */
-  #resume(past: Past, config: Config, note: string | undefined): void {
-    const { former, memories, takenUp, damaged, leftovers } = past;
-    const named = new Set(config.processes.map(({ id }) => id));
-    this.#changeover.resume(former, note);
-    for (const { id, line } of narratePast(past, named)) this.#voice.say(id, line);
-    for (const id of damaged) this.#link.forget(id);
-    for (const { slot } of takenUp) this.#link.remember(this.spec(slot).id, memories.get(this.spec(slot).id));
-    for (const { slot, run } of leftovers) this.#spawner.signal(slot, run, "SIGKILL");
-    const plans = [...former.config.processes, ...former.leaving].map(planOf);
-    this.supervisor.resume(plans, memories, new Set(former.leaving.map(({ id }) => id)));
   }
 
   #onRemoved(id: string): void {

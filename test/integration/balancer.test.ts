@@ -185,6 +185,31 @@ test("a connection without traffic is closed after its idle time, one with traff
   assert.equal(busy.readableEnded, false);
 });
 
+test("issue 5, 2: no backend has more connections than it may have; who comes then waits until one ends, in the order of coming", async (context) => {
+  const balancer = await TestBalancer.start(context, { maxConnections: 2 }, 2);
+  const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b", echo)];
+  await balancer.serveUp(backends);
+  const clients = [];
+  for (let count = 0; count < 6; count++) {
+    const client = await balancer.client();
+    client.write(String(count));
+    clients.push(client);
+    if (count < 4) assert.equal(await received(client), String(count));
+  }
+  await found(() => (balancer.report?.waiting === 2 ? true : undefined));
+  assert.deepEqual([balancer.backend("a")?.connections, balancer.backend("b")?.connections], [2, 2]);
+  const [first, second, , , fifth, sixth] = clients;
+  assert.ok(first && second && fifth && sixth);
+  const answers = [received(fifth), received(sixth)];
+  first.end();
+  assert.equal(await answers[0], "4");
+  assert.equal(balancer.report?.rejected, 0);
+  second.end();
+  assert.equal(await answers[1], "5");
+  assert.ok(backends.every(({ sockets }) => sockets.size <= 2));
+  for (const client of clients) client.destroy();
+});
+
 test("with the PROXY protocol a backend learns the client's address, and that a look is none", async (context) => {
   const balancer = await TestBalancer.start(context, { proxyProtocol: true });
   const heads: Buffer[] = [];

@@ -1,6 +1,9 @@
 /** A cluster behind its common port, with procman as users start it: what its clients notice of restarts, crashes and kills. */
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { Agent } from "node:http";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { freePort } from "../balancer-rig.ts";
@@ -196,4 +199,33 @@ test("issue 5, 6: what each backend did is in the metrics, in `status`, and in t
   await found(() => (told.some((line) => /^web-2 accepts connections, total \d+$/.test(line)) ? true : undefined));
   over.abort();
   await events;
+});
+
+test("a limit of connections comes and goes by a reload, and restarts no instance; who finds all of them full waits", async (context) => {
+  const web = await cluster(context, { instances: 2 });
+  const client = await api(web);
+  const pids = async (): Promise<readonly (number | undefined)[]> => ((await client.process("web")).instances ?? []).map(({ pid }) => pid);
+  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  const before = await pids();
+  const file = join(web.procman.folder, "procman.json");
+  const { processes } = JSON.parse(readFileSync(file, "utf8")) as { readonly processes: readonly [{ readonly cluster: object }] };
+  const reload = async (fields: object): Promise<void> => {
+    writeFileSync(file, JSON.stringify({ processes: [{ ...processes[0], cluster: { ...processes[0].cluster, ...fields } }] }));
+    const { code, err } = await cli(web.procman.folder, ["reload"]);
+    assert.equal(code, 0, err);
+  };
+  const agents = Array.from({ length: 5 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  context.after(() => {
+    for (const agent of agents) agent.destroy();
+  });
+  const [first, second, ...others] = agents;
+  await reload({ maxConnections: 1 });
+  assert.deepEqual([await ask(web.port, first), await ask(web.port, second)].sort(), [...before].sort());
+  const waiting = ask(web.port);
+  await record(client, "web", ({ balancer }) => balancer?.waiting === 1);
+  first?.destroy();
+  assert.ok(before.includes(await waiting));
+  await reload({});
+  for (const agent of others) assert.ok(before.includes(await ask(web.port, agent)));
+  assert.deepEqual(await pids(), before);
 });

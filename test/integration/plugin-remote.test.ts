@@ -55,10 +55,16 @@ test("6.7 a module with its digest is fetched once, kept, and needs no network a
   await again.line(/plugin x: comes from afar/);
   assert.equal(requests, count, "nothing was asked for");
   await again.stop();
-  writeFileSync(join(procman.stateDir, "cache/plugins", kept), "throw new Error('somebody has changed it')");
+  const spoil = (): void => writeFileSync(join(procman.stateDir, "cache/plugins", kept), "throw new Error('somebody has changed it')");
+  spoil();
   const third = new Procman(procman.folder, { env });
   await third.line(/plugin x: comes from afar/);
   assert.equal(requests, count + 1, "what is kept is held against the digest, too");
+  await third.stop();
+  spoil();
+  const fourth = new Procman(procman.folder);
+  await fourth.line(/plugin x: .*can't be fetched: .*; the copy that was kept \(.*\.mjs\) has been changed; tried again in/);
+  await fourth.stop();
 });
 
 test("6.7 without a digest there is a warning, and the log names the one to write down", async (context) => {

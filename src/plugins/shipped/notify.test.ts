@@ -107,6 +107,15 @@ test("crashes are ends that nobody asked for, once each; exhaustion and recovery
   for (const _ of [1, 2]) watchman.onState(record({ status: "exhausted" }));
   assert.deepEqual(told, ["web exhausted: its 2 restarts are used up"]);
   assert.deepEqual(watchman.told.down, ["web"]);
+  told.splice(0);
+  const later = (more: Partial<Incident>): void => watchman.onIncident(incident({ process: "job", ...more }));
+  watchman.onState(record({ id: "job", status: "exhausted", run: 3 }));
+  later({ time: "2026-01-02T00:00:01.000Z", run: 2 });
+  later({ time: "2026-01-02T00:00:02.000Z", run: 3 });
+  assert.deepEqual(told.splice(0), ["job exhausted: its 2 restarts are used up", "job crash: exited with code 1; restart 1 at once"]);
+  const faults = ["unready", "unhealthy", "memory"] as const;
+  for (const [index, cause] of faults.entries()) later({ time: `2026-01-03T00:00:0${index}.000Z`, run: 4 + index, cause });
+  assert.equal(told.length, faults.length, "what procman itself has given up counts as an error, too");
   mock.timers.reset();
 });
 

@@ -19,12 +19,24 @@ export type WatchmanOptions = {
   readonly tell: (happening: Happening) => void;
 };
 
-const CRASHES: ReadonlySet<Incident["cause"]> = new Set(["exit", "signal", "out-of-memory", "unstartable", "timeout", "unknown"]);
+const CRASHES: ReadonlySet<Incident["cause"]> = new Set([
+  "exit",
+  "signal",
+  "out-of-memory",
+  "unstartable",
+  "timeout",
+  "unready",
+  "unhealthy",
+  "memory",
+  "unknown",
+]);
 
 export class Watchman {
   readonly #options: WatchmanOptions;
   readonly #down: Set<string>;
   readonly #exhausted: Set<string>;
+  /** Which run's end was told as exhaustion. */
+  readonly #lastRuns = new Map<string, number | undefined>();
   readonly #clusters = new Map<string, string>();
   readonly #recovering = new Map<string, NodeJS.Timeout>();
   readonly #latest: Map<string, string>;
@@ -49,22 +61,25 @@ export class Watchman {
     for (const record of records.flatMap((each) => each.instances ?? [each])) this.onState(record);
   }
 
-  onIncident({ process, cause, code, reason, decision, time, leftOut = 0 }: Incident): void {
+  onIncident({ process, run, cause, code, reason, decision, time, leftOut = 0 }: Incident): void {
     // One that is told of twice, by an event and by the book.
     if (time <= (this.#latest.get(process) ?? this.#options.told.since)) return;
     this.#latest.set(process, time);
     if (!CRASHES.has(cause) || (cause === "exit" && code === 0) || !this.#isWanted(process)) return;
     this.#down.add(process);
+    // An incident comes a second after its end.
+    if (this.#lastRuns.get(process) === run && this.#options.kinds.has("exhausted")) return;
     this.#tell({ kind: "crash", process, time, text: `${reason}; ${decision}`, times: 1 + leftOut });
   }
 
-  onState({ id, status, cluster, reason }: ProcessRecord): void {
+  onState({ id, run, status, cluster, reason }: ProcessRecord): void {
     if (cluster !== undefined) this.#clusters.set(id, cluster);
     if (!this.#isWanted(id)) return;
     if (status !== "running") this.#stopTimer(id);
     if (status !== "exhausted") this.#exhausted.delete(id);
     if (status === "exhausted" && !this.#exhausted.has(id)) {
       this.#exhausted.add(id);
+      this.#lastRuns.set(id, run);
       this.#down.add(id);
       this.#tell({ kind: "exhausted", process: id, time: new Date().toISOString(), text: reason, times: 1 });
     }
