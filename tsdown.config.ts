@@ -61,6 +61,7 @@ export default defineConfig([
   ...program("balancer", "src/cluster/main.ts"),
   ...program("opener", "src/keeper/opener.ts"),
   ...program("cli", "src/cli/boot.ts"),
+  ...program("cli-control", "src/cli/control-main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...program("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...inThread("plugin-thread", "src/plugins/thread.ts"),
   ...["notify", "otlp", "logship"].flatMap((name) => inThread(`plugin-${name}`, `src/plugins/shipped/${name}.ts`)),

@@ -59,6 +59,15 @@ type NamesOf<G> = G extends { readonly commands: infer C } ? keyof C : never;
 /** Of a command that has a module of its own. */
 export type CommandName = Exclude<NamesOf<(typeof GROUPS)[number]>, "version" | "help">;
 
+type NamesIn<Title extends string> = NamesOf<Extract<(typeof GROUPS)[number], { readonly title: Title }>>;
+
+/** Of a command that speaks with a running procman. */
+export type ControlName = NamesIn<"See" | "Control">;
+
+export function isControl(name: string | undefined): boolean {
+  return GROUPS.some(({ title, commands }) => (title === "See" || title === "Control") && Object.hasOwn(commands, name ?? ""));
+}
+
 /** All names with their summaries. */
 export const SUMMARIES: Readonly<Record<string, string>> = Object.assign({}, ...GROUPS.map(({ commands }) => commands));
 

@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { setFlagsFromString } from "node:v8";
 import { VERSION } from "../base/version.ts";
 import type { BalancerIdentity, FromBalancer } from "../contract/balancer-protocol.ts";
 import type { BalancerWord } from "../contract/keeper-protocol.ts";
 import { processStat } from "../os/process-stat.ts";
 import { takeRevival } from "../os/revival.ts";
+import { holdYoungGeneration } from "../os/young-generation.ts";
 import { Balancer } from "./balancer.ts";
 import { type FromMate, Mate, type ToMate } from "./crew.ts";
 import { Desk, othersAt } from "./desk.ts";
@@ -31,8 +31,7 @@ const file = typeof __filename === "undefined" ? fileURLToPath(import.meta.url) 
 process.title = "procman: balancer";
 // Keepers are called for by service and logger.
 takeRevival();
-// The little that each connection leaves behind would let V8 give its young generation 16 MB and more.
-setFlagsFromString("--semi-space-growth-factor=1");
+holdYoungGeneration();
 // Sent to a whole group or session, these are meant for others.
 for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
 if (options.mate === undefined) void lead();

@@ -5,6 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { ProcmanError } from "../base/errors.ts";
 import { takeSockets } from "../os/kept-sockets.ts";
 import { takeRevived } from "../os/revival.ts";
+import { holdYoungGeneration } from "../os/young-generation.ts";
 import { Keeper } from "./keeper.ts";
 import { runOptions } from "./options.ts";
 import { warn } from "./warning.ts";
@@ -45,5 +46,6 @@ function warnFirstProcess(): void {
 }
 
 function slim(): void {
-  for (const flag of ["--optimize-for-size", "--semi-space-growth-factor=1"]) setFlagsFromString(flag);
+  holdYoungGeneration();
+  setFlagsFromString("--optimize-for-size");
 }

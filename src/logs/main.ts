@@ -1,19 +1,18 @@
 /** The logger process: started by the keeper, told what to read by IPC. It holds bytes, never decisions. */
-import { setFlagsFromString } from "node:v8";
 import { VERSION } from "../base/version.ts";
 import type { SocketWord } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import { isForKeeping, keepSockets } from "../os/kept-sockets.ts";
 import { takeRevival } from "../os/revival.ts";
+import { holdYoungGeneration } from "../os/young-generation.ts";
 import { Logger } from "./logger.ts";
 import { callForKeeper } from "./orphan.ts";
 
 process.title = "procman: logger";
 const revival = takeRevival();
 const sockets = keepSockets();
-// Time stamps make short-lived strings by the megabyte: without a bound, V8 gives their young generation 16 MB and more.
-// (As an argument of `node` the flag would make Node's own compiled code useless, and the start 20 ms longer.)
-setFlagsFromString("--semi-space-growth-factor=1");
+// Time stamps make short-lived strings by the megabyte.
+holdYoungGeneration();
 
 /** So long for the last messages, to a keeper that doesn't read them. */
 const LAST_MS = 1000;

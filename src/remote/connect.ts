@@ -1,10 +1,12 @@
 /** From a configuration file to a connection with the procman that runs it. */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "../client/client.ts";
 import type { Send } from "../client/send.ts";
 import { type Location, locate } from "../config/locate.ts";
 import { expiresIn, payloadOf } from "../contract/claims.ts";
 import { signJwt } from "../os/jwt.ts";
+import { monotonicMs } from "../os/monotonic.ts";
 import { secretIn } from "../os/secret.ts";
 import { interrupted, keeperOf, LOOK_MS, PATIENCE_MS, reach, serviceDown } from "./endpoint.ts";
 import { exchange } from "./wire.ts";
@@ -21,7 +23,7 @@ export function connect(config: string | undefined): Promise<Client> {
 
 /** @throws {ProcmanError} `no-daemon`, `service-down` */
 export async function connectTo(location: Location, consumer = "cli"): Promise<Client> {
-  await reach(location.stateDir, performance.now() + PATIENCE_MS);
+  await reach(location.stateDir, monotonicMs() + PATIENCE_MS);
   return new Client(sender(location, consumer));
 }
 
@@ -29,7 +31,7 @@ export async function connectTo(location: Location, consumer = "cli"): Promise<C
 function sender(location: Location, consumer: string): Send {
   const { stateDir } = location;
   return async (asked) => {
-    for (const late = performance.now() + PATIENCE_MS; ; await sleep(LOOK_MS)) {
+    for (const late = monotonicMs() + PATIENCE_MS; ; await sleep(LOOK_MS)) {
       const { hostname, port } = await reach(stateDir, late);
       const headers = { ...asked.headers, authorization: `Bearer ${tokenOf(location, consumer)}` };
       try {
@@ -37,7 +39,7 @@ function sender(location: Location, consumer: string): Send {
         return await exchange({ ...asked, headers, hostname, port, silenceMs });
       } catch (error) {
         if (asked.signal?.aborted) throw error;
-        if (isRepeatable(asked.method, error as NodeJS.ErrnoException) && performance.now() <= late) continue;
+        if (isRepeatable(asked.method, error as NodeJS.ErrnoException) && monotonicMs() <= late) continue;
         throw lost(stateDir, asked.method, error as NodeJS.ErrnoException);
       }
     }

@@ -1,4 +1,5 @@
 /** Starts a procman in a session of its own, and tells when its API answers. */
+
 import type { ChildProcess } from "node:child_process";
 import { closeSync, constants as fs, openSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -7,6 +8,7 @@ import { ProcmanError } from "../base/errors.ts";
 import type { Config } from "../config/spec.ts";
 import { makeFolder } from "../os/folder.ts";
 import { holderOf } from "../os/lock.ts";
+import { monotonicMs } from "../os/monotonic.ts";
 import { LOOK_MS, reach } from "./endpoint.ts";
 
 /** A procman that has not come up by then goes on, but is waited for no longer. Milliseconds. */
@@ -73,9 +75,9 @@ function logIn(stateDir: string): Log {
 
 async function comeUp({ stateDir }: Config, { child: { pid }, ended }: Daemon, patienceMs: number): Promise<End | undefined> {
   const isUp = (): boolean => holderOf(stateDir)?.pid === pid;
-  const late = performance.now() + patienceMs;
+  const late = monotonicMs() + patienceMs;
   while (!isUp()) {
-    if (performance.now() > late) throw tooSlow(stateDir, pid, patienceMs);
+    if (monotonicMs() > late) throw tooSlow(stateDir, pid, patienceMs);
     // Only the daemon keeps us waiting: when it has ended, there is nothing more to wait for.
     await sleep(LOOK_MS, undefined, { ref: false });
   }

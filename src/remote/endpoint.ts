@@ -1,10 +1,12 @@
 /** Where the procman of a state folder is reached. Waits for a service that is just being started, for the first time or again. */
+
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import type { Endpoint } from "../contract/records.ts";
 import { type Holder, holderOf } from "../os/lock.ts";
+import { monotonicMs } from "../os/monotonic.ts";
 import { isAlive } from "../os/process-stat.ts";
 
 /** A service that was killed answers again within half a second; one that takes longer than this is down. Milliseconds. */
@@ -22,7 +24,7 @@ export function keeperOf(stateDir: string): Holder {
 /**
  * The address of the service, which is alive.
  *
- * @param late end of patience, as `performance.now()` counts
+ * @param late end of patience, as `monotonicMs` counts (the global `performance` would load a part of Node)
  * @throws {ProcmanError} `no-daemon`: nobody runs; `service-down`: the keeper runs alone, or without an API.
  */
 export async function reach(stateDir: string, late: number): Promise<Endpoint> {
@@ -32,7 +34,7 @@ export async function reach(stateDir: string, late: number): Promise<Endpoint> {
     if (endpoint !== undefined) return endpoint;
     const keeper = keeperOf(stateDir);
     const reason = textIn(join(stateDir, "service-down"))?.trim();
-    if (reason !== undefined || performance.now() > late) throw serviceDown(keeper, reason ?? "it does not answer");
+    if (reason !== undefined || monotonicMs() > late) throw serviceDown(keeper, reason ?? "it does not answer");
     await sleep(LOOK_MS);
   }
 }

@@ -6,6 +6,7 @@ import type { Config } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
 import { isForKeeping, keepSockets } from "../os/kept-sockets.ts";
 import { revive, takeRevival } from "../os/revival.ts";
+import { holdYoungGeneration } from "../os/young-generation.ts";
 import { Link } from "../runtime/link.ts";
 import { checkExitWith } from "./exit-with.ts";
 import { CONFIGURATION, readFormer } from "./former.ts";
@@ -13,6 +14,7 @@ import { Service } from "./service.ts";
 import { inFolder, sourceOf } from "./source.ts";
 
 process.title = "procman: service";
+holdYoungGeneration();
 const revival = takeRevival();
 const sockets = keepSockets();
 // The terminal's Ctrl-C and a service manager's SIGTERM are for the keeper, which asks for an orderly stop.

@@ -100,8 +100,7 @@ export class Service {
     this.rolling = new Rolling(this, { link, voice: this.#voice, steadyMs: options.steadyMs });
     this.scaling = new Scaling(this, { source: options.source, changeover: this.#changeover, link, voice: this.#voice });
     const control = controlsOf(this, this.#voice);
-    const denied = (text: string): void => this.#voice.audit({ severity: "warn", text });
-    this.#serving = new Serving({ config, control, denied, keeper: this.keeper });
+    this.#serving = new Serving({ config, control, voice: this.#voice, keeper: this.keeper });
     this.plugins = new Plugins(this, { control, link, voice: this.#voice });
   }
 

@@ -12,6 +12,7 @@ import type { ApiAccess } from "../runtime/environment.ts";
 import { Credentials } from "./credentials.ts";
 import { Doorway } from "./doorway.ts";
 import { announce, formerPort, withdraw } from "./presence.ts";
+import type { Voice } from "./voice.ts";
 
 /** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
 const DELAY_MS = 300;
@@ -19,7 +20,7 @@ const DELAY_MS = 300;
 export type Served = {
   readonly config: Config;
   readonly control: (caller: Caller) => Control;
-  readonly denied: (text: string) => void;
+  readonly voice: Pick<Voice, "audit">;
   readonly keeper: number;
 };
 
@@ -166,9 +167,10 @@ export class Serving {
 
   /** Loaded apart from the service, which starts its processes first. */
   async #serve(): Promise<void> {
-    const { control, denied, config } = this.#served;
+    const { control, voice, config } = this.#served;
     const { Api } = await import("../api/server.ts");
     const credentials = this.#credentials;
+    const denied = (text: string): void => voice.audit({ severity: "warn", text });
     const access = { secret: () => credentials.secret(), isRevoked: (consumer: string) => credentials.isRevoked(consumer) };
     this.#api = new Api({ control, denied, access, audience: config.name, hostname: config.api.hostname, cors: config.api.cors ?? [] });
     if (!this.#closed) await this.#doorway.handOver(this.#api.server);

@@ -1,5 +1,7 @@
 /** `procman start`, `stop`, `restart`, `block`, `unblock`, `next`, `why` on real processes. */
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { homeOf, procman } from "../cli.ts";
@@ -132,4 +134,23 @@ test("without a procman every command says so: exit code 69", async (context) =>
     assert.equal(code, 69, command);
     assert.match(err, /none is running for .*Start it with "procman run"\n$/);
   }
+});
+
+/** Each takes about a millisecond, of some 20. */
+const HEAVY = ["child_process", "http", "https", "os", "perf_hooks", "readline", "readline/promises", "worker_threads", "zlib"];
+
+test("status loads no part of Node that it has no use for", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  const hook = join(folder, "hook.cjs");
+  const told = "process.moduleLoadList.map((each) => each.replace('NativeModule ', ''))";
+  writeFileSync(hook, `process.on("exit", () => require("node:fs").writeFileSync(__filename + ".json", JSON.stringify(${told})));`);
+  const { code, err } = await procman(folder, ["status"], { NODE_OPTIONS: `--require ${hook}` });
+  assert.equal(code, 0, err);
+  const loaded = JSON.parse(readFileSync(`${hook}.json`, "utf8")) as readonly string[];
+  assert.ok(loaded.includes("net"), "what it needs is there");
+  assert.deepEqual(
+    HEAVY.filter((name) => loaded.includes(name)),
+    [],
+  );
 });

@@ -1,4 +1,5 @@
 /** `procman upgrade`: the running procman goes over to the version that this command belongs to. */
+
 import { randomBytes } from "node:crypto";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import { ProcmanError } from "../../base/errors.ts";
 import { locate } from "../../config/locate.ts";
 import type { UpgradeReport, UpgradeRequest, UpgradeStep } from "../../contract/upgrade.ts";
 import type { Holder } from "../../os/lock.ts";
+import { monotonicMs } from "../../os/monotonic.ts";
 import { isAlive } from "../../os/process-stat.ts";
 import { keeperOf } from "../../remote/endpoint.ts";
 import { packageRoot } from "../../remote/package-root.ts";
@@ -49,7 +51,7 @@ async function upgrade(stateDir: string, keeper: Holder): Promise<UpgradeReport>
 }
 
 async function answer(path: string, { id }: UpgradeRequest, { pid, startTime }: Holder): Promise<UpgradeReport> {
-  for (const late = performance.now() + PATIENCE_MS; ; await sleep(LOOK_MS)) {
+  for (const late = monotonicMs() + PATIENCE_MS; ; await sleep(LOOK_MS)) {
     const isOver = !isAlive(pid, startTime);
     const report = jsonIn(path);
     if (report?.id === id) return report as UpgradeReport;
@@ -58,7 +60,7 @@ async function answer(path: string, { id }: UpgradeRequest, { pid, startTime }: 
         "upgrade-failed",
         `Cannot upgrade: the keeper (pid ${pid}) has ended meanwhile; "procman run" starts it again`,
       );
-    if (performance.now() > late)
+    if (monotonicMs() > late)
       throw new ProcmanError(
         "upgrade-failed",
         `Cannot upgrade: the keeper (pid ${pid}) has not answered within ${PATIENCE_MS / 1_000} s; "procman status" tells what runs`,

@@ -1,0 +1,72 @@
+/** Runs the command that the arguments name, and tells what came of it. */
+import { Command, CommanderError } from "commander";
+import { EXIT, ProcmanError } from "../base/errors.ts";
+import { didYouMean } from "../base/suggest.ts";
+import { SUMMARIES } from "./overview.ts";
+
+export type CommandModule = { readonly define: (parent: Command) => void };
+
+export type Commands = Readonly<Record<string, () => CommandModule | Promise<CommandModule>>>;
+
+/** `complete`: what the shells ask for. */
+export function runProgram(commands: Commands, complete?: (words: readonly string[]) => Promise<string>): void {
+  // Whoever reads has seen enough, as `| head` does.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    process.exit(EXIT.done);
+  });
+  const [name = "", ...args] = process.argv.slice(2);
+  const done =
+    name === "__complete" && complete !== undefined
+      ? complete(args).then((text) => void process.stdout.write(text))
+      : name === "help"
+        ? runCommand(commands, args[0] ?? "", ["--help"])
+        : runCommand(commands, name, args);
+  void done.then(
+    () => {
+      // A command that did its part may have a code of its own.
+      process.exitCode ??= EXIT.done;
+    },
+    (error: unknown) => {
+      process.exitCode = report(error);
+    },
+  );
+}
+
+async function runCommand(commands: Commands, name: string, args: readonly string[]): Promise<void> {
+  const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (load === undefined)
+    throw new ProcmanError(
+      "usage",
+      `Cannot run "${name}": there is no such command.${didYouMean(name, Object.keys(SUMMARIES))} See "procman help"`,
+    );
+  const { define } = await load();
+  const program = new Command("procman").exitOverride().configureHelp({ showGlobalOptions: false });
+  define(program);
+  for (const command of program.commands) command.exitOverride().configureOutput({ outputError: () => undefined });
+  try {
+    await program.parseAsync([name, ...args], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return;
+    throw new ProcmanError("usage", `Cannot run "procman ${name}": ${inOurWords(error.message)}; see "procman help ${name}"`);
+  }
+}
+
+/** `error: unknown option '--jsn'\n(Did you mean --json?)` as part of a sentence. */
+function inOurWords(message: string): string {
+  return message
+    .replace(/^error: /, "")
+    .replace(/\s*\n\(Did you mean (.*)\?\)/, " (did you mean $1?)")
+    .replace(/[.\s]+$/, "");
+}
+
+/** What a user can act on is one message; a bug shows where it happened. */
+function report(error: unknown): number {
+  if (error instanceof ProcmanError) {
+    process.stderr.write(`procman: ${error.message}\n`);
+    return error.exitCode;
+  }
+  process.stderr.write(`procman: this is a bug: ${error instanceof Error ? error.stack : String(error)}\n`);
+  return EXIT.bug;
+}
