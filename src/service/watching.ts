@@ -1,6 +1,5 @@
 /** Starts processes, and starts them again, when files change that they watch. */
 import { dirname } from "node:path";
-import { setFlagsFromString } from "node:v8";
 import { fingerprint } from "../base/fingerprint.ts";
 import { mapOf, number, record } from "../base/shape.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
@@ -80,7 +79,6 @@ export class Watching implements Part {
   #close(groups: ReadonlyMap<string, unknown>): readonly { readonly specs: readonly ProcessSpec[]; readonly files: readonly Changed[] }[] {
     const former = [...this.#shared].filter(([key]) => !groups.has(key));
     for (const [key] of former) this.#shared.delete(key);
-    if (former.length > 0) this.#boundGarbage();
     return former.map(([, { specs, watcher }]) => ({ specs, files: watcher.finish() }));
   }
 
@@ -94,14 +92,7 @@ export class Watching implements Part {
       warn: (text) => this.#say(cluster?.id ?? id, warn(`watch: ${text.replaceAll(`${this.#folder}/`, "")}`)),
     });
     this.#shared.set(key, { specs, watcher, since: Date.now(), isOpen: false });
-    this.#boundGarbage();
     watcher.open();
-  }
-
-  /** While thousands of files are looked at for the first time: V8 would keep 8 MB that this needs never again. */
-  #boundGarbage(): void {
-    const isOpening = [...this.#shared.values()].some(({ isOpen }) => !isOpen);
-    setFlagsFromString(`--semi-space-growth-factor=${isOpening ? 1 : 2}`);
   }
 
   /** What has changed while nobody watched: before a service was there again, or while files were looked at for the first time. */
@@ -109,7 +100,6 @@ export class Watching implements Part {
     const shared = this.#shared.get(key);
     if (shared === undefined) return;
     shared.isOpen = true;
-    this.#boundGarbage();
     const noted = this.#noted.get(key);
     const before = noted?.at ?? shared.since;
     const isNewer = newest !== undefined && newest.at > before;
