@@ -1,7 +1,7 @@
 /** As `test/model/recovery.model.test.ts`, with more happening at a time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { planOf, walk } from "../model/recovery.ts";
+import { chained, planOf, walk } from "../model/recovery.ts";
 
 const CASES = {
   "the service, around two crashes and a start that fails": {
@@ -18,6 +18,27 @@ const CASES = {
     plan: planOf({}),
     bounds: { commands: 1, exits: 1, failures: 0, services: 0, keepers: 1 },
     least: 15_000,
+  },
+  "the service of two of which one follows the other, around a crash": {
+    plan: chained(true, { restartDelayMs: 0 }),
+    bounds: { commands: 0, exits: 1, failures: 0, services: 1, keepers: 0 },
+    least: 5_000,
+  },
+  "the service of two of which one follows the other, around a command": {
+    plan: chained(true),
+    bounds: { commands: 1, exits: 0, failures: 0, services: 1, keepers: 0 },
+    least: 15_000,
+  },
+  "the service of two of which one waits for the end of the other": {
+    plan: chained(false, { restart: "error", condition: "finished" }),
+    bounds: { commands: 0, exits: 2, failures: 0, services: 1, keepers: 0 },
+    least: 1_000,
+  },
+  // With a crash as well it is 124 000 states, which takes minutes.
+  "the keeper of two of which one follows the other": {
+    plan: chained(true),
+    bounds: { commands: 0, exits: 0, failures: 0, services: 0, keepers: 1 },
+    least: 1_000,
   },
 } as const;
 

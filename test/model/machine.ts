@@ -4,7 +4,7 @@ import type { EndReport, FromKeeper, RunKey, Running, ToKeeper } from "../../src
 export type Command = "start" | "stop" | "restart" | "block" | "unblock";
 
 /** What an operator asked for, and which run there was. */
-export type Wish = { readonly command: Command; readonly run: number };
+export type Wish = { readonly command: Command; readonly id: string; readonly run: number };
 
 /** An array of the channel, with the wish that was taken in the same turn. */
 export type Sent = { readonly messages: readonly ToKeeper[]; readonly wish: Wish | undefined };

@@ -1,8 +1,9 @@
 /** Service and keeper die at every step of every transition, and the real supervisor goes on: wider bounds in `test/faults`. Issue 3, "Build" 1 and 2. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Plan } from "../../src/supervisor/plan.ts";
 import { Machine } from "./machine.ts";
-import { planOf, walk } from "./recovery.ts";
+import { chained, planOf, walk } from "./recovery.ts";
 
 const NONE = { commands: 0, exits: 0, failures: 0, services: 0, keepers: 0 };
 
@@ -20,6 +21,11 @@ const CASES = {
     plan: planOf({}, { graceMs: 5 }),
     bounds: { commands: 1, services: 1 },
     least: 1_000,
+  },
+  "the service of two of which one depends on the other, around starts that fail": {
+    plan: chained(),
+    bounds: { failures: 1, services: 1 },
+    least: 300,
   },
   "the keeper, around crashes and starts that fail": { plan: planOf({}), bounds: { exits: 1, failures: 1, keepers: 1 }, least: 2_000 },
   "the keeper, around two commands": {
@@ -65,6 +71,12 @@ for (const [drops, bounds] of [
   test(`the check itself: a keeper that loses each ${drops} is found out`, () => {
     assert.throws(() => walk(planOf({}), { ...NONE, ...bounds }, () => new Faulty(drops)), assert.AssertionError);
   });
+
+test("the check itself: who is started without what it depends on is found out", () => {
+  const [db, web] = chained() as [Plan, Plan];
+  const hasty = { ...web, policy: { ...web.policy, waits: false } };
+  assert.throws(() => walk([db, hasty], NONE), /web#1 was started without what it depends on/);
+});
 
 test("the check itself: a keeper that forgets ends which were not taken account of is found out", () => {
   class Forgetful extends Machine {

@@ -1,6 +1,7 @@
 /** A service over a small machine, on which service and keeper may die at every step. */
 import assert from "node:assert/strict";
-import type { Plan } from "../../src/supervisor/plan.ts";
+import type { Dependency, Plan } from "../../src/supervisor/plan.ts";
+import type { Process } from "../../src/supervisor/process.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
 import { keyOf, Machine } from "./machine.ts";
 import { Service, type Turn } from "./service.ts";
@@ -18,18 +19,22 @@ export type Bounds = {
 };
 
 /** Whoever is not quiet after so many steps never will be. */
-const QUIET_STEPS = 60;
+const QUIET_STEPS = 120;
+
+const COMMANDS = ["start", "stop", "restart", "block", "unblock"] as const;
 
 class World {
   readonly machine: Machine;
-  readonly #plan: Plan;
+  readonly #plans: readonly Plan[];
   service: Service;
   /** How each run ended in the eyes of any service. */
   readonly seen = new Map<string, string>();
   readonly budget: { -readonly [what in keyof Bounds]: number };
+  /** Who was started without what it depends on. */
+  #hasty: string | undefined;
 
-  constructor(plan: Plan, budget: Bounds, machine = new Machine()) {
-    this.#plan = plan;
+  constructor(plans: readonly Plan[], budget: Bounds, machine = new Machine()) {
+    this.#plans = plans;
     this.machine = machine;
     this.budget = { ...budget };
     this.service = this.#newService();
@@ -38,8 +43,10 @@ class World {
   #newService(): Service {
     return this.#inTurn(
       () =>
-        new Service(this.machine, this.#plan, ({ slot, input }) => {
+        new Service(this.machine, this.#plans, ({ slot, from, to, input }) => {
           if (input.type === "ended") this.seen.set(keyOf({ slot, run: input.run }), describe(input.ending));
+          const begins = to.status === "starting" && from.status !== "starting";
+          if (begins && this.service.supervisor.unmetBy(slot).length > 0) this.#hasty ??= keyOf({ slot, run: to.run });
         }),
       () => this.service?.turn ?? [],
     );
@@ -49,18 +56,21 @@ class World {
   moves(): readonly string[] {
     const { machine, service, budget } = this;
     const found: string[] = [];
-    if (service.begun && budget.commands > 0) found.push("start", "stop", "restart", "block", "unblock");
+    if (service.begun && budget.commands > 0)
+      for (const { id } of this.#plans) found.push(...COMMANDS.map((command) => `${command} ${id}`));
     if (service.turn.length > 0) found.push("turn");
     if (machine.toKeeper.length > 0) found.push("toKeeper");
     if (machine.toService.length > 0) found.push("toService");
     if (machine.queued > 0) found.push("fork");
     if (machine.queued > 0 && budget.failures > 0) found.push("fork fails");
-    if (machine.children.length > 0 && budget.exits > 0) found.push("exit 0", "exit 1", "exit survivors");
-    if (machine.children.some(({ signal }) => signal !== "")) found.push("die");
+    for (const { slot, signal } of machine.children) {
+      if (budget.exits > 0) found.push(`exit ${slot} 0`, `exit ${slot} 1`, `exit ${slot} survivors`);
+      if (signal !== "") found.push(`die ${slot}`);
+    }
     if (machine.zombies.length > 0) found.push("look");
     if (service.sweeps.size > 0) found.push("swept");
     if (service.timers.length > 0) found.push("tick");
-    if (budget.services > 0) for (let kept = 0; kept <= machine.toKeeper.length; kept += 1) found.push(`kill service ${kept}`);
+    if (budget.services > 0) for (let kept = 0; kept <= machine.toKeeper.length; kept += 1) found.push(`kill-service ${kept}`);
     if (budget.keepers > 0) found.push("kill keeper");
     if (budget.keepers > 0 && machine.toKeeper.length > 0) found.push("kill keeper taking");
     if (budget.keepers > 0 && machine.queued > 0)
@@ -70,22 +80,24 @@ class World {
 
   /** What happens by itself when nobody does anything more: the first of these. */
   settling(): string | undefined {
-    const order = ["turn", "toKeeper", "toService", "fork", "look", "die", "swept", "tick"];
     const moves = this.moves();
-    return order.find((move) => moves.includes(move));
+    for (const next of ["turn", "toKeeper", "toService", "fork", "look", "die", "swept", "tick"]) {
+      const move = moves.find((each) => each.split(" ")[0] === next);
+      if (move !== undefined && move !== "fork fails") return move;
+    }
+    return undefined;
   }
 
   do(move: string): void {
     const { machine, service, budget } = this;
-    const [child] = machine.children;
-    switch (move) {
-      case "start":
-      case "stop":
-      case "restart":
-      case "block":
-      case "unblock":
-        budget.commands -= 1;
-        return this.#inTurn(() => service.command(move));
+    const [what = "", whom = "", how = ""] = move.split(" ");
+    const child = machine.children.find(({ slot }) => slot === whom);
+    const command = COMMANDS.find((each) => each === what);
+    if (command !== undefined) {
+      budget.commands -= 1;
+      return this.#inTurn(() => service.command(command, whom));
+    }
+    switch (what) {
       case "turn":
         return this.#inTurn(() => {
           for (const call of service.turn.splice(0)) call();
@@ -97,21 +109,15 @@ class World {
         return this.#inTurn(() => service.receive(messages));
       }
       case "fork":
-        return machine.fork(true);
-      case "fork fails":
-        budget.failures -= 1;
-        return machine.fork(false);
-      case "exit 0":
-      case "exit 1":
-      case "exit survivors":
+        if (whom === "fails") budget.failures -= 1;
+        return machine.fork(whom !== "fails");
+      case "exit":
         budget.exits -= 1;
-        if (child !== undefined) machine.die(child, { code: move === "exit 0" ? 0 : 1, survivors: move === "exit survivors" });
+        if (child !== undefined) machine.die(child, { code: how === "0" ? 0 : 1, survivors: how === "survivors" });
         return;
-      case "die": {
-        const signalled = machine.children.find(({ signal }) => signal !== "");
-        if (signalled !== undefined) machine.die(signalled, { code: null, survivors: false });
+      case "die":
+        if (child !== undefined) machine.die(child, { code: null, survivors: false });
         return;
-      }
       case "look":
         return machine.keeperLooks();
       case "swept": {
@@ -127,36 +133,30 @@ class World {
         machine.now = Math.max(machine.now, timer?.due ?? 0);
         return this.#inTurn(() => timer?.call());
       }
-      case "kill keeper":
-        return this.#killKeeper();
-      case "kill keeper taking":
-        machine.keeperTakes(true);
-        return this.#killKeeper();
-      case "kill keeper before fork":
-        machine.fork(true, "before");
-        return this.#killKeeper();
-      case "kill keeper after fork":
-        machine.fork(true, "after");
-        return this.#killKeeper();
-      case "kill keeper after fork and exit": {
-        machine.fork(true, "after");
-        const [born] = machine.children;
-        if (born !== undefined) machine.die(born, { code: 1, survivors: true });
-        return this.#killKeeper();
-      }
-      default: {
-        budget.services -= 1;
-        const kept = Number(move.split(" ")[2]);
-        for (let taken = 0; taken < kept; taken += 1) machine.keeperTakes();
-        machine.serviceDies();
-        this.service = this.#newService();
-      }
+      case "kill-service":
+        return this.#killService(Number(whom));
+      default:
+        return this.#killKeeper(move);
     }
   }
 
-  #killKeeper(): void {
+  /** So much of what it has said last arrives. */
+  #killService(kept: number): void {
+    this.budget.services -= 1;
+    for (let taken = 0; taken < kept; taken += 1) this.machine.keeperTakes();
+    this.machine.serviceDies();
+    this.service = this.#newService();
+  }
+
+  #killKeeper(move: string): void {
+    const { machine } = this;
+    if (move === "kill keeper taking") machine.keeperTakes(true);
+    if (move === "kill keeper before fork") machine.fork(true, "before");
+    if (move.startsWith("kill keeper after fork")) machine.fork(true, "after");
+    const born = move.endsWith("and exit") ? machine.children.at(-1) : undefined;
+    if (born !== undefined) machine.die(born, { code: 1, survivors: true });
     this.budget.keepers -= 1;
-    this.machine.keeperDies();
+    machine.keeperDies();
     this.service = this.#newService();
   }
 
@@ -175,7 +175,7 @@ class World {
 
   get fingerprint(): string {
     const { machine, service, budget, seen } = this;
-    const states = service.begun ? [service.process.states, service.process.isBlocked] : [];
+    const states = service.begun ? service.processes.map(({ states, isBlocked }) => [states, isBlocked]) : [];
     const timers = service.timers.map(({ due }) => due - machine.now).sort();
     const whole = [machine.fingerprint, states, timers, service.turn.length, [...service.sweeps.keys()], service.taken, budget, [...seen]];
     return JSON.stringify(whole, (key, value) => {
@@ -188,20 +188,21 @@ class World {
   /** What must never be. */
   problem(): string | undefined {
     const { children, leftBehind } = this.machine;
-    if (children.length > 1) return `two live runs: ${children.map(keyOf).join(", ")}`;
-    if (children.length > 0 && leftBehind.size > 0)
-      return `${children.map(keyOf)} was started beside those that ${[...leftBehind]} left behind`;
-    return undefined;
+    for (const { slot } of children) {
+      if (children.filter((each) => each.slot === slot).length > 1) return `two live runs: ${children.map(keyOf).join(", ")}`;
+      const left = [...leftBehind].find((key) => key.startsWith(`${slot}#`));
+      if (left !== undefined) return `${slot} was started beside those that ${left} left behind`;
+    }
+    return this.#hasty === undefined ? undefined : `${this.#hasty} was started without what it depends on`;
   }
 
   /** What must be once all is quiet. */
   unsettled(): string | undefined {
     const { machine, service, seen } = this;
-    const [state] = service.process.states;
-    const [child] = machine.children;
-    if (child !== undefined && (state?.status !== "running" || state.run !== child.run))
-      return `${keyOf(child)} lives, the state is ${JSON.stringify(state)}`;
-    if (child === undefined && state?.status !== "idle") return `nobody lives, the state is ${JSON.stringify(state)}`;
+    for (const process of service.processes) {
+      const problem = this.#strayed(process) ?? this.#unfollowed(process);
+      if (problem !== undefined) return problem;
+    }
     for (const [key, { code, isOrphan }] of machine.deaths) {
       const known = seen.get(key);
       const isRight = isOrphan
@@ -211,19 +212,44 @@ class World {
           : known === String(code);
       if (!isRight) return `${key} ended with ${code}${isOrphan ? " as an orphan" : ""}, the service took it for ${known}`;
     }
-    return this.#unfulfilled(child?.run ?? 0);
+    return this.#unfulfilled();
   }
 
-  #unfulfilled(living: number): string | undefined {
-    const { wish, deaths } = this.machine;
-    const { isBlocked, states } = this.service.process;
+  /** Its state is another one than what there is. */
+  #strayed({ id, states: [state] }: Process): string | undefined {
+    const child = this.machine.children.find(({ slot }) => slot === id);
+    if (child !== undefined)
+      return state?.status === "running" && state.run === child.run
+        ? undefined
+        : `${keyOf(child)} lives, the state is ${JSON.stringify(state)}`;
+    const isWaiting = state?.status === "waiting" && this.service.supervisor.unmetBy(id).length > 0;
+    return state?.status === "idle" || isWaiting ? undefined : `nobody of ${id} lives, the state is ${JSON.stringify(state)}`;
+  }
+
+  /** It was to be restarted with what it depends on. */
+  #unfollowed({ id, states: [state] }: Process): string | undefined {
+    const dependencies = this.#plans.find((plan) => plan.id === id)?.dependsOn ?? [];
+    for (const member of dependencies.filter(({ restart }) => restart).flatMap(({ members }) => members)) {
+      const [other] = this.service.supervisor.find(member).states;
+      if (state?.status === "running" && other?.status === "running" && other.since > state.since)
+        return `${id} has not followed ${member}`;
+    }
+    return undefined;
+  }
+
+  #unfulfilled(): string | undefined {
+    const { wish, deaths, children } = this.machine;
     if (wish === undefined) return undefined;
-    const { command, run } = wish;
-    const said = `${command} of run ${run} was not carried out: run ${living} lives, ${JSON.stringify(states)}`;
+    const { command, id, run } = wish;
+    const { isBlocked, states } = this.service.supervisor.find(id);
+    const living = children.find(({ slot }) => slot === id)?.run ?? 0;
+    const said = `${command} of ${id} at run ${run} was not carried out: run ${living} lives, ${JSON.stringify(states)}`;
     if (command === "stop") return living === 0 ? undefined : said;
     if (command === "block" || command === "unblock") return isBlocked === (command === "block") ? undefined : said;
-    const latest = Math.max(living, ...[...deaths.keys(), ...this.seen.keys()].map((key) => Number(key.split("#")[1])));
-    return latest > run ? undefined : said;
+    // It will be, when what it depends on is there.
+    if (states[0]?.status === "waiting") return undefined;
+    const runs = [...deaths.keys(), ...this.seen.keys()].map((key) => key.split("#")).filter(([slot]) => slot === id);
+    return Math.max(living, ...runs.map(([, number]) => Number(number))) > run ? undefined : said;
   }
 }
 
@@ -246,13 +272,22 @@ export function planOf(more: Partial<Plan>, rules: Partial<Policy> = {}): Plan {
   return { id: "web", policy: { ...POLICY, ...rules }, autostart: true, overrun: false, ...more };
 }
 
+/** `web` waits until `db` is there, and follows a restart of it if `restart` says so. */
+export function chained(
+  restart = false,
+  { condition = "ready", ...rules }: Partial<Policy> & Partial<Pick<Dependency, "condition">> = {},
+): readonly Plan[] {
+  const dependsOn = [{ id: "db", members: ["db"], condition, restart }];
+  return [planOf({ id: "db" }, rules), planOf({ dependsOn }, { ...rules, waits: true })];
+}
+
 /** Visits all states that can be reached; from each, what happens by itself ends well. Returns how many there are. `machine`: another one than the right one. */
-export function walk(plan: Plan, bounds: Bounds, machine: () => Machine = () => new Machine()): number {
+export function walk(plans: Plan | readonly Plan[], bounds: Bounds, machine: () => Machine = () => new Machine()): number {
   const seen = new Set<string>();
   const paths: (readonly string[])[] = [[]];
   for (let path = paths.pop(); path !== undefined; path = paths.pop()) {
     const here = path;
-    const world = new World(plan, bounds, machine());
+    const world = new World([plans].flat(), bounds, machine());
     for (const move of here) world.do(move);
     const told = (): string => here.join(", ");
     assert.equal(world.problem(), undefined, told());

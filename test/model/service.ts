@@ -11,8 +11,6 @@ import type { Transition } from "../../src/supervisor/slot.ts";
 import { Supervisor } from "../../src/supervisor/supervisor.ts";
 import { type Command, keyOf, type Machine, type Wish } from "./machine.ts";
 
-const ID = "web";
-
 /** `setImmediate` of the code under test goes here while a world is looked at. */
 export type Turn = (() => void)[];
 
@@ -28,12 +26,12 @@ export class Service {
   taken: Wish | undefined;
   readonly #link: Link;
   readonly #spawner: KeeperSpawner;
-  readonly #plan: Plan;
+  readonly #plans: readonly Plan[];
   #receive: (messages: readonly FromKeeper[]) => void = () => undefined;
 
-  constructor(machine: Machine, plan: Plan, saw: (transition: Transition) => void) {
+  constructor(machine: Machine, plans: readonly Plan[], saw: (transition: Transition) => void) {
     this.machine = machine;
-    this.#plan = plan;
+    this.#plans = plans;
     const channel = {
       connected: true,
       on: (_event: string, call: (messages: readonly FromKeeper[]) => void) => {
@@ -73,8 +71,8 @@ export class Service {
     this.#link.flush();
   }
 
-  get process(): Process {
-    return this.supervisor.find(ID);
+  get processes(): readonly Process[] {
+    return this.supervisor.processes;
   }
 
   receive(messages: readonly FromKeeper[]): void {
@@ -90,18 +88,19 @@ export class Service {
   #begin(snapshot: FromKeeper & { readonly t: "snapshot" }): void {
     this.#spawner.load(snapshot);
     const memories = new Map(Object.entries(snapshot.notes).map(([id, note]) => [id, JSON.parse(note) as Memory]));
-    this.supervisor.resume([this.#plan], memories);
-    this.supervisor.apply([this.#plan]);
+    this.supervisor.resume(this.#plans, memories);
+    this.supervisor.apply(this.#plans);
     this.#spawner.settle();
     this.#link.flush();
     this.begun = true;
   }
 
-  command(command: Command): void {
-    const { run } = this.process.states[0] ?? { run: 0 };
+  command(command: Command, id: string): void {
+    const process = this.supervisor.find(id);
+    const { run } = process.states[0] ?? { run: 0 };
     try {
-      this.process[command]();
-      this.taken = { command, run };
+      process[command]();
+      this.taken = { command, id, run };
     } catch {
       // Refused, as in this state it must be.
     }
