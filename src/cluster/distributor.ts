@@ -61,6 +61,10 @@ export class Distributor {
     this.#place({ client, address, port, since: performance.now() });
   }
 
+  turnAway(client: Handle): void {
+    this.#waiting.turnAway(client);
+  }
+
   /** Looks after those who wait, who hang, and through whom nothing flows. */
   tick(now: number): void {
     for (const attempt of this.#attempts) if (now > attempt.due && !attempt.isLate) cut(attempt);

@@ -45,7 +45,7 @@ export class Listener {
   }
 
   async #open(): Promise<void> {
-    const problem = await this.#attempt().catch((error: Error) => error.message);
+    const problem = await this.#attempt().catch((error: NodeJS.ErrnoException) => this.#why(error.code ?? "", error.message));
     if (this.#closed) return;
     if (problem !== undefined)
       // Who was there before us may need a moment to go.
@@ -68,6 +68,10 @@ export class Listener {
     if (status === 0) return undefined;
     socket.close();
     const code = getSystemErrorName(status);
-    return whyNotListening(code, port) ?? code;
+    return this.#why(code, code);
+  }
+
+  #why(code: string, otherwise: string): string {
+    return whyNotListening(code, this.#front.port) ?? otherwise;
   }
 }

@@ -22,6 +22,7 @@ function addFront(sum: FrontReport, front: FrontReport | undefined): FrontReport
     ...sum,
     waiting: sum.waiting + front.waiting,
     rejected: sum.rejected + front.rejected,
+    ...(front.full === undefined ? {} : { full: front.full }),
     backends: sum.backends.map((backend) => addBackend(backend, backends.get(backend.id))),
   };
 }

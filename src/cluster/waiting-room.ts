@@ -11,7 +11,7 @@ const SEATS = 4_096;
 export class WaitingRoom {
   readonly #place: (visit: Visit) => void;
   #visits: Visit[] = [];
-  /** Clients that waited in vain, or found no seat. */
+  /** Clients that waited in vain, found no seat, or were turned away. */
   rejected = 0;
 
   constructor(place: (visit: Visit) => void) {
@@ -48,8 +48,12 @@ export class WaitingRoom {
     this.#visits = [];
   }
 
-  #reject({ client }: Visit): void {
+  turnAway(client: Handle): void {
     this.rejected += 1;
     client.close();
+  }
+
+  #reject({ client }: Visit): void {
+    this.turnAway(client);
   }
 }

@@ -1,6 +1,7 @@
 /** What one process of the balancer does: serves all common ports on listening sockets that several processes may share. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
+import { mostOpenFiles } from "../os/open-files.ts";
 import { Distributor } from "./distributor.ts";
 import type { Handle } from "./sockets.ts";
 
@@ -10,6 +11,10 @@ const TICK_MS = 250;
 /** So long a client may take to be told of a change. Milliseconds. */
 const TELL_MS = 10;
 const SETTLE_LOOK_MS = 2;
+/** Of the files that it may open so many are for other things than connections, which take two each. */
+const SPARE_FILES = 64;
+/** That clients were turned away is reported for so long. Milliseconds. */
+const FULL_MS = 5_000;
 
 export class Worker {
   readonly #turn: number;
@@ -20,6 +25,12 @@ export class Worker {
   readonly #former = new Set<Distributor>();
   #ticking: NodeJS.Timeout | undefined;
   #telling: NodeJS.Timeout | undefined;
+  readonly #files = mostOpenFiles();
+  /** That it may have at a time; counted anew when as many have come. */
+  readonly #most = Math.max(1, Math.floor((this.#files - SPARE_FILES) / 2));
+  #room = 0;
+  /** Runs while it is reported that clients were turned away. */
+  #full: NodeJS.Timeout | undefined;
 
   /** `turn`: number of this process. `tell`: something has changed. */
   constructor(turn: number, tell: () => void) {
@@ -33,7 +44,8 @@ export class Worker {
   }
 
   get reports(): readonly FrontReport[] {
-    return [...this.#distributors.values()].map((distributor) => distributor.report());
+    const full = this.#full === undefined ? {} : { full: this.#files };
+    return [...this.#distributors.values()].map((distributor) => ({ ...distributor.report(), ...full }));
   }
 
   /** Resolves when it is so: nobody who shall not be connected to is being connected to. */
@@ -104,7 +116,21 @@ export class Worker {
     if (distributor === undefined) return client.close();
     if (process.platform !== "linux") client.setNoDelay(true);
     this.#ticking ??= setInterval(() => this.#tick(), TICK_MS);
+    if (this.#room <= 0) this.#room = this.#most - this.clients;
+    if (this.#room <= 0) return this.#turnAway(distributor, client);
+    this.#room -= 1;
     distributor.accept(client);
+  }
+
+  /** Without a file for it libuv would reset it, and tell nobody. */
+  #turnAway(distributor: Distributor, client: Handle): void {
+    distributor.turnAway(client);
+    clearTimeout(this.#full);
+    this.#full = setTimeout(() => {
+      this.#full = undefined;
+      this.#tell();
+    }, FULL_MS);
+    this.#tellSoon();
   }
 
   #tick(): void {

@@ -60,8 +60,10 @@ export type FrontReport = {
   readonly problem?: string;
   /** Connections that wait for a backend. */
   readonly waiting: number;
-  /** Connections closed because none came. */
+  /** Connections closed because none came, or turned away. */
   readonly rejected: number;
+  /** So many files each of its processes may open, and clients have just been turned away for that. */
+  readonly full?: number;
   readonly backends: readonly BackendReport[];
 };
 

@@ -120,7 +120,7 @@ const PROCESS = record<ProcessRecord>(
       strategy: text("How connections are distributed."),
       problem: text("Why nobody listens there; it is tried again and again."),
       waiting: whole("Clients that wait for an instance."),
-      rejected: whole("Clients that waited in vain."),
+      rejected: whole("Clients that waited in vain, or were turned away."),
     }),
     socket: record<SocketRecord>("What the instances share.", [], { hostname: text("Address."), port: whole("Port.") }),
   },

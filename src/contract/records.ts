@@ -84,7 +84,7 @@ export type BalancerRecord = {
   readonly problem?: string;
   /** Clients that wait for an instance. */
   readonly waiting: number;
-  /** Clients that waited in vain. */
+  /** Clients that waited in vain, or were turned away for want of file descriptors. */
   readonly rejected: number;
 };
 

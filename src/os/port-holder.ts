@@ -1,5 +1,8 @@
 /** Who listens on a TCP port: found by the kernel's tables where it has them, and only among processes that we may look at. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { allProcesses } from "./process-stat.ts";
+
+const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /** Why nobody can listen there, by the errno of the attempt; undefined: for none of the reasons that users meet. */
 export function whyNotListening(code: string, port: number): string | undefined {
@@ -8,6 +11,9 @@ export function whyNotListening(code: string, port: number): string | undefined 
       return `the port is in use by ${holderOfPort(port) ?? "another program"}`;
     case "EACCES":
       return "ports below 1024 are not for everybody; take another one, or allow it with setcap cap_net_bind_service or net.ipv4.ip_unprivileged_port_start";
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return "no address is known here for that name";
     case "EADDRNOTAVAIL":
       return "the machine has no such address";
     default:
@@ -17,24 +23,31 @@ export function whyNotListening(code: string, port: number): string | undefined 
 
 /** `name (pid 12)`; undefined: nobody, or it can't be seen, as another user's or in another container. */
 export function holderOfPort(port: number): string | undefined {
-  const sockets = new Set(
-    ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((table) => listening(table, port)).map((inode) => `socket:[${inode}]`),
-  );
+  const held = TABLES.flatMap(listeners).filter((listener) => listener.port === port);
+  const sockets = new Set(held.map(({ inode }) => `socket:[${inode}]`));
   if (sockets.size === 0) return undefined;
   for (const pid of entries("/proc").filter((name) => /^\d+$/.test(name)))
     if (entries(`/proc/${pid}/fd`).some((fd) => sockets.has(target(`/proc/${pid}/fd/${fd}`)))) return `${nameOf(pid)} (pid ${pid})`;
   return undefined;
 }
 
-/** Inodes of sockets in the state LISTEN (0A): proc(5). */
-function listening(table: string, port: number): readonly string[] {
-  const wanted = port.toString(16).toUpperCase().padStart(4, "0");
+/** The TCP ports on which a run listens: its leader, and who else is in that one's session. */
+export function portsOf(leader: number): readonly number[] {
+  const members = allProcesses().filter(({ pid, session }) => pid === leader || session === leader);
+  const open = new Set(members.flatMap(({ pid }) => entries(`/proc/${pid}/fd`).map((fd) => target(`/proc/${pid}/fd/${fd}`))));
+  const own = TABLES.flatMap(listeners).filter(({ inode }) => open.has(`socket:[${inode}]`));
+  return [...new Set(own.map(({ port }) => port))].sort((one, other) => one - other);
+}
+
+/** Sockets in the state LISTEN (0A): proc(5). */
+function listeners(table: string): readonly { readonly port: number; readonly inode: string }[] {
   return textOf(table)
     .split("\n")
     .slice(1)
     .flatMap((line) => {
       const fields = line.trim().split(/\s+/);
-      return fields[3] === "0A" && fields[1]?.endsWith(`:${wanted}`) ? [fields[9] ?? ""] : [];
+      const [, port = ""] = fields[1]?.split(":") ?? [];
+      return fields[3] === "0A" ? [{ port: Number.parseInt(port, 16), inode: fields[9] ?? "" }] : [];
     });
 }
 

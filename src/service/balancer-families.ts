@@ -28,6 +28,6 @@ export function balancerFamilies(records: readonly ProcessRecord[]): readonly Fa
     family("refused_total", "counter", "Connections that the instance refused; each client got another one.", ({ refused }) => refused),
     front("listening", "gauge", "1 while the load balancer listens on the common port.", ({ problem }) => (problem === undefined ? 1 : 0)),
     front("waiting", "gauge", "Clients that wait for an instance.", ({ waiting }) => waiting),
-    front("rejected_total", "counter", "Clients that waited in vain.", ({ rejected }) => rejected),
+    front("rejected_total", "counter", "Clients that waited in vain, or were turned away.", ({ rejected }) => rejected),
   ];
 }

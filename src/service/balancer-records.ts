@@ -2,11 +2,9 @@
 import type { BackendReport, FrontReport, FrontSpec } from "../contract/balancer-protocol.ts";
 import type { Listening } from "../contract/keeper-protocol.ts";
 import type { ProcessRecord } from "../contract/records.ts";
+import { error, info, type Line } from "./narrator.ts";
 
-/** An instance may take so long to listen before its silence is told. Milliseconds. */
-const SILENCE_MS = 5_000;
-
-export function placeOf({ hostname, port }: Listening): string {
+function placeOf({ hostname, port }: Listening): string {
   return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
 }
 
@@ -17,11 +15,12 @@ export function sharedShown(record: ProcessRecord, { hostname, port }: Listening
   return { ...record, reason, socket: { hostname, port } };
 }
 
-export function clusterShown(record: ProcessRecord, front: FrontSpec, { problem, waiting, rejected }: FrontReport): ProcessRecord {
+export function clusterShown(record: ProcessRecord, front: FrontSpec, { problem, waiting, rejected, full }: FrontReport): ProcessRecord {
   const { hostname, port, strategy } = front;
+  const place = problem === undefined ? `common port ${placeOf(front)}` : `nobody listens on ${placeOf(front)}: ${problem}`;
   return {
     ...record,
-    reason: `${record.reason}; ${problem === undefined ? `common port ${placeOf(front)}` : `nobody listens on ${placeOf(front)}: ${problem}`}`,
+    reason: [record.reason, place, ...(full === undefined ? [] : [fullness(full)])].join("; "),
     balancer: { hostname, port, strategy, ...(problem === undefined ? {} : { problem }), waiting, rejected },
   };
 }
@@ -29,13 +28,29 @@ export function clusterShown(record: ProcessRecord, front: FrontSpec, { problem,
 export function instanceShown(
   record: ProcessRecord,
   { accepting, connections, total, bytesIn, bytesOut, refused }: BackendReport,
-  port: number,
+  { port, silence }: { readonly port: number; readonly silence: string | undefined },
 ): ProcessRecord {
-  const isSilent =
-    record.ready === true && record.healthy !== false && !accepting && Date.now() - Date.parse(record.started ?? "") > SILENCE_MS;
   return {
     ...record,
-    reason: isSilent ? `${record.reason}, but accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)` : record.reason,
+    reason: silence === undefined ? record.reason : `${record.reason}, but ${silence}`,
     backend: { port, accepting, connections, totalConnections: total, receivedBytes: bytesIn, sentBytes: bytesOut, refused },
   };
+}
+
+/** What of a report is worth a line. */
+export function linesOf(front: FrontSpec, { problem, full }: FrontReport, before: FrontReport | undefined): readonly Line[] {
+  const at = placeOf(front);
+  const lines: Line[] = [];
+  if (problem !== before?.problem)
+    lines.push(
+      problem === undefined
+        ? info(`the load balancer listens on ${at} now`)
+        : error(`Cannot listen on ${at}: ${problem}; it is tried again, the instances run on`),
+    );
+  if (full !== before?.full) lines.push(full === undefined ? info("no client is turned away any more") : error(fullness(full)));
+  return lines;
+}
+
+function fullness(files: number): string {
+  return `clients are turned away: each of the load balancer's processes may open only ${files} files; raise that where procman is started (ulimit -n, LimitNOFILE=)`;
 }

@@ -8,9 +8,10 @@ import type { Spawner } from "../supervisor/ports.ts";
 import type { Instance } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { BalancerLink } from "./balancer-link.ts";
-import { clusterShown, instanceShown, placeOf, sharedShown } from "./balancer-records.ts";
-import { error, info, type Line } from "./narrator.ts";
+import { clusterShown, instanceShown, linesOf, sharedShown } from "./balancer-records.ts";
+import type { Line } from "./narrator.ts";
 import type { Part } from "./part.ts";
+import { Silences, type Silent } from "./silences.ts";
 
 /** Memory of whom a SIGTERM or a message is owed that waits for the balancer. */
 const OWED = ":owed";
@@ -41,6 +42,7 @@ export class Balancing implements Part {
   #reports = new Map<string, FrontReport>();
   #isChanged = false;
   #isClosed = false;
+  readonly #silences: Silences;
   readonly #owed = new Map<string, Owed>();
   #spawner: Pick<Spawner, "signal" | "drain"> | undefined;
 
@@ -48,6 +50,7 @@ export class Balancing implements Part {
     this.#balanced = balanced;
     this.#link = link;
     this.#say = (id, line) => voice.say(id, line);
+    this.#silences = new Silences(() => this.#silent(), this.#say);
   }
 
   get #specs(): readonly ProcessSpec[] {
@@ -97,17 +100,20 @@ export class Balancing implements Part {
     setImmediate(() => {
       this.#isChanged = false;
       void this.#balancer?.send();
+      this.#silences.look();
     });
   }
 
   /** Everything is about to be stopped: nobody new is served. */
   end(): void {
     this.#isClosed = true;
+    this.#silences.stop();
     this.changed();
   }
 
   /** Another service tells the balancer from now on. */
   retire(): void {
+    this.#silences.stop();
     this.#balancer?.close();
     this.#balancer = undefined;
   }
@@ -129,7 +135,9 @@ export class Balancing implements Part {
     const front = this.#specs.find((spec) => spec.front?.id === clusterId)?.front;
     if (isCluster) return front === undefined ? record : clusterShown(record, front, report);
     const backend = report.backends.find(({ id }) => id === record.id);
-    return backend === undefined ? record : instanceShown(record, backend, this.#balanced.spec(record.id).cluster?.port ?? 0);
+    return backend === undefined
+      ? record
+      : instanceShown(record, backend, { port: this.#balanced.spec(record.id).cluster?.port ?? 0, silence: this.#silences.of(record.id) });
   }
 
   #isServed(slot: string): boolean {
@@ -190,16 +198,21 @@ export class Balancing implements Part {
     const before = this.#reports;
     this.#reports = new Map(reports.map((report) => [report.id, report]));
     for (const report of reports) this.#tellBackends(report, before.get(report.id));
-    for (const { id, problem } of reports) {
-      const front = this.#specs.find((spec) => spec.front?.id === id)?.front;
-      if (front === undefined || problem === before.get(id)?.problem) continue;
-      const at = placeOf(front);
-      const line =
-        problem === undefined
-          ? info(`the load balancer listens on ${at} now`)
-          : error(`Cannot listen on ${at}: ${problem}; it is tried again, the instances run on`);
-      this.#say(id, line);
+    for (const report of reports) {
+      const front = this.#specs.find((spec) => spec.front?.id === report.id)?.front;
+      const lines = front === undefined ? [] : linesOf(front, report, before.get(report.id));
+      for (const line of lines) this.#say(report.id, line);
     }
+    this.#silences.look();
+  }
+
+  /** They run, as far as is known well, and get no connections. */
+  #silent(): readonly Silent[] {
+    return this.#specs.flatMap(({ id, front, cluster }) => {
+      const [state] = front === undefined || this.#isClosed ? [] : this.#statesOf(id);
+      if (state?.status !== "running" || !isServing(state) || this.accepts(id)) return [];
+      return [{ id, pid: state.pid, port: cluster?.port ?? 0 }];
+    });
   }
 }
 

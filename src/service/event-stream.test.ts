@@ -62,6 +62,7 @@ test("4.5 without types it is everything but the log, which nobody reads then", 
   const from = sources([happened("5"), happened("6", "process.scheduled")], [line("hello", "c1")]);
   assert.deepEqual((await first(2, from, { after: "4" })).map(shortly), ["5 process.watch", "6 process.scheduled"]);
   assert.deepEqual(from.asked, { after: "4" });
+  assert.equal((await first(2, from, { types: [] })).length, 2, "no types are all");
 });
 
 test("4.5 with types it is these alone, with the ids that they have", async () => {
@@ -94,6 +95,8 @@ test("4.5 without an id lines come from now on; a hole among them is told as a l
   assert.ok(gap?.type === "log" && gap.id.endsWith("_c9"));
   assert.deepEqual([gap.entry.severity, gap.entry.category], ["warn", "service"]);
   assert.match(gap.entry.text, /^77 bytes are missing here/);
+  await first(1, from, { after: "nonsense", types: ["log"] });
+  assert.ok((from.asked.query?.from ?? 0) >= before);
 });
 
 test("4.5 a reader that has had enough ends both; what one of them meets is thrown", async () => {

@@ -15,7 +15,7 @@ export type Asked = { readonly after: string | undefined; readonly types: readon
 type Position = { event: string; cursor?: string };
 
 export function eventStream(sources: EventSources, { after, types }: Asked, signal: AbortSignal): AsyncIterable<EventRecord> {
-  if (types === undefined) return sources.observatory.events(after, signal);
+  if (types === undefined || types.length === 0) return sources.observatory.events(after, signal);
   const wanted: ReadonlySet<string> = new Set(types);
   if (!wanted.has("log")) return only(sources.observatory.events(after, signal), wanted);
   const position = positionOf(after);
@@ -44,7 +44,9 @@ async function* withLines(sources: EventSources, { wanted, position, after }: Wa
   }
 }
 
-function positionOf(after = String(Date.now() * 1_000)): Position {
+/** Whoever comes with nothing, or with the id of something else, gets what is written from now on. */
+function positionOf(after = ""): Position {
+  if (!/^\d{1,16}(_|$)/.test(after)) return { event: String(Date.now() * 1_000) };
   const cut = after.indexOf("_");
   return cut < 0 ? { event: after } : { event: after.slice(0, cut), cursor: after.slice(cut + 1) };
 }

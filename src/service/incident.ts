@@ -4,8 +4,8 @@ import { isSuccess } from "../supervisor/outcome.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
 import { describeEnd, duration, faultText, ofLimit, type Subject, usedUp, whyNot } from "./narrator.ts";
-import { wall } from "./records.ts";
 import { processOf } from "./specs.ts";
+import { wall } from "./wall.ts";
 
 /** What the transition doesn't say. */
 export type Circumstances = {

@@ -14,7 +14,6 @@ import { followLogs } from "../store/follow.ts";
 import type { Instance, Running } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { identityOf, runsAs } from "./identity.ts";
-import { wall } from "./records.ts";
 
 /** Whose runs these are. */
 export type Probed = {
@@ -72,7 +71,7 @@ export class Probing {
         timeoutMs: policy.readyMs ?? 0,
         scene: sceneOf(spec, stateDir),
         file: notifyFile(stateDir, slot),
-        lines: (signal) => linesOf(stateDir, { id, run, from: Date.parse(wall(since)) }, signal),
+        lines: (signal) => linesOf(stateDir, { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) }, signal),
       },
       {
         ready: () => {

@@ -8,6 +8,7 @@ import type { Ending, Instance } from "../supervisor/states.ts";
 import type { Sample } from "../telemetry/sampler.ts";
 import { reasonOf } from "./reason.ts";
 import type { Standing } from "./standing.ts";
+import { wall } from "./wall.ts";
 
 /** What is seen of a process from outside, and what it says of itself. */
 export type Seen = Standing & {
@@ -139,11 +140,6 @@ function timesOf(state: Instance): Pick<ProcessRecord, "started" | "exited" | "u
     ...(at === undefined ? {} : { exited: wall(at), updated: wall(at) }),
     ...(state.status === "backoff" ? { nextRestart: wall(state.until) } : {}),
   };
-}
-
-/** Monotonic milliseconds as a time of day. */
-export function wall(at: number): string {
-  return new Date(systemClock.wall() + at - systemClock.now()).toISOString();
 }
 
 function groupsOf(records: readonly ProcessRecord[]): ReadonlyMap<string, readonly ProcessRecord[]> {

@@ -153,6 +153,29 @@ test("an instance that runs but doesn't listen on its port says so in its reason
   );
   assert.equal(status, "running");
   assert.ok((await ask(port)) > 1);
+  const text = `accepts no connections on its port 127\\.0\\.0\\.1:${startPort + 1} \\(PROCMAN_CLUSTER_PORT\\); it listens on ${startPort + 101}$`;
+  await procman.line(new RegExp(`web-2 +\\| runs, but ${text}`));
+  assert.match((await client.process("web-2")).reason, new RegExp(`^runs, but ${text}`));
+});
+
+test("issue 5, 2: with too few files for all clients some are turned away, and it is said why and what helps", async (context) => {
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const shape = { id: "web", cmd: `node ${POLITE}`, autostart: true, cluster: { instances: 2, startPort, commonPort: port } };
+  const procman = await running(context, [shape], { launcher: ["sh", "-c", 'ulimit -n 100; exec "$@"', "sh"] });
+  const client = await api({ procman });
+  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  const agents = Array.from({ length: 60 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  const answers = await Promise.allSettled(agents.map((agent) => ask(port, agent)));
+  const served = answers.filter(({ status }) => status === "fulfilled").length;
+  assert.ok(served >= 18 && served <= 36, `${served} of 60 are served, by two processes with (100 - 64) / 2 each at most`);
+  const why = "clients are turned away: each of the load balancer's processes may open only 100 files; raise that where procman is started";
+  await procman.line(new RegExp(`web +\\| ${why} \\(ulimit -n, LimitNOFILE=\\)`));
+  const { reason, balancer } = await record(client, "web", (now) => now.balancer?.rejected === 60 - served);
+  assert.ok(reason.includes(why), reason);
+  assert.equal(balancer?.problem, undefined);
+  for (const agent of agents) agent.destroy();
+  await procman.line(/web +\| no client is turned away any more/);
+  for (let turn = 0; turn < 10; turn++) assert.ok((await ask(port)) > 1);
 });
 
 test("clients that come before the instances listen wait for them", async (context) => {

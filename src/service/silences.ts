@@ -1,0 +1,62 @@
+/** Instances that run and don't listen where the load balancer looks for them: said once for each run, with the port on which they do. */
+import { portsOf } from "../os/port-holder.ts";
+import { type Line, warn } from "./narrator.ts";
+
+/** An instance may take so long to listen before its silence is told. Milliseconds. */
+export const SILENCE_MS = 5_000;
+
+/** It runs, and gets no connections on its port. */
+export type Silent = { readonly id: string; readonly pid: number; readonly port: number };
+
+type Seen = { readonly pid: number; readonly at: number; text?: string };
+
+export class Silences {
+  readonly #find: () => readonly Silent[];
+  readonly #say: (id: string, line: Line) => void;
+  readonly #seen = new Map<string, Seen>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(find: () => readonly Silent[], say: (id: string, line: Line) => void) {
+    this.#find = find;
+    this.#say = say;
+  }
+
+  /** Somebody may have come up, or ceased to accept. */
+  look(): void {
+    const now = performance.now();
+    const silent = this.#find();
+    const ids = new Set(silent.map(({ id }) => id));
+    for (const id of this.#seen.keys()) if (!ids.has(id)) this.#seen.delete(id);
+    for (const { id, pid, port } of silent) {
+      const known = this.#seen.get(id);
+      if (known?.pid !== pid) this.#seen.set(id, { pid, at: now });
+      else if (known.text === undefined && now - known.at >= SILENCE_MS) this.#tell(id, known, port);
+    }
+    this.#arm(now);
+  }
+
+  /** What is wrong with this one; undefined: nothing, as far as is known. */
+  of(id: string): string | undefined {
+    return this.#seen.get(id)?.text;
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #tell(id: string, seen: Seen, port: number): void {
+    const ports = portsOf(seen.pid);
+    const others = ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`;
+    seen.text = `accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)${others}`;
+    this.#say(id, warn(`runs, but ${seen.text}`));
+  }
+
+  #arm(now: number): void {
+    clearTimeout(this.#timer);
+    const untold = [...this.#seen.values()].filter(({ text }) => text === undefined);
+    if (untold.length === 0) return;
+    const next = Math.min(...untold.map(({ at }) => at)) + SILENCE_MS - now;
+    this.#timer = setTimeout(() => this.look(), Math.max(next, 1));
+    this.#timer.unref();
+  }
+}
