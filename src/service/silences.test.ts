@@ -47,6 +47,11 @@ test("one that is silent for five seconds is told so once, its next run anew, an
   silent.clear();
   silences.look();
   assert.equal(silences.of("web-1"), undefined);
+  silent.set("web-1", { id: "web-1", pid: PID, port: 3_001 });
+  silences.stop();
+  silences.look();
+  pass(SILENCE_MS * 2);
+  assert.equal(said.length, 2, "nobody listens to it any more");
 });
 
 test("the port on which it listens instead is named", async (context) => {

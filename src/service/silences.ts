@@ -15,6 +15,7 @@ export class Silences {
   readonly #say: (id: string, line: Line) => void;
   readonly #seen = new Map<string, Seen>();
   #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
 
   constructor(find: () => readonly Silent[], say: (id: string, line: Line) => void) {
     this.#find = find;
@@ -23,6 +24,7 @@ export class Silences {
 
   /** Somebody may have come up, or ceased to accept. */
   look(): void {
+    if (this.#isStopped) return;
     const now = performance.now();
     const silent = this.#find();
     const ids = new Set(silent.map(({ id }) => id));
@@ -40,7 +42,9 @@ export class Silences {
     return this.#seen.get(id)?.text;
   }
 
+  /** Everything ends, or another service tells from now on. */
   stop(): void {
+    this.#isStopped = true;
     clearTimeout(this.#timer);
   }
 
