@@ -10,7 +10,7 @@ export type { Scale } from "./config/scale.ts";
 export type { ApiSpec, Command, Config, EnvValue, LogSpec, Problem, ProcessSpec, WatcherSpec } from "./config/spec.ts";
 export { type ValidateOptions, validateConfiguration } from "./config/validate.ts";
 export type { FrontSpec, Strategy } from "./contract/balancer-protocol.ts";
-export type { Scaling } from "./contract/control.ts";
+export type { PlanOptions, Scaling } from "./contract/control.ts";
 export type { EventRecord } from "./contract/event-record.ts";
 export type { Account, Ulimits } from "./contract/limits.ts";
 export type { ConsoleStyle, Rotation } from "./contract/logger-protocol.ts";

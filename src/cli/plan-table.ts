@@ -5,7 +5,7 @@ import { table } from "./table.ts";
 const UNCHANGED = "unchanged";
 
 /** What is not changed is counted alone. */
-export function planTable({ processes, settings }: PlanRecord, width = Number.POSITIVE_INFINITY): string {
+export function planTable({ processes, settings, profile }: PlanRecord, width = Number.POSITIVE_INFINITY): string {
   const shown = processes.filter(({ reason }) => reason !== UNCHANGED);
   const rows = [
     ...shown.map((change) => [change.process, actionOf(change), change.reason]),
@@ -17,8 +17,9 @@ export function planTable({ processes, settings }: PlanRecord, width = Number.PO
   ];
   const rest = processes.length - shown.length;
   const count = rest === 1 ? "1 process is unchanged" : `${rest} processes are unchanged`;
-  if (rows.length === 0) return `Nothing has changed (${rest === 1 ? "1 process" : `${rest} processes`}).`;
-  return `${table(["ID", "ACTION", "WHY"], rows, { width })}${rest === 0 ? "" : `\n${count}.`}`;
+  const by = profile === undefined ? "" : `\nBy the profile "${profile}".`;
+  if (rows.length === 0) return `Nothing has changed (${rest === 1 ? "1 process" : `${rest} processes`}).${by}`;
+  return `${table(["ID", "ACTION", "WHY"], rows, { width })}${rest === 0 ? "" : `\n${count}.`}${by}`;
 }
 
 function actionOf({ action, rolling }: PlannedChange): string {

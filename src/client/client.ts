@@ -1,5 +1,5 @@
 /** `Control` over HTTP. */
-import type { Action, ActOptions, Control, Scaling } from "../contract/control.ts";
+import type { Action, ActOptions, Control, PlanOptions, Scaling } from "../contract/control.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { writeQuery } from "../contract/query.ts";
@@ -63,8 +63,8 @@ export class Client implements Control {
     return (await this.#ask("scale", { id, query: { wait: options.waitSeconds }, body: scaling, options })) as ProcessRecord;
   }
 
-  async plan(): Promise<PlanRecord> {
-    return (await this.#ask("plan")) as PlanRecord;
+  async plan({ profile }: PlanOptions = {}): Promise<PlanRecord> {
+    return (await this.#ask("plan", { query: { profile } })) as PlanRecord;
   }
 
   async reload(options: ActOptions = {}): Promise<PlanRecord> {

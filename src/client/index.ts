@@ -3,7 +3,7 @@ import { Client } from "./client.ts";
 import { type FetchOptions, fetchSend } from "./send.ts";
 
 export { type ErrorCode, type Fault, ProcmanError } from "../base/errors.ts";
-export type { Action, ActOptions, Control, Scaling } from "../contract/control.ts";
+export type { Action, ActOptions, Control, PlanOptions, Scaling } from "../contract/control.ts";
 export type { EventRecord, EventType } from "../contract/event-record.ts";
 export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "../contract/plan.ts";
 export type { PluginRecord } from "../contract/plugin-record.ts";

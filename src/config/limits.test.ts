@@ -34,7 +34,13 @@ test("sizes become bytes, unlimited is a number too, what isn't given isn't ther
 
 test("what is wrong is refused with its place and what is allowed", () => {
   assert.match(about({ memoryLimit: "much" }), /memoryLimit Found "much"; allowed: a size such as/);
-  assert.match(about({ memoryMax: 0 }), /memoryMax Found 0; allowed: a size such as/);
+  assert.match(
+    about({ memoryMax: 0 }),
+    /memoryMax Found 0; allowed: a size such as .*, more than 0; leave it out where there is no limit\./,
+  );
+  for (const nothing of [0, "0MB", "0.0 GiB"])
+    assert.match(about({ memoryLimit: nothing }), /memoryLimit Found .*, more than 0; leave it out/);
+  assert.equal(about({ memoryLimit: "0.5GB" }), "");
   assert.match(
     about({ memoryLimit: "512MB", memoryMax: 512_000_000 }),
     /memoryMax Found 512000000; allowed: more than "memoryLimit", which is "512MB"\./,

@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { ULIMITS } from "../contract/limits.ts";
 import { CONDITIONS } from "../supervisor/plan.ts";
-import { MOST_MS, MOST_SECONDS, SIZE_PATTERN } from "./units.ts";
+import { AMOUNT_PATTERN, MOST_MS, MOST_SECONDS, SIZE_PATTERN } from "./units.ts";
 
 const optional = z.optional;
 const object = <T extends z.core.$ZodLooseShape>(shape: T) => z.strictObject(shape, "an object");
@@ -31,7 +31,8 @@ const oneOrMore = (what: string) => {
 const NAME = '1 to 64 characters from a-z, 0-9, ".", "_" and "-"';
 /** Not `.` and `..`: a name is a folder's name too. */
 export const NAME_PATTERN: RegExp = /^(?!\.\.?$)[a-z0-9._-]{1,64}$/;
-const SIZE = 'a size such as "500MB" or "2GiB", or a whole number of bytes';
+const SIZE = 'a size such as "500MB" or "2GiB", or a whole number of bytes, more than 0';
+const MEMORY = `${SIZE}; leave it out where there is no limit`;
 const PROBE_PORT = 'a whole number from 1 to 65535, or "{port}" (the port of an instance)';
 const LIMIT_SIZE = 'a size such as "64MB", a whole number of bytes, or "unlimited"';
 const LIMIT_COUNT = 'a whole number from 0, or "unlimited"';
@@ -47,7 +48,10 @@ const strings = optional(list(string, "a list of strings"));
 const port = optional(whole(1, 65_535, "a whole number from 1 to 65535"));
 const seconds = optional(amount(0, MOST_SECONDS, "seconds"));
 const milliseconds = optional(amount(0, MOST_MS, "milliseconds"));
-const size = optional(z.union([matching(SIZE_PATTERN, SIZE), whole(1, Number.MAX_SAFE_INTEGER, SIZE)], SIZE));
+const sizeAs = (allowed: string) =>
+  optional(z.union([matching(AMOUNT_PATTERN, allowed), whole(1, Number.MAX_SAFE_INTEGER, allowed)], allowed));
+const size = sizeAs(SIZE);
+const memory = sizeAs(MEMORY);
 
 const rotation = object({ size, hours: optional(amount(0, 8784, "hours")), total: size, gzip: flag });
 const rotate = optional(z.union([z.literal(false), rotation], "false, or an object with size, hours, total and gzip"));
@@ -143,8 +147,8 @@ const processShape = object({
   ready: optional(ready),
   dependsOn: optional(list(z.union([name, dependency], "an id, or an object with id, condition and restart"), "a list of ids")),
   health: optional(health),
-  memoryLimit: size,
-  memoryMax: size,
+  memoryLimit: memory,
+  memoryMax: memory,
   ulimits: optional(ulimits),
   user: account("a user"),
   group: account("a group"),

@@ -6,6 +6,9 @@ const POWER: Readonly<Record<string, number>> = { B: 0, K: 1, M: 2, G: 3, T: 4 }
 /** As a regular expression for the schema: `500MB`, `1.5 GiB`. */
 export const SIZE_PATTERN: RegExp = SIZE;
 
+/** One that is more than nothing. */
+export const AMOUNT_PATTERN: RegExp = new RegExp(`^(?=[0.]*[1-9])${SIZE.source.slice(1)}`);
+
 /** Bytes of `500MB` (powers of 1000) or `500MiB` (powers of 1024), or of a number of bytes. */
 export function parseSize(size: string | number): number {
   if (typeof size === "number") return size;

@@ -40,6 +40,11 @@ export type ActOptions = {
   readonly signal?: AbortSignal;
 };
 
+export type PlanOptions = {
+  /** Name of a profile of the file; absent: the one that procman was run with, if any. */
+  readonly profile?: string;
+};
+
 export interface Control {
   processes(): Promise<readonly ProcessRecord[]>;
   /** Rejects with `process-unknown`. */
@@ -49,8 +54,8 @@ export interface Control {
   act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord>;
   /** Gives a cluster another number of instances, until the configuration file is taken up again. Rejects with `process-unknown`, `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`; while it waits, `process-failed`, `wait-timeout`. */
   scale(id: string, scaling: Scaling, options?: ActOptions): Promise<ProcessRecord>;
-  /** What a reload would do. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
-  plan(): Promise<PlanRecord>;
+  /** What a reload would do, or with another profile, a run by that. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
+  plan(options?: PlanOptions): Promise<PlanRecord>;
   /** Takes up the configuration file. Rejects as `plan`, with `reload-running`; while it waits, `reload-failed`, `wait-timeout`. */
   reload(options?: ActOptions): Promise<PlanRecord>;
   /** Begins the end of everything. */

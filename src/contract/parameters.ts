@@ -13,6 +13,14 @@ export const WAIT = {
   },
 } as const satisfies Parameters;
 
+export const PLAN = {
+  profile: {
+    kind: "text",
+    description: "What it would do with this profile of the file. Without it: with the one that procman was run with, if any.",
+    schema: { type: "string", minLength: 1, maxLength: 200 },
+  },
+} as const satisfies Parameters;
+
 export const RESTART = {
   ...WAIT,
   hard: {

@@ -29,6 +29,8 @@ export type PlannedSetting = {
 
 export type PlanRecord = {
   readonly configFile: string;
+  /** The one that is merged over the rest of the file, if any is. */
+  readonly profile?: string;
   /** In the order of the file; those that are gone from it at the end. */
   readonly processes: readonly PlannedChange[];
   /** What has changed beside the processes. */
@@ -67,6 +69,7 @@ export const PLAN: JsonSchema = {
   required: ["configFile", "processes", "settings", "warnings"],
   properties: {
     configFile: text("Absolute path."),
+    profile: text("The one that is merged over the rest of the file; absent: none."),
     processes: { type: "array", items: CHANGE, description: "In the order of the file; those that are gone from it at the end." },
     settings: { type: "array", items: SETTING, description: "What has changed beside the processes." },
     warnings: { type: "array", items: text("With its place."), description: "What is doubtful in the file." },

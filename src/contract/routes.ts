@@ -2,7 +2,7 @@
 import { ACTIONS, type Action, type ActOptions, type Scaling } from "./control.ts";
 import type { EventType } from "./event-record.ts";
 import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
-import { EVENTS, INCIDENTS, LOGS, METRICS, RESTART, WAIT } from "./parameters.ts";
+import { EVENTS, INCIDENTS, LOGS, METRICS, PLAN, RESTART, WAIT } from "./parameters.ts";
 import type { Parameters, Values } from "./query.ts";
 import type { LogQuery, LogSubmission, TelemetryReport } from "./records.ts";
 import { Page, type Route } from "./route.ts";
@@ -170,11 +170,11 @@ export const ROUTES = {
     path: "/plan",
     scope: "admin",
     summary: "What a reload of the configuration file would do",
-    parameters: none,
+    parameters: PLAN,
     status: 200,
     output: { kind: "json", schema: "PlanRecord" },
     errors: [409],
-    answer: (control) => control.plan(),
+    answer: (control, { query }) => control.plan(query as Values<typeof PLAN>),
   },
   reload: {
     method: "POST",

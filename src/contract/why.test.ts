@@ -49,7 +49,7 @@ test("4.6 why: what happened, how often, with the last lines, and what to do", (
     "Runs of it that ended in the last 24 hours: 7 (7 × ended by itself).",
     "At 2026-06-01 11:58:59 UTC run 3 of web (pid 11) exited with code 3 after 5 s. What followed: restart 3 of 5 in 400 ms.",
     "4 ends just before it came too fast to be written down.",
-    "Before that it had at most 50 MiB of memory and 20 % of a core.",
+    "Before that it had at most 52.4 MB of memory and 20 % of a core.",
     "Its last lines:",
     "  Error: no database",
     "It has ended in the same way 3 times: what ails it does not go away by a restart.",
@@ -81,6 +81,17 @@ test("4.6 why: each cause has its own advice, and what was wished none", () => {
   assert.match(advice({ cause: "signal", signal: "SIGSEGV" }) ?? "", /crash/);
   assert.match(advice({ cause: "signal", signal: "SIGKILL" }) ?? "", /Somebody else has sent SIGKILL/);
   assert.match(advice({ cause: "timeout" }) ?? "", /raise "timeout"/);
+  assert.match(advice({ code: 126 }) ?? "", /look at its permissions/);
+  const line = { time: at(62), severity: "error", category: "stderr", text: "Cannot start: the limit nofile can not be 9000000" } as const;
+  assert.match(
+    explain(record, [incident({ code: 78, lines: [line] })], NOW).at(-1) ?? "",
+    /^Lower that limit in "ulimits", or raise the hard/,
+  );
+  assert.equal(advice({ cause: "unstartable" }), undefined, "it runs, so that is corrected");
+  assert.match(
+    explain({ ...record, status: "errored" }, [incident({ cause: "unstartable" })], NOW)[2] ?? "",
+    /^Correct what is said above/,
+  );
   for (const cause of ["operator", "shutdown", "terminate", "watch"] as const) assert.equal(advice({ cause, code: 0 }), undefined);
   assert.equal(advice({ code: 0 }), undefined, "it has finished");
 });

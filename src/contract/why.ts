@@ -75,13 +75,20 @@ function repetition(recent: readonly Incident[]): string[] {
 
 function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
   if (last === undefined || !isFailure(last)) return [];
+  // It could be started since.
+  if (last.cause === "unstartable" && record.status === "running") return [];
   const advice = ADVICE[last.cause](last);
   const again = ["errored", "exhausted"].includes(record.status) ? [`When that is done: "procman start ${record.id}".`] : [];
   return [...(advice === undefined ? [] : [advice]), ...again];
 }
 
+/** What is said where a run can't have its `ulimits`. */
+const NO_LIMIT = "Cannot start: the limit ";
+
 const ADVICE: Advice = {
   exit: ({ code, lines, process }) => {
+    if (lines.some(({ text }) => text.startsWith(NO_LIMIT)))
+      return 'Lower that limit in "ulimits", or raise the hard limit of the user that procman runs as (limits.conf, or LimitNOFILE= and its like of systemd), and run procman anew.';
     if (code === 126) return "The command may not be executed: look at its permissions.";
     if (code === 127) return 'The shell found no such command: look at "cmd" and PATH.';
     const where = lines.length === 0 ? `"procman logs ${process}" may say` : "its last lines may say";
@@ -111,7 +118,7 @@ function isFailure({ cause, code }: Incident): boolean {
 }
 
 function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1_048_576)} MiB`;
+  return `${Math.round(bytes / 1e5) / 10} MB`;
 }
 
 function moment(time: string): string {

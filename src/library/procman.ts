@@ -1,28 +1,22 @@
 /** procman in a program: starts one, or finds the one that runs, and speaks with it. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { ProcmanError } from "../base/errors.ts";
 import type { Client } from "../client/client.ts";
 import { load } from "../config/load.ts";
 import { type Location, locate } from "../config/locate.ts";
-import type { Config } from "../config/spec.ts";
-import type { Action, Scaling } from "../contract/control.ts";
+import type { Action, PlanOptions, Scaling } from "../contract/control.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { LogItem, LogPage, LogQuery, ProcessRecord } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import { holderOf } from "../os/lock.ts";
-import { isAlive, processStat } from "../os/process-stat.ts";
+import { isAlive } from "../os/process-stat.ts";
 import { connectTo } from "../remote/connect.ts";
-import { COME_UP_MS, startDaemon, upOrEnded } from "../remote/daemon.ts";
 import { keeperOf } from "../remote/endpoint.ts";
 import { LogReader } from "../remote/log-reader.ts";
-import { packageRoot } from "../remote/package-root.ts";
 import type { Configuration } from "./configuration.ts";
 import { Events, type Listener, type ProcmanEvents, warn } from "./events.ts";
 import { fileFor } from "./file.ts";
 import { type LineOptions, passLines } from "./lines.ts";
+import { start } from "./start.ts";
 
 /** As who it is known in audit lines and incidents. */
 const CONSUMER = "library";
@@ -38,6 +32,8 @@ export type RunOptions = LineOptions & {
    * `false`: they end with this program, however it ends.
    */
   readonly detached?: boolean;
+  /** Name of the part below `profiles` that is merged over the rest, as by `procman run --profile`. */
+  readonly profile?: string;
 };
 
 export type WaitOptions = {
@@ -89,11 +85,11 @@ export class Procman {
    * const procman = await Procman.run("procman.jsonc", { detached: false, console: true });
    */
   static async run(config: Configuration | string, options: RunOptions = {}): Promise<Procman> {
-    const { cwd = process.cwd(), detached = true, ...lines } = options;
+    const { cwd = process.cwd(), detached = true, profile, ...lines } = options;
     const file = typeof config === "string" ? config : fileFor(config, cwd);
-    const loaded = load(file, cwd);
+    const loaded = load(file, cwd, profile);
     const from = Date.now();
-    if (holderOf(loaded.stateDir) === undefined) await start(loaded, detached ? [] : [`--with-parent=${ownMark()}`]);
+    if (holderOf(loaded.stateDir) === undefined) await start(loaded, detached);
     await connectTo(loaded, CONSUMER);
     return new Procman(loaded, { ...lines, from });
   }
@@ -169,9 +165,9 @@ export class Procman {
     return (await this.#control()).scale(id, scaling, waitSeconds === 0 ? {} : { waitSeconds });
   }
 
-  /** What `reload` would do. Rejects with `configuration-invalid`, and all its problems, when the file is not valid. */
-  async plan(): Promise<PlanRecord> {
-    return (await this.#control()).plan();
+  /** What `reload` would do, or, with another profile, a run by that. Rejects with `configuration-invalid`, and all its problems, when the file is not valid. */
+  async plan(options: PlanOptions = {}): Promise<PlanRecord> {
+    return (await this.#control()).plan(options);
   }
 
   /** Takes up the configuration file: all of it, or nothing (`configuration-invalid`, `reload-failed`). Only what it concerns is restarted. */
@@ -231,20 +227,4 @@ export class Procman {
   #reader(): LogReader {
     return new LogReader(this, CONSUMER, true);
   }
-}
-
-async function start(config: Config, args: readonly string[]): Promise<void> {
-  const script = join(packageRoot(fileURLToPath(import.meta.url)), "dist/procman.cjs");
-  const daemon = startDaemon(config, script, args);
-  const end = await upOrEnded(config, daemon, COME_UP_MS).finally(() => daemon.child.unref());
-  // Another program may have been quicker by a moment.
-  if (end === undefined || holderOf(config.stateDir) !== undefined) return;
-  const [code, signal] = end;
-  const said = readFileSync(daemon.log, "utf8").trim();
-  throw new ProcmanError("start-failed", `Cannot run procman: it ended ${signal === null ? `with code ${code}` : `by ${signal}`}: ${said}`);
-}
-
-/** This program, and no later one of its pid. */
-function ownMark(): string {
-  return `${process.pid}-${processStat(process.pid)?.startTime ?? ""}`;
 }

@@ -103,9 +103,15 @@ function moveTo(folder: string, pid: number): void {
   }
 }
 
-/** A file that the kernel doesn't have is not made. */
+/** A file that the kernel doesn't have is not made. Node doesn't say what couldn't be written. */
 function set(folder: string, file: string, value: string): void {
-  writeFileSync(join(folder, file), value, { flag: "r+" });
+  const path = join(folder, file);
+  try {
+    writeFileSync(path, value, { flag: "r+" });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw Object.assign(new Error(`"${value}" can't be written to ${path} (${code})`, { cause: error }), { code });
+  }
 }
 
 function isWritable(folder: string): boolean {

@@ -1,6 +1,7 @@
 /** Who has a port, who has which ports, and what is said of a port that nobody can have. */
 import assert from "node:assert/strict";
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
 import { holderOfPort, portsOf, whyNotListening } from "./port-holder.ts";
 
@@ -21,4 +22,16 @@ test("the holder of a port is named, and the ports of a process are found, for I
 test("a name without an address is said in words, an errno that nobody meets isn't", () => {
   for (const code of ["ENOTFOUND", "EAI_AGAIN"]) assert.equal(whyNotListening(code, 80), "no address is known here for that name");
   assert.equal(whyNotListening("EIO", 80), undefined);
+});
+
+test("a holder whose name is longer than the kernel keeps it has its whole name", async (context) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { title } = process;
+  context.after(() => {
+    process.title = title;
+    server.close();
+  });
+  process.title = "procman: a service";
+  assert.equal(holderOfPort((server.address() as AddressInfo).port), `procman: a service (pid ${process.pid})`);
 });

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { allProcesses } from "./process-stat.ts";
 
+const KERNEL_LETTERS = 15;
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /** Why nobody can listen there, by the errno of the attempt; undefined: for none of the reasons that users meet. */
@@ -51,8 +52,12 @@ function listeners(table: string): readonly { readonly port: number; readonly in
     });
 }
 
+/** The kernel keeps 15 letters of a name; a longer one is whole where the arguments begin. */
 function nameOf(pid: string): string {
-  return textOf(`/proc/${pid}/comm`).trim() || "a process";
+  const name = textOf(`/proc/${pid}/comm`).trim() || "a process";
+  const [first = ""] = textOf(`/proc/${pid}/cmdline`).split("\0");
+  const whole = first.slice(first.lastIndexOf("/") + 1);
+  return name.length === KERNEL_LETTERS && whole.startsWith(name) ? whole : name;
 }
 
 /** Processes end while they are looked at, and others' may not be. */

@@ -19,8 +19,8 @@ const FLAGS: Readonly<Record<keyof Ulimits, { readonly flag: string; readonly un
 const OTHER_NPROC = "-p";
 /** sd_listen_fds(3): a passed socket is for this pid alone, which only the process itself knows before its program begins. */
 const LISTENER = "export LISTEN_PID=$$";
-/** As a shell says that a command may not be executed. */
-const REFUSED = 126;
+/** EX_CONFIG of sysexits.h: 126 would be taken for a command that may not be executed. */
+const REFUSED = 78;
 
 export function fronted(argv: readonly string[], { ulimits = {}, umask, nice, share }: Inherited): readonly string[] {
   const limits = Object.entries(ulimits).map(([name, value]) => limitOf(name as keyof Ulimits, value));

@@ -1,7 +1,7 @@
 /** `Control` in process: what the API and the library's users call. */
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
-import type { Action, ActOptions, Caller, Control, Scaling } from "../contract/control.ts";
+import type { Action, ActOptions, Caller, Control, PlanOptions, Scaling } from "../contract/control.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
@@ -99,8 +99,8 @@ class ServiceControl implements Control {
     return this.process(id);
   }
 
-  async plan(): Promise<PlanRecord> {
-    return this.#service.reloading.plan();
+  async plan(options: PlanOptions = {}): Promise<PlanRecord> {
+    return this.#service.reloading.plan(options);
   }
 
   async reload(options: ActOptions = {}): Promise<PlanRecord> {

@@ -1,6 +1,6 @@
 /** What is controlled: what `Control` in process needs of the service. */
 import type { ProcessSpec } from "../config/spec.ts";
-import type { ActOptions, Caller, Control } from "../contract/control.ts";
+import type { ActOptions, Caller, Control, PlanOptions } from "../contract/control.ts";
 import type { EventRecord } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { Incident, LogEntry, LogSubmission, MetricPoint, MetricQuery, ProcessRecord, TelemetryReport } from "../contract/records.ts";
@@ -43,7 +43,7 @@ export type Controlled = Whole & {
   readonly logBook: LogBook;
   readonly observatory: Observatory;
   readonly reloading: {
-    readonly plan: () => PlanRecord;
+    readonly plan: (options?: PlanOptions) => PlanRecord;
     readonly reload: (why: string, options?: ActOptions) => Promise<PlanRecord>;
   };
   readonly rolling: Pick<Rolling, "restart" | "abort">;

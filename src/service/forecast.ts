@@ -23,6 +23,7 @@ export function forecast(before: Config, now: Config, processes: readonly Proces
   });
   return {
     configFile: now.file,
+    ...(now.profile === undefined ? {} : { profile: now.profile }),
     processes: rolled([...present, ...removed.map((id) => gone(id, live))], { former, now }),
     settings: settingsOf(before, now),
     warnings: now.warnings.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),

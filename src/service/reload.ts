@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import type { Config } from "../config/spec.ts";
-import type { ActOptions } from "../contract/control.ts";
+import type { ActOptions, PlanOptions } from "../contract/control.ts";
 import type { PlannedChange, PlanRecord } from "../contract/plan.ts";
 import type { Link } from "../runtime/link.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
@@ -10,6 +10,7 @@ import type { Changeover } from "./changeover.ts";
 import { FileWatch } from "./file-watch.ts";
 import { forecast, rollOf, summary } from "./forecast.ts";
 import type { Subject } from "./narrator.ts";
+import type { Notes } from "./part.ts";
 import { whyNotUp } from "./reason.ts";
 import { isOnTheWay, type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
 import type { Rolling } from "./rolling.ts";
@@ -64,7 +65,7 @@ export class Reload {
   }
 
   /** A service was killed in the middle of a roll: its successor goes on with it, whatever the file says by now. */
-  resume(note: string | undefined, lineage: string): boolean {
+  resume({ [ROLL]: note }: Notes, lineage: string): boolean {
     this.#lineage = lineage;
     this.#watch?.start();
     const journey = readJourney(note, lineage);
@@ -103,8 +104,8 @@ export class Reload {
   }
 
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
-  plan(): PlanRecord {
-    return this.#forecast(this.#read());
+  plan({ profile }: PlanOptions = {}): PlanRecord {
+    return this.#forecast(this.#read(profile));
   }
 
   /**
@@ -160,12 +161,12 @@ export class Reload {
     throw new ProcmanError("roll-running", `Cannot reload: a rolling restart of "${busy.id}" is under way; wait for its end`);
   }
 
-  #read(): Config {
+  #read(profile?: string): Config {
     const { source } = this.#ports;
     if (this.#service.isTerminating)
       throw new ProcmanError("reload-failed", "Cannot reload: everything is being stopped; run procman again then");
     if (source === undefined) throw new ProcmanError("reload-failed", "Cannot reload: there is no configuration file");
-    return source();
+    return source(undefined, profile);
   }
 
   #forecast(found: Config): PlanRecord {

@@ -7,6 +7,7 @@ import { isUnderWay } from "../supervisor/change.ts";
 import type { Process } from "../supervisor/process.ts";
 import { error, info, type Line, type Subject, warn } from "./narrator.ts";
 import { fileSentence } from "./notices.ts";
+import type { Notes } from "./part.ts";
 import { whyNotUp } from "./reason.ts";
 import { merged, type News, ROLLS, type Roll, readRolls, writeRolls } from "./rolls.ts";
 import { isSteady, isThere, type Serving, serves } from "./serves.ts";
@@ -59,7 +60,7 @@ export class Rolling {
   }
 
   /** A service was killed in the middle of a roll: its successor goes on with it. */
-  resume(note: string | undefined, lineage: string): void {
+  resume({ [ROLLS]: note }: Notes, lineage: string): void {
     this.#lineage = lineage;
     const rolls = readRolls(note, lineage);
     if (note !== undefined && rolls.length === 0) this.#ports.link.remember(ROLLS, "");

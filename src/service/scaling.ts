@@ -12,6 +12,7 @@ import { isUnderWay } from "../supervisor/change.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Changeover } from "./changeover.ts";
+import type { Notes } from "./part.ts";
 import { readScales, SCALES, type Scaled, type Scales, writeScales } from "./scales.ts";
 import type { Source } from "./source.ts";
 import type { Voice } from "./voice.ts";
@@ -47,7 +48,7 @@ export class Scaling {
   }
 
   /** The configuration with the numbers that an earlier service was asked for, as far as they still count. */
-  resume(note: string | undefined, lineage: string, config: Config): Config {
+  resume({ [SCALES]: note }: Notes, lineage: string, config: Config): Config {
     this.#lineage = lineage;
     const noted = readScales(note, lineage);
     this.#scales = noted;

@@ -22,10 +22,7 @@ import type { Part } from "./part.ts";
 import { Plugins } from "./plugins.ts";
 import { recall } from "./recall.ts";
 import { Reload } from "./reload.ts";
-import { ROLL } from "./roll.ts";
 import { Rolling } from "./rolling.ts";
-import { ROLLS } from "./rolls.ts";
-import { SCALES } from "./scales.ts";
 import { Scaling } from "./scaling.ts";
 import type { ServiceOptions } from "./service-options.ts";
 import { Serving } from "./serving.ts";
@@ -194,7 +191,7 @@ export class Service {
 
   #begin(snapshot: Snapshot): void {
     const { notes, running, lineage } = snapshot;
-    const config = this.scaling.resume(notes[SCALES], lineage, this.config);
+    const config = this.scaling.resume(notes, lineage, this.config);
     this.#lineage = lineage;
     this.#changeover.tellStyle();
     this.#spawner.load(snapshot);
@@ -213,8 +210,8 @@ export class Service {
     else {
       if (notes[TERMINATION] !== undefined) this.#link.forget(TERMINATION);
       // First: files that have changed meanwhile are told when the configuration is taken up.
-      this.rolling.resume(notes[ROLLS], lineage);
-      if (!this.reloading.resume(notes[ROLL], lineage)) this.reloading.takeUp(config);
+      this.rolling.resume(notes, lineage);
+      if (!this.reloading.resume(notes, lineage)) this.reloading.takeUp(config);
       this.#endIfOver();
     }
     this.#spawner.settle();

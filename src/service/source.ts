@@ -4,8 +4,8 @@ import { load } from "../config/load.ts";
 import type { Scale } from "../config/scale.ts";
 import type { Config } from "../config/spec.ts";
 
-/** Reads it anew each time, with the numbers of instances that the file says, or others. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
-export type Source = (scale?: Scale) => Config;
+/** Reads it anew each time, with the numbers of instances that the file says, or others; with the profile of the options, or another. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
+export type Source = (scale?: Scale, profile?: string) => Config;
 
 export type SourceOptions = {
   /** Path of the file. */
@@ -16,7 +16,7 @@ export type SourceOptions = {
 };
 
 export function sourceOf(options: SourceOptions): Source {
-  return (scale) => asWished(load(options.config, process.cwd(), options.profile, scale), options);
+  return (scale, profile = options.profile) => asWished(load(options.config, process.cwd(), profile, scale), options);
 }
 
 /** A state folder can't be changed while anything runs. */

@@ -1,8 +1,8 @@
 /** One watched path, whether it is a file, a folder or not there yet: also the folders above it are watched, in which it comes and goes. */
-import { dirname, sep } from "node:path";
+import { basename, dirname, sep } from "node:path";
 import { type Handle, type Kernel, NoMoreWatches } from "./kernel.ts";
 import { seenAt, statsOf, textHash } from "./stamp.ts";
-import { Tree, type TreePorts, type Work } from "./tree.ts";
+import { type EachFile, Tree, type TreePorts, type Work } from "./tree.ts";
 
 export type PlacePorts = TreePorts & {
   /** Folders above this one stay where they are. */
@@ -53,9 +53,9 @@ export class Place {
     if (kind === "folder") yield* this.#treeHere().open();
   }
 
-  *stamp(each: (file: string, changedAt: number) => void): Work {
+  *stamp(each: EachFile): Work {
     const seen = this.#stamp === undefined ? undefined : seenAt(this.path);
-    if (seen !== undefined) each(this.path, seen.changedAt);
+    if (seen !== undefined) each(dirname(this.path), basename(this.path), seen.changedAt);
     if (this.#tree !== undefined) yield* this.#tree.stamp(each);
   }
 

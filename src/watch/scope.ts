@@ -27,6 +27,8 @@ export type Scope = {
   /** What is below the path must fit it, if there is one. */
   readonly pattern?: string | undefined;
   readonly counts: (file: string) => boolean;
+  /** The same for names in this folder. */
+  readonly within: (folder: string) => (name: string) => boolean;
   /** Nothing below this folder counts. */
   readonly prunes: (folder: string) => boolean;
 };
@@ -35,11 +37,19 @@ export type Scope = {
 export function scopeOf(entry: string, settings: Settings, around: Surroundings): Scope {
   const { path, pattern } = split(entry);
   const own = around.own.filter((each) => each === path || isBelow(each, path) || isBelow(path, each));
-  const isOwn = (file: string): boolean => own.some((each) => file === each || isBelow(file, each));
+  const isOwn = own.length === 0 ? () => false : (file: string): boolean => own.some((each) => file === each || isBelow(file, each));
   const skips = testOf(settings.skip.map(withBelow), path, around.folder);
   const isSkipped = (file: string): boolean => skips(file) || isOwn(file);
-  const isWanted = pattern === undefined ? wanted(settings, path, around.folder) : patternTest(pattern, path);
-  return { path, pattern, prunes: isSkipped, counts: (file) => file === path || (isWanted(file) && !isSkipped(file)) };
+  const hasExt = pattern === undefined ? extensionTest(settings.exts) : () => true;
+  const isMatch = pattern === undefined ? testOf(settings.match, path, around.folder) : patternTest(pattern, path);
+  const isMeant = (file: string): boolean => isMatch(file) && !isSkipped(file);
+  return {
+    path,
+    pattern,
+    prunes: isSkipped,
+    counts: (file) => file === path || (hasExt(file) && isMeant(file)),
+    within: (folder) => (name) => hasExt(name) && isMeant(`${folder}/${name}`),
+  };
 }
 
 /** Names with signs of a pattern that are there, as `app/[id]`, are names. */
@@ -59,10 +69,9 @@ function patternTest(pattern: string, path: string): (file: string) => boolean {
   return (file) => isMatch(relativeTo(path, file));
 }
 
-function wanted({ exts, match }: Settings, path: string, folder: string): (file: string) => boolean {
+function extensionTest(exts: readonly string[]): (file: string) => boolean {
   const known = new Set(exts.map((ext) => `.${ext.replace(/^\./, "")}`));
-  const isMatch = testOf(match, path, folder);
-  return (file) => (known.size === 0 || known.has(extensionOf(file))) && isMatch(file);
+  return (file) => known.size === 0 || known.has(extensionOf(file));
 }
 
 /** `.env` has the extension `env`. */

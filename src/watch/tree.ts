@@ -1,8 +1,9 @@
 /** A folder with all below it: a watch on each folder, and what its files were when they were looked at last. */
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
-import { type Handle, type Kernel, NoMoreWatches } from "./kernel.ts";
+import { Folder } from "./folder.ts";
+import { type Kernel, NoMoreWatches } from "./kernel.ts";
 import type { Scope } from "./scope.ts";
-import { seenAt, textHash, UNKNOWN } from "./stamp.ts";
+import { seenAt, UNKNOWN } from "./stamp.ts";
 
 /** Work in small pieces: between two of them others have their turn. */
 export type Work = Generator<undefined, void, void>;
@@ -17,16 +18,13 @@ export type TreePorts = {
   readonly report: (file: string) => void;
 };
 
-type Folder = {
-  handle: Handle | undefined;
-  readonly files: Map<string, number>;
-  readonly folders: Set<string>;
-  /** What they lead to changes without a word about them. */
-  readonly links: Set<string>;
-};
-
 /** The kernel's queue overflows at 16384 events, and says nothing. */
 const MANY_EVENTS = 8_192;
+/** So many files are looked at in one piece of work. */
+const PIECE = 16;
+
+/** Hears of each file when it was changed last; milliseconds since 1970. */
+export type EachFile = (folder: string, name: string, changedAt: number) => void;
 
 export class Tree {
   readonly #ports: TreePorts;
@@ -49,10 +47,7 @@ export class Tree {
   /** Of all files together. */
   get fingerprint(): number {
     let sum = 0;
-    for (const [path, { files }] of this.#folders) {
-      const start = textHash(path);
-      for (const [name, stamp] of files) sum = (sum + Math.imul(textHash(name, start) | 1, stamp)) >>> 0;
-    }
+    for (const folder of this.#folders.values()) sum = (sum + folder.fingerprint) >>> 0;
     return sum;
   }
 
@@ -61,17 +56,19 @@ export class Tree {
     yield* this.#look(this.#ports.scope.path, "first");
   }
 
-  /** Looks at the files themselves, which `open` leaves for later. `each` hears when they were changed last. */
-  *stamp(each: (file: string, changedAt: number) => void): Work {
-    for (const [path, { files }] of this.#folders)
-      for (const [name, stamp] of [...files]) {
+  /** Looks at the files themselves, which `open` leaves for later. */
+  *stamp(each: EachFile): Work {
+    let count = 0;
+    for (const folder of this.#folders.values())
+      for (const [name, stamp] of folder.files) {
         if (stamp !== UNKNOWN) continue;
-        const seen = seenAt(`${path}/${name}`);
+        const seen = seenAt(`${folder.path}/${name}`);
         if (seen !== undefined) {
-          files.set(name, seen.stamp);
-          each(`${path}/${name}`, seen.changedAt);
+          folder.put(name, seen.stamp);
+          each(folder.path, name, seen.changedAt);
         }
-        yield;
+        count += 1;
+        if (count % PIECE === 0) yield;
       }
   }
 
@@ -83,8 +80,10 @@ export class Tree {
     for (const [path, names] of [...this.#dirty]) {
       this.#dirty.delete(path);
       for (const [name, isRenamed] of names) {
-        if (isRenamed) yield* this.#onRename(path, name);
-        else this.#compare(path, name);
+        const folder = this.#folders.get(path);
+        if (folder === undefined) break;
+        if (isRenamed) yield* this.#onRename(folder, name);
+        else this.#compare(folder, name);
         yield;
       }
     }
@@ -111,45 +110,53 @@ export class Tree {
   }
 
   *#look(path: string, mode: "first" | "changes"): Work {
-    const folder = this.#folders.get(path) ?? { handle: undefined, files: new Map(), folders: new Set(), links: new Set() };
+    const folder = this.#folders.get(path) ?? new Folder(path);
     this.#folders.set(path, folder);
     // Before it is read, so that what comes meanwhile is told.
-    this.#watch(path, folder);
+    this.#watch(folder);
     const entries = entriesOf(path);
     if (entries === undefined) return this.#forget(path);
-    const names = new Set<string>();
-    for (const entry of entries) {
-      names.add(entry.name);
-      if (this.#enter(path, folder, entry)) continue;
-      if (mode === "first") folder.files.set(entry.name, folder.files.get(entry.name) ?? UNKNOWN);
-      else {
-        this.#compare(path, entry.name);
-        yield;
-      }
-    }
-    for (const name of without(folder.files.keys(), names)) this.#compare(path, name);
-    for (const name of without(folder.folders, names)) this.#forget(`${path}/${name}`);
+    if (mode === "first") this.#learn(folder, entries);
+    else yield* this.#compareAll(folder, entries);
     yield;
     for (const name of [...folder.folders]) yield* this.#look(`${path}/${name}`, mode);
   }
 
-  /** Whether there is nothing more to do about it. */
-  #enter(path: string, folder: Folder, entry: Dirent): boolean {
-    const { counts, prunes } = this.#ports.scope;
-    const full = `${path}/${entry.name}`;
-    if (entry.isDirectory()) {
-      if (!prunes(full)) folder.folders.add(entry.name);
-      return true;
-    }
-    if (folder.folders.has(entry.name)) this.#forget(full);
-    if (!counts(full)) return true;
-    if (entry.isSymbolicLink()) folder.links.add(entry.name);
-    return false;
+  #learn(folder: Folder, entries: readonly Dirent[]): void {
+    const counts = this.#ports.scope.within(folder.path);
+    for (const entry of entries) if (this.#enter(folder, entry, counts) && !folder.files.has(entry.name)) folder.put(entry.name, UNKNOWN);
   }
 
-  #watch(path: string, folder: Folder): void {
+  *#compareAll(folder: Folder, entries: readonly Dirent[]): Work {
+    const counts = this.#ports.scope.within(folder.path);
+    const names = new Set<string>();
+    for (const entry of entries) {
+      names.add(entry.name);
+      if (!this.#enter(folder, entry, counts)) continue;
+      this.#compare(folder, entry.name);
+      if (names.size % PIECE === 0) yield;
+    }
+    for (const name of without(folder.files.keys(), names)) this.#compare(folder, name);
+    for (const name of without(folder.folders, names)) this.#forget(`${folder.path}/${name}`);
+  }
+
+  /** Whether it is a file that counts. */
+  #enter(folder: Folder, entry: Dirent, counts: (name: string) => boolean): boolean {
+    const { name } = entry;
+    if (entry.isDirectory()) {
+      if (!this.#ports.scope.prunes(`${folder.path}/${name}`)) folder.addFolder(name);
+      return false;
+    }
+    if (folder.folders.has(name)) this.#forget(`${folder.path}/${name}`);
+    if (!counts(name)) return false;
+    if (entry.isSymbolicLink()) folder.addLink(name);
+    return true;
+  }
+
+  #watch(folder: Folder): void {
     const kernel = this.#ports.kernel();
     if (folder.handle !== undefined || kernel === undefined) return;
+    const { path } = folder;
     try {
       folder.handle = kernel(path, (event, name) => this.#onEvent(path, event === "rename", name));
     } catch (error) {
@@ -171,36 +178,31 @@ export class Tree {
     this.#ports.heard();
   }
 
-  *#onRename(path: string, name: string): Work {
-    const folder = this.#folders.get(path);
-    if (folder === undefined) return;
-    const full = `${path}/${name}`;
+  *#onRename(folder: Folder, name: string): Work {
+    const full = `${folder.path}/${name}`;
     const kind = kindOf(full);
     if (kind === "folder") {
       if (this.#ports.scope.prunes(full)) return;
-      folder.folders.add(name);
+      folder.addFolder(name);
       // It may be another one of the same name: the watches on that one are worth nothing.
       this.unwatch(full);
       yield* this.#look(full, "changes");
     } else {
       this.#forget(full);
-      if (kind === "link") folder.links.add(name);
-      if (this.#ports.scope.counts(full)) this.#compare(path, name);
+      if (kind === "link") folder.addLink(name);
+      if (this.#ports.scope.counts(full)) this.#compare(folder, name);
     }
-    for (const link of [...folder.links]) if (link !== name) this.#compare(path, link);
+    for (const link of [...folder.links]) if (link !== name) this.#compare(folder, link);
   }
 
-  #compare(path: string, name: string): void {
-    const folder = this.#folders.get(path);
-    if (folder === undefined) return;
-    const [before, file] = [folder.files.get(name), `${path}/${name}`];
+  #compare(folder: Folder, name: string): void {
+    const [before, file] = [folder.files.get(name), `${folder.path}/${name}`];
     const seen = seenAt(file);
     if (seen === undefined) {
-      folder.links.delete(name);
-      if (folder.files.delete(name)) this.#ports.report(file);
+      if (folder.drop(name)) this.#ports.report(file);
       return;
     }
-    folder.files.set(name, seen.stamp);
+    folder.put(name, seen.stamp);
     // Who looks, instead of being told, has nothing to compare with the first time.
     const isTold = this.#ports.kernel() !== undefined;
     if (before === UNKNOWN ? isTold : before !== seen.stamp || (isTold && seen.isFresh)) this.#ports.report(file);
@@ -210,7 +212,7 @@ export class Tree {
     const folder = this.#folders.get(path);
     if (folder === undefined) return;
     this.#folders.delete(path);
-    this.#folders.get(path.slice(0, path.lastIndexOf("/")))?.folders.delete(path.slice(path.lastIndexOf("/") + 1));
+    this.#folders.get(path.slice(0, path.lastIndexOf("/")))?.dropFolder(path.slice(path.lastIndexOf("/") + 1));
     folder.handle?.close();
     for (const name of folder.files.keys()) this.#ports.report(`${path}/${name}`);
     for (const name of folder.folders) this.#forget(`${path}/${name}`);

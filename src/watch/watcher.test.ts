@@ -251,3 +251,19 @@ test("2.4 the fingerprint tells whether anything has changed meanwhile, and whic
   rig.close();
   assert.equal((await rig.open(["src"])).fingerprint, fingerprint);
 });
+
+test("2.4 the fingerprint is that of the files as they are, whatever way they have come to it", async (context) => {
+  const rig = new Rig(context, ["src/a.ts", "src/b.ts", "src/p/c.ts", "src/q/d.ts"]);
+  const { fingerprint } = await rig.open(["src"]);
+  assert.equal(rig.fingerprint, fingerprint);
+  rig.write("src/a.ts");
+  rig.write("src/r/s/e.ts");
+  unlinkSync(rig.at("src/b.ts"));
+  rmSync(rig.at("src/q"), { recursive: true });
+  renameSync(rig.at("src/p"), rig.at("src/moved"));
+  await rig.told("src/a.ts", "src/b.ts", "src/p/c.ts", "src/moved/c.ts", "src/q/d.ts", "src/r/s/e.ts");
+  const now = rig.fingerprint;
+  rig.close();
+  assert.notEqual(now, fingerprint);
+  assert.equal((await rig.open(["src"])).fingerprint, now);
+});

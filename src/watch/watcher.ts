@@ -1,6 +1,6 @@
 /** Watches places and tells what has changed there: by the kernel where that can tell, else by looking. */
 import { statfsSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { monotonicMs } from "../os/monotonic.ts";
 import { Batch, type Changed } from "./batch.ts";
 import { type Kernel, kernel, NoMoreWatches } from "./kernel.ts";
@@ -101,8 +101,8 @@ export class Watcher {
   *#open(): Work {
     for (const place of this.#places) yield* place.open();
     for (const place of this.#places)
-      yield* place.stamp((file, at) => {
-        if (at > (this.#newest?.at ?? 0)) this.#newest = { file, at };
+      yield* place.stamp((folder, name, at) => {
+        if (at > (this.#newest?.at ?? 0)) this.#newest = { file: join(folder, name), at };
       });
     for (const { path, isThere, size, emptiness } of this.#places) {
       if (!isThere) this.#ports.warn(`${path} is not there yet; it is watched for`);

@@ -69,6 +69,28 @@ test("runs a configuration object, controls it, and ends it", async (context) =>
   await assert.rejects(procman.processes(), (error) => error instanceof ProcmanError && error.code === "no-daemon");
 });
 
+test("runs by a profile, which is said by plan and stays for a reload", async (context) => {
+  const { folder } = placeOf(context);
+  const profiles = {
+    many: {
+      processes: [
+        { id: "web", env: { MANY: "yes" } },
+        { ...SLEEPER, id: "more" },
+      ],
+    },
+  };
+  const procman = await Procman.run({ name: "mine", processes: [SLEEPER], profiles }, { cwd: folder, profile: "many" });
+  assert.deepEqual(
+    (await procman.processes()).map(({ id }) => id),
+    ["web", "more"],
+  );
+  const [plan, reloaded] = [await procman.plan(), await procman.reload()];
+  assert.deepEqual([plan.profile, reloaded.profile], ["many", "many"]);
+  assert.ok(reloaded.processes.every(({ action }) => action === "none"));
+  await assert.rejects(procman.plan({ profile: "none" }), { code: "configuration-invalid" });
+  await procman.terminate();
+});
+
 test("a bad configuration starts nothing and names every problem", async (context) => {
   const { folder } = placeOf(context);
   await assert.rejects(

@@ -31,7 +31,7 @@ test("a limit that can't be had ends the run, and its log says why", async (cont
     { config: { logger: { console: true } } },
   );
   await procman.line(/web +\| Cannot start: the limit nofile can not be 4503599627370496/);
-  await procman.line(/web +\| exited with code 126/);
+  await procman.line(/web +\| exited with code 78/);
 });
 
 test("a process runs as the user it is given, and so do its checks", {

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { PlanRecord } from "../../src/contract/plan.ts";
+import { procman as cli } from "../cli.ts";
 import { folderWith, found, gone, isAlive, Procman } from "../procman.ts";
 
 test("a profile stays over a killed service, a reload and a killed keeper", async (context) => {
@@ -26,6 +28,27 @@ test("a profile stays over a killed service, a reload and a killed keeper", asyn
   assert.ok(isAlive(pid));
   await procman.stopHolder();
   await gone(pid);
+});
+
+test("plan says what another profile would do, and by which one it goes; a reload goes by that of the run", async (context) => {
+  const staging = { processes: [{ id: "web", cmd: "sleep 1001" }] };
+  const production = { processes: [{ id: "extra", cmd: "sleep 1002", autostart: true }] };
+  const folder = folderWith(context, {
+    processes: [{ id: "web", cmd: "sleep 1000", autostart: true }],
+    profiles: { staging, production },
+  });
+  const procman = new Procman(folder, { args: ["--profile", "staging"] });
+  await procman.line(/web +\| started/);
+  assert.equal((await cli(folder, ["plan"])).out, 'Nothing has changed (1 process).\nBy the profile "staging".\n');
+  const { out } = await cli(folder, ["plan", "--profile", "production"]);
+  assert.match(out, /^web +restart +its cmd has changed$/m);
+  assert.match(out, /^extra +start +is new$/m);
+  assert.match(out, /^By the profile "production"\.\n"procman reload" goes by the profile that procman was run with/m);
+  const unknown = await cli(folder, ["plan", "--profile", "prod"]);
+  assert.equal(unknown.code, 78);
+  assert.match(unknown.err, /Found no profile "prod"; allowed: "staging", "production"/);
+  const { profile } = JSON.parse((await cli(folder, ["reload", "--json"])).out) as PlanRecord;
+  assert.equal(profile, "staging");
 });
 
 test("an unknown profile ends `run` before anything is started", async (context) => {

@@ -20,7 +20,7 @@ export function define(parent: Command): void {
       .command("reload")
       .summary("take up a changed configuration file")
       .description(
-        "Takes up the changed configuration file and waits until that is done: what is new starts, what is gone is stopped, what runs otherwise now is restarted (the instances of a cluster one after another), everything else runs on untouched. When the file is not valid (exit code 78), or an instance of a cluster does not come up (1), everything stays as it was.",
+        "Takes up the changed configuration file and waits until that is done: what is new starts, what is gone is stopped, what runs otherwise now is restarted (the instances of a cluster one after another), everything else runs on untouched. The profile is that of `procman run`. When the file is not valid (exit code 78), or an instance of a cluster does not come up (1), everything stays as it was.",
       ),
   )
     .option("--no-wait", "return at once, instead of when it is done")

@@ -1,0 +1,24 @@
+// Takes one job after the other. Told to finish, it ends the one that it has begun, and takes no other.
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+
+const { values } = parseArgs({ options: { seconds: { type: "string", default: "3" } } });
+
+let isDraining = false;
+
+function finish() {
+  isDraining = true;
+  console.log("drain: ends after this job");
+}
+
+process.once("message", (message) => {
+  if (message === "drain") finish();
+});
+// Where nobody can send a message any more (see docs/workers.md), the signal comes first.
+process.once("SIGTERM", finish);
+
+for (let job = 1; !isDraining; job += 1) {
+  console.log(`job ${job} begins`);
+  await sleep(Number(values.seconds) * 1_000);
+  console.log(`job ${job} is done`);
+}
