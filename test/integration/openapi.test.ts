@@ -1,0 +1,125 @@
+/** What a running procman answers is what its OpenAPI document says: other tools are generated from that. Specification 4. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { promisify } from "node:util";
+import { z } from "zod";
+import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import { found, running } from "../procman.ts";
+
+const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
+
+type Json = { readonly [name: string]: unknown };
+type Operation = {
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Json }>> }>>;
+};
+type Document = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Json };
+};
+
+/** As a client generated from it takes it: a member that it doesn't name is a fault. */
+function strictly(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(strictly);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const all = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, strictly(value)])) as Json;
+  if (typeof all.$ref === "string") return { $ref: all.$ref.replace("#/components/schemas/", "#/$defs/") };
+  return all.type === "object" && all.properties !== undefined && all.additionalProperties === undefined
+    ? { ...all, additionalProperties: false }
+    : all;
+}
+
+function checkerOf({ paths, components }: Document) {
+  const defs = strictly(components.schemas) as Json;
+  return ([method, path]: readonly [string, string], { status, headers }: Response, answer: unknown): void => {
+    const type = headers.get("content-type")?.split(";")[0] ?? "";
+    const content = paths[path]?.[method]?.responses[status]?.content?.[type];
+    assert.ok(content !== undefined, `the document has no ${status} (${type}) of ${method} ${path}`);
+    const checked = z.fromJSONSchema({ ...(strictly(content.schema) as Json), $defs: defs } as never).safeParse(answer);
+    assert.ok(
+      checked.success,
+      `${method} ${path} ${status}: ${checked.error?.message}\n${JSON.stringify(answer, null, 2).slice(0, 2_000)}`,
+    );
+  };
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (const limit = Date.now() + 30_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50)))
+    assert.ok(Date.now() < limit, "waited in vain");
+}
+
+const LISTENER = "require('net').createServer((c) => c.end()).listen(+process.env.PROCMAN_CLUSTER_PORT, '127.0.0.1')";
+
+test("each answer of the API has the form that GET /openapi.json says, also of clusters, failures and problems", async (context) => {
+  const procman = await running(context, [
+    {
+      id: "web",
+      cmd: `exec '${process.execPath}' -e "${LISTENER}"`,
+      autostart: true,
+      cluster: { instances: 2, startPort: 18_300, commonPort: 18_299 },
+      ready: { port: "{port}", timeout: 20 },
+    },
+    { id: "job", cmd: "echo out; echo err >&2; exit 3", autostart: true, restart: "error", restartLimit: 1, restartDelayMs: 10 },
+    { id: "lost", cmd: "./not-there", autostart: true },
+    { id: "later", cmd: "sleep 1000", cron: "0 0 1 1 *" },
+    {
+      id: "after",
+      cmd: "sleep 1000",
+      autostart: true,
+      dependsOn: ["web"],
+      env: { MODE: "x" },
+      watch: ["."],
+      memoryLimit: "1GB",
+    },
+  ]);
+  const file = join(procman.folder, ".procman/procman/endpoint.json");
+  const { port } = await found(() => (existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined));
+  const args = [BIN, "token", "--consumer", "ci"];
+  const token = (await promisify(execFile)(process.execPath, args, { cwd: procman.folder })).stdout.trim();
+  const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
+    fetch(`http://127.0.0.1:${port}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    });
+  const check = checkerOf((await (await ask("/openapi.json")).json()) as Document);
+  const checked: string[] = [];
+  const holds = async (method: string, path: string, real = path, body?: object): Promise<unknown> => {
+    const answer = await ask(real, { method: method.toUpperCase(), ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const json: unknown = answer.headers.get("content-type")?.includes("json") ? await answer.json() : await answer.text();
+    check([method, path], answer, json);
+    checked.push(`${method} ${path} ${answer.status}`);
+    return json;
+  };
+  const status = async (id: string): Promise<string> => ((await (await ask(`/processes/${id}`)).json()) as ProcessRecord).status;
+  const wanted = { web: "running", job: "exhausted", lost: "errored", after: "running" };
+  await until(async () => (await Promise.all(Object.keys(wanted).map(status))).join() === Object.values(wanted).join());
+  await holds("get", "/health");
+  await holds("get", "/metrics");
+  await holds("get", "/processes");
+  for (const id of [...Object.keys(wanted), "later", "web-1", "nobody"]) await holds("get", "/processes/{id}", `/processes/${id}`);
+  for (const id of ["job", "lost", "web-2"]) await holds("get", "/processes/{id}/incidents", `/processes/${id}/incidents`);
+  await until(async () => JSON.stringify(await holds("get", "/processes/{id}/metrics", "/processes/after/metrics")).includes("cpu"));
+  for (const query of ["", "?category=lifecycle", "?search=out", "?limit=bad"]) await holds("get", "/logs", `/logs${query}`);
+  await holds("get", "/state");
+  await holds("get", "/plan");
+  await holds("post", "/telemetry", "/telemetry", {
+    process: "after",
+    memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 },
+    cwd: "/",
+    sent: new Date().toISOString(),
+    metrics: { queue: 3 },
+  });
+  await holds("get", "/processes/{id}", "/processes/after");
+  await holds("post", "/log", "/log", { text: "a line", severity: "warn" });
+  for (const action of ["stop", "block", "start", "unblock", "restart"])
+    await holds("post", `/processes/{id}/${action}`, `/processes/after/${action}?wait=10`);
+  await holds("post", "/processes/{id}/stop", "/processes/web/stop");
+  await holds("post", "/processes/{id}/scale", "/processes/web/scale", { instances: 3 });
+  await holds("post", "/processes/{id}/scale", "/processes/web/scale", { instances: -1 });
+  await holds("post", "/reload");
+  await holds("post", "/terminate");
+  for (const one of ["get /processes/{id} 404", "post /processes/{id}/start 409", "post /processes/{id}/stop 200", "get /logs 400"])
+    assert.ok(checked.includes(one), `${one} is not among ${checked.join(", ")}`);
+});
