@@ -202,6 +202,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     await own.telemetry(REPORT);
     await refused(own.telemetry({ ...REPORT, process: "job" }), "process-foreign", /good for "web" alone/);
     await refused(own.log({ text: "x", process: "job" }), "process-foreign", /good for "web" alone/);
+    assert.equal(rig.said.filter((line) => /^web: refused: Cannot speak for "job"/.test(line)).length, 2, "each is told");
     assert.equal((await own.log({ text: "of web" })).process, "web");
     assert.equal(rig.observatory.reports.length, 1);
   },

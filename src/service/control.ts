@@ -163,8 +163,11 @@ class ServiceControl implements Control {
   /** Who speaks for a process is there, and a process speaks for itself alone. */
   #checkSpeaker(process: string): void {
     const { consumer, process: own = process } = this.#caller;
-    if (own !== process)
-      throw new ProcmanError("process-foreign", `Cannot speak for "${process}": the token of "${consumer}" is good for "${own}" alone`);
+    if (own !== process) {
+      const why = `Cannot speak for "${process}": the token of "${consumer}" is good for "${own}" alone`;
+      this.#auditor.audit(warn(`refused: ${why}`), own);
+      throw new ProcmanError("process-foreign", why);
+    }
     this.#find(process);
   }
 

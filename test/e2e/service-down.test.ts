@@ -133,7 +133,7 @@ test("`terminate` without a service goes by the keeper, and waits for its end", 
   writeFileSync(join(state, "service-down"), "it ended 11 times in a row\n");
   const { code, out, err } = await procman(folder, ["terminate"]);
   assert.deepEqual({ code, out }, { code: 0, out: "test has ended, with all its processes\n" });
-  assert.match(err, /its service is down; its keeper ends everything/);
+  assert.match(err, /its API doesn't answer; its keeper ends everything/);
   assert.ok(!isAlive(pid));
   assert.ok(!existsSync(join(state, "lock.1")));
 });

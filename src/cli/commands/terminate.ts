@@ -36,7 +36,7 @@ async function askToEnd(location: Location, keeper: number): Promise<string> {
     return total === 1 ? "its process" : `its ${total} processes`;
   } catch (error) {
     if (!(error instanceof ProcmanError) || error.code !== "service-down") throw error;
-    process.stderr.write("procman: its service is down; its keeper ends everything\n");
+    process.stderr.write("procman: its API doesn't answer; its keeper ends everything\n");
     signalIfThere(keeper, "SIGTERM");
     return "all its processes";
   }
