@@ -91,7 +91,6 @@ export class Outputs {
   loggerStarted(pid: number, isFirst: boolean): void {
     const before = this.#own;
     this.#know(pid);
-    this.#logger.send({ t: "home", folder: this.#home });
     if (!isFirst) this.#takeOver(this.#open.keys(), before === undefined ? [] : [before]);
   }
 
@@ -123,10 +122,17 @@ export class Outputs {
     this.fifos.remove();
   }
 
-  /** Written down before it is told to read anything: a keeper after us must ask it for that. */
+  /**
+   * Written down before it is told to read anything: a keeper after us must ask it for that. But not before it has its folder: whoever
+   * is written down and leaves nothing there counts as killed.
+   */
   #know(pid: number): void {
     if (this.#own === pid) return;
     this.#own = pid;
+    this.#logger.send({ t: "home", folder: this.#home });
+    // Its channel is new: this is in it when the call returns.
+    void this.#logger.flush();
+    failpoint("keeper.housed");
     this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
     this.#journal.flush();
   }

@@ -15,7 +15,7 @@ const FILES = new Map(
 );
 
 export type Failpoint =
-  | `keeper.${"told" | "noted" | "asked" | "forked" | "recorded" | "exited" | "over" | "signalled" | "locked" | "adopted" | "took" | "retold" | "removed"}`
+  | `keeper.${"told" | "noted" | "asked" | "forked" | "recorded" | "exited" | "over" | "signalled" | "locked" | "housed" | "adopted" | "took" | "retold" | "removed"}`
   | `service.${"loaded" | "settled" | "decided" | "sent"}`
   | `logger.${"read" | "written" | "drained" | "rotated" | "compressing" | "compressed" | "handing" | "handed"}`;
 

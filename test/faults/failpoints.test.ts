@@ -14,7 +14,15 @@ import type { Kill } from "./schedule.ts";
 const START = ["keeper.told", "keeper.noted", "keeper.asked", "keeper.forked", "keeper.recorded"] as const;
 const DECISION = ["service.decided", "service.sent"] as const;
 const END = ["keeper.exited", "keeper.over", "logger.drained"] as const;
-const TAKE_OVER = ["keeper.locked", "keeper.adopted", "keeper.took", "keeper.retold", "service.loaded", "service.settled"] as const;
+const TAKE_OVER = [
+  "keeper.locked",
+  "keeper.housed",
+  "keeper.adopted",
+  "keeper.took",
+  "keeper.retold",
+  "service.loaded",
+  "service.settled",
+] as const;
 
 type Transition = {
   /** Of the process `print`, beside what it is. */
