@@ -1,6 +1,7 @@
 /** Real programs that start again when real files change: spec 2.2 and 2.4, issue 6, "Build" 1. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { payloadOf } from "../../src/contract/claims.ts";
@@ -22,6 +23,17 @@ function watching(context: TestContext, processes: readonly Process[], files: re
 function write({ folder }: { readonly folder: string }, file: string, text = `${Math.random()}`): void {
   mkdirSync(dirname(join(folder, file)), { recursive: true });
   writeFileSync(join(folder, file), text);
+}
+
+/** File times lag by some milliseconds: what is written from now on is seen to be later than all that was before. */
+async function tick(): Promise<void> {
+  const now = Date.now();
+  const probe = join(mkdtempSync(join(tmpdir(), "procman-tick-")), "probe");
+  await found(() => {
+    writeFileSync(probe, "");
+    return statSync(probe).mtimeMs > now ? true : undefined;
+  });
+  rmSync(dirname(probe), { recursive: true });
 }
 
 /** Waits until the keeper knows how the watched files are: so long a change is told by no comparison. */
@@ -72,6 +84,7 @@ async function eventAfter(procman: Procman, type: EventRecord["type"], act: () =
   const token = signJwt(payloadOf(claims), readFileSync(join(procman.stateDir, "secret")));
   const answer = await fetch(`http://${endpoint.hostname}:${endpoint.port}/events`, { headers: { authorization: `Bearer ${token}` } });
   assert.ok(answer.body);
+  await tick();
   act();
   let text = "";
   for await (const chunk of answer.body.pipeThrough(new TextDecoderStream())) {
@@ -111,6 +124,7 @@ test("2.4 files that come, go, and are renamed over others; folders that are mad
   await known(procman);
   const restartsFor = async (file: RegExp, act: () => void): Promise<void> => {
     const from = procman.lines.length;
+    await tick();
     act();
     await procman.line(file, from);
     await procman.line(/^web .*started/, from);
@@ -140,6 +154,7 @@ test("2.4 two processes and a cluster watch the same: each starts again, who wat
   );
   await procman.count(/started \(pid/, 4);
   await known(procman);
+  await tick();
   write(procman, "src/a.ts");
   for (const id of ["a", "b-1", "b-2"]) await procman.count(new RegExp(`^${id} .*started \\(pid`), 2);
   assert.equal(procman.lines.filter((line) => /^c .*(?:started|restarts)/.test(line)).length, 1);
@@ -155,13 +170,18 @@ test("2.4 what procman itself writes into a watched folder is no change", async 
   await found(() =>
     existsSync(join(procman.folder, "web.log")) && readFileSync(join(procman.folder, "web.log")).length > 200 ? 1 : undefined,
   );
+  await tick();
   write(procman, "last");
   await procman.line(/^web .*restarts:/);
   assert.match(procman.lines.find((line) => /restarts:/.test(line)) ?? "", /restarts: last has changed/);
 });
 
 test("2.4 a process that writes into its own folder at each start is left alone after a while, and that is said", async (context) => {
-  const procman = watching(context, [{ id: "web", cmd: "date +%N > src/built.ts; exec sleep 1000", watch: ["src"] }], ["src/a.ts"]);
+  const procman = watching(
+    context,
+    [{ id: "web", cmd: "sleep 0.05; date +%N > src/built.ts; exec sleep 1000", watch: ["src"] }],
+    ["src/a.ts"],
+  );
   await procman.line(/^web .*src\/built\.ts has changed, soon after a start like others before; it is waited until files are at rest/);
   await procman.line(/^web .*not restarted: it seems to write src\/built\.ts itself whenever it starts; name that in "skip"/);
   assert.equal(procman.lines.filter((line) => /restarts: src\/built/.test(line)).length, 5);
@@ -176,9 +196,11 @@ test("2.2 watch: what a process writes at its end is no change for the run that 
   await procman.line(/^web .*started/);
   await known(procman);
   const from = procman.lines.length;
+  await tick();
   write(procman, "src/a.ts");
   await procman.line(/^web .*started/, from);
   // What it wrote at its end is in the new run: nothing more happens until the next change.
+  await tick();
   write(procman, "src/b.ts");
   await procman.line(/restarts: src\/b\.ts/, from);
   await procman.count(/^web .*started/, 3);
@@ -192,6 +214,7 @@ test("3.1 a change while the service is away restarts, once the next one is ther
   const killed = async (act: () => void): Promise<void> => {
     const service = await serviceOf(procman);
     process.kill(service, "SIGSTOP");
+    await tick();
     act();
     process.kill(service, "SIGKILL");
     await gone(service);
@@ -202,6 +225,7 @@ test("3.1 a change while the service is away restarts, once the next one is ther
   await gone(first);
   await procman.count(/^web .*started/, 2);
   // The next service watches as the first did.
+  await tick();
   write(procman, "src/a.ts");
   await procman.line(/^web .*restarts: src\/a\.ts has changed/);
   assert.equal(procman.lines.filter((line) => /restarts:/.test(line)).length, 2);
@@ -212,6 +236,7 @@ test("a change that waits for its interval when a reload replaces the watcher re
   const procman = watching(context, [web], ["src/a.ts"], { interval: 600_000 });
   await procman.line(/^web .*started/);
   await known(procman);
+  await tick();
   write(procman, "src/a.ts");
   await heard(procman);
   const reloaded = JSON.stringify({ processes: [web], watcher: { interval: 500_000 } });
@@ -226,6 +251,7 @@ test("3.1 a service that is killed in the middle of a restart for a changed file
   const procman = watching(context, [{ id: "web", cmd, watch: ["src"], terminateTimeout: 1 }], ["src/a.ts"]);
   const first = pidIn(await procman.line(/^web .*started/));
   await known(procman);
+  await tick();
   write(procman, "src/a.ts");
   await procman.line(/^web .*stopping/);
   process.kill(await serviceOf(procman), "SIGKILL");
@@ -250,9 +276,11 @@ test("2.4 a cluster that watches restarts one instance after another, each of wh
   await procman.count(/^web-\d .*started \(pid/, 3);
   await known(procman);
   const from = procman.lines.length;
+  await tick();
   write(procman, "src/a.ts");
   await procman.line(/^web-1 .*restarts: src\/a\.ts has changed/, from);
   await procman.line(/^web-1 .*started/, from);
+  await tick();
   for (const file of ["src/b.ts", "src/c.ts"]) write(procman, file);
   await procman.count(/^web .*the rolling restart is done/, 2);
   const seen = procman.lines.slice(from).filter((line) => /^web-\d .*(?:restarts:|started)/.test(line));
@@ -268,6 +296,7 @@ test("2.4 an instance that doesn't come up with the changed file: the others run
   const started = await procman.count(/^web-\d .*started \(pid/, 3);
   const pidOf = (id: string): number => pidIn(started.find((line) => line.startsWith(id)) ?? "");
   await known(procman);
+  await tick();
   write(procman, "broken");
   write(procman, "src/a.ts");
   await procman.line(
@@ -276,6 +305,7 @@ test("2.4 an instance that doesn't come up with the changed file: the others run
   assert.deepEqual([isAlive(pidOf("web-2")), isAlive(pidOf("web-3"))], [true, true]);
   rmSync(join(procman.folder, "broken"));
   const from = procman.lines.length;
+  await tick();
   write(procman, "src/a.ts");
   await procman.line(/^web-1 .*starts: src\/a\.ts has changed/, from);
   await procman.line(/^web .*the rolling restart is done/, from);
@@ -287,10 +317,12 @@ test("3.1 a service that is killed in the middle of a roll for a changed file: t
   await procman.count(/^web-\d .*started \(pid/, 3);
   await known(procman);
   const from = procman.lines.length;
+  await tick();
   write(procman, "src/a.ts");
   await procman.line(/^web-1 .*started/, from);
   const service = await serviceOf(procman);
   process.kill(service, "SIGSTOP");
+  await tick();
   write(procman, "src/b.ts");
   process.kill(service, "SIGKILL");
   await procman.line(/^web .*the rolling restart goes on with "web-1"/, from);
