@@ -27,7 +27,7 @@ export class Balancer {
   }
 
   get report(): readonly FrontReport[] {
-    return merged([this.#worker.reports, ...this.#mates.map(({ reports }) => reports)]).map((front) => {
+    return merged([this.#worker.reports, ...this.#mates.filter(({ isGone }) => !isGone).map(({ reports }) => reports)]).map((front) => {
       const problem = this.#listeners.get(front.id)?.problem;
       return problem === undefined ? front : { ...front, problem };
     });

@@ -42,6 +42,11 @@ export class Mate {
     this.#process = this.#start();
   }
 
+  /** It takes no clients: it has ended, and is about to be started again. */
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
   async apply(fronts: readonly Front[]): Promise<void> {
     this.#fronts = fronts;
     await this.#ask({ t: "fronts", serial: ++this.#serial, fronts });
