@@ -199,8 +199,8 @@ export class Rolling {
   }
 
   #failed({ cluster, left, news }: Roll, at: string): string {
-    const { supervisor, observatory } = this.#rolled;
-    const reason = whyNotUp(supervisor.find(at), observatory.subject(at));
+    const { supervisor, observatory, balancing } = this.#rolled;
+    const reason = whyNotUp(supervisor.find(at), observatory.subject(at), balancing.flawOf(at));
     const rest = left.length === 0 ? "" : `; ${left.join(", ")} ${left.length === 1 ? "runs" : "run"} on as before`;
     const remedy = news === undefined ? "" : `; with the next change "${at}" is tried first`;
     const problem = `Cannot restart "${cluster}" any further: "${at}" did not come up: it ${reason}${rest}${remedy}`;
