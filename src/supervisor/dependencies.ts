@@ -21,13 +21,16 @@ function hasFinished(state: Instance | undefined): boolean {
 
 export class Dependencies {
   readonly #find: Find;
+  readonly #isToCome: (id: string) => boolean;
   #plans = new Map<string, Plan>();
   #dependents = new Map<string, readonly string[]>();
   readonly #touched = new Set<string>();
   #isLooking = false;
 
-  constructor(find: Find) {
+  /** `isToCome`: it is going to be restarted anyway. */
+  constructor(find: Find, isToCome: (id: string) => boolean = () => false) {
     this.#find = find;
+    this.#isToCome = isToCome;
   }
 
   /** Dependents of a plan that is gone count until it is. */
@@ -100,7 +103,7 @@ export class Dependencies {
     if (states.some(({ status }) => status === "waiting") && this.unmetBy(id).length === 0) process.goOn("dependencies-ready");
     if (states.some(isHeld) && this.holding(id).length === 0) process.goOn("dependents-gone");
     const renewed = this.#renewed(id, states[0]);
-    if (renewed !== undefined) process.follow(renewed.id);
+    if (renewed !== undefined && !this.#isToCome(id)) process.follow(renewed.id);
   }
 
   /** A dependency that is younger than the run that depends on it. */
