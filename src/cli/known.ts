@@ -1,8 +1,8 @@
 /** The names that there are: of what runs, and of what a configuration file has. For completion, so silent whatever is wrong. */
-import { parse } from "jsonc-parser";
 import { isObject } from "../base/shape.ts";
-import { withoutBom } from "../config/document.ts";
+import { type Document, parseDocument } from "../config/document.ts";
 import { locate } from "../config/locate.ts";
+import { profileNames } from "../config/profile.ts";
 import { read } from "../config/source.ts";
 import { holderOf } from "../os/lock.ts";
 import { connectTo } from "../remote/connect.ts";
@@ -52,24 +52,21 @@ async function configured(config: string | undefined): Promise<readonly Known[]>
 
 /** A cluster is one. The file may have faults: removing a process can be the repair. */
 export function idsInFile(config: string | undefined): readonly Candidate[] {
-  const { processes } = dataOf(config);
-  if (!Array.isArray(processes)) return [];
-  return processes.flatMap((each: unknown) => {
-    const id = isObject(each) ? each.id : undefined;
-    return typeof id === "string" ? [{ value: id }] : [];
-  });
+  const data = documentOf(config)?.data;
+  const processes = isObject(data) && Array.isArray(data.processes) ? data.processes : [];
+  return processes.flatMap((each: unknown) => (isObject(each) && typeof each.id === "string" ? [{ value: each.id }] : []));
 }
 
 export function profilesInFile(config: string | undefined): readonly Candidate[] {
-  const { profiles } = dataOf(config);
-  return isObject(profiles) ? Object.keys(profiles).map((value) => ({ value })) : [];
+  const document = documentOf(config);
+  return document === undefined ? [] : profileNames(document).map((value) => ({ value }));
 }
 
-function dataOf(config: string | undefined): Readonly<Record<string, unknown>> {
+function documentOf(config: string | undefined): Document | undefined {
   try {
-    const data: unknown = parse(withoutBom(read(config, process.cwd()).text));
-    return isObject(data) ? data : {};
+    return parseDocument(read(config, process.cwd()).text);
   } catch {
-    return {};
+    // There is none, so there are no names.
+    return undefined;
   }
 }
