@@ -196,7 +196,7 @@ export class Rolling {
   }
 
   #succeeded({ cluster, at }: Roll): undefined {
-    if (at.length > 0) this.#ports.voice.say(cluster, info("the rolling restart is done"));
+    if (at.length > 0 && at[0] !== cluster) this.#ports.voice.say(cluster, info("the rolling restart is done"));
   }
 
   #failed(roll: Roll, at: string): string {

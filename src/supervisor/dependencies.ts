@@ -110,10 +110,9 @@ export class Dependencies {
   #renewed(id: string, state: Instance | undefined): Dependency | undefined {
     if (state?.status !== "running") return undefined;
     const isYounger = ({ restart, members }: Dependency): boolean => {
-      const since = members.flatMap(
-        (member) => this.#find(member)?.states.flatMap((each) => (each.status === "running" ? each.since : [])) ?? [],
-      );
-      return restart && since.length > 0 && Math.min(...since) > state.since;
+      const states = restart ? members.flatMap((member) => this.#find(member)?.states ?? []) : [];
+      const since = states.flatMap((each) => (each.status === "running" ? each.since : []));
+      return since.length > 0 && Math.min(...since) > state.since && !states.some(isComing);
     };
     return (this.#plans.get(id)?.dependsOn ?? []).find((dependency) => isYounger(dependency) && isMet(dependency, this.#find));
   }
@@ -121,6 +120,11 @@ export class Dependencies {
 
 function isGoing(state: Instance): boolean {
   return state.status === "stopping" && state.next === "idle";
+}
+
+/** It will run in a moment, by itself: who is to follow all of a cluster waits for it. */
+function isComing(state: Instance): boolean {
+  return state.status === "starting" || (state.status === "stopping" && state.next === "start");
 }
 
 function isHeld(state: Instance): boolean {
