@@ -71,7 +71,7 @@ export function controlRig() {
       restart: (processes) => {
         rolls.push(processes.map(({ id }) => id).join());
         for (const process of processes) process.restart();
-        return { others: [], rolls: [] };
+        return { others: [], begin: () => [] };
       },
       abort: () => undefined,
     },

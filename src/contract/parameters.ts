@@ -55,7 +55,7 @@ export const LOGS = {
   },
   limit: {
     kind: "number",
-    description: "So many lines.",
+    description: "So many lines; fewer, and a next page, where they have more than 4 MiB of text.",
     schema: { type: "integer", minimum: 1, maximum: 10_000, default: 100 },
   },
   cursor: {

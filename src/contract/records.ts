@@ -148,7 +148,7 @@ export type LogQuery = {
   readonly to?: number;
   /** A part of the text, upper and lower case alike. */
   readonly search?: string;
-  /** 1 to 10000, default 100. */
+  /** 1 to 10000, default 100; a page of more than 4 MiB of text has fewer, and a `next` one. */
   readonly limit?: number;
   /** Of the page before: goes on after it without gap or repeat. */
   readonly cursor?: string;

@@ -57,6 +57,16 @@ test("4.6 why: what happened, how often, with the last lines, and what to do", (
   ]);
 });
 
+test("4.6 why: a full JavaScript heap is told, however long the trace behind it", () => {
+  const line = (text: string) => ({ time: at(62), severity: "error", category: "stderr", text }) as const;
+  const full = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory";
+  const trace = Array.from({ length: 18 }, (_, index) => line(`${index}: 0xd3607f node::Start`));
+  const end = { cause: "signal", signal: "SIGABRT", code: undefined, lines: [line("before"), line(full), ...trace] } as never;
+  const story = explain(record, [incident(end)], NOW);
+  assert.deepEqual(story.slice(2, 5), ["Its last lines:", `  ${full}`, "  …"]);
+  assert.match(story.at(-1) ?? "", /^Its JavaScript heap was full: .*--max-old-space-size/);
+});
+
 test("4.6 why: who has given up is to be started when the cause is mended", () => {
   const gone: ProcessRecord = {
     id: "web",

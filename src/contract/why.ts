@@ -61,8 +61,20 @@ function ending({ time, run, pid, reason, decision, lines, metrics, process, lef
     `At ${moment(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${reason}. What followed: ${decision}.`,
     ...(leftOut === undefined ? [] : [`${leftOut} ends just before it came too fast to be written down.`]),
     ...(peak === 0 ? [] : [`Before that it had at most ${megabytes(peak)} of memory and ${Math.round(cpu)} % of a core.`]),
-    ...(lines.length === 0 ? [] : ["Its last lines:", ...lines.slice(-SHOWN_LINES).map(({ text }) => `  ${text}`)]),
+    ...(lines.length === 0 ? [] : ["Its last lines:", ...shown(lines).map((text) => `  ${text}`)]),
   ];
+}
+
+/** The last ones, and before them what tells more than what follows it: a trace of native code. */
+function shown(lines: Incident["lines"]): readonly string[] {
+  const texts = lines.map(({ text }) => text);
+  const telling = texts.slice(0, -SHOWN_LINES).findLast(isHeapFull);
+  return [...(telling === undefined ? [] : [telling, "…"]), ...texts.slice(-SHOWN_LINES)];
+}
+
+/** What V8 writes when its heap is full, and ends by SIGABRT. */
+function isHeapFull(text: string): boolean {
+  return text.startsWith("FATAL ERROR: ") && text.endsWith("heap out of memory");
 }
 
 /** The same end again and again has one cause. */
@@ -85,19 +97,25 @@ function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
 /** What is said where a run can't have its `ulimits`. */
 const NO_LIMIT = "Cannot start: the limit ";
 
+const HEAP_FULL =
+  'Its JavaScript heap was full: look for a leak, or give it more by "env": { "NODE_OPTIONS": "--max-old-space-size=4096" } (in MB).';
+
 const ADVICE: Advice = {
   exit: ({ code, lines, process }) => {
     if (lines.some(({ text }) => text.startsWith(NO_LIMIT)))
       return 'Lower that limit in "ulimits", or raise the hard limit of the user that procman runs as (limits.conf, or LimitNOFILE= and its like of systemd), and run procman anew.';
+    if (lines.some(({ text }) => isHeapFull(text))) return HEAP_FULL;
     if (code === 126) return "The command may not be executed: look at its permissions.";
     if (code === 127) return 'The shell found no such command: look at "cmd" and PATH.';
     const where = lines.length === 0 ? `"procman logs ${process}" may say` : "its last lines may say";
     return `It ended with code ${code} by itself: ${where} why.`;
   },
-  signal: ({ signal }) =>
-    signal === "SIGSEGV" || signal === "SIGABRT" || signal === "SIGBUS" || signal === "SIGILL"
+  signal: ({ signal, lines }) => {
+    if (lines.some(({ text }) => isHeapFull(text))) return HEAP_FULL;
+    return signal === "SIGSEGV" || signal === "SIGABRT" || signal === "SIGBUS" || signal === "SIGILL"
       ? `${signal} is a crash of the program or one of its libraries: look for a core file (coredumpctl), or run it in a debugger.`
-      : `Somebody else has sent ${signal}: another program, a person, or the machine; the system's log (journalctl, dmesg) may say who.`,
+      : `Somebody else has sent ${signal}: another program, a person, or the machine; the system's log (journalctl, dmesg) may say who.`;
+  },
   "out-of-memory": () =>
     'Look for a leak, give it less to do at a time, or more memory: the machine, the container, or "memoryMax" where that is set.',
   unstartable: () => "Correct what is said above in the configuration, or on the machine.",

@@ -201,7 +201,7 @@ class ServiceControl implements Control {
 
   #atOnce(found: readonly Process[], id: string, action: Action): Commanded {
     const { observatory, rolling, supervisor } = this.#service;
-    const processes = command(action === "stop" ? supervisor.inStopOrder(found) : found, id, action);
+    const processes = command(action === "stop" ? supervisor.inStopOrder(found) : supervisor.inStartOrder(found), id, action);
     const isEnd = action === "stop" || action === "restart";
     // Who has asked for the end that is to come; one that was refused has not.
     if (isEnd) for (const process of processes) observatory.asked(process.id, this.#caller);
@@ -214,9 +214,10 @@ class ServiceControl implements Control {
     const leaving = new Set(this.#service.leaving.map((spec) => spec.id));
     const staying = found.filter((process) => !leaving.has(process.id));
     // If there are none, it says why it refuses.
-    const { others, rolls } = this.#service.rolling.restart(staying.length === 0 ? found : staying, this.#caller);
-    if (others.length > 0) this.#atOnce(others, id, "restart");
-    return { processes: staying.filter(({ isBlocked }) => !isBlocked), rolls };
+    const { others, begin } = this.#service.rolling.restart(staying.length === 0 ? found : staying, this.#caller);
+    const free = others.filter(({ isBlocked }) => !isBlocked);
+    if (free.length > 0) this.#atOnce(free, id, "restart");
+    return { processes: staying.filter(({ isBlocked }) => !isBlocked), rolls: begin() };
   }
 
   /** A process, an instance, a cluster, or `all`. */

@@ -4,6 +4,7 @@ import { type Changed, diff } from "../config/diff.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "../contract/plan.ts";
 import { type Effect, effectOf, hasRun } from "../supervisor/change.ts";
+import { inStartOrder } from "../supervisor/order.ts";
 import type { Process } from "../supervisor/process.ts";
 import { sentence } from "./notices.ts";
 import { planOf } from "./specs.ts";
@@ -30,9 +31,13 @@ export function forecast(before: Config, now: Config, processes: readonly Proces
   };
 }
 
-/** The instances that are restarted one after another, in their order. */
-export function rollOf({ processes }: PlanRecord): readonly string[] {
-  return processes.filter(({ rolling }) => rolling).map(({ process }) => process);
+/** Those that are restarted one after another, each after what it depends on. `left`: who belongs to a roll that is under way. */
+export function rollOf({ processes }: PlanRecord, now: Config, left: readonly string[] = []): readonly string[] {
+  const isRolled = ({ process, action, rolling }: PlannedChange): boolean => rolling || (action === "restart" && left.includes(process));
+  const rolling = new Set(processes.filter(isRolled).map(({ process }) => process));
+  return ordered(now)
+    .filter(({ id }) => rolling.has(id))
+    .map(({ id }) => id);
 }
 
 function planned(process: string, action: PlannedAction, reason: string, fields: readonly string[] = []): PlannedChange {
@@ -67,19 +72,27 @@ function updated(old: ProcessSpec, spec: ProcessSpec, { change, live }: { readon
   return planned(spec.id, ACTIONS[effect], `${sentence(change.fields)}${note}`, change.fields);
 }
 
-/** A cluster of several instances goes on serving meanwhile. */
+/** A cluster of several instances goes on serving meanwhile. Who would follow its restart anyway is restarted after it, once. */
 function rolled(
   changes: readonly PlannedChange[],
   { former, now }: { readonly former: ReadonlyMap<string, ProcessSpec>; readonly now: Config },
 ): readonly PlannedChange[] {
-  const specs = new Map(now.processes.map((spec) => [spec.id, spec]));
   const counts = new Map<string, number>();
   for (const { cluster } of now.processes) if (cluster !== undefined) counts.set(cluster.id, (counts.get(cluster.id) ?? 0) + 1);
-  const isRolled = ({ process, action }: PlannedChange): boolean => {
-    const [old, spec] = [former.get(process)?.cluster, specs.get(process)?.cluster];
-    return action === "restart" && spec !== undefined && old?.id === spec.id && (counts.get(spec.id) ?? 0) > 1;
-  };
-  return changes.map((change) => (isRolled(change) ? { ...change, rolling: true } : change));
+  const isInstance = ({ id, cluster }: ProcessSpec): boolean =>
+    cluster !== undefined && former.get(id)?.cluster?.id === cluster.id && (counts.get(cluster.id) ?? 0) > 1;
+  const restarts = new Set(changes.filter(({ action }) => action === "restart").map(({ process }) => process));
+  const later = new Set<string>();
+  for (const spec of ordered(now)) {
+    const follows = spec.dependsOn?.some(({ restart, members }) => restart && members.some((member) => later.has(member))) === true;
+    if (follows || (restarts.has(spec.id) && isInstance(spec))) later.add(spec.id);
+  }
+  return changes.map((change) => (restarts.has(change.process) && later.has(change.process) ? { ...change, rolling: true } : change));
+}
+
+function ordered({ processes }: Config): readonly ProcessSpec[] {
+  const specs = new Map(processes.map((spec) => [spec.id, spec]));
+  return inStartOrder(processes, (id) => specs.get(id));
 }
 
 function settingsOf(before: Config, now: Config): readonly PlannedSetting[] {

@@ -12,6 +12,8 @@ export type LastLines = (query: {
   readonly from: number;
   readonly before: number;
   readonly count: number;
+  /** Of longer lines only so many. */
+  readonly characters: number;
 }) => Promise<readonly LogEntry[]>;
 
 /** Tells what the end was; looking whether the kernel has killed somebody takes its time. */
@@ -142,8 +144,8 @@ export class Incidents {
     const { process, run, started, time } = incident;
     // Numbers of runs begin anew with procman; and where there is no line, nobody shall search all of the log.
     const [from, before] = [Date.parse(started ?? time) - LATE_MS, Date.parse(time) + LATE_MS];
-    const lines = await this.#ports.lastLines({ process, run, from, before, count: LINES });
-    const complete = { ...incident, lines: lines.map((line) => ({ ...line, text: line.text.slice(0, LINE_LENGTH) })) };
+    const lines = await this.#ports.lastLines({ process, run, from, before, count: LINES, characters: LINE_LENGTH });
+    const complete = { ...incident, lines };
     if (isDrained && !this.#isClosed) this.#book.append({ slot, incident: complete });
     return complete;
   }

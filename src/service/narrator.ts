@@ -66,7 +66,7 @@ export function duration(ms: number): string {
 }
 
 /** With a dependency, a restart at once may have to wait. */
-function soon(ms: number): string {
+export function soon(ms: number): string {
   return ms <= 0 ? "at once" : `in ${duration(ms)}`;
 }
 

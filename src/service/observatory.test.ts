@@ -149,7 +149,7 @@ test("4.6 each end is written down: why, by whom, with the last lines; told as a
   const asked: unknown[] = [];
   const lastLines: LastLines = async (query) => {
     asked.push({ ...query, from: query.from > Date.now() - 60_000, before: query.before > query.from });
-    return [line("x".repeat(5_000)), line("the end")];
+    return [line("x".repeat(2_000)), line("the end")];
   };
   const { spawner, control, stateDir, observatory } = watched(context, { lastLines });
   const events = control("test").events(undefined, new AbortController().signal);
@@ -172,7 +172,7 @@ test("4.6 each end is written down: why, by whom, with the last lines; told as a
       ["api-1", "operator", "deploy", [2_000, 7]],
     ],
   );
-  assert.deepEqual(asked[0], { process: "web", run: 1, from: true, before: true, count: 50 });
+  assert.deepEqual(asked[0], { process: "web", run: 1, from: true, before: true, count: 50, characters: 2_000 });
   assert.deepEqual(await control("test").incidents("web"), [incidents[0]]);
   assert.deepEqual(
     (await control("test").incidents("all")).map(({ process }) => process),

@@ -2,7 +2,7 @@
 import { systemClock } from "../runtime/clock.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Instance, Running } from "../supervisor/states.ts";
-import { because, describe, describeFailure, duration, ofLimit, type Subject, usedUp, whyNot } from "./narrator.ts";
+import { because, describe, describeFailure, ofLimit, type Subject, soon, usedUp, whyNot } from "./narrator.ts";
 
 /** Why one that was to come up did not. */
 export function whyNotUp({ id, states }: Process, subject: Subject): string {
@@ -26,7 +26,7 @@ export function reasonOf(state: Instance, subject: Subject, now: number): string
     case "stopping":
       return stoppingReason(state, subject);
     case "backoff":
-      return `${describeFailure(state, subject)}, restart ${state.restarts + 1}${ofLimit(policy)} in ${duration(Math.max(0, state.until - now))}`;
+      return `${describeFailure(state, subject)}, restart ${state.restarts + 1}${ofLimit(policy)} ${soon(Math.round(state.until - now))}`;
     default:
       return state satisfies never;
   }

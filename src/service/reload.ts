@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import type { Config } from "../config/spec.ts";
 import type { ActOptions, PlanOptions } from "../contract/control.ts";
-import type { PlannedChange, PlanRecord } from "../contract/plan.ts";
+import type { PlanRecord } from "../contract/plan.ts";
 import type { Link } from "../runtime/link.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Changeover } from "./changeover.ts";
@@ -12,15 +12,13 @@ import { forecast, rollOf, summary } from "./forecast.ts";
 import type { Subject } from "./narrator.ts";
 import type { Notes } from "./part.ts";
 import { whyNotUp } from "./reason.ts";
+import { reloaded } from "./reload-end.ts";
 import { isOnTheWay, type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
 import type { Rolling } from "./rolling.ts";
-import { aborted, isUp } from "./settling.ts";
 import type { Source } from "./source.ts";
 import type { Voice } from "./voice.ts";
 
 const STEADY_MS = 1_000;
-/** A process that a reload starts is waited for no longer than this, whoever waits. Milliseconds. */
-const LIMIT_MS = 3_600_000;
 
 export type ReloadOptions = {
   /** Where the configuration is read. */
@@ -75,6 +73,7 @@ export class Reload {
     }
     const { changeover, voice } = this.#ports;
     voice.info(`the reload goes on ${journey.from === undefined ? "backwards " : ""}with "${journey.at}"`);
+    this.#journey = journey;
     changeover.apply(changeover.config);
     void this.#begin(journey);
     return true;
@@ -89,6 +88,11 @@ export class Reload {
     await this.#work;
   }
 
+  /** It is restarted when its turn comes. */
+  isToCome(id: string): boolean {
+    return this.#journey?.left?.includes(id) === true;
+  }
+
   /** Instances of this cluster are restarted one after another now: forwards, or when that fails, backwards. */
   rolls(cluster: string): boolean {
     const { config } = this.#ports.changeover;
@@ -99,7 +103,7 @@ export class Reload {
   takeUp(to: Config): void {
     const { changeover, voice } = this.#ports;
     const plan = this.#forecast(to);
-    if (rollOf(plan).length > 0) voice.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
+    if (rollOf(plan, to).length > 0) voice.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
     void this.#begin({ to, from: changeover.config });
   }
 
@@ -122,7 +126,10 @@ export class Reload {
     voice.info(`reload (${why}): ${summary(plan)}`);
     const work = this.#begin({ to: adopted(found, changeover.config), from: changeover.config });
     await this.#service.commit();
-    return options.waitSeconds === undefined ? plan : this.#awaited(plan, work, { ...options, waitSeconds: options.waitSeconds });
+    if (options.waitSeconds === undefined) return plan;
+    const { supervisor } = this.#service;
+    const end = { plan, work, supervisor, whyNotUp: (id: string) => this.#whyNotUp(id) };
+    return reloaded(end, options.waitSeconds, [this.#abort.signal, ...(options.signal === undefined ? [] : [options.signal])]);
   }
 
   /** By a signal, or as the file has changed: nobody waits, so what is wrong is said. One that is under way is followed by another. */
@@ -154,9 +161,9 @@ export class Reload {
     if (!this.#abort.signal.aborted) await this.ask(why);
   }
 
-  #checkRolls({ processes }: Config, plan: PlanRecord): void {
-    const ids = new Set(rollOf(plan));
-    const busy = processes.find(({ id, cluster }) => ids.has(id) && this.#service.rolling.isUnderWay(cluster?.id ?? ""))?.cluster;
+  #checkRolls(found: Config, plan: PlanRecord): void {
+    const ids = new Set(rollOf(plan, found));
+    const busy = found.processes.find(({ id, cluster }) => ids.has(id) && this.#service.rolling.isUnderWay(cluster?.id ?? ""))?.cluster;
     if (busy === undefined) return;
     throw new ProcmanError("roll-running", `Cannot reload: a rolling restart of "${busy.id}" is under way; wait for its end`);
   }
@@ -205,44 +212,13 @@ export class Reload {
     return work;
   }
 
-  async #awaited(
-    plan: PlanRecord,
-    work: Promise<string | undefined>,
-    { waitSeconds, signal }: ActOptions & { readonly waitSeconds: number },
-  ): Promise<PlanRecord> {
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), waitSeconds * 1_000);
-    const over = AbortSignal.any([late.signal, this.#abort.signal, ...(signal === undefined ? [] : [signal])]);
-    try {
-      const settled = Promise.all([work, ...plan.processes.map((change) => this.#settled(change, over))]);
-      const result = await Promise.race([settled, aborted(over)]);
-      if (result === undefined) throw tooLate(waitSeconds);
-      const [problem, ...processes] = result;
-      if (problem !== undefined) throw new ProcmanError("reload-failed", problem);
-      return { ...plan, processes };
-    } finally {
-      clearTimeout(timer);
-      late.abort();
-    }
-  }
-
   #whyNotUp(id: string): string {
     const { supervisor, observatory } = this.#service;
     return whyNotUp(supervisor.find(id), observatory.subject(id));
-  }
-
-  async #settled(change: PlannedChange, signal: AbortSignal): Promise<PlannedChange> {
-    if ((change.action !== "start" && change.action !== "restart") || change.rolling) return change;
-    const up = await isUp(this.#service.supervisor, change.process, { steadyMs: 0, limitMs: LIMIT_MS, signal });
-    return up === false ? { ...change, problem: this.#whyNotUp(change.process) } : change;
   }
 }
 
 /** What is fixed for as long as procman runs stays as it is. */
 function adopted(found: Config, { name, stateDir, api }: Config): Config {
   return { ...found, name, stateDir, api: { ...api, revoked: found.api.revoked } };
-}
-
-function tooLate(waitSeconds: number): ProcmanError {
-  return new ProcmanError("wait-timeout", `Cannot wait any longer than ${waitSeconds} s for the reload; it goes on`);
 }

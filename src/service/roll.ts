@@ -4,6 +4,7 @@
  * Each step is a whole configuration of its own, in which the instances to come still have their former specification: so what
  * is noted of the configuration is true of every process at any time. Where it leads to, and back to, is noted beside it.
  */
+import { listOf, text } from "../base/shape.ts";
 import type { Config } from "../config/spec.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
@@ -23,12 +24,14 @@ export type Journey = {
   readonly from?: Config | undefined;
   /** The instance whose new run is awaited. */
   readonly at?: string | undefined;
+  /** Who is restarted after that one. */
+  readonly left?: readonly string[] | undefined;
 };
 
 export type RollPorts = {
   readonly changeover: Changeover;
   readonly supervisor: Supervisor;
-  /** Remembers it, in the same turn; undefined: it is over. */
+  /** Remembers it, in the same turn, before the step that leads to it; undefined: that one is the last. */
   readonly note: (journey: Journey | undefined) => void;
   /** An instance has not come up, and everything goes back. */
   readonly failed: (id: string) => void;
@@ -50,15 +53,15 @@ export async function roll(journey: Journey, ports: RollPorts): Promise<void> {
 }
 
 /** The next step; undefined: it was the last. On the way back `first` is the first: it is the one that doesn't serve. */
-function advance({ to, from }: Journey, { changeover, supervisor, note }: RollPorts, first?: string): Journey | undefined {
-  const rest = rollOf(forecast(changeover.config, to, supervisor.processes));
-  const [at, ...later] = first !== undefined && rest.includes(first) ? [first, ...rest.filter((id) => id !== first)] : rest;
-  changeover.apply(stageOf(to, changeover, new Set(later)));
+function advance({ to, from, left: former }: Journey, { changeover, supervisor, note }: RollPorts, first?: string): Journey | undefined {
+  const rest = rollOf(forecast(changeover.config, to, supervisor.processes), to, former);
+  const [at, ...left] = first !== undefined && rest.includes(first) ? [first, ...rest.filter((id) => id !== first)] : rest;
+  const next = at === undefined ? undefined : { to, from, at, left };
+  note(next);
+  changeover.apply(stageOf(to, changeover, new Set(left)));
   // One that was started by hand, and has failed on its way, is as it was when it runs.
   const process = supervisor.processes.find(({ id }) => id === first);
   if (process?.isIdle) process.startIfAllowed();
-  const next = at === undefined ? undefined : { to, from, at };
-  note(next);
   return next;
 }
 
@@ -68,32 +71,36 @@ export function isOnTheWay(
   cluster: string,
   { config, processes }: { readonly config: Config; readonly processes: readonly Process[] },
 ): boolean {
-  const rest = [to, from].flatMap((end) => (end === undefined ? [] : rollOf(forecast(config, end, processes))));
+  const rest = [to, from].flatMap((end) => (end === undefined ? [] : rollOf(forecast(config, end, processes), end)));
   const ids = new Set([...rest, at]);
   return config.processes.some((spec) => spec.cluster?.id === cluster && ids.has(spec.id));
 }
 
-export function writeJourney({ to, from, at }: Journey, lineage: string): string {
-  const text = (config: Config): string => writeFormer({ config, leaving: [] });
-  return JSON.stringify({ to: text(to), ...(from === undefined ? {} : { from: text(from) }), at, lineage });
+export function writeJourney({ to, from, at, left }: Journey, lineage: string): string {
+  const written = (config: Config): string => writeFormer({ config, leaving: [] });
+  return JSON.stringify({ to: written(to), ...(from === undefined ? {} : { from: written(from) }), at, left, lineage });
 }
 
 /** undefined: none that is under way. Who runs procman anew wants what the file says now. */
 export function readJourney(note: string | undefined, lineage: string): Journey | undefined {
   if (note === undefined || note === "") return undefined;
   try {
-    const { to, from, at, lineage: own } = JSON.parse(note) as Readonly<Record<string, string | undefined>>;
+    const { left = [], ...known } = JSON.parse(note) as { readonly left?: unknown };
+    const { to, from, at, lineage: own } = known as Readonly<Record<string, string | undefined>>;
     const [target, back] = [readFormer(to)?.config, readFormer(from)?.config];
-    return own !== lineage || target === undefined || typeof at !== "string" ? undefined : { to: target, from: back, at };
+    if (own !== lineage || target === undefined || typeof at !== "string" || !isList(left)) return undefined;
+    return { to: target, from: back, at, left: left as readonly string[] };
   } catch {
     return undefined;
   }
 }
 
+const isList = listOf(text);
+
 /** The configuration in which these instances are not there yet. */
-function stageOf(to: Config, changeover: Changeover, later: ReadonlySet<string>): Config {
-  if (later.size === 0) return to;
-  return { ...to, processes: to.processes.map((spec) => (later.has(spec.id) ? changeover.spec(spec.id) : spec)) };
+function stageOf(to: Config, changeover: Changeover, left: ReadonlySet<string>): Config {
+  if (left.size === 0) return to;
+  return { ...to, processes: to.processes.map((spec) => (left.has(spec.id) ? changeover.spec(spec.id) : spec)) };
 }
 
 /** One that shows when it is ready need not show anything more. */

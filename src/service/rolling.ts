@@ -1,16 +1,17 @@
 /** A restart of a cluster, asked for or for changed files: its instances one after another, each when the one before it serves again. */
-import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
 import { monotonicMs } from "../os/monotonic.ts";
-import { isUnderWay } from "../supervisor/change.ts";
 import type { Process } from "../supervisor/process.ts";
 import { error, info, type Line, type Subject, warn } from "./narrator.ts";
 import { fileSentence } from "./notices.ts";
 import type { Notes } from "./part.ts";
 import { whyNotUp } from "./reason.ts";
+import { alreadyRunning, named, problemOf } from "./roll-words.ts";
 import { merged, type News, ROLLS, type Roll, readRolls, writeRolls } from "./rolls.ts";
 import { isSteady, isThere, type Serving, serves } from "./serves.ts";
+import { aborted } from "./settling.ts";
+import { followedBy, runs, turnsOf } from "./turns.ts";
 
 /** An instance that shows in no other way that it is up has to run for so long. Milliseconds. */
 const STEADY_MS = 1_000;
@@ -42,8 +43,8 @@ export type RollingPorts = {
   readonly steadyMs?: number | undefined;
 };
 
-/** Those that belong to no cluster are not for us. */
-export type Begun = { readonly others: readonly Process[]; readonly rolls: readonly Promise<string | undefined>[] };
+/** `others` need no roll, and come first. Each roll resolves with why it came to nothing, if so. */
+export type Restart = { readonly others: readonly Process[]; readonly begin: () => readonly Promise<string | undefined>[] };
 
 /** What is under way, and why it came to nothing, if so. `admits` has the last word on the roll that follows. */
 type Work = { readonly done: Promise<string | undefined>; readonly abort: AbortController; roll: Roll; admits: () => boolean };
@@ -71,28 +72,21 @@ export class Rolling {
   }
 
   /**
-   * Restarts what runs of each cluster one by one, and starts the others at once; blocked ones stay as they are. Each roll
-   * resolves with why it came to nothing, if so.
+   * Restarts what runs of each cluster one by one, and starts the others at once; blocked ones stay as they are. Who would
+   * follow a cluster that it depends on is restarted after that.
    *
    * @throws {ProcmanError} `roll-running`, `roll-failed`, `process-blocked`, `process-leaving`
    */
-  restart(processes: readonly Process[], caller: Caller): Begun {
-    const clusters = new Map<string, Process[]>();
-    for (const process of processes) {
-      const id = this.#rolled.spec(process.id).cluster?.id;
-      if (id !== undefined) clusters.set(id, [...(clusters.get(id) ?? []), process]);
-    }
-    for (const [cluster, instances] of clusters) {
+  restart(processes: readonly Process[], caller: Caller): Restart {
+    const { rolls, others } = turnsOf(this.#rolled, processes);
+    for (const [cluster, instances] of rolls) {
       for (const { id } of instances) this.#rolled.sharing.checkRoll(this.#rolled.spec(id));
-      if (this.#works.has(cluster)) throw running(cluster, "a rolling restart");
-      if (this.#rolled.reloading.rolls(cluster)) throw running(cluster, "a reload");
+      if (this.#works.has(cluster)) throw alreadyRunning(cluster, "a rolling restart");
+      if (this.#rolled.reloading.rolls(cluster)) throw alreadyRunning(cluster, "a reload");
     }
     // It says why it refuses.
     if (processes.every(({ isBlocked }) => isBlocked)) processes[0]?.restart();
-    return {
-      others: processes.filter(({ id }) => this.#rolled.spec(id).cluster === undefined),
-      rolls: [...clusters].map(([cluster, instances]) => this.#roll(cluster, instances, caller)),
-    };
+    return { others, begin: () => [...rolls].map(([cluster, instances]) => this.#roll(cluster, instances, caller)) };
   }
 
   /** For changed files: once nothing else restarts instances of this cluster. `admits` has the last word then. */
@@ -107,6 +101,11 @@ export class Rolling {
     this.#note();
   }
 
+  /** It is restarted when its turn comes. */
+  isToCome(id: string): boolean {
+    return [...this.#works.values()].some(({ roll }) => roll.left.includes(id));
+  }
+
   isUnderWay(cluster: string): boolean {
     return this.#works.has(cluster);
   }
@@ -119,7 +118,7 @@ export class Rolling {
   /** Somebody wants something else of these. */
   abort(processes: readonly Process[], why: string): void {
     if (this.#works.size === 0) return;
-    for (const cluster of new Set(processes.map(({ id }) => this.#rolled.spec(id).cluster?.id ?? ""))) {
+    for (const cluster of new Set(processes.map(({ id }) => this.#rolled.spec(id).cluster?.id ?? id))) {
       const work = this.#works.get(cluster);
       if (work === undefined) continue;
       if (work.roll.at.length > 0) this.#ports.voice.say(cluster, warn(`the rolling restart ends at ${named(work.roll.at)}: ${why}`));
@@ -139,9 +138,11 @@ export class Rolling {
   #roll(cluster: string, instances: readonly Process[], caller: Caller): Promise<string | undefined> {
     const free = instances.filter(({ isBlocked }) => !isBlocked);
     for (const process of free.filter((each) => !runs(each))) process.restart();
-    const [at, ...left] = free.filter(runs).map(({ id }) => id);
+    const all = free.filter(runs).map(({ id }) => id);
+    const [at, ...left] = all;
     if (at === undefined) return Promise.resolve(undefined);
     const { consumer } = caller;
+    if (this.#awaited(cluster) !== undefined) return this.#begin({ cluster, at: [], left: all, consumer }).done;
     this.#restart(at, { consumer });
     return this.#begin({ cluster, at: [at], left, consumer }).done;
   }
@@ -195,16 +196,13 @@ export class Rolling {
   }
 
   #succeeded({ cluster, at }: Roll): undefined {
-    if (at.length > 0) this.#ports.voice.say(cluster, info("the rolling restart is done"));
+    if (at.length > 0 && at[0] !== cluster) this.#ports.voice.say(cluster, info("the rolling restart is done"));
   }
 
-  #failed({ cluster, left, news }: Roll, at: string): string {
+  #failed(roll: Roll, at: string): string {
     const { supervisor, observatory } = this.#rolled;
-    const reason = whyNotUp(supervisor.find(at), observatory.subject(at));
-    const rest = left.length === 0 ? "" : `; ${left.join(", ")} ${left.length === 1 ? "runs" : "run"} on as before`;
-    const remedy = news === undefined ? "" : `; with the next change "${at}" is tried first`;
-    const problem = `Cannot restart "${cluster}" any further: "${at}" did not come up: it ${reason}${rest}${remedy}`;
-    this.#ports.voice.say(cluster, error(problem));
+    const problem = problemOf(roll, at, whyNotUp(supervisor.find(at), observatory.subject(at)));
+    this.#ports.voice.say(roll.cluster, error(problem));
     observatory.tell(at, problem);
     return problem;
   }
@@ -217,11 +215,21 @@ export class Rolling {
 
   /** The first of those that are awaited which doesn't come up. */
   async #missing({ cluster, at }: Roll, signal: AbortSignal): Promise<string | undefined> {
-    const { reloading } = this.#rolled;
-    if (at.length === 0) while (!signal.aborted && reloading.rolls(cluster)) await reloading.settled();
+    if (at.length === 0)
+      for (let other = this.#awaited(cluster); other !== undefined; other = this.#awaited(cluster)) {
+        await Promise.race([other, aborted(signal)]);
+        if (signal.aborted) return undefined;
+      }
     const { steadyMs = STEADY_MS } = this.#ports;
     for (const id of at) if (!(await serves(this.#rolled, id, { steadyMs, signal }))) return id;
     return undefined;
+  }
+
+  /** What has to be over before a roll of this cluster begins. */
+  #awaited(cluster: string): Promise<unknown> | undefined {
+    const { reloading } = this.#rolled;
+    if (reloading.rolls(cluster)) return reloading.settled();
+    return followedBy(this.#rolled, cluster).flatMap((id) => this.#works.get(id)?.done ?? [])[0];
   }
 
   #process(id: string): Process | undefined {
@@ -231,19 +239,7 @@ export class Rolling {
   #note(): void {
     const rolls = [...this.#works.values()].map(({ roll }) => roll);
     this.#ports.link.remember(ROLLS, writeRolls(rolls, this.#lineage));
+    // Who was to come, and comes no longer, may have to follow what it depends on.
+    this.#rolled.supervisor.look();
   }
-}
-
-/** "web-1" and "web-2" */
-function named(ids: readonly string[]): string {
-  return ids.map((id) => `"${id}"`).join(" and ");
-}
-
-function running(cluster: string, what: string): ProcmanError {
-  const remedy = "wait for its end, or restart all instances at once with --hard";
-  return new ProcmanError("roll-running", `Cannot restart "${cluster}": ${what} of it is under way; ${remedy}`);
-}
-
-function runs(process: Process | undefined): boolean {
-  return process?.states.some(isUnderWay) === true;
 }

@@ -91,6 +91,7 @@ export class Service {
       },
       notice: (id, notice) => this.#witness.onNotice(id, notice),
       removed: (id) => this.#onRemoved(id),
+      isToCome: (id) => this.reloading.isToCome(id) || this.rolling.isToCome(id),
     });
     const report = (problem: string): void => this.#voice.warn(problem);
     const sampled = (samples: Samples): void => this.#witness.onSamples(samples);

@@ -16,9 +16,8 @@ export async function* followLogs(stateDir: string, query: LogQuery, signal: Abo
   const library = new Library(logsFolder(stateDir));
   const gaps = new Gaps(library);
   try {
-    const place = query.cursor === undefined ? new Place() : Place.read(query.cursor);
-    const course = { library, filter: new Filter(query), place };
-    if (query.cursor === undefined && query.from === undefined) yield* latest(course, query.limit ?? DEFAULT_LIMIT);
+    const filter = new Filter(query);
+    const course = { library, filter, place: await beginning(library.folder, query, filter) };
     for (let pause = SOON_MS; !signal.aborted; pause = Math.min(pause * 2, REST_MS)) {
       for await (const item of news(course, gaps)) {
         if (signal.aborted) return;
@@ -33,6 +32,11 @@ export async function* followLogs(stateDir: string, query: LogQuery, signal: Abo
   }
 }
 
+async function beginning(folder: string, { cursor, from, limit = DEFAULT_LIMIT }: LogQuery, filter: Filter): Promise<Place> {
+  if (cursor !== undefined) return Place.read(cursor);
+  return from === undefined ? beforeLatest(folder, filter, limit) : new Place();
+}
+
 /** All from `place` to the end of now. */
 async function* news(course: Course, gaps: Gaps): AsyncGenerator<LogItem> {
   const { place } = course;
@@ -45,30 +49,41 @@ async function* news(course: Course, gaps: Gaps): AsyncGenerator<LogItem> {
   }
 }
 
-/** The last entries of all that is there now, oldest first. Afterwards `place` is behind them. */
-async function* latest({ library, filter, place }: Course, limit: number): AsyncGenerator<LogItem> {
-  const segments = segmentsIn(library.folder);
-  for (const { number, stage } of segments) {
-    if (stage !== "open" && number !== segments.at(-1)?.number) continue;
-    const reader = await library.segment(number);
-    if (reader === undefined) continue;
-    const { end, isGrowing } = reader;
-    place.pass(number, end, isGrowing);
-    if (!isGrowing) await library.release(number);
-  }
-  if (place.last === -1) return;
-  const items: LogItem[] = [];
-  const reading = new Library(library.folder);
+/** Before the last `limit` entries of all that is there now. Only places are kept of them: lines may be long. */
+async function beforeLatest(folder: string, filter: Filter, limit: number): Promise<Place> {
+  const end = await endOf(folder);
+  if (end.last === -1) return end;
+  const reading = new Library(folder);
   try {
-    for await (const { segment, matches } of backwards({ library: reading, filter, place })) {
-      const cursor = place.cursors(segment, true);
-      for (const { entry, end } of matches.slice(0, limit - items.length)) items.push({ type: "entry", entry, cursor: cursor(end) });
-      if (items.length >= limit) break;
+    let [place, left] = [end, limit];
+    for await (const { segment, matches } of backwards({ library: reading, filter, place: end, characters: 0 })) {
+      const earliest = matches[Math.min(left, matches.length) - 1];
+      if (earliest === undefined) continue;
+      left -= matches.length;
+      place = end.upTo(segment, earliest.start);
+      if (left <= 0) break;
     }
+    return place;
   } finally {
     await reading.close();
   }
-  yield* items.reverse();
+}
+
+/** Behind all that is there now. */
+async function endOf(folder: string): Promise<Place> {
+  const place = new Place();
+  const library = new Library(folder);
+  try {
+    const segments = segmentsIn(folder);
+    for (const { number, stage } of segments) {
+      if (stage !== "open" && number !== segments.at(-1)?.number) continue;
+      const reader = await library.segment(number);
+      if (reader !== undefined) place.pass(number, reader.end, reader.isGrowing);
+    }
+    return place;
+  } finally {
+    await library.close();
+  }
 }
 
 /** What was retired before it could be read. */

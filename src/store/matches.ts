@@ -5,19 +5,27 @@ import type { Needle } from "./needle.ts";
 import { type Found, idOf, recordAt } from "./record.ts";
 
 const NEWLINE = 0x0a;
+const MAX_CHARACTER_BYTES = 4;
 
-export type Order = "asc" | "desc";
+type Order = "asc" | "desc";
 
 /** An entry, and where it lies in the segment. */
 export type Match = { readonly start: number; readonly end: number; readonly entry: LogEntry };
 
 /** Which of them: those that begin at `from` or later and before `to` (places in the segment), `limit` in this order. */
-export type Range = { readonly from: number; readonly to: number; readonly order: Order; readonly limit: number };
+export type Range = {
+  readonly from: number;
+  readonly to: number;
+  readonly order: Order;
+  readonly limit: number;
+  /** Of longer texts only so many. */
+  readonly characters: number | undefined;
+};
 
 type Span = { readonly record: Found; readonly start: number; readonly end: number };
 
 /** `at`: place of the block in the segment. */
-export function matchesIn(bytes: Buffer, at: number, filter: Filter, { from, to, order, limit }: Range): readonly Match[] {
+export function matchesIn(bytes: Buffer, at: number, filter: Filter, { from, to, order, limit, characters }: Range): readonly Match[] {
   // Most blocks don't have the text at all: their records need not be looked at.
   if (filter.needle !== undefined && filter.needle.find(bytes, 0, bytes.length) === -1) return [];
   const records = recordsIn(bytes, filter);
@@ -28,7 +36,7 @@ export function matchesIn(bytes: Buffer, at: number, filter: Filter, { from, to,
     const spans = spansOf(bytes, record, filter).filter(({ start }) => at + start >= from && at + start < to);
     if (order === "desc") spans.reverse();
     for (const span of spans.slice(0, limit - matches.length))
-      matches.push({ start: at + span.start, end: at + span.end, entry: entryOf(bytes, span) });
+      matches.push({ start: at + span.start, end: at + span.end, entry: entryOf(bytes, span, characters) });
   }
   return matches;
 }
@@ -77,7 +85,7 @@ function lineEnd(bytes: Buffer, from: number, end: number): number {
   return newline === -1 ? end : Math.min(newline + 1, end);
 }
 
-function entryOf(bytes: Buffer, { record, start, end }: Span): LogEntry {
+function entryOf(bytes: Buffer, { record, start, end }: Span, characters: number | undefined): LogEntry {
   const { at, run, instance, severity, category } = record;
   const id = idOf(bytes, record);
   return {
@@ -87,8 +95,14 @@ function entryOf(bytes: Buffer, { record, start, end }: Span): LogEntry {
     ...(run === 0 ? {} : { run }),
     severity: SEVERITIES[severity] ?? "info",
     category: CATEGORIES[category] ?? "service",
-    text: bytes.toString("utf8", start, end - 1),
+    text: characters === undefined ? bytes.toString("utf8", start, end - 1) : beginning(bytes, start, end - 1, characters),
   };
+}
+
+/** Nothing longer is made meanwhile: a part of a text keeps all of it in memory. */
+function beginning(bytes: Buffer, start: number, end: number, characters: number): string {
+  const text = bytes.toString("utf8", start, Math.min(end, start + characters * MAX_CHARACTER_BYTES));
+  return text.slice(0, characters);
 }
 
 let [lastTime, lastStamp] = [Number.NaN, ""];

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Block, readBlocks, writeBlock } from "./block.ts";
 import { pack } from "./codec.ts";
 import { readPart } from "./part.ts";
+import { release } from "./release.ts";
 import { indexFile, segmentFile, segmentsIn, unfinishedFile } from "./shelf.ts";
 
 /** After each block it rests so many times as long as that took: a flood shall have the processors. */
@@ -92,6 +93,8 @@ export class Packer {
         for (let at = 0; at < packed.length; ) at += writeSync(target, packed, at, packed.length - at, end + at);
         done.push({ ...block, packed: { at: end, bytes: packed.length } });
         end += packed.length;
+        release(bytes);
+        release(packed);
         await sleep((performance.now() - began) * REST);
       }
       return done;

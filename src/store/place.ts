@@ -46,9 +46,14 @@ export class Place {
     for (const each of this.#closed) if (each !== this.#last) this.#at.delete(each);
   }
 
-  /** The cursors of places in this segment, all else being as it is now; with `isLast`: but nothing of later segments is read. */
-  cursors(segment: number, isLast = false): (byte: number) => string {
-    const others = [...this.#at].filter(([each]) => each !== segment && !(isLast && each > segment));
+  /** The same, but nothing from this byte on is read, and nothing of later segments. */
+  upTo(segment: number, byte: number): Place {
+    return new Place([...[...this.#at].filter(([each]) => each < segment), [segment, byte]]);
+  }
+
+  /** The cursors of places in this segment, all else being as it is now. */
+  cursors(segment: number): (byte: number) => string {
+    const others = [...this.#at].filter(([each]) => each !== segment);
     const rest = others.map(([each, byte]) => `_${part(each, byte)}`).join("");
     return (byte) => part(segment, byte) + rest;
   }

@@ -89,6 +89,35 @@ test("pages of any size put together are the whole, also while lines are added a
   writing.store.end();
 });
 
+test("a page has no more than 4 MiB of text and a line, however many were asked for; its cursor goes on", async (context) => {
+  const dir = stateDir(context);
+  const writing = new Writing(dir);
+  const all = Array.from({ length: 40 }, (_, number) => `${number} ${"x".repeat(300_000)}`);
+  for (const line of all) writing.lines(WEB, line);
+  writing.store.end();
+  for (const order of ["asc", "desc"] as const) {
+    const { entries, next } = await readLogs(dir, { limit: 10_000, order });
+    assert.deepEqual([entries.length, next !== undefined], [14, true]);
+    const whole = await allPages(dir, { limit: 10_000, order });
+    assert.deepEqual(
+      whole.map(({ text }) => text),
+      order === "asc" ? all : all.toReversed(),
+    );
+  }
+});
+
+test("the last lines of a run are cut where only a part is wanted, not amid a character", async (context) => {
+  const dir = stateDir(context);
+  const writing = new Writing(dir);
+  writing.lines(WEB, "ä".repeat(1_000), "€".repeat(10), "short");
+  writing.store.end();
+  const last = await lastLines(dir, { process: "web", run: 1, count: 3, characters: 10 });
+  assert.deepEqual(
+    last.map(({ text }) => text),
+    ["ä".repeat(10), "€".repeat(10), "short"],
+  );
+});
+
 test("a cursor of somebody else's making is refused", async (context) => {
   for (const cursor of ["", "x", "1-2_", "../..", "1-2-3", "-"])
     await assert.rejects(readLogs(stateDir(context), { cursor }), (error) => error instanceof ProcmanError && error.code === "usage");

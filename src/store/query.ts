@@ -3,11 +3,14 @@ import type { LogEntry, LogPage, LogQuery } from "../contract/records.ts";
 import { CATEGORIES } from "../contract/records.ts";
 import { Filter } from "./filter.ts";
 import { Library } from "./library.ts";
+import type { Match } from "./matches.ts";
 import { cursorBefore, Place } from "./place.ts";
 import { type Batch, backwards, forwards } from "./scan.ts";
 import { logsFolder } from "./shelf.ts";
 
 export const DEFAULT_LIMIT = 100;
+/** A page with so much text is full, however many entries were asked for: lines may be long, and all of it is held in memory. */
+const PAGE_BYTES = 4 * 1024 * 1024;
 /** A page that is full looks through so many blocks more for whether there is a next one; then it says that there may be. */
 const LOOK_AHEAD = 8;
 
@@ -35,17 +38,23 @@ export type LastLines = {
   readonly before?: number;
   /** That the run began then spares the search in all that is older. */
   readonly from?: number;
+  /** Of longer lines only so many characters. */
+  readonly characters?: number;
 };
 
 /** The last lines of output of a run, oldest first. */
-export async function lastLines(stateDir: string, { process, run, count, before, from }: LastLines): Promise<readonly LogEntry[]> {
+export async function lastLines(
+  stateDir: string,
+  { process, run, count, before, from, characters }: LastLines,
+): Promise<readonly LogEntry[]> {
   const library = new Library(logsFolder(stateDir));
   try {
     const categories = CATEGORIES.filter((category) => category === "stdout" || category === "stderr");
     const bounds = { ...(before === undefined ? {} : { to: before }), ...(from === undefined ? {} : { from }) };
     const filter = new Filter({ processes: [process], run, categories, ...bounds });
     const entries: LogEntry[] = [];
-    for await (const { matches } of backwards({ library, filter, place: new Place() })) {
+    const course = { library, filter, place: new Place(), ...(characters === undefined ? {} : { characters }) };
+    for await (const { matches } of backwards(course)) {
       entries.push(...matches.slice(0, count - entries.length).map(({ entry }) => entry));
       if (entries.length >= count) break;
     }
@@ -55,19 +64,33 @@ export async function lastLines(stateDir: string, { process, run, count, before,
   }
 }
 
-type CursorOf = (match: { readonly start: number; readonly end: number }) => string;
+type CursorOf = (match: Match) => string;
 
 async function page(batches: AsyncGenerator<Batch>, limit: number, cursors: (segment: number) => CursorOf): Promise<LogPage> {
   const entries: LogEntry[] = [];
+  let room = PAGE_BYTES;
   let next = "";
   let more = 0;
   for await (const { segment, matches } of batches) {
-    const wanted = matches.slice(0, limit - entries.length);
-    entries.push(...wanted.map(({ entry }) => entry));
+    const wanted = fitting(matches, limit - entries.length, room);
+    for (const { entry, start, end } of wanted) {
+      entries.push(entry);
+      room -= end - start;
+    }
     const last = wanted.at(-1);
     if (last !== undefined) next = cursors(segment)(last);
-    else if (entries.length === limit) more += 1;
+    else if (entries.length === limit || room <= 0) more += 1;
     if (matches.length > wanted.length || more > LOOK_AHEAD) return { entries, next };
   }
   return { entries };
+}
+
+/** The first ones, at most so many; the last of them may be larger than the room that is left. */
+function fitting(matches: readonly Match[], count: number, bytes: number): readonly Match[] {
+  let fit = 0;
+  for (let room = bytes; fit < Math.min(count, matches.length) && room > 0; fit += 1) {
+    const { start, end } = matches[fit] as Match;
+    room -= end - start;
+  }
+  return matches.slice(0, fit);
 }

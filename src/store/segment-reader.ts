@@ -5,6 +5,7 @@ import { type Block, BlockBuilder, readBlocks } from "./block.ts";
 import { unpack } from "./codec.ts";
 import { readPart } from "./part.ts";
 import { endOfRecord, isSound, recordAt } from "./record.ts";
+import { release } from "./release.ts";
 import { indexFile, STAGES, type Stage, segmentFile } from "./shelf.ts";
 
 const CHUNK_BYTES = 512 * 1024;
@@ -67,11 +68,16 @@ export class SegmentReader {
     this.#isGrowing = isGrowing;
   }
 
-  /** The bytes of a block. */
+  /** The bytes of a block, for `release` when they are done with. */
   async read({ at, bytes, packed }: Block): Promise<Buffer> {
     if (this.#stage !== "log.gz") return readPart(this.#fd, at, bytes);
     if (packed === undefined) throw new Error(`no place of byte ${at} in ${this.#path}`);
-    return unpack(await readPart(this.#fd, packed.at, packed.bytes), bytes);
+    const content = await readPart(this.#fd, packed.at, packed.bytes);
+    try {
+      return await unpack(content, bytes);
+    } finally {
+      release(content);
+    }
   }
 
   close(): Promise<void> {
@@ -82,16 +88,26 @@ export class SegmentReader {
   async #scan(size: number): Promise<boolean> {
     let bytes = await readPart(this.#fd, this.#end, Math.min(CHUNK_BYTES, size - this.#end));
     const needed = endOfRecord(bytes, 0);
-    if (needed === undefined || this.#end + needed > size) return false;
-    if (needed > bytes.length) bytes = await readPart(this.#fd, this.#end, needed);
+    const isWhole = needed !== undefined && this.#end + needed <= size;
+    if (isWhole && needed > bytes.length) {
+      release(bytes);
+      bytes = await readPart(this.#fd, this.#end, needed);
+    }
+    const found = isWhole ? this.#take(bytes) : 0;
+    release(bytes);
+    this.#end += found;
+    return found > 0;
+  }
+
+  /** How many of these bytes are whole records. */
+  #take(bytes: Buffer): number {
     let at = 0;
     for (let record = recordAt(bytes, at); record !== undefined && isSound(bytes, record); record = recordAt(bytes, at)) {
       this.#tail.addFound(bytes, record);
       if (this.#tail.isFull) this.#blocks.push(this.#tail.take());
       at = record.end;
     }
-    this.#end += at;
-    return at > 0;
+    return at;
   }
 }
 

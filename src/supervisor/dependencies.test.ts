@@ -168,6 +168,23 @@ test("of a cluster one instance is enough, and a blocked or stopped process wait
   assert.deepEqual(world.spawner.asked(), ["spawn web 1"]);
 });
 
+test("restart: who follows a cluster waits until all of its instances have come back, and is restarted once", () => {
+  const members = ["db-1", "db-2"];
+  const world = new World(plan("db-1"), plan("db-2"), plan("web", [on("db", { restart: true, members })]));
+  world.up("db-1");
+  world.clock.advance(10);
+  world.up("web");
+  world.clock.advance(10);
+  world.up("db-2");
+  world.spawner.asked();
+  world.supervisor.find("db-1").restart();
+  assert.deepEqual(world.spawner.asked(), ["SIGTERM db-1 1"], "db-2 is younger, but db-1 is still to come");
+  world.end("db-1");
+  world.clock.advance(10);
+  world.up("db-1");
+  assert.deepEqual(world.spawner.asked(), ["sweep SIGTERM db-1 1", "spawn db-1 2", "SIGTERM web 1"]);
+});
+
 const IDS = ["web", "db", "migrate", "mail"] as const;
 type Act = readonly [kind: number, id: number];
 

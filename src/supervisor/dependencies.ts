@@ -21,13 +21,16 @@ function hasFinished(state: Instance | undefined): boolean {
 
 export class Dependencies {
   readonly #find: Find;
+  readonly #isToCome: (id: string) => boolean;
   #plans = new Map<string, Plan>();
   #dependents = new Map<string, readonly string[]>();
   readonly #touched = new Set<string>();
   #isLooking = false;
 
-  constructor(find: Find) {
+  /** `isToCome`: it is going to be restarted anyway. */
+  constructor(find: Find, isToCome: (id: string) => boolean = () => false) {
     this.#find = find;
+    this.#isToCome = isToCome;
   }
 
   /** Dependents of a plan that is gone count until it is. */
@@ -100,17 +103,16 @@ export class Dependencies {
     if (states.some(({ status }) => status === "waiting") && this.unmetBy(id).length === 0) process.goOn("dependencies-ready");
     if (states.some(isHeld) && this.holding(id).length === 0) process.goOn("dependents-gone");
     const renewed = this.#renewed(id, states[0]);
-    if (renewed !== undefined) process.follow(renewed.id);
+    if (renewed !== undefined && !this.#isToCome(id)) process.follow(renewed.id);
   }
 
   /** A dependency that is younger than the run that depends on it. */
   #renewed(id: string, state: Instance | undefined): Dependency | undefined {
     if (state?.status !== "running") return undefined;
     const isYounger = ({ restart, members }: Dependency): boolean => {
-      const since = members.flatMap(
-        (member) => this.#find(member)?.states.flatMap((each) => (each.status === "running" ? each.since : [])) ?? [],
-      );
-      return restart && since.length > 0 && Math.min(...since) > state.since;
+      const states = restart ? members.flatMap((member) => this.#find(member)?.states ?? []) : [];
+      const since = states.flatMap((each) => (each.status === "running" ? each.since : []));
+      return since.length > 0 && Math.min(...since) > state.since && !states.some(isComing);
     };
     return (this.#plans.get(id)?.dependsOn ?? []).find((dependency) => isYounger(dependency) && isMet(dependency, this.#find));
   }
@@ -118,6 +120,11 @@ export class Dependencies {
 
 function isGoing(state: Instance): boolean {
   return state.status === "stopping" && state.next === "idle";
+}
+
+/** It will run in a moment, by itself: who is to follow all of a cluster waits for it. */
+function isComing(state: Instance): boolean {
+  return state.status === "starting" || (state.status === "stopping" && state.next === "start");
 }
 
 function isHeld(state: Instance): boolean {

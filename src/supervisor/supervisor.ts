@@ -3,6 +3,7 @@ import { ProcmanError } from "../base/errors.ts";
 import type { Change } from "./change.ts";
 import { Dependencies } from "./dependencies.ts";
 import type { Memory } from "./memory.ts";
+import { inStartOrder } from "./order.ts";
 import type { Dependency, Plan } from "./plan.ts";
 import { Process } from "./process.ts";
 import type { ProcessPorts } from "./process-ports.ts";
@@ -10,11 +11,13 @@ import type { ProcessPorts } from "./process-ports.ts";
 export type SupervisorPorts = Omit<ProcessPorts, "holds"> & {
   /** A process that the plans no longer have is over and forgotten. */
   readonly removed: (id: string) => void;
+  /** A roll is going to restart it in its turn, so it need not follow what it depends on. When that is so no longer: `look`. */
+  readonly isToCome?: (id: string) => boolean;
 };
 
 export class Supervisor {
   readonly #ports: SupervisorPorts & ProcessPorts;
-  readonly #dependencies = new Dependencies((id) => this.#processes.get(id));
+  readonly #dependencies: Dependencies;
   #processes = new Map<string, Process>();
   /** Processes that no plan has any more, until they have ended. */
   readonly #leaving = new Set<string>();
@@ -22,6 +25,7 @@ export class Supervisor {
   readonly #watchers = new Set<() => void>();
 
   constructor(ports: SupervisorPorts) {
+    this.#dependencies = new Dependencies((id) => this.#processes.get(id), ports.isToCome);
     this.#ports = {
       ...ports,
       holds: (id) => this.#dependencies.holding(id).length > 0,
@@ -64,7 +68,8 @@ export class Supervisor {
     for (const process of this.#dependencies.inStopOrder(gone)) this.#remove(process);
     // Those on their way out still end before those that they depend on.
     this.#dependencies.set([...plans, ...gone.map(({ plan }) => plan)]);
-    for (const plan of plans) this.#update(plan, changes.get(plan.id));
+    const present = new Map(plans.map((plan) => [plan.id, plan]));
+    for (const plan of inStartOrder(plans, (id) => present.get(id))) this.#update(plan, changes.get(plan.id));
     for (const { id, autostart } of fresh) if (autostart) this.#processes.get(id)?.startIfAllowed();
     this.#dependencies.look();
   }
@@ -88,6 +93,16 @@ export class Supervisor {
   /** Whoever depends on others before those. */
   inStopOrder(processes: readonly Process[]): readonly Process[] {
     return this.#dependencies.inStopOrder(processes);
+  }
+
+  /** Whoever depends on others after those: else it would start by what is about to be restarted, and follow that once more. */
+  inStartOrder(processes: readonly Process[]): readonly Process[] {
+    return inStartOrder(processes, (id) => this.#processes.get(id)?.plan);
+  }
+
+  /** Whoever may go on does so. */
+  look(): void {
+    this.#dependencies.look();
   }
 
   /** What this one waits for before it starts. */

@@ -1,0 +1,21 @@
+/** Reads all of a store (argv: state folder) in a process of its own, and prints how much memory that took at most. Bytes. */
+import { readLogs } from "../../src/store/query.ts";
+
+const [stateDir = ""] = process.argv.slice(2);
+// What is loaded with the first query is not what is asked for.
+await readLogs(stateDir, { search: "a text that is nowhere", limit: 1, to: 0 });
+await readLogs(stateDir, { limit: 1 });
+const before = process.memoryUsage.rss();
+let peak = before;
+const timer = setInterval(() => {
+  peak = Math.max(peak, process.memoryUsage.rss());
+}, 5);
+for (const query of [
+  { search: "a text that is nowhere" },
+  { severity: "error" },
+  { limit: 10_000 },
+  { search: "LINE 7", limit: 10_000 },
+] as const)
+  await readLogs(stateDir, query);
+clearInterval(timer);
+console.log(peak - before);
