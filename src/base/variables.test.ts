@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expand } from "./variables.ts";
+import { expand, strayIn } from "./variables.ts";
 
 const VALUES: Readonly<Record<string, string>> = { HOST: "db", EMPTY: "", MONEY: "$1 $& ${HOST}" };
 const lookUp = (name: string): string | undefined => VALUES[name];
@@ -24,3 +24,14 @@ for (const [text, expanded] of [
 test("2.2 env: names without value and default are told", () => {
   assert.deepEqual(expand("${A}/${HOST}/${B}", lookUp).missing, ["A", "B"]);
 });
+
+for (const [text, stray] of [
+  ["${HOST}:${PORT:-1} $${A $ {", undefined],
+  ["a ${B C}", "${B C}"],
+  ["${A}${B", "${B"],
+  ["x ${A:?is needed}", "${A:?is needed}"],
+  ["${A:-${B}}", "${A:-${B}}"],
+] as const)
+  test(`2.2 env: in ${text} ${stray ?? "nothing"} looks like a reference and is none`, () => {
+    assert.equal(strayIn(text), stray);
+  });

@@ -25,3 +25,10 @@ export function expand(text: string, lookUp: (name: string) => string | undefine
   });
   return { text: expanded, missing };
 }
+
+/** Where the text has a `${` that begins no reference, as in `${A B}`, `${A:?no}`, or a default that holds another; undefined: nowhere. */
+export function strayIn(text: string): string | undefined {
+  const rest = text.replace(REFERENCE, (written) => (written.lastIndexOf("${") > 1 ? written : " ".repeat(written.length)));
+  const start = rest.indexOf("${");
+  return start === -1 ? undefined : text.slice(start);
+}

@@ -11,7 +11,7 @@ import type { LooseConfig, LooseProcess } from "./loose.ts";
 import { unknownPlaceholder } from "./placeholders.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { probingErrors } from "./probes.ts";
-import { variableErrors } from "./variables.ts";
+import { variableErrors, variableWarnings } from "./variables.ts";
 import { workerProblem } from "./worker.ts";
 
 export type Surroundings = {
@@ -111,5 +111,5 @@ function processWarnings(process: LooseProcess, path: Path): Finding[] {
         message: `Found ${show(key)}: names that begin with PROCMAN_ are procman's own, which may replace the value.`,
       });
   }
-  return warnings;
+  return [...warnings, ...variableWarnings(process, path)];
 }

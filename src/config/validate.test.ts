@@ -293,6 +293,13 @@ test("doubtful things are warnings, not errors", () => {
     warningsOf({}, { plugins: [{ url: "https://host/x@1.0.0.mjs" }] })[0] ?? "",
     /^plugins\[0\]\.url Found .* without "integrity": whoever serves it could replace it/,
   );
+  for (const fields of [
+    { env: { URL: "x ${A:?no}" } },
+    { cwd: "x ${A:?no}" },
+    { env: { PATH: "x ${A:?no}" } },
+    { envFile: ["x ${A:?no}"] },
+  ])
+    assert.match(warningsOf(fields)[0] ?? "", /Found "\$\{A:\?no\}", which stays as it is: /);
   assert.match(warningsOf({ env: { PROCMAN_RUN_ID: "x" } })[0] ?? "", /env\.PROCMAN_RUN_ID .*procman's own/);
   assert.match(validateConfiguration({ processes: [] }, OPTIONS).warnings[0]?.message ?? "", /no process yet/);
 });

@@ -249,7 +249,7 @@ test("a rolling restart and a reload of the same cluster refuse each other, and 
   const rig = await serving(context, folder(context), [web(), other("db")]);
   const { rolling, reloading, supervisor } = rig.service;
   const instances = supervisor.processes.slice(0, 2);
-  rolling.restart(instances, CALLER).begin();
+  void rolling.restart(instances, CALLER).begin();
   assert.throws(() => rig.scale(3), { code: "roll-running" });
   rig.write(web(2, { cmd: "sleep 2000" }), other("db"));
   await assert.rejects(reloading.reload("test"), {

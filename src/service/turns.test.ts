@@ -148,7 +148,7 @@ test("a service that is killed in the middle of that: the next one goes on, and 
   const first = await world(context, stateDir, processes);
   const { others, begin } = first.service.rolling.restart(first.service.supervisor.processes, CALLER);
   for (const process of others) process.restart();
-  begin();
+  void begin();
   await first.until(() => first.runs()["web-1"] === 2);
   const next = await world(context, stateDir, processes, await first.killed());
   await next.until(() => next.runs().api === 2);
@@ -160,7 +160,7 @@ test("a roll that ends before its turn has come leaves nobody by what is gone: t
   const rig = await world(context, folder(context), [web(), one("db")]);
   const { begin, others } = rig.service.rolling.restart(rig.service.supervisor.processes, CALLER);
   for (const process of others) process.restart();
-  begin();
+  void begin();
   await rig.until(() => rig.runs()["web-1"] === 2);
   rig.service.rolling.abort(rig.service.supervisor.processes, "stop was asked for");
   await rig.until(() => rig.spawns().includes("spawn web-3 2"));
