@@ -32,6 +32,6 @@ export function record(fields: Readonly<Record<string, Shape>>): Shape {
   return (value) => isObject(value) && Object.entries(fields).every(([name, shape]) => shape(value[name]));
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

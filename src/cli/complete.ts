@@ -1,29 +1,41 @@
 /** `procman __complete`: what the shells' scripts ask for. Fast, and silent whatever is wrong: it is called while somebody types. */
-import { Command } from "commander";
-import { locate } from "../config/locate.ts";
-import { holderOf } from "../os/lock.ts";
-import { connectTo } from "../remote/connect.ts";
+import { Command, type Option } from "commander";
+import { SCOPES } from "../contract/claims.ts";
+import { CATEGORIES } from "../contract/records.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
+import { type Candidate, clusters, ids, idsInFile, profilesInFile } from "./known.ts";
 import { SUMMARIES } from "./overview.ts";
 
-/** Commands whose arguments are ids. */
-const WITH_IDS = ["status", "logs", "why", "next", "start", "stop", "restart", "block", "unblock", "remove"];
-/** Nobody waits longer for Tab. Milliseconds. */
-const PATIENCE_MS = 1_000;
-
-type Candidate = { readonly value: string; readonly text?: string };
+/** Commands whose arguments are ids of what runs. */
+const WITH_IDS = ["status", "logs", "why", "next", "start", "stop", "restart", "block", "unblock"];
+/** Options whose values are parted by commas. */
+const LISTS: Readonly<Record<string, readonly string[]>> = { "--category": CATEGORIES, "--scope": SCOPES };
 
 /** The candidates for the last of these words (those after `procman`), one a line; a summary follows after a tab. */
 export async function complete(words: readonly string[]): Promise<string> {
-  const current = words.at(-1) ?? "";
-  const candidates = await candidatesFor(words.slice(0, -1), current);
+  const last = words.at(-1) ?? "";
+  const parts = words.flatMap(partsOf);
+  const typed = parts.at(-1) ?? "";
+  const before = parts.slice(0, -1);
+  // Of a list the last one is completed, and what comes before it stays.
+  const current = LISTS[before.at(-1) ?? ""] === undefined ? typed : typed.slice(typed.lastIndexOf(",") + 1);
+  const kept = last === "=" ? "" : last.slice(0, last.length - current.length);
+  const candidates = await candidatesFor(before, current);
   return candidates
     .filter(({ value }) => value.startsWith(current))
-    .map(({ value, text }) => `${value}${text === undefined ? "" : `\t${text}`}\n`)
+    .map(({ value, text }) => `${kept}${value}${text === undefined ? "" : `\t${text}`}\n`)
     .join("");
 }
 
+/** `--name=value` is two words; bash makes three of it. */
+function partsOf(word: string, index: number, words: readonly string[]): readonly string[] {
+  if (word === "=") return index === words.length - 1 ? [""] : [];
+  const option = /^(--[a-z-]+)=(.*)$/s.exec(word);
+  return option === null ? [word] : option.slice(1);
+}
+
 async function candidatesFor([name, ...before]: readonly string[], current: string): Promise<readonly Candidate[]> {
+  if (name === undefined && current.startsWith("-")) return ["--help", "--version"].map((value) => ({ value }));
   if (name === undefined || (name === "help" && before.length === 0))
     return Object.entries(SUMMARIES).map(([value, text]) => ({ value, text }));
   if (!isCommand(name)) return [];
@@ -31,14 +43,21 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
   (await COMMANDS[name]()).define(parent);
   const options = parent.commands[0]?.options ?? [];
   const open = options.find((option) => before.length > 0 && option.required && isOneOf(option, before.at(-1) ?? ""));
-  // A file, mostly: the shell knows those itself.
-  if (open !== undefined) return (open.argChoices ?? []).map((value) => ({ value }));
+  if (open !== undefined) return valuesOf(open, before);
   if (current.startsWith("-"))
     return options.flatMap(({ long, description }) => (typeof long === "string" ? [{ value: long, text: description }] : []));
   if (name === "completion") return ["bash", "zsh", "fish"].map((value) => ({ value }));
   // The number that follows the id is nobody's to know.
-  if (name === "scale") return argumentsIn(before, options).length > 0 ? [] : ids(before, true);
-  return WITH_IDS.includes(name) ? ids(before) : [];
+  if (name === "scale") return argumentsIn(before, options).length > 0 ? [] : clusters(configIn(before));
+  if (name === "remove") return idsInFile(configIn(before));
+  return WITH_IDS.includes(name) ? ids(configIn(before)) : [];
+}
+
+/** Of an option. None: a file, mostly, which the shell knows itself. */
+function valuesOf({ long, argChoices = [] }: Option, before: readonly string[]): readonly Candidate[] {
+  if (long === "--exit-with") return idsInFile(configIn(before));
+  if (long === "--profile") return profilesInFile(configIn(before));
+  return (LISTS[long ?? ""] ?? argChoices).map((value) => ({ value }));
 }
 
 /** Without options and their values. */
@@ -54,35 +73,7 @@ function isOneOf({ short, long }: Flag, word: string): boolean {
   return word !== "" && (word === short || word === long);
 }
 
-/** Of the running procman; of the file, when none runs. */
-async function ids(before: readonly string[], clustersAlone = false): Promise<readonly Candidate[]> {
+function configIn(before: readonly string[]): string | undefined {
   const option = before.findIndex((word) => word === "-c" || word === "--config");
-  const config = option >= 0 ? before[option + 1] : before.find((word) => word.startsWith("--config="))?.slice("--config=".length);
-  const timer = setTimeout(() => process.exit(), PATIENCE_MS);
-  try {
-    const location = locate(config, process.cwd());
-    const found = holderOf(location.stateDir) === undefined ? await configured(config) : await running(location);
-    if (clustersAlone) return found.filter(({ isCluster }) => isCluster);
-    return [...found, { value: "all", text: "all processes" }];
-  } catch {
-    return [];
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-type Known = Candidate & { readonly isCluster: boolean };
-
-async function running(location: Parameters<typeof connectTo>[0]): Promise<readonly Known[]> {
-  const records = await (await connectTo(location)).processes();
-  return records
-    .flatMap((record) => [record, ...(record.instances ?? [])])
-    .map(({ id, status, type }) => ({ value: id, text: status, isCluster: type === "cluster" }));
-}
-
-async function configured(config: string | undefined): Promise<readonly Known[]> {
-  const { load } = await import("../config/load.ts");
-  const { processes } = load(config, process.cwd());
-  const clusters = new Set(processes.flatMap(({ cluster }) => cluster?.id ?? []));
-  return [...[...clusters].map((id) => ({ value: id, isCluster: true })), ...processes.map(({ id }) => ({ value: id, isCluster: false }))];
+  return option >= 0 ? before[option + 1] : undefined;
 }

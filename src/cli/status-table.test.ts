@@ -57,14 +57,34 @@ test("columns that nobody has a value for are left out", () => {
   assert.match(statusTable([JOB], {}, NOW), /^ID {3}STATUS +PID {2}UP {2}RESTARTS {2}WHY\n/);
 });
 
-for (const width of [80, 100, 140])
+const BACKEND = { port: 3000, accepting: true, connections: 12, totalConnections: 99, receivedBytes: 1, sentBytes: 2, refused: 0 };
+
+for (const width of [32, 40, 60, 80, 100, 140])
   test(`the table fits a terminal of ${width} columns`, () => {
-    const lines = statusTable([WEB, API, JOB], { columns: width }, NOW).split("\n");
+    const long = { ...WEB, id: "a-process-of-a-very-long-name-that-is-allowed", backend: BACKEND };
+    const lines = statusTable([WEB, API, JOB, long], { columns: width }, NOW).split("\n");
     assert.deepEqual(
       lines.filter((line) => line.length > width),
       [],
     );
   });
+
+test("in a narrow terminal the least important columns are left out, so that there is room for why", () => {
+  assert.deepEqual(statusTable([{ ...WEB, backend: BACKEND }, JOB], { columns: 76 }, NOW).split("\n"), [
+    "ID   STATUS            PID   UP        CPU   MEMORY  WHY",
+    "web  running           4711  2 min  12.3 %  48.1 MB  runs, restarted 2 time…",
+    "job  stopped, blocked                                was stopped",
+  ]);
+  assert.deepEqual(statusTable([WEB, JOB], { columns: 40 }, NOW).split("\n"), [
+    "ID   STATUS            WHY",
+    "web  running           runs, restarted …",
+    "job  stopped, blocked  was stopped",
+  ]);
+});
+
+test("a terminal that doesn't know its width gets everything", () => {
+  assert.equal(statusTable([WEB, JOB], { columns: 0 }, NOW), statusTable([WEB, JOB], {}, NOW));
+});
 
 test("colours are for a terminal, and not where NO_COLOR is set", () => {
   const before = process.env.NO_COLOR;

@@ -8,6 +8,8 @@ type Screen = { readonly isTTY?: boolean; readonly columns?: number };
 
 type Column = {
   readonly title: string;
+  /** In a narrow terminal the columns with the lowest number are left out first; those without one stay. */
+  readonly rank?: number;
   readonly cell: (record: ProcessRecord, now: number) => string;
   readonly isRight?: boolean;
   /** Left out when nobody has a value. */
@@ -17,22 +19,28 @@ type Column = {
 const COLUMNS: readonly Column[] = [
   { title: "ID", cell: ({ id, cluster }) => (cluster === undefined ? id : `  ${id}`) },
   { title: "STATUS", cell: (record) => [record.status, ...remarks(record)].join(", ") },
-  { title: "PID", cell: ({ pid }) => (pid === undefined ? "" : String(pid)) },
-  { title: "UP", cell: ({ pid, started }, now) => (pid === undefined || started === undefined ? "" : age(now - Date.parse(started))) },
+  { title: "PID", rank: 6, cell: ({ pid }) => (pid === undefined ? "" : String(pid)) },
+  {
+    title: "UP",
+    rank: 5,
+    cell: ({ pid, started }, now) => (pid === undefined || started === undefined ? "" : age(now - Date.parse(started))),
+  },
   {
     title: "CPU",
+    rank: 3,
     cell: ({ cpuPercent }) => (cpuPercent === undefined ? "" : `${cpuPercent.toFixed(1)} %`),
     isRight: true,
     isOptional: true,
   },
   {
     title: "MEMORY",
+    rank: 4,
     cell: ({ memoryBytes }) => (memoryBytes === undefined ? "" : size(memoryBytes)),
     isRight: true,
     isOptional: true,
   },
-  { title: "CONNECTIONS", cell: connections, isRight: true, isOptional: true },
-  { title: "RESTARTS", cell: ({ restarts }) => String(restarts) },
+  { title: "CONNECTIONS", rank: 1, cell: connections, isRight: true, isOptional: true },
+  { title: "RESTARTS", rank: 2, cell: ({ restarts }) => String(restarts) },
   {
     title: "WHY",
     cell: ({ reason, nextRun }) => (nextRun === undefined ? reason : `${reason}; next run ${local(new Date(nextRun))}`),
@@ -60,8 +68,15 @@ export function statusTable(records: readonly ProcessRecord[], screen: Screen, n
     rows.map((row) => row.filter((_, index) => isUsed(COLUMNS[index] as Column, index))),
     {
       ...(screen.columns === undefined ? {} : { width: screen.columns }),
+      spare: spareOf(columns),
       right: columns.flatMap(({ isRight }, index) => (isRight === true ? [index] : [])),
       paint: (cell, { row, column }) => (column === 1 ? paint(colorOf(shown[row]?.status ?? "created"), cell) : cell),
     },
   );
+}
+
+/** Indexes, in the order in which they can be done without. */
+function spareOf(columns: readonly Column[]): readonly number[] {
+  const ranked = columns.flatMap(({ rank }, index) => (rank === undefined ? [] : [{ rank, index }]));
+  return ranked.sort((one, two) => one.rank - two.rank).map(({ index }) => index);
 }

@@ -64,7 +64,11 @@ export const LOGS = {
     schema: { type: "string", minLength: 1, maxLength: 1_000 },
   },
   order: { kind: "text", description: "`desc`: newest first.", schema: { type: "string", enum: ["asc", "desc"], default: "desc" } },
-  follow: { kind: "flag", description: "`1`: a stream of what is stored, then of what comes.", schema: { type: "boolean" } },
+  follow: {
+    kind: "flag",
+    description: "`1`: a stream of what is stored, then of what comes; without `to`, and oldest first.",
+    schema: { type: "boolean" },
+  },
 } as const satisfies Parameters;
 
 export const METRICS = {

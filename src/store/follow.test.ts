@@ -39,11 +39,33 @@ test("the last entries, oldest first, then what comes; from an empty store, too"
   writing.store.end();
 });
 
+test("the last entries are found by the filter, over segments, whatever their length", async (context) => {
+  const dir = stateDir(context);
+  for (const turn of [0, 1, 2]) {
+    const writing = new Writing(dir);
+    for (const line of [0, 1]) {
+      writing.lines(WEB, `${turn} ${line} ${"x".repeat(600_000)}`);
+      writing.lines({ ...WEB, process: "other" }, `other ${turn} ${line}`);
+    }
+    writing.store.end();
+  }
+  const web = following(context, dir, { processes: ["web"], limit: 3 });
+  for (const text of ["1 1", "2 0", "2 1"]) assert.equal((await web.text()).slice(0, 3), text);
+  const other = following(context, dir, { search: "OTHER 0" });
+  assert.deepEqual([await other.text(), await other.text()], ["other 0 0", "other 0 1"]);
+});
+
 test("it ends when it is told to, also while it waits", async (context) => {
   const { items, abort } = following(context, stateDir(context));
   const end = items.next();
   abort.abort();
   assert.equal((await end).done, true);
+});
+
+test("what a stream can't do is refused, instead of being left out silently", async (context) => {
+  const dir = stateDir(context);
+  await assert.rejects(following(context, dir, { to: 1 }).next(), /Cannot follow the log up to a time: .*leave out "to"/);
+  await assert.rejects(following(context, dir, { order: "desc" }).next(), /Cannot follow the log newest first/);
 });
 
 test("each item's cursor goes on behind it, in the past and in the present", async (context) => {

@@ -1,5 +1,6 @@
 /** The stored log as it grows: what is there, then what comes, without a hole. It waits on the disk for a slow reader, not in memory. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { ProcmanError } from "../base/errors.ts";
 import type { LogItem, LogQuery } from "../contract/records.ts";
 import { Filter } from "./filter.ts";
 import { Library } from "./library.ts";
@@ -32,7 +33,10 @@ export async function* followLogs(stateDir: string, query: LogQuery, signal: Abo
   }
 }
 
-async function beginning(folder: string, { cursor, from, limit = DEFAULT_LIMIT }: LogQuery, filter: Filter): Promise<Place> {
+async function beginning(folder: string, { cursor, from, to, order, limit = DEFAULT_LIMIT }: LogQuery, filter: Filter): Promise<Place> {
+  if (to !== undefined) throw new ProcmanError("usage", 'Cannot follow the log up to a time: what comes has no end; leave out "to"');
+  if (order === "desc")
+    throw new ProcmanError("usage", 'Cannot follow the log newest first: what comes is newer; leave out "order", or say "asc"');
   if (cursor !== undefined) return Place.read(cursor);
   return from === undefined ? beforeLatest(folder, filter, limit) : new Place();
 }

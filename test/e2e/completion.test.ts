@@ -55,6 +55,21 @@ test("bash completes commands, options, choices and the ids of what runs", async
   assert.deepEqual(await tab(folder, "logs", "--config", ""), [], "a file, which bash completes itself");
   assert.deepEqual(await tab(folder, "help", "un"), ["unblock"]);
   assert.deepEqual(await tab(folder, "completion", ""), ["bash", "zsh", "fish"]);
+  assert.deepEqual(await tab(folder, "--v"), ["--version"]);
+  assert.deepEqual(await tab(folder, "remove", ""), ["web", "mail"], "what the file has: no instances, and not all");
+  assert.deepEqual(await tab(folder, "run", "--exit-with", ""), ["web", "mail"]);
+});
+
+test("values follow an equals sign and commas, too", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", cmd: "true" }], { profiles: { dev: {}, prod: {} } });
+  assert.deepEqual(await tab(folder, "run", "--profile", ""), ["dev", "prod"]);
+  assert.deepEqual(await tab(folder, "token", "--scope", "read,co"), ["read,control"]);
+  assert.deepEqual(await tab(folder, "logs", "--category", "l"), ["lifecycle", "log"]);
+  // As bash parts the words, and as zsh and fish do.
+  assert.deepEqual(await tab(folder, "logs", "--severity", "=", "w"), ["warn"]);
+  assert.deepEqual(await tab(folder, "logs", "--severity", "="), ["debug", "info", "warn", "error"]);
+  assert.deepEqual(await tab(folder, "logs", "--severity=w"), ["--severity=warn"]);
+  assert.deepEqual(await tab(folder, "stop", "--config=procman.json", "w"), ["web"]);
 });
 
 test("what can't be known is nothing, and no message comes in between", async (context) => {

@@ -45,5 +45,5 @@ function nextTable(planned: readonly Planned[], width = Number.POSITIVE_INFINITY
     action,
     id,
   ]);
-  return table(["TIME", "", "ACTION", "ID"], rows, { width });
+  return table(["TIME", "", "ACTION", "ID"], rows, { width, spare: [1] });
 }
