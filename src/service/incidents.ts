@@ -1,8 +1,9 @@
-/** Writes down each end of a run, with what was seen before it. */
+/** Writes down each end of a run, with what was seen before it. What follows from the end goes first: until that is on its way, a note of the keeper's holds it. */
 import type { Incident, LogEntry, MetricPoint } from "../contract/records.ts";
 import { OomKills } from "../os/oom.ts";
-import { type Entry, IncidentBook } from "../telemetry/incident-book.ts";
+import { type Entry, entryIn, IncidentBook } from "../telemetry/incident-book.ts";
 import { type Admitted, IncidentLimit } from "../telemetry/incident-limit.ts";
+import type { Notes } from "./part.ts";
 
 /** The lines of a run, oldest first, of between two times (milliseconds since 1970). */
 export type LastLines = (query: {
@@ -15,7 +16,12 @@ export type LastLines = (query: {
   readonly characters: number;
 }) => Promise<readonly LogEntry[]>;
 
+/** Tells what the end was; looking whether the kernel has killed somebody takes its time. */
+export type Tell = (claimOomKill: () => boolean) => Omit<Incident, "metrics">;
+
 export type IncidentPorts = {
+  /** Goes to the keeper with what was decided in the same turn: both arrive or neither. */
+  readonly notes: { readonly remember: (name: string, entry: Entry) => void; readonly forget: (name: string) => void };
   readonly stateDir: string;
   readonly lastLines: LastLines;
   readonly recent: (id: string) => readonly MetricPoint[];
@@ -23,6 +29,7 @@ export type IncidentPorts = {
   readonly report: (problem: string) => void;
 };
 
+const NOTE = ":incident ";
 const LINES = 50;
 const LINE_LENGTH = 2_000;
 /** What a run has written last is in the store by then. Milliseconds. */
@@ -31,13 +38,15 @@ const DRAINED_MS = 1_000;
 const LATE_MS = 1_000;
 const DEFAULT_LIMIT = 20;
 
-type Told = { readonly slot: string; readonly incident: Omit<Incident, "metrics"> };
+type Told = { readonly slot: string; readonly draft: Omit<Incident, "metrics">; readonly tell: Tell };
 
 export class Incidents {
   readonly oomKills = new OomKills();
   readonly #ports: IncidentPorts;
   readonly #book: IncidentBook;
   readonly #limit = new IncidentLimit<Told>();
+  /** Noted, and written once all that was decided in this turn has been sent. */
+  readonly #noted: (Told & { readonly note: string; readonly more: Pick<Incident, "leftOut"> })[] = [];
   /** Written without their lines, until these are there. */
   #open: readonly { readonly entry: Entry; readonly since: number }[] = [];
   #isClosed = false;
@@ -48,14 +57,26 @@ export class Incidents {
     this.#book = new IncidentBook(ports.stateDir, ports.report);
   }
 
-  add(slot: string, incident: Omit<Incident, "metrics">): void {
-    const admitted = this.#limit.admit(incident.process, { slot, incident }, performance.now());
-    if (admitted !== undefined) this.#write(admitted);
+  /** What an earlier service had noted, and perhaps not written any more. */
+  resume(notes: Notes): void {
+    for (const [name, text] of Object.entries(notes)) {
+      if (!name.startsWith(NOTE)) continue;
+      const entry = entryIn(text);
+      if (entry !== undefined) this.#book.append(entry);
+      this.#ports.notes.forget(name);
+    }
+  }
+
+  add(slot: string, tell: Tell): void {
+    const draft = tell(() => false);
+    const admitted = this.#limit.admit(draft.process, { slot, draft, tell }, performance.now());
+    if (admitted !== undefined) this.#note(admitted);
     this.#arm();
   }
 
   /** Newest first. */
   async of(ids: readonly string[], limit = DEFAULT_LIMIT): Promise<readonly Incident[]> {
+    this.#write();
     const lists = await Promise.all(ids.map((id) => this.#book.read(id)));
     const latest = lists
       .flat()
@@ -67,7 +88,8 @@ export class Incidents {
   /** What was held back is written; lines are looked for by whoever asks next. */
   close(): void {
     clearTimeout(this.#timer);
-    for (const admitted of this.#limit.drain()) this.#write(admitted);
+    for (const admitted of this.#limit.drain()) this.#note(admitted);
+    this.#write();
     this.#open = [];
     this.#isClosed = true;
   }
@@ -76,12 +98,23 @@ export class Incidents {
     this.#limit.forget(id);
   }
 
-  #write({ item, leftOut }: Admitted<Told>): void {
-    const { slot, incident } = item;
-    const metrics = this.#ports.recent(incident.process);
-    const entry: Entry = { slot, open: true, incident: { ...incident, metrics, ...(leftOut === 0 ? {} : { leftOut }) } };
-    this.#book.append(entry);
-    this.#open = [...this.#open, { entry, since: performance.now() }];
+  #note({ item, leftOut }: Admitted<Told>): void {
+    const { slot, draft } = item;
+    const note = `${NOTE}${slot}#${draft.run}`;
+    const more = leftOut === 0 ? {} : { leftOut };
+    this.#ports.notes.remember(note, { slot, open: true, incident: { ...draft, metrics: [], ...more } });
+    if (this.#noted.push({ ...item, note, more }) === 1) setImmediate(() => this.#write());
+  }
+
+  #write(): void {
+    for (const { slot, tell, note, more } of this.#noted.splice(0)) {
+      const incident = tell(() => this.oomKills.claim(performance.now()));
+      const entry: Entry = { slot, open: true, incident: { ...incident, metrics: this.#ports.recent(incident.process), ...more } };
+      this.#book.append(entry);
+      this.#ports.notes.forget(note);
+      this.#open = [...this.#open, { entry, since: performance.now() }];
+    }
+    this.#arm();
   }
 
   #arm(): void {
@@ -94,7 +127,7 @@ export class Incidents {
     const now = performance.now();
     const due = this.#open.filter(({ since }) => now - since >= DRAINED_MS);
     this.#open = this.#open.filter(({ since }) => now - since < DRAINED_MS);
-    for (const admitted of this.#limit.release(now)) this.#write(admitted);
+    for (const admitted of this.#limit.release(now)) this.#note(admitted);
     for (const { entry } of due) {
       const incident = await this.#complete(entry, true).catch((error: Error) => {
         this.#ports.report(`Cannot read the last lines of "${entry.incident.process}": ${error.message}`);

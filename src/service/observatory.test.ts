@@ -69,7 +69,9 @@ function watched(
     balancing,
     plugins: { records: undefined },
   };
+  const notes = new Map<string, string>();
   const observatory = new ServiceObservatory(service as Observed, {
+    notes: { remember: (name, entry) => notes.set(name, JSON.stringify(entry)), forget: (name) => notes.delete(name) },
     lastLines,
     sampled: (samples) => witness.onSamples(samples),
     report: (problem) => problems.push(problem),
@@ -93,7 +95,7 @@ function watched(
     observatory.close();
   });
   supervisor.apply(config.processes.map(planOf));
-  return { supervisor, spawner, observatory, control, service, problems, stateDir };
+  return { supervisor, spawner, observatory, control, service, problems, stateDir, notes };
 }
 
 async function until(events: AsyncIterable<EventRecord>, isLast: (event: EventRecord) => boolean): Promise<readonly EventRecord[]> {
@@ -182,6 +184,20 @@ test("4.6 each end is written down: why, by whom, with the last lines; told as a
   observatory.close();
   const next = watched(context, { stateDir });
   assert.deepEqual(await next.control("test").incidents("web"), [incidents[0]], "a later service knows it, with the lines");
+});
+
+test("4.6 an end is noted with what was decided, and written after that; a service that was killed in between leaves it to the next", async (context) => {
+  const first = watched(context);
+  first.spawner.up("web");
+  first.spawner.end("web", { kind: "exited", code: null, signal: "SIGKILL" });
+  const left = Object.fromEntries(first.notes);
+  assert.deepEqual([Object.keys(left), readdirSync(first.stateDir)], [[":incident web#1"], []], "noted, not written yet");
+  const next = watched(context, { lastLines: async () => [line("the end")] });
+  next.observatory.begin({ ...left, ":incident web#2": "{torn", ":owed": "[]" });
+  const [incident, ...others] = await next.control("test").incidents("web");
+  assert.deepEqual([incident?.cause, incident?.signal, incident?.lines.length, others], ["signal", "SIGKILL", 1, []]);
+  const [own] = await first.control("test").incidents("web");
+  assert.deepEqual([first.notes.size, own?.cause], [0, "signal"], "written, and nothing is left to note");
 });
 
 test("4.6 the lines of an end that nobody could complete are read by whoever asks", async (context) => {

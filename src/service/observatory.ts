@@ -16,12 +16,13 @@ import type { Observatory } from "./controlled.ts";
 import { Events } from "./events.ts";
 import { familiesOf, ServiceGauges } from "./families.ts";
 import { type Asked, endOf, incidentOf } from "./incident.ts";
-import { Incidents, type LastLines } from "./incidents.ts";
+import { type IncidentPorts, Incidents, type LastLines } from "./incidents.ts";
 import { keptOf } from "./kept-report.ts";
 import { leadersOf } from "./leaders.ts";
 import { limitOf } from "./memory-watch.ts";
 import type { Subject } from "./narrator.ts";
 import { endWish } from "./notices.ts";
+import type { Notes } from "./part.ts";
 import { recordOf, type Seen, withClusters } from "./records.ts";
 import { Sightings } from "./sightings.ts";
 import { processOf } from "./specs.ts";
@@ -36,6 +37,7 @@ export type Observed = Whole & {
 };
 
 export type ObservatoryPorts = {
+  readonly notes: IncidentPorts["notes"];
   readonly lastLines: LastLines;
   readonly sampled?: (samples: ReadonlyMap<string, Sample>) => void;
   readonly report: (problem: string) => void;
@@ -54,7 +56,7 @@ export class ServiceObservatory implements Observatory {
   readonly #asked = new Map<string, Asked>();
   #terminating: string | undefined;
 
-  constructor(observed: Observed, { lastLines, sampled, report }: ObservatoryPorts) {
+  constructor(observed: Observed, { notes, lastLines, sampled, report }: ObservatoryPorts) {
     const { stateDir } = observed.config;
     this.#observed = observed;
     this.#events = new Events(report);
@@ -72,6 +74,7 @@ export class ServiceObservatory implements Observatory {
     });
     this.#incidents = new Incidents({
       stateDir,
+      notes,
       lastLines,
       recent: (id) => this.#metrics.recent(id),
       written: (incident) => this.#events.publish({ type: "process.incident", incident }),
@@ -80,7 +83,8 @@ export class ServiceObservatory implements Observatory {
   }
 
   /** The service knows by now what runs. */
-  begin(): void {
+  begin(notes: Notes): void {
+    this.#incidents.resume(notes);
     this.#tellState();
     this.#sampler.start();
   }
@@ -201,14 +205,9 @@ export class ServiceObservatory implements Observatory {
     const ending = endOf(transition);
     if (ending === undefined) return;
     const asked = this.#asked.get(id);
-    const incident = incidentOf(transition, ending, {
-      subject: this.subject(id),
-      terminating: this.#terminating,
-      ...(asked === undefined ? {} : { asked }),
-      claimOomKill: () => this.#incidents.oomKills.claim(performance.now()),
-    });
+    const circumstances = { subject: this.subject(id), terminating: this.#terminating, ...(asked === undefined ? {} : { asked }) };
     this.#asked.delete(id);
-    this.#incidents.add(transition.slot, incident);
+    this.#incidents.add(transition.slot, (claimOomKill) => incidentOf(transition, ending, { ...circumstances, claimOomKill }));
   }
 
   #onSamples(samples: ReadonlyMap<string, Sample>, at: number): void {

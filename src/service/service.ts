@@ -95,7 +95,7 @@ export class Service {
     });
     const report = (problem: string): void => this.#voice.warn(problem);
     const sampled = (samples: Samples): void => this.#witness.onSamples(samples);
-    this.observatory = new ServiceObservatory(this, { lastLines: (query) => lastLines(stateDir, query), sampled, report });
+    this.observatory = new ServiceObservatory(this, { notes: link, lastLines: (query) => lastLines(stateDir, query), sampled, report });
     this.#witness = new Witness(this, this.#voice);
     this.reloading = new Reload(this, { ...options, changeover: this.#changeover, link, voice: this.#voice });
     this.rolling = new Rolling(this, { link, voice: this.#voice, steadyMs: options.steadyMs });
@@ -216,7 +216,7 @@ export class Service {
       this.#endIfOver();
     }
     this.#spawner.settle();
-    this.observatory.begin();
+    this.observatory.begin(notes);
     for (const { slot, run, captured } of running) if (!captured) this.#changeover.route(slot, run);
     this.#link.flush();
     // At a first start nobody asks before the first processes run; otherwise clients wait already.

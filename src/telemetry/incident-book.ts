@@ -142,7 +142,8 @@ function entriesIn(file: string): readonly Entry[] {
   return [...entries.values()].sort((one, other) => Date.parse(one.incident.time) - Date.parse(other.incident.time)).slice(-KEPT);
 }
 
-function entryIn(line: string): Entry | undefined {
+/** undefined: it is torn or strange. */
+export function entryIn(line: string): Entry | undefined {
   if (line === "") return undefined;
   try {
     const entry: unknown = JSON.parse(line);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { Incident, ProcessRecord } from "../../src/contract/records.ts";
 import type { Failpoint } from "../../src/os/failpoint.ts";
 import { found } from "../procman.ts";
 import { folderFor, program, type Rig, started } from "./rig.ts";
@@ -128,6 +128,15 @@ function isProgram(pid: number): boolean {
   return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, "latin1").startsWith(`${process.execPath}\0`);
 }
 
+/** Each end of a run leaves one record, whoever dies meanwhile. */
+async function writtenOnce({ procman }: Rig, run: number | undefined): Promise<void> {
+  const answer = await procman.api.ask("GET", "/processes/print/incidents?limit=100");
+  const incidents: unknown = answer?.body;
+  assert.ok(Array.isArray(incidents), JSON.stringify(answer));
+  const runs = incidents.map((incident: Incident) => incident.run);
+  assert.equal(runs.filter((each) => each === run).length, 1, `the end of run ${run}: ${runs.join(" ")}`);
+}
+
 /** Points of a procman in this folder, and a way to let the next process that reaches one die there. */
 function pointsIn(folder: string, points: readonly Failpoint[]) {
   const arms = join(folder, "arms");
@@ -159,7 +168,8 @@ async function walk(context: TestContext, transition: Transition): Promise<void>
     await begin(rig, before);
     await reached(point);
     for (const what of [point.split(".")[0] ?? "", transition.kills ?? []].flat()) kills.push({ what, at, pids: [] });
-    await rig.until("print", (now) => isOver(now, before));
+    const now = await rig.until("print", (now) => isOver(now, before));
+    if (before.status === "running" && !isSame(now, before)) await writtenOnce(rig, before.run);
   }
   const loggersKilled = points.filter((point) => point.startsWith("logger")).length;
   assert.deepEqual(await rig.verdict({ loggersKilled, kills }), []);
