@@ -1,10 +1,10 @@
 /** The supervisor's port to the operating system, over the keeper. */
 import { join } from "node:path";
 import { EXIT } from "../base/errors.ts";
-import type { CgroupWord, EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
+import type { CgroupWord, EndReport, Exited, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import type { RunReports, Spawner } from "../supervisor/ports.ts";
-import type { Ending, SignalName } from "../supervisor/states.ts";
+import type { Ending, Occupied, SignalName } from "../supervisor/states.ts";
 import type { Link } from "./link.ts";
 import type { Sweeper } from "./sweeper.ts";
 import { Unlaunchable } from "./variables.ts";
@@ -18,6 +18,8 @@ export type KeeperSpawnerOptions = {
   /** Whether it listens to more than signals. */
   readonly drains: (slot: string) => boolean;
   readonly whyUnstartable: (failed: Failed) => { readonly message: string; readonly exitCode: number };
+  /** Who has the port that a run which failed was to listen on. */
+  readonly occupied: (exited: Exited) => Occupied | undefined;
 };
 
 export class KeeperSpawner implements Spawner {
@@ -130,7 +132,8 @@ export class KeeperSpawner implements Spawner {
   #endingOf(report: EndReport): Ending {
     const { at } = report;
     if (report.t === "exited") {
-      const how = report.outOfMemory === true ? ({ outOfMemory: true, at } as const) : { at };
+      const occupied = report.code === 0 || report.code === null ? undefined : this.#options.occupied(report);
+      const how = { ...(report.outOfMemory === true && { outOfMemory: true as const }), ...(occupied && { occupied }), at };
       return report.unknown ? { kind: "unknown", ...how } : { kind: "exited", code: report.code, signal: report.signal, ...how };
     }
     return {

@@ -3,7 +3,7 @@
 import { faultOf, isSuccess } from "../supervisor/outcome.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import type { Transition } from "../supervisor/slot.ts";
-import type { Ending, Fault, Instance, Running } from "../supervisor/states.ts";
+import type { Ending, Fault, Instance, Occupied, Running } from "../supervisor/states.ts";
 import type { Standing } from "./standing.ts";
 
 export type Line = { readonly severity: "info" | "warn" | "error"; readonly text: string };
@@ -44,7 +44,7 @@ export function narrate({ from, to, input }: Transition, subject: Subject): Line
 export function describe(ending: Ending): string {
   switch (ending.kind) {
     case "exited":
-      return `${ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`}${starved(ending)}`;
+      return `${ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`}${starved(ending)}${displaced(ending)}`;
     case "unstartable":
       return `could not be started: ${ending.message}`;
     case "unknown":
@@ -56,6 +56,10 @@ export function describe(ending: Ending): string {
 
 function starved({ outOfMemory }: { readonly outOfMemory?: true }): string {
   return outOfMemory === true ? " (out of memory)" : "";
+}
+
+function displaced({ occupied }: { readonly occupied?: Occupied }): string {
+  return occupied === undefined ? "" : ` (its port ${occupied.port} is held by ${occupied.by}; end that, or choose another port)`;
 }
 
 /** Milliseconds in the unit that reads best. */

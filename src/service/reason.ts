@@ -4,12 +4,13 @@ import type { Process } from "../supervisor/process.ts";
 import type { Instance, Running } from "../supervisor/states.ts";
 import { because, describe, describeFailure, ofLimit, type Subject, soon, usedUp, whyNot } from "./narrator.ts";
 
-/** Why one that was to come up did not. */
-export function whyNotUp({ id, states }: Process, subject: Subject): string {
+/** Why one that was to come up did not. `flaw`: why the load balancer sends nobody there, if it runs. */
+export function whyNotUp({ id, states }: Process, subject: Subject, flaw: string | undefined): string {
   const [state] = states;
   if (state === undefined || ((state.status === "starting" || state.status === "running") && state.restarts > 0))
     return `ended soon after its start ("procman why ${id}" tells more)`;
-  return reasonOf(state, subject, systemClock.now());
+  const reason = reasonOf(state, subject, systemClock.now());
+  return state.status === "running" && flaw !== undefined ? `${reason}, but ${flaw}` : reason;
 }
 
 export function reasonOf(state: Instance, subject: Subject, now: number): string {

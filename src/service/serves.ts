@@ -15,7 +15,11 @@ export type Serving = {
   readonly supervisor: Supervisor;
   readonly spec: (id: string) => ProcessSpec;
   /** Whether the load balancer sends it connections. */
-  readonly balancing: { readonly accepts: (id: string) => boolean };
+  readonly balancing: {
+    readonly accepts: (id: string) => boolean;
+    /** Why it doesn't, if that is known. */
+    readonly flawOf: (id: string) => string | undefined;
+  };
 };
 
 /** `steadyMs`: one that shows in no other way that it is up has to run for so long. */

@@ -5,6 +5,7 @@ import type { Link } from "../runtime/link.ts";
 import { KeeperSpawner } from "../runtime/spawner.ts";
 import type { Sweeper } from "../runtime/sweeper.ts";
 import { exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
+import { occupiedOf } from "./occupied.ts";
 
 export type Spawning = {
   readonly stateDir: string;
@@ -29,5 +30,6 @@ export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api, r
       const message = whyUnstartable(own, failed);
       return { message: what === undefined ? message : `${message}; ${what}`, exitCode: exitCodeOf(failed) };
     },
+    occupied: ({ slot, run, survivors }) => (survivors ? undefined : occupiedOf(spec(slot), marker(slot, run))),
   });
 }

@@ -14,8 +14,11 @@ export type Ending = { /** Monotonic milliseconds. */ readonly at?: number } & (
   | ({ readonly kind: "unknown" } & Verdict)
 );
 
-/** `outOfMemory`: the kernel has killed it for that. */
-type Verdict = { readonly outOfMemory?: true };
+/** `outOfMemory`: the kernel has killed it for that. `occupied`: somebody else had its port. */
+type Verdict = { readonly outOfMemory?: true; readonly occupied?: Occupied };
+
+/** `by`: as people read it. */
+export type Occupied = { readonly port: number; readonly by: string };
 
 /** Who began the end of a run. `itself`: its leader ended, the rest of its group is being cleared away. */
 export type StopCause = "operator" | "terminate" | "watch" | "itself" | Fault;

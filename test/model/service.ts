@@ -54,6 +54,7 @@ export class Service {
       request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
       marker: (slot, run) => keyOf({ slot, run }),
       drains: () => false,
+      occupied: () => undefined,
       whyUnstartable: () => ({ message: "", exitCode: 1 }),
     });
     const clock: Clock = {
