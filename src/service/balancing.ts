@@ -64,7 +64,7 @@ export class Balancing implements Part {
     return {
       spawn: (slot, run, on) => spawner.spawn(slot, run, on),
       signal: (slot, run, signal) =>
-        signal === "SIGTERM" && this.#isServed(slot) ? this.#drain({ slot, run }) : spawner.signal(slot, run, signal),
+        signal !== "SIGKILL" && this.#isServed(slot) ? this.#drain({ slot, run, signal }) : spawner.signal(slot, run, signal),
       drain: (slot, run) => (this.#isServed(slot) ? this.#drain({ slot, run, drain: true }) : spawner.drain(slot, run)),
       sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
       adopt: (slot, run, seen, on) => spawner.adopt(slot, run, seen, on),
@@ -162,7 +162,7 @@ export class Balancing implements Part {
     if (this.#owed.get(owed.slot) === owed) this.#owed.delete(owed.slot);
     this.#note();
     if (owed.drain === true) this.#spawner?.drain(owed.slot, owed.run);
-    else this.#spawner?.signal(owed.slot, owed.run, "SIGTERM");
+    else this.#spawner?.signal(owed.slot, owed.run, owed.signal ?? "SIGTERM");
   }
 
   #note(): void {

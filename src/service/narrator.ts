@@ -1,7 +1,7 @@
 /** Says in one sentence what a transition was and why: the lifecycle lines of the console. */
 
 import { faultOf, isSuccess } from "../supervisor/outcome.ts";
-import type { Policy } from "../supervisor/restart-policy.ts";
+import { type Policy, stopSignalOf } from "../supervisor/restart-policy.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import type { Ending, Fault, Instance, Occupied, Running } from "../supervisor/states.ts";
 import type { Standing } from "./standing.ts";
@@ -122,11 +122,13 @@ function onStopping(from: Instance, to: Instance & { readonly status: "stopping"
     return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
   if (to.phase === "sweep-kill")
     return from.status === "stopping" && from.phase !== "sweep" ? undefined : warn("left processes behind that don't end; killing them");
-  if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of SIGTERM; killing it`);
+  if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of ${stopSignalOf(policy)}; killing it`);
   if (to.phase === "held") return info(`is stopped when ${subject.holding || "what depends on it"} has stopped`);
   if (from.status !== "running" && !(from.status === "stopping" && from.phase === "held")) return undefined;
   const how =
-    policy.graceMs > 0 ? `SIGTERM in ${duration(policy.graceMs)}` : `SIGKILL in ${duration(policy.terminateMs)} if it doesn't end`;
+    policy.graceMs > 0
+      ? `${stopSignalOf(policy)} in ${duration(policy.graceMs)}`
+      : `SIGKILL in ${duration(policy.terminateMs)} if it doesn't end`;
   const fault = faultOf(to.cause);
   return fault === undefined ? info(`stopping (${how})`) : warn(`${faultText(fault, subject)}; stopping (${how})`);
 }

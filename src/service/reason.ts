@@ -1,6 +1,7 @@
 /** Why a process is in its state, in one sentence. */
 import { systemClock } from "../runtime/clock.ts";
 import type { Process } from "../supervisor/process.ts";
+import { stopSignalOf } from "../supervisor/restart-policy.ts";
 import type { Instance, Running } from "../supervisor/states.ts";
 import { because, describe, describeFailure, ofLimit, type Subject, soon, usedUp, whyNot } from "./narrator.ts";
 
@@ -57,7 +58,7 @@ function idleReason({ outcome }: Instance & { readonly status: "idle" }, subject
   }
 }
 
-function stoppingReason(state: Instance & { readonly status: "stopping" }, { holding }: Subject): string {
+function stoppingReason(state: Instance & { readonly status: "stopping" }, { holding, policy }: Subject): string {
   const causes = {
     operator: "is being stopped",
     terminate: "is being stopped by its schedule",
@@ -72,7 +73,7 @@ function stoppingReason(state: Instance & { readonly status: "stopping" }, { hol
     spawning: "",
     held: `, when ${holding || "what depends on it"} has stopped`,
     grace: ", has time to finish by itself",
-    terminate: ", has got SIGTERM",
+    terminate: `, has got ${stopSignalOf(policy)}`,
     kill: ", has got SIGKILL",
     sweep: "",
     "sweep-kill": "",

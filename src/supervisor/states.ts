@@ -1,4 +1,6 @@
 /** What a slot can be, what can happen to it, and what it then wants done: the words of the machine in `instance.ts`. */
+import type { StopSignal } from "../base/stop-signals.ts";
+
 /** How a run ended. */
 export type Ending = { /** Monotonic milliseconds. */ readonly at?: number } & (
   | ({ readonly kind: "exited"; readonly code: number | null; readonly signal: string | null } & Verdict)
@@ -100,7 +102,7 @@ export type Input = (Command | Report) & { readonly at: number; readonly chance:
 export type TimerName = "timeout" | "ready" | "escalate" | "restart";
 export type Timer = { readonly name: TimerName; readonly due: number };
 
-export type SignalName = "SIGTERM" | "SIGKILL";
+export type SignalName = StopSignal | "SIGKILL";
 
 export type Effect =
   | { readonly type: "spawn"; readonly run: number }
