@@ -146,3 +146,23 @@ test("an output that can't be written is one message, and an error", async (cont
   assert.deepEqual(await once(full, "close"), [1, null]);
   assert.match(said, /^procman: Cannot write to standard output: ENOSPC[^\n]*\n$/);
 });
+
+test("what happened to the instances of a cluster is found by the cluster's id", async (context) => {
+  const { folder } = homeOf(context, [{ id: "pool", cmd: "exec sleep 1000", autostart: true, cluster: { instances: 2 } }]);
+  await procman(folder, ["run", "--detach"]);
+  await procman(folder, ["stop", "pool-2"]);
+  const entries = async (...args: readonly string[]): Promise<readonly LogEntry[]> => {
+    const { out } = await procman(folder, ["logs", "pool", "--json", ...args]);
+    return out.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as LogEntry]));
+  };
+  let started: readonly string[] = [];
+  while (started.length < 2) {
+    const all = await entries("--category", "lifecycle");
+    started = all.flatMap(({ text, process, instance }) => (text.startsWith("started") ? [`${process} ${instance}`] : []));
+  }
+  assert.deepEqual([...started].sort(), ["pool-1 1", "pool-2 2"]);
+  assert.deepEqual(
+    (await entries("--category", "api")).map(({ process, instance, text }) => ({ process, instance, text })),
+    [{ process: "pool-2", instance: 2, text: 'stop for "cli"' }],
+  );
+});
