@@ -30,6 +30,11 @@ export class Supervisor {
     this.#ports = {
       ...ports,
       holds: (id) => this.#dependencies.holding(id).length > 0,
+      notice: (id, notice) => {
+        ports.notice(id, notice);
+        // What it depends on may have been started anew meanwhile.
+        if (notice.type === "unblocked") this.#dependencies.touch(id);
+      },
       publish: (transition) => {
         ports.publish(transition);
         for (const call of this.#watchers) call();
