@@ -198,7 +198,7 @@ test("append: an outcome that is not valid changes nothing", async (t) => {
   refused(
     await run("append", "--id", "web", "--cmd", "x"),
     "configuration-invalid",
-    /^Cannot append "web": procman\.jsonc would not be valid then, and stays as it is\n\n[^]*"web"; processes\[0\]\.id has the same id/,
+    /^Cannot append "web": procman\.jsonc would not be valid then, and stays as it is\n\n[\s\S]*"web"; processes\[0\]\.id has the same id/,
   );
   refused(await run("append", "--id", "a", "--cmd", "x", "--cron", "99 * * * *"), "configuration-invalid", /minute 99/);
   refused(await run("append", "--id", "a", "--cmd", "x", "--instances", "many"), "configuration-invalid", /or "max"/);
