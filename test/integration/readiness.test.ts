@@ -110,6 +110,7 @@ test("a run is not ready because another program answers on its port: who that i
   assert.match((await client.process("hasty")).reason, new RegExp(`^exited with code 1 \\(${held}\\); no restart is allowed$`));
   assert.match((await client.incidents("hasty"))[0]?.reason ?? "", new RegExp(`\\(${held}\\)`));
   process.kill(procman.helper("service"), "SIGKILL");
+  await procman.line(/the service ended/);
   const again = await api(procman);
   assert.match((await again.process("hasty")).reason, new RegExp(`\\(${held}\\)`), "a later service knows it, too");
   assert.equal(isReady(procman), false);
