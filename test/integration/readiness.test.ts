@@ -12,7 +12,8 @@ import { payloadOf } from "../../src/contract/claims.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { freePort } from "../balancer-rig.ts";
-import { POLITE } from "../cluster-rig.ts";
+import { procman as cli } from "../cli.ts";
+import { POLITE, record } from "../cluster-rig.ts";
 import { found, isAlive, type Process, type Procman, running } from "../procman.ts";
 
 const PATIENT = fileURLToPath(new URL("../programs/patient.js", import.meta.url));
@@ -106,9 +107,10 @@ test("a run is not ready because another program answers on its port: who that i
   await procman.line(new RegExp(`hasty .*exited with code 1 \\(${held}\\) after .*; no restart is allowed`));
   const client = await api(procman);
   const waits = new RegExp(`^runs, is not ready yet \\(${held}\\)$`);
-  for (let reason = ""; !waits.test(reason); ) ({ reason } = await client.process("patient"));
+  await record(client, "patient", ({ reason }) => waits.test(reason));
   assert.match((await client.process("hasty")).reason, new RegExp(`^exited with code 1 \\(${held}\\); no restart is allowed$`));
-  assert.match((await client.incidents("hasty"))[0]?.reason ?? "", new RegExp(`\\(${held}\\)`));
+  const told = await cli(procman.folder, ["why", "hasty"]);
+  assert.match(told.out, new RegExp(`\\(${held}\\)`));
   process.kill(procman.helper("service"), "SIGKILL");
   await procman.line(/the service ended/);
   const again = await api(procman);
