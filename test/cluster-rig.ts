@@ -90,7 +90,7 @@ export type Failure = {
   readonly error: string;
 };
 
-/** Clients that ask one request after the other, half of them over connections that they keep; until `stop`. */
+/** Clients that ask one request after the other, half of them over connections that they keep; until `stop`, or the end of a test that fails. */
 export class Crowd {
   readonly failures: Failure[] = [];
   readonly pids = new Set<number>();
@@ -100,7 +100,8 @@ export class Crowd {
   #isOver = false;
   readonly #clients: readonly Promise<void>[];
 
-  constructor(port: number, count: number) {
+  constructor(context: Pick<TestContext, "after">, port: number, count: number) {
+    context.after(() => this.stop());
     this.#port = port;
     this.#clients = Array.from({ length: count }, (_, index) => this.#run(index, index % 2 === 0));
   }

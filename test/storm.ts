@@ -43,7 +43,7 @@ export async function storm(context: TestContext, seconds: number): Promise<Acco
   const web = await cluster(context, {}, { NOTES: notes });
   const state = join(web.procman.folder, ".procman/procman");
   for (const id of IDS) await record(await api(web), id, accepting);
-  const crowd = new Crowd(web.port, CLIENTS);
+  const crowd = new Crowd(context, web.port, CLIENTS);
   const end = performance.now() + seconds * 1_000;
   const kills: Kill[] = [];
   let rolls = 0;

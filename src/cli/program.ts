@@ -10,11 +10,7 @@ export type Commands = Readonly<Record<string, () => CommandModule | Promise<Com
 
 /** `complete`: what the shells ask for. */
 export function runProgram(commands: Commands, complete?: (words: readonly string[]) => Promise<string>): void {
-  // Whoever reads has seen enough, as `| head` does.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-    process.exit(EXIT.done);
-  });
+  process.stdout.on("error", unwritten);
   const [name = "", ...args] = process.argv.slice(2);
   const done =
     name === "__complete" && complete !== undefined
@@ -31,6 +27,13 @@ export function runProgram(commands: Commands, complete?: (words: readonly strin
       process.exitCode = report(error);
     },
   );
+}
+
+function unwritten(error: NodeJS.ErrnoException): never {
+  // Whoever reads has seen enough, as `| head` does.
+  if (error.code === "EPIPE") process.exit(EXIT.done);
+  process.stderr.write(`procman: Cannot write to standard output: ${error.message}\n`);
+  process.exit(EXIT.refused);
 }
 
 async function runCommand(commands: Commands, name: string, args: readonly string[]): Promise<void> {

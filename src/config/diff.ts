@@ -59,6 +59,7 @@ const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
   timeoutMs: "timeout",
   readyMs: "ready",
   waits: "dependsOn",
+  stopSignal: "stopSignal",
 };
 
 /** Processes are the same when their ids are; ids differ within a configuration. */

@@ -91,6 +91,7 @@ const process = {
   ".terminate": { description: "Schedule of stops, as cron. With restart set to always, the process restarts at these times." },
   ".terminateGracePeriod": { description: `${grace} Default: the top level's.` },
   ".terminateTimeout": { description: `${terminate} Default: the top level's.` },
+  ".stopSignal": { description: "The signal that asks it to end, to its whole process group.", default: "SIGTERM" },
   ".dependsOn": {
     description:
       "Processes that must be there before it starts, and are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when that one was started anew).",

@@ -79,6 +79,7 @@ test("units: seconds become milliseconds, an omitted delay stays absent", () => 
     timeout: 1.5,
     terminateGracePeriod: 2,
     terminateTimeout: 0.25,
+    stopSignal: "SIGQUIT",
     restartDelayMs: 0,
     restartLimit: 5,
     restartResetMs: 10,
@@ -90,6 +91,7 @@ test("units: seconds become milliseconds, an omitted delay stays absent", () => 
     restartResetMs: 10,
     graceMs: 2000,
     terminateMs: 250,
+    stopSignal: "SIGQUIT",
     timeoutMs: 1500,
     waits: false,
   });

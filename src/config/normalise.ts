@@ -115,7 +115,7 @@ function folders(path: string | readonly string[] | undefined): readonly string[
 
 function policyOf(process: RawProcess, raw: RawConfig): Policy {
   const startsByItself = process.autostart === true || (process.watch?.length ?? 0) > 0;
-  const { restartDelayMs, ready } = process;
+  const { restartDelayMs, ready, stopSignal } = process;
   return {
     restart: process.restart ?? (startsByItself ? "error" : "never"),
     restartLimit: process.restartLimit ?? Infinity,
@@ -125,6 +125,7 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
     timeoutMs: milliseconds(process.timeout ?? 0),
     waits: (process.dependsOn?.length ?? 0) > 0,
     ...(restartDelayMs !== undefined && { restartDelayMs }),
+    ...(stopSignal !== undefined && { stopSignal }),
     ...(ready !== undefined && { readyMs: milliseconds(ready.timeout ?? READY_SECONDS) }),
   };
 }

@@ -3,6 +3,7 @@
  * follow "allowed:"; what a field means is in `fields.ts`, which the running service never loads.
  */
 import * as z from "zod/mini";
+import { STOP_SIGNALS } from "../base/stop-signals.ts";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { ULIMITS } from "../contract/limits.ts";
 import { CONDITIONS } from "../supervisor/plan.ts";
@@ -144,6 +145,7 @@ const processShape = object({
   terminate: cron,
   terminateGracePeriod: seconds,
   terminateTimeout: seconds,
+  stopSignal: optional(z.enum(STOP_SIGNALS)),
   ready: optional(ready),
   dependsOn: optional(list(z.union([name, dependency], "an id, or an object with id, condition and restart"), "a list of ids")),
   health: optional(health),

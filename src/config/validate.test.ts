@@ -163,6 +163,12 @@ test("env: values are strings, names have no =", () => {
   assert.match(about({ env: { "A=B": "x" } }), /env\["A=B"\] Found "A=B"; allowed: a name/);
 });
 
+test("a signal that asks for the end is one that does", () => {
+  for (const bad of ["QUIT", "SIGSTOP", "SIGKILL", 15])
+    assert.match(about({ stopSignal: bad }), /stopSignal Found .*"SIGTERM", .*"SIGQUIT"/, `${bad}`);
+  assert.match(about({ stopSignal: "SIGQIT" }), /Did you mean "SIGQUIT"\?/);
+});
+
 test("bounds: delays are not negative, counts are whole, ports are 1-65535", () => {
   for (const [key, bad] of [
     ["timeout", -1],

@@ -1,4 +1,5 @@
 /** What service and keeper say to each other over Node's IPC channel, always as arrays of messages. */
+import type { StopSignal } from "../base/stop-signals.ts";
 import type { Capture, FromLogger, ToLogger } from "./logger-protocol.ts";
 
 /** Raised when a message changes its meaning; both sides refuse another number. */
@@ -9,7 +10,7 @@ export type EndReport = ({ readonly t: "exited" } & Exited) | ({ readonly t: "fa
 /** One run of one slot. `slot` is a process or instance id, with `:2`, `:3` … for overlapping runs. */
 export type RunKey = { readonly slot: string; readonly run: number };
 
-export type Signal = "SIGTERM" | "SIGKILL";
+export type Signal = StopSignal | "SIGKILL";
 
 /** A TCP socket that listens there. */
 export type Listening = { readonly hostname: string; readonly port: number };
@@ -49,8 +50,8 @@ export type ToKeeper =
   | (SpawnRequest & { readonly t: "spawn" })
   /** To the whole process group of the run. */
   | (RunKey & { readonly t: "signal"; readonly signal: Signal })
-  /** Sends the worker of this run the message "drain"; SIGTERM when that can't reach it. */
-  | (RunKey & { readonly t: "drain" })
+  /** Sends the worker of this run the message "drain"; this signal when that can't reach it. */
+  | (RunKey & { readonly t: "drain"; readonly signal: StopSignal })
   /** The service's memory of a process, opaque to the keeper; it travels in one array with the commands it belongs to. "" deletes it. */
   | { readonly t: "note"; readonly id: string; readonly note: string }
   /** From now on the output of this run goes elsewhere; it is captured even if its record was lost. */

@@ -118,10 +118,10 @@ export class Children {
     failpoint("keeper.signalled");
   }
 
-  /** Tells a worker to finish. One that can't hear it any more, as its channel ended with an earlier keeper, gets SIGTERM. */
-  drain(key: RunKey): void {
+  /** Tells a worker to finish. One that can't hear it any more, as its channel ended with an earlier keeper, gets the signal. */
+  drain(key: RunKey, signal: Signal): void {
     const { adopted, channel } = this.#children.get(keyOf(key)) ?? {};
-    if (adopted === true || channel?.drain() === false) this.signal(key, "SIGTERM");
+    if (adopted === true || channel?.drain() === false) this.signal(key, signal);
   }
 
   /** Forgets what was to be started, and signals all that runs. */

@@ -119,7 +119,7 @@ export class State {
       case "signal":
         return this.#children.signal(message, message.signal);
       case "drain":
-        return this.#children.drain(message);
+        return this.#children.drain(message, message.signal);
       case "route": {
         const running = this.#journal.books.running.get(keyOf(message));
         return running === undefined ? undefined : this.outputs.route(running, message.capture);

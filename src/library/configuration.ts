@@ -1,4 +1,5 @@
 /** A configuration as it is written, for programs in TypeScript. What each field means in full is in docs/configuration.md. */
+import type { StopSignal } from "../base/stop-signals.ts";
 
 /** Rotation of log files; sizes are bytes, or texts as "500MB". */
 export type RotationConfiguration = {
@@ -77,6 +78,8 @@ export type ProcessConfiguration = {
   readonly terminateGracePeriod?: number | undefined;
   /** Seconds from SIGTERM to SIGKILL. Default: 30. */
   readonly terminateTimeout?: number | undefined;
+  /** Asks it to end. Default: `SIGTERM`. */
+  readonly stopSignal?: StopSignal | undefined;
   readonly cluster?: ClusterConfiguration | undefined;
   /** Processes that must be there before it starts; it is stopped before them. An id alone: it must be ready. */
   readonly dependsOn?: readonly (string | DependencyConfiguration)[] | undefined;

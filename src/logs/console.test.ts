@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
@@ -84,6 +84,7 @@ describe("console of the logger", () => {
     await rig.drained(run);
     rig.send({ t: "say", at: 0, severity: "info", text: "bye" });
     assert.equal(await rig.close(), 0);
+    assert.equal(statSync(join(rig.dir, "home")).mode & 0o777, 0o700);
     const sizes = readdirSync(join(rig.dir, "home")).map((name) => sizeOf(join(rig.dir, "home", name)));
     assert.ok(sizes.length >= 5, sizes.join());
     assert.ok(Math.max(...sizes) <= 10e6, sizes.join());

@@ -1,5 +1,7 @@
 /** The lines that procman shows: its own and those of processes, on the terminal or, where nobody sees one, in a file. */
+import { dirname } from "node:path";
 import type { ConsoleStyle, Rotation, Say } from "../contract/logger-protocol.ts";
+import { makeFolder } from "../os/folder.ts";
 import type { Look } from "./decorate.ts";
 import { binary, decorate } from "./decorate.ts";
 import type { Files } from "./files.ts";
@@ -24,6 +26,15 @@ const RESET = "\u001b[0m";
 /** Cyan, green, blue, magenta and their bright ones; yellow and red belong to warnings and errors. */
 const PALETTE = [36, 32, 34, 35, 96, 92, 94, 95] as const;
 const SEVERITY = { debug: 2, info: 2, warn: 33, error: 31 } as const;
+
+/** It is in the state folder, and as that for nobody else, whichever of those who write there comes first. */
+function makePrivate(folder: string): void {
+  try {
+    makeFolder(folder, 0o700);
+  } catch {
+    // The file tells it, as it can't be opened then.
+  }
+}
 
 function colorOf(id: string): number {
   let hash = 0;
@@ -103,6 +114,7 @@ export class Console {
   }
 
   #fileOutlet(path: string): Outlet {
+    makePrivate(dirname(path));
     const { file, release } = this.#files.share(path, "procman", ROTATION);
     return { gate: file.gate, isDead: false, isOverfull: false, write: (_fd, lines) => file.write(lines), release };
   }

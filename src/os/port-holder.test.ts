@@ -1,9 +1,10 @@
 /** Who has a port, who has which ports, and what is said of a port that nobody can have. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { test } from "node:test";
-import { holderOfPort, portsOf, whyNotListening } from "./port-holder.ts";
+import { type TestContext, test } from "node:test";
+import { holderBeside, holderOfPort, portsOf, strangerOn, whyNotListening } from "./port-holder.ts";
 
 test("the holder of a port is named, and the ports of a process are found, for IPv4 and IPv6", async (context) => {
   const servers = [createServer().listen(0, "127.0.0.1"), createServer().listen(0, "::1")];
@@ -34,4 +35,56 @@ test("a holder whose name is longer than the kernel keeps it has its whole name"
   });
   process.title = "procman: a service";
   assert.equal(holderOfPort((server.address() as AddressInfo).port), `procman: a service (pid ${process.pid})`);
+});
+
+async function listening(context: TestContext, hostname: string): Promise<number> {
+  const server = createServer().listen(0, hostname);
+  await once(server, "listening");
+  context.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** A child, with the port on which it listens. */
+async function child(context: TestContext, detached: boolean): Promise<{ readonly pid: number; readonly port: number }> {
+  const program = 'const s = require("net").createServer().listen(0, "127.0.0.1", () => console.log(s.address().port))';
+  const { pid = 0, stdout } = spawn(process.execPath, ["-e", program], { detached, stdio: ["ignore", "pipe", "ignore"] });
+  assert.ok(pid > 1);
+  context.after(() => process.kill(pid, "SIGKILL"));
+  const [text] = await once(stdout, "data");
+  return { pid, port: Number(text) };
+}
+
+test("who answers in place of a run is a stranger only if it was there before the run, and is none of it", async (context) => {
+  const [near, every, both] = [await listening(context, "127.0.0.1"), await listening(context, "0.0.0.0"), await listening(context, "::")];
+  const [run, session] = [await child(context, false), await child(context, true)];
+  for (const port of [near, every, both]) assert.match(strangerOn(port, run.pid) ?? "", new RegExp(` \\(pid ${process.pid}\\)$`));
+  assert.equal(strangerOn(near, process.pid), undefined, "its own");
+  assert.equal(strangerOn(run.port, run.pid), undefined, "its own");
+  for (const { port } of [run, session]) assert.equal(strangerOn(port, process.pid), undefined, "born later: it may be of the run");
+  assert.equal(strangerOn(near, 5_000_000), undefined, "the run is over");
+  assert.equal(strangerOn(await listening(context, "127.0.0.2"), run.pid), undefined, "nobody who asks at 127.0.0.1 meets it");
+});
+
+test("who forwards a port for others is no stranger", async (context) => {
+  const port = await listening(context, "127.0.0.1");
+  const { pid } = await child(context, false);
+  const { title } = process;
+  context.after(() => {
+    process.title = title;
+  });
+  process.title = "docker-proxy";
+  assert.equal(strangerOn(port, pid), undefined);
+});
+
+test("who kept a run from its port is named, but not when it was one of its own", async (context) => {
+  const port = await listening(context, "127.0.0.1");
+  assert.match(holderBeside(port, () => false) ?? "", new RegExp(` \\(pid ${process.pid}\\)$`));
+  assert.equal(
+    holderBeside(port, (pid) => pid === process.pid),
+    undefined,
+  );
+  assert.equal(
+    holderBeside(1, () => false),
+    undefined,
+  );
 });

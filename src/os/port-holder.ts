@@ -1,9 +1,11 @@
-/** Who listens on a TCP port: found by the kernel's tables where it has them, and only among processes that we may look at. */
+/** Who listens on a TCP port: found only among processes that we may look at. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { allProcesses } from "./process-stat.ts";
+import { allListeners, type Listener } from "./listeners.ts";
+import { allProcesses, type ProcessStat } from "./process-stat.ts";
 
 const KERNEL_LETTERS = 15;
-const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
+/** They listen for others: those of containers may be of the run, and were there before it. */
+const FORWARDERS = new Set(["docker-proxy", "rootlessport", "rootlesskit", "conmon", "pasta", "slirp4netns", "systemd", "ssh"]);
 
 /** Why nobody can listen there, by the errno of the attempt; undefined: for none of the reasons that users meet. */
 export function whyNotListening(code: string, port: number): string | undefined {
@@ -24,40 +26,85 @@ export function whyNotListening(code: string, port: number): string | undefined 
 
 /** `name (pid 12)`; undefined: nobody, or it can't be seen, as another user's or in another container. */
 export function holderOfPort(port: number): string | undefined {
-  const held = TABLES.flatMap(listeners).filter((listener) => listener.port === port);
-  const sockets = new Set(held.map(({ inode }) => `socket:[${inode}]`));
+  const sockets = inodesOf(listenersOn(port));
   if (sockets.size === 0) return undefined;
-  for (const pid of entries("/proc").filter((name) => /^\d+$/.test(name)))
-    if (entries(`/proc/${pid}/fd`).some((fd) => sockets.has(target(`/proc/${pid}/fd/${fd}`)))) return `${nameOf(pid)} (pid ${pid})`;
-  return undefined;
+  const pid = pids().find((each) => holds(each, sockets));
+  return pid === undefined ? undefined : named(pid);
+}
+
+/** Who kept a run, which has ended, from its port. undefined: nobody, or somebody whom `isOwn` takes for one of its own. */
+export function holderBeside(port: number, isOwn: (pid: number) => boolean): string | undefined {
+  const sockets = inodesOf(listenersOn(port));
+  if (sockets.size === 0) return undefined;
+  const holders = pids().filter((pid) => holds(pid, sockets));
+  const [first] = holders;
+  if (holders.some(isOwn)) return undefined;
+  return first === undefined ? "another program" : named(first);
+}
+
+/**
+ * Who answers on a port in place of the run with this leader: a program that was there before it, and none of its own.
+ * undefined: nobody, or it can't be seen.
+ */
+export function strangerOn(port: number, leader: number): string | undefined {
+  const listeners = allListeners(true).filter((listener) => listener.port === port);
+  const near = inodesOf(listeners.filter(({ isNear }) => isNear));
+  const sockets = inodesOf(listeners);
+  if (near.size === 0 || holds(leader, sockets)) return undefined;
+  const all = allProcesses();
+  const own = all.find(({ pid }) => pid === leader);
+  if (own === undefined) return undefined;
+  const holders = all.filter(({ pid }) => holds(pid, sockets));
+  const first = holders.find(({ pid }) => holds(pid, near));
+  if (first === undefined || holders.some((holder) => !isBefore(holder, own) || FORWARDERS.has(commOf(holder.pid)))) return undefined;
+  return named(first.pid);
 }
 
 /** The TCP ports on which a run listens: its leader, and who else is in that one's session. */
 export function portsOf(leader: number): readonly number[] {
   const members = allProcesses().filter(({ pid, session }) => pid === leader || session === leader);
   const open = new Set(members.flatMap(({ pid }) => entries(`/proc/${pid}/fd`).map((fd) => target(`/proc/${pid}/fd/${fd}`))));
-  const own = TABLES.flatMap(listeners).filter(({ inode }) => open.has(`socket:[${inode}]`));
+  const own = allListeners().filter(({ inode }) => open.has(`socket:[${inode}]`));
   return [...new Set(own.map(({ port }) => port))].sort((one, other) => one - other);
 }
 
-/** Sockets in the state LISTEN (0A): proc(5). */
-function listeners(table: string): readonly { readonly port: number; readonly inode: string }[] {
-  return textOf(table)
-    .split("\n")
-    .slice(1)
-    .flatMap((line) => {
-      const fields = line.trim().split(/\s+/);
-      const [, port = ""] = fields[1]?.split(":") ?? [];
-      return fields[3] === "0A" ? [{ port: Number.parseInt(port, 16), inode: fields[9] ?? "" }] : [];
-    });
+function listenersOn(port: number): readonly Listener[] {
+  return allListeners().filter((listener) => listener.port === port);
+}
+
+function inodesOf(listeners: readonly Listener[]): ReadonlySet<string> {
+  return new Set(listeners.map(({ inode }) => `socket:[${inode}]`));
+}
+
+function pids(): readonly number[] {
+  return entries("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+function holds(pid: number, sockets: ReadonlySet<string>): boolean {
+  return entries(`/proc/${pid}/fd`).some((fd) => sockets.has(target(`/proc/${pid}/fd/${fd}`)));
+}
+
+/** Whoever is born later may be of the run, in whatever session it is. */
+function isBefore(one: ProcessStat, other: ProcessStat): boolean {
+  return one.session !== other.pid && Number(one.startTime) < Number(other.startTime);
+}
+
+function named(pid: number): string {
+  return `${nameOf(pid)} (pid ${pid})`;
 }
 
 /** The kernel keeps 15 letters of a name; a longer one is whole where the arguments begin. */
-function nameOf(pid: string): string {
-  const name = textOf(`/proc/${pid}/comm`).trim() || "a process";
+function nameOf(pid: number): string {
+  const name = commOf(pid) || "a process";
   const [first = ""] = textOf(`/proc/${pid}/cmdline`).split("\0");
   const whole = first.slice(first.lastIndexOf("/") + 1);
   return name.length === KERNEL_LETTERS && whole.startsWith(name) ? whole : name;
+}
+
+function commOf(pid: number): string {
+  return textOf(`/proc/${pid}/comm`).trim();
 }
 
 /** Processes end while they are looked at, and others' may not be. */

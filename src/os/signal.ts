@@ -1,5 +1,5 @@
 /** Sends a signal to a process, or with a negative pid to a process group. */
-export function signalIfThere(pid: number, signal: "SIGTERM" | "SIGKILL" | "SIGUSR1"): void {
+export function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {

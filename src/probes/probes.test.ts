@@ -113,7 +113,7 @@ test("a question that nobody wants answered any more is never answered", async (
 function ready(
   context: TestContext,
   probe: ReadyProbe,
-  more: { file?: string; lines?: readonly string[] } = {},
+  more: { file?: string; lines?: readonly string[]; objection?: () => string | undefined } = {},
 ): Promise<readonly string[]> {
   const waited: string[] = [];
   const lines = async function* (signal: AbortSignal): AsyncGenerator<string> {
@@ -121,7 +121,8 @@ function ready(
     await once(signal, "abort");
   };
   return new Promise((resolve) => {
-    const options = { probe, timeoutMs: 5_000, scene, file: more.file ?? "/nowhere/none", lines };
+    const { objection = () => undefined } = more;
+    const options = { probe, timeoutMs: 5_000, scene, file: more.file ?? "/nowhere/none", lines, objection };
     const readiness = new Readiness(options, { ready: () => resolve(waited), waits: (problem) => waited.push(problem) });
     context.after(() => readiness.stop());
   });
@@ -138,6 +139,13 @@ test("it is asked again and again until it is ready", async (context) => {
     status = 200;
   }, 50);
   assert.equal((await readiness)[0], "answers with status 503");
+});
+
+test("an answer that is somebody else's doesn't count, and it is asked again", async (context) => {
+  const port = await listening(context, createServer());
+  const problems = ["its port is held by another"];
+  const waited = await ready(context, { kind: "port", port }, { objection: () => problems.shift() });
+  assert.deepEqual(waited, ["its port is held by another"]);
 });
 
 test("it is ready when it has written to its descriptor", async (context) => {

@@ -7,6 +7,8 @@ import { ask, type Limits } from "./ask.ts";
 const SOON_MS = 10;
 const LATER_MS: Readonly<Record<ReadyProbe["kind"], number>> = { port: 100, http: 200, exec: 1_000, fd: 50, log: 0 };
 const GROWTH = 1.3;
+/** Somebody else answers: who that is takes some milliseconds to find out. Milliseconds. */
+const STRANGER_MS = 1_000;
 /** What can be asked again has no need to wait for long. Milliseconds. */
 const ANSWER_MS = 5_000;
 
@@ -16,6 +18,8 @@ export type ReadinessOptions = Limits & {
   readonly file: string;
   /** The lines of the run, from its first. */
   readonly lines: (signal: AbortSignal) => AsyncIterable<string>;
+  /** Why an answer doesn't count. */
+  readonly objection: () => string | undefined;
 };
 
 export type ReadinessEvents = { readonly ready: () => void; readonly waits: (problem: string) => void };
@@ -51,9 +55,11 @@ export class Readiness {
   }
 
   #heard(problem: string | undefined): void {
-    if (problem === undefined) return this.#on.ready();
-    this.#on.waits(problem);
-    this.#timer = setTimeout(() => this.#look(), this.#pause);
+    const objection = problem === undefined ? this.#options.objection() : undefined;
+    const waits = problem ?? objection;
+    if (waits === undefined) return this.#on.ready();
+    this.#on.waits(waits);
+    this.#timer = setTimeout(() => this.#look(), objection === undefined ? this.#pause : STRANGER_MS);
     this.#pause = Math.min(this.#pause * GROWTH, LATER_MS[this.#options.probe.kind]);
   }
 

@@ -64,7 +64,7 @@ export function interrupted(reason: string): ProcmanError {
 function withoutApi({ keeper, hostname, port }: Endpoint, problem: string): ProcmanError {
   return new ProcmanError(
     "service-down",
-    `Cannot reach procman: it runs (pid ${keeper}), but has no API at ${hostname}:${port}: ${problem}; correct "api" in the configuration and run it again, "procman terminate" stops everything`,
+    `Cannot reach procman: it runs (pid ${keeper}), but has no API at ${hostname}:${port}: ${problem}; it is served as soon as that is over; or correct "api" in the configuration and run it again ("procman terminate" stops everything)`,
   );
 }
 

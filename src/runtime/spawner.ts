@@ -1,10 +1,11 @@
 /** The supervisor's port to the operating system, over the keeper. */
 import { join } from "node:path";
 import { EXIT } from "../base/errors.ts";
-import type { CgroupWord, EndReport, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
+import type { StopSignal } from "../base/stop-signals.ts";
+import type { CgroupWord, EndReport, Exited, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import type { RunReports, Spawner } from "../supervisor/ports.ts";
-import type { Ending, SignalName } from "../supervisor/states.ts";
+import type { Ending, Occupied, SignalName } from "../supervisor/states.ts";
 import type { Link } from "./link.ts";
 import type { Sweeper } from "./sweeper.ts";
 import { Unlaunchable } from "./variables.ts";
@@ -15,9 +16,11 @@ export type KeeperSpawnerOptions = {
   /** What a run of a slot consists of; made anew for each run. */
   readonly request: (slot: string, run: number) => Omit<SpawnRequest, keyof RunKey>;
   readonly marker: (slot: string, run: number) => string;
-  /** Whether it listens to more than signals. */
-  readonly drains: (slot: string) => boolean;
+  /** The signal in place of the message for those that listen to more than signals; undefined: it doesn't. */
+  readonly drains: (slot: string) => StopSignal | undefined;
   readonly whyUnstartable: (failed: Failed) => { readonly message: string; readonly exitCode: number };
+  /** Who has the port that a run which failed was to listen on. */
+  readonly occupied: (exited: Exited) => Occupied | undefined;
 };
 
 export class KeeperSpawner implements Spawner {
@@ -65,7 +68,8 @@ export class KeeperSpawner implements Spawner {
   }
 
   drain(slot: string, run: number): void {
-    if (this.#options.drains(slot)) this.#options.link.send({ t: "drain", slot, run });
+    const signal = this.#options.drains(slot);
+    if (signal !== undefined) this.#options.link.send({ t: "drain", slot, run, signal });
   }
 
   sweep(slot: string, run: number, pid: number, signal: SignalName): void {
@@ -130,7 +134,8 @@ export class KeeperSpawner implements Spawner {
   #endingOf(report: EndReport): Ending {
     const { at } = report;
     if (report.t === "exited") {
-      const how = report.outOfMemory === true ? ({ outOfMemory: true, at } as const) : { at };
+      const occupied = report.code === 0 || report.code === null ? undefined : this.#options.occupied(report);
+      const how = { ...(report.outOfMemory === true && { outOfMemory: true as const }), ...(occupied && { occupied }), at };
       return report.unknown ? { kind: "unknown", ...how } : { kind: "exited", code: report.code, signal: report.signal, ...how };
     }
     return {

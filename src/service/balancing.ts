@@ -10,8 +10,10 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 import { BalancerLink } from "./balancer-link.ts";
 import { clusterShown, instanceShown, linesOf, sharedShown } from "./balancer-records.ts";
 import type { Line } from "./narrator.ts";
+import { type Owed, readOwed } from "./owed.ts";
 import type { Part } from "./part.ts";
 import { Silences, type Silent } from "./silences.ts";
+import { type Guarded, Strangers } from "./strangers.ts";
 
 /** Memory of whom a SIGTERM or a message is owed that waits for the balancer. */
 const OWED = ":owed";
@@ -19,9 +21,6 @@ const OWED = ":owed";
 const DRAIN_MS = 1_000;
 /** Connections that were made until then wait in the instance's accept queue, which a close would reset. Milliseconds. */
 const QUEUE_MS = 50;
-
-/** `drain`: the message to a worker, in place of the signal. */
-type Owed = { readonly slot: string; readonly run: number; readonly drain?: boolean };
 
 /** Whose instances these are. */
 export type Balanced = {
@@ -43,6 +42,7 @@ export class Balancing implements Part {
   #isChanged = false;
   #isClosed = false;
   readonly #silences: Silences;
+  readonly #strangers: Strangers;
   readonly #owed = new Map<string, Owed>();
   #spawner: Pick<Spawner, "signal" | "drain"> | undefined;
 
@@ -51,6 +51,7 @@ export class Balancing implements Part {
     this.#link = link;
     this.#say = (id, line) => voice.say(id, line);
     this.#silences = new Silences(() => this.#silent(), this.#say);
+    this.#strangers = new Strangers((id) => this.#guarded(id), { changed: () => this.changed(), say: this.#say });
   }
 
   get #specs(): readonly ProcessSpec[] {
@@ -63,7 +64,7 @@ export class Balancing implements Part {
     return {
       spawn: (slot, run, on) => spawner.spawn(slot, run, on),
       signal: (slot, run, signal) =>
-        signal === "SIGTERM" && this.#isServed(slot) ? this.#drain({ slot, run }) : spawner.signal(slot, run, signal),
+        signal !== "SIGKILL" && this.#isServed(slot) ? this.#drain({ slot, run, signal }) : spawner.signal(slot, run, signal),
       drain: (slot, run) => (this.#isServed(slot) ? this.#drain({ slot, run, drain: true }) : spawner.drain(slot, run)),
       sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
       adopt: (slot, run, seen, on) => spawner.adopt(slot, run, seen, on),
@@ -74,7 +75,7 @@ export class Balancing implements Part {
 
   /** A service was killed while somebody waited for its SIGTERM. */
   resume(notes: Readonly<Record<string, string>>): void {
-    for (const owed of owedIn(notes[OWED])) this.#drain(owed);
+    for (const owed of readOwed(notes[OWED])) this.#drain(owed);
   }
 
   /** The configuration is another one. */
@@ -114,6 +115,7 @@ export class Balancing implements Part {
   /** Another service tells the balancer from now on. */
   retire(): void {
     this.#silences.stop();
+    this.#strangers.stop();
     this.#balancer?.close();
     this.#balancer = undefined;
   }
@@ -122,7 +124,12 @@ export class Balancing implements Part {
   accepts(id: string): boolean {
     const { front } = this.#balanced.spec(id);
     const report = front === undefined ? undefined : this.#reports.get(front.id);
-    return report?.backends.find((backend) => backend.id === id)?.accepting === true;
+    return report?.backends.find((backend) => backend.id === id)?.accepting === true && this.#strangers.of(id) === undefined;
+  }
+
+  /** Why it gets none; undefined: nothing that we know of. */
+  flawOf(id: string): string | undefined {
+    return this.#strangers.of(id) ?? this.#silences.of(id);
   }
 
   shown(record: ProcessRecord): ProcessRecord {
@@ -135,9 +142,8 @@ export class Balancing implements Part {
     const front = this.#specs.find((spec) => spec.front?.id === clusterId)?.front;
     if (isCluster) return front === undefined ? record : clusterShown(record, front, report);
     const backend = report.backends.find(({ id }) => id === record.id);
-    return backend === undefined
-      ? record
-      : instanceShown(record, backend, { port: this.#balanced.spec(record.id).cluster?.port ?? 0, silence: this.#silences.of(record.id) });
+    const port = this.#balanced.spec(record.id).cluster?.port ?? 0;
+    return backend === undefined ? record : instanceShown(record, backend, { port, silence: this.flawOf(record.id) });
   }
 
   #isServed(slot: string): boolean {
@@ -156,7 +162,7 @@ export class Balancing implements Part {
     if (this.#owed.get(owed.slot) === owed) this.#owed.delete(owed.slot);
     this.#note();
     if (owed.drain === true) this.#spawner?.drain(owed.slot, owed.run);
-    else this.#spawner?.signal(owed.slot, owed.run, "SIGTERM");
+    else this.#spawner?.signal(owed.slot, owed.run, owed.signal ?? "SIGTERM");
   }
 
   #note(): void {
@@ -169,12 +175,12 @@ export class Balancing implements Part {
     for (const { id, front, cluster } of this.#isClosed ? [] : this.#specs) {
       if (front === undefined || cluster?.port === undefined) continue;
       const known = fronts.get(front.id) ?? { ...front, backends: [] };
-      known.backends.push({ id, port: cluster.port, state: stateOf(this.#statesOf(id)) });
+      known.backends.push({ id, port: cluster.port, state: this.#stateOf(id) });
       fronts.set(front.id, known);
     }
     // Nobody new is sent there, and who is there stays until its end.
     for (const { id, front, cluster } of this.#balanced.leaving) {
-      const state = stateOf(this.#statesOf(id)) === "down" ? "down" : "draining";
+      const state = stateOf(this.#balanced.supervisor.statesOf(id)) === "down" ? "down" : "draining";
       if (cluster?.port !== undefined) fronts.get(front?.id ?? "")?.backends.push({ id, port: cluster.port, state });
     }
     return [...fronts.values()];
@@ -185,13 +191,21 @@ export class Balancing implements Part {
     const accepted = new Map(before?.backends.map(({ id, accepting }) => [id, accepting]));
     const known = new Set(this.#specs.filter((spec) => spec.front?.id === front).map(({ id }) => id));
     for (const { id, accepting } of backends) {
-      if (!known.has(id) || accepting === (accepted.get(id) ?? false) || stateOf(this.#statesOf(id)) !== "up") continue;
+      if (!known.has(id) || accepting === (accepted.get(id) ?? false) || stateOf(this.#balanced.supervisor.statesOf(id)) !== "up") continue;
+      if (accepting && this.#strangers.check(id) !== undefined) continue;
       this.#balanced.observatory.tell(id, accepting ? "accepts connections" : "refuses connections; others get them");
     }
   }
 
-  #statesOf(id: string): readonly Instance[] {
-    return this.#balanced.supervisor.processes.find((process) => process.id === id)?.states ?? [];
+  /** Nobody is sent to a program that has the port of an instance. */
+  #stateOf(id: string): BackendState {
+    const state = stateOf(this.#balanced.supervisor.statesOf(id));
+    return state === "up" && this.#strangers.of(id) !== undefined ? "draining" : state;
+  }
+
+  #guarded(id: string): Guarded | undefined {
+    const [state] = this.#balanced.supervisor.statesOf(id);
+    return state?.status === "running" ? { spec: this.#balanced.spec(id), pid: state.pid } : undefined;
   }
 
   #onReport(reports: readonly FrontReport[]): void {
@@ -209,8 +223,8 @@ export class Balancing implements Part {
   /** They run, as far as is known well, and get no connections. */
   #silent(): readonly Silent[] {
     return this.#specs.flatMap(({ id, front, cluster }) => {
-      const [state] = front === undefined || this.#isClosed ? [] : this.#statesOf(id);
-      if (state?.status !== "running" || !isServing(state) || this.accepts(id)) return [];
+      const [state] = front === undefined || this.#isClosed ? [] : this.#balanced.supervisor.statesOf(id);
+      if (state?.status !== "running" || !isServing(state) || this.accepts(id) || this.#strangers.of(id) !== undefined) return [];
       return [{ id, pid: state.pid, port: cluster?.port ?? 0 }];
     });
   }
@@ -227,14 +241,4 @@ function isServing(state: Instance): boolean {
   // Those that depend on it end first, and may need it for that.
   if (state.status === "stopping") return state.phase === "held";
   return state.status === "running" && state.ready && state.healthy !== false;
-}
-
-/** Notes may be lost, torn or strange. */
-function owedIn(note: string | undefined): readonly Owed[] {
-  try {
-    const owed: unknown = note === undefined ? [] : JSON.parse(note);
-    return Array.isArray(owed) ? owed.filter((each): each is Owed => typeof each?.slot === "string" && typeof each?.run === "number") : [];
-  } catch {
-    return [];
-  }
 }

@@ -46,6 +46,11 @@ export class Changeover {
     return this.#specs.of(slot);
   }
 
+  /** Number of an instance of a cluster, from 1. */
+  instanceOf(slot: string): number | undefined {
+    return this.#specs.instanceOf(slot);
+  }
+
   /** By this the runs of now were started; `note`: as the keeper has it. */
   resume(former: Former, note: string | undefined): void {
     this.#noted = note;

@@ -1,5 +1,6 @@
 /** What a service leaves to its successor about the configuration: the one that the runs of now were started by. */
 import { count, either, listOf, literal, mapOf, number, optional, record, type Shape, text, truth } from "../base/shape.ts";
+import { STOP_SIGNALS } from "../base/stop-signals.ts";
 import { isExpression } from "../config/probes.ts";
 import type { Config, LogSpec, ProcessSpec } from "../config/spec.ts";
 import { type FrontSpec, STRATEGIES } from "../contract/balancer-protocol.ts";
@@ -66,6 +67,7 @@ const policy = record({
   timeoutMs: number,
   readyMs: optional(number),
   waits: truth,
+  stopSignal: optional(literal(...STOP_SIGNALS)),
 } satisfies All<Policy>);
 const probes = [
   record({ kind: literal("port"), port: count }),

@@ -25,7 +25,11 @@ function logBook(context: TestContext) {
   context.after(() => link.close());
   const specs = [{ id: "web" }, { id: "pool-2", cluster: { id: "pool", index: 1 } }] as ProcessSpec[];
   const find = (id: string): ProcessSpec | undefined => specs.find((spec) => spec.id === id);
-  return { book: new StoredLog({ stateDir: stateDir(context), voice: new Voice(link), find }), link, sent };
+  return {
+    book: new StoredLog({ stateDir: stateDir(context), voice: new Voice(link, (id) => (id === "pool-2" ? 2 : undefined)), find }),
+    link,
+    sent,
+  };
 }
 
 test("an entry is answered as it will be found, and sent to the logger", async (context) => {

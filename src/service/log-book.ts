@@ -42,7 +42,7 @@ export class StoredLog implements LogBook {
     const spec = id === undefined ? undefined : this.#find(id);
     const at = Date.now();
     const instance = spec?.cluster === undefined ? {} : { instance: spec.cluster.index + 1 };
-    this.#options.voice.enter({ at, severity, text, category: "log", ...(id === undefined ? {} : { id }), ...instance });
+    this.#options.voice.enter({ at, severity, text, category: "log", ...(id === undefined ? {} : { id }) });
     const whose = { ...(id === undefined ? {} : { process: id }), ...instance };
     return { time: new Date(at).toISOString(), ...whose, severity, category: "log", text };
   }

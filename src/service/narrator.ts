@@ -1,9 +1,9 @@
 /** Says in one sentence what a transition was and why: the lifecycle lines of the console. */
 
 import { faultOf, isSuccess } from "../supervisor/outcome.ts";
-import type { Policy } from "../supervisor/restart-policy.ts";
+import { type Policy, stopSignalOf } from "../supervisor/restart-policy.ts";
 import type { Transition } from "../supervisor/slot.ts";
-import type { Ending, Fault, Instance, Running } from "../supervisor/states.ts";
+import type { Ending, Fault, Instance, Occupied, Running } from "../supervisor/states.ts";
 import type { Standing } from "./standing.ts";
 
 export type Line = { readonly severity: "info" | "warn" | "error"; readonly text: string };
@@ -44,7 +44,7 @@ export function narrate({ from, to, input }: Transition, subject: Subject): Line
 export function describe(ending: Ending): string {
   switch (ending.kind) {
     case "exited":
-      return `${ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`}${starved(ending)}`;
+      return `${ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`}${starved(ending)}${displaced(ending)}`;
     case "unstartable":
       return `could not be started: ${ending.message}`;
     case "unknown":
@@ -56,6 +56,10 @@ export function describe(ending: Ending): string {
 
 function starved({ outOfMemory }: { readonly outOfMemory?: true }): string {
   return outOfMemory === true ? " (out of memory)" : "";
+}
+
+function displaced({ occupied }: { readonly occupied?: Occupied }): string {
+  return occupied === undefined ? "" : ` (its port ${occupied.port} is held by ${occupied.by}; end that, or choose another port)`;
 }
 
 /** Milliseconds in the unit that reads best. */
@@ -118,11 +122,13 @@ function onStopping(from: Instance, to: Instance & { readonly status: "stopping"
     return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
   if (to.phase === "sweep-kill")
     return from.status === "stopping" && from.phase !== "sweep" ? undefined : warn("left processes behind that don't end; killing them");
-  if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of SIGTERM; killing it`);
+  if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of ${stopSignalOf(policy)}; killing it`);
   if (to.phase === "held") return info(`is stopped when ${subject.holding || "what depends on it"} has stopped`);
   if (from.status !== "running" && !(from.status === "stopping" && from.phase === "held")) return undefined;
   const how =
-    policy.graceMs > 0 ? `SIGTERM in ${duration(policy.graceMs)}` : `SIGKILL in ${duration(policy.terminateMs)} if it doesn't end`;
+    policy.graceMs > 0
+      ? `${stopSignalOf(policy)} in ${duration(policy.graceMs)}`
+      : `SIGKILL in ${duration(policy.terminateMs)} if it doesn't end`;
   const fault = faultOf(to.cause);
   return fault === undefined ? info(`stopping (${how})`) : warn(`${faultText(fault, subject)}; stopping (${how})`);
 }

@@ -14,6 +14,7 @@ import { followLogs } from "../store/follow.ts";
 import type { Instance, Running } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { identityOf, runsAs } from "./identity.ts";
+import { strangerAt } from "./occupied.ts";
 
 /** Whose runs these are. */
 export type Probed = {
@@ -71,6 +72,7 @@ export class Probing {
         timeoutMs: policy.readyMs ?? 0,
         scene: sceneOf(spec, stateDir),
         file: notifyFile(stateDir, slot),
+        objection: () => strangerAt(spec, "port" in probe ? probe.port : undefined, state.pid),
         lines: (signal) => linesOf(stateDir, { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) }, signal),
       },
       {

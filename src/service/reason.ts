@@ -1,15 +1,17 @@
 /** Why a process is in its state, in one sentence. */
 import { systemClock } from "../runtime/clock.ts";
 import type { Process } from "../supervisor/process.ts";
+import { stopSignalOf } from "../supervisor/restart-policy.ts";
 import type { Instance, Running } from "../supervisor/states.ts";
 import { because, describe, describeFailure, ofLimit, type Subject, soon, usedUp, whyNot } from "./narrator.ts";
 
-/** Why one that was to come up did not. */
-export function whyNotUp({ id, states }: Process, subject: Subject): string {
+/** Why one that was to come up did not. `flaw`: why the load balancer sends nobody there, if it runs. */
+export function whyNotUp({ id, states }: Process, subject: Subject, flaw: string | undefined): string {
   const [state] = states;
   if (state === undefined || ((state.status === "starting" || state.status === "running") && state.restarts > 0))
     return `ended soon after its start ("procman why ${id}" tells more)`;
-  return reasonOf(state, subject, systemClock.now());
+  const reason = reasonOf(state, subject, systemClock.now());
+  return state.status === "running" && flaw !== undefined ? `${reason}, but ${flaw}` : reason;
 }
 
 export function reasonOf(state: Instance, subject: Subject, now: number): string {
@@ -56,7 +58,7 @@ function idleReason({ outcome }: Instance & { readonly status: "idle" }, subject
   }
 }
 
-function stoppingReason(state: Instance & { readonly status: "stopping" }, { holding }: Subject): string {
+function stoppingReason(state: Instance & { readonly status: "stopping" }, { holding, policy }: Subject): string {
   const causes = {
     operator: "is being stopped",
     terminate: "is being stopped by its schedule",
@@ -71,7 +73,7 @@ function stoppingReason(state: Instance & { readonly status: "stopping" }, { hol
     spawning: "",
     held: `, when ${holding || "what depends on it"} has stopped`,
     grace: ", has time to finish by itself",
-    terminate: ", has got SIGTERM",
+    terminate: `, has got ${stopSignalOf(policy)}`,
     kill: ", has got SIGKILL",
     sweep: "",
     "sweep-kill": "",

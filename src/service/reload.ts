@@ -5,7 +5,6 @@ import type { Config } from "../config/spec.ts";
 import type { ActOptions, PlanOptions } from "../contract/control.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { Link } from "../runtime/link.ts";
-import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Changeover } from "./changeover.ts";
 import { FileWatch } from "./file-watch.ts";
 import { forecast, rollOf, summary } from "./forecast.ts";
@@ -15,6 +14,9 @@ import { whyNotUp } from "./reason.ts";
 import { reloaded } from "./reload-end.ts";
 import { isOnTheWay, type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
 import type { Rolling } from "./rolling.ts";
+
+import type { Serving } from "./serves.ts";
+
 import type { Source } from "./source.ts";
 import type { Voice } from "./voice.ts";
 
@@ -32,8 +34,7 @@ export type ReloadOptions = {
 export type ReloadPorts = ReloadOptions & { readonly changeover: Changeover; readonly link: Link; readonly voice: Voice };
 
 /** Whose configuration it is. */
-export type Reloaded = {
-  readonly supervisor: Supervisor;
+export type Reloaded = Serving & {
   readonly isTerminating: boolean;
   /** Resolves once the keeper has all that was decided. */
   readonly commit: () => Promise<void>;
@@ -182,7 +183,6 @@ export class Reload {
 
   #begin(journey: Journey): Promise<string | undefined> {
     const { changeover, voice, link, steadyMs = STEADY_MS } = this.#ports;
-    const { supervisor } = this.#service;
     let problem: string | undefined;
     let isNoted = journey.at !== undefined;
     this.#journey = isNoted ? journey : undefined;
@@ -197,7 +197,7 @@ export class Reload {
       problem = `Cannot reload: "${id}" did not come up by the new configuration: it ${this.#whyNotUp(id)}; everything goes back to what it was`;
       voice.error(problem);
     };
-    const work = roll(journey, { changeover, supervisor, note, failed, signal: this.#abort.signal, steadyMs }).then(() => {
+    const work = roll(journey, { changeover, serving: this.#service, note, failed, signal: this.#abort.signal, steadyMs }).then(() => {
       this.#work = undefined;
       if (isNoted || this.#abort.signal.aborted) return problem;
       if (problem !== undefined || journey.from === undefined) voice.info("everything is by the former configuration again");
@@ -213,8 +213,8 @@ export class Reload {
   }
 
   #whyNotUp(id: string): string {
-    const { supervisor, observatory } = this.#service;
-    return whyNotUp(supervisor.find(id), observatory.subject(id));
+    const { supervisor, observatory, balancing } = this.#service;
+    return whyNotUp(supervisor.find(id), observatory.subject(id), balancing.flawOf(id));
   }
 }
 

@@ -7,16 +7,13 @@
 import { listOf, text } from "../base/shape.ts";
 import type { Config } from "../config/spec.ts";
 import type { Process } from "../supervisor/process.ts";
-import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { Changeover } from "./changeover.ts";
 import { forecast, rollOf } from "./forecast.ts";
 import { readFormer, writeFormer } from "./former.ts";
-import { isUp } from "./settling.ts";
+import { type Serving, serves } from "./serves.ts";
 
 /** Memory of a roll that is under way; no process has an id like this. */
 export const ROLL = ":reload";
-/** Beside the times that its former run may take to end, and it to become ready, an instance may take so long to come up. Milliseconds. */
-const COME_UP_MS = 60_000;
 
 export type Journey = {
   readonly to: Config;
@@ -30,7 +27,7 @@ export type Journey = {
 
 export type RollPorts = {
   readonly changeover: Changeover;
-  readonly supervisor: Supervisor;
+  readonly serving: Serving;
   /** Remembers it, in the same turn, before the step that leads to it; undefined: that one is the last. */
   readonly note: (journey: Journey | undefined) => void;
   /** An instance has not come up, and everything goes back. */
@@ -42,18 +39,19 @@ export type RollPorts = {
 
 /** What needs no waiting is done at once. Resolves when all is done, or it was aborted. */
 export async function roll(journey: Journey, ports: RollPorts): Promise<void> {
-  const { changeover, supervisor, failed, signal, steadyMs } = ports;
+  const { serving, failed, signal, steadyMs } = ports;
   for (let now: Journey | undefined = journey; now !== undefined; ) {
     const { from, at }: Journey = now;
-    const up: boolean | undefined = at === undefined || (await isUp(supervisor, at, { ...patienceWith(changeover, at, steadyMs), signal }));
-    if (up === undefined) return;
+    const up: boolean = at === undefined || (await serves(serving, at, { steadyMs, signal }));
+    if (signal.aborted) return;
     if (!up && at !== undefined && from !== undefined) failed(at);
     now = up ? advance(now, ports) : advance(from === undefined ? now : { to: from }, ports, at);
   }
 }
 
 /** The next step; undefined: it was the last. On the way back `first` is the first: it is the one that doesn't serve. */
-function advance({ to, from, left: former }: Journey, { changeover, supervisor, note }: RollPorts, first?: string): Journey | undefined {
+function advance({ to, from, left: former }: Journey, { changeover, serving, note }: RollPorts, first?: string): Journey | undefined {
+  const { supervisor } = serving;
   const rest = rollOf(forecast(changeover.config, to, supervisor.processes), to, former);
   const [at, ...left] = first !== undefined && rest.includes(first) ? [first, ...rest.filter((id) => id !== first)] : rest;
   const next = at === undefined ? undefined : { to, from, at, left };
@@ -101,10 +99,4 @@ const isList = listOf(text);
 function stageOf(to: Config, changeover: Changeover, left: ReadonlySet<string>): Config {
   if (left.size === 0) return to;
   return { ...to, processes: to.processes.map((spec) => (left.has(spec.id) ? changeover.spec(spec.id) : spec)) };
-}
-
-/** One that shows when it is ready need not show anything more. */
-function patienceWith(changeover: Changeover, id: string, steadyMs: number): { readonly steadyMs: number; readonly limitMs: number } {
-  const { graceMs, terminateMs, readyMs } = changeover.spec(id).policy;
-  return { steadyMs: readyMs === undefined ? steadyMs : 0, limitMs: graceMs + terminateMs + (readyMs ?? 0) + COME_UP_MS };
 }

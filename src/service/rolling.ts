@@ -200,8 +200,8 @@ export class Rolling {
   }
 
   #failed(roll: Roll, at: string): string {
-    const { supervisor, observatory } = this.#rolled;
-    const problem = problemOf(roll, at, whyNotUp(supervisor.find(at), observatory.subject(at)));
+    const { supervisor, observatory, balancing } = this.#rolled;
+    const problem = problemOf(roll, at, whyNotUp(supervisor.find(at), observatory.subject(at), balancing.flawOf(at)));
     this.#ports.voice.say(roll.cluster, error(problem));
     observatory.tell(at, problem);
     return problem;

@@ -15,7 +15,11 @@ export type Serving = {
   readonly supervisor: Supervisor;
   readonly spec: (id: string) => ProcessSpec;
   /** Whether the load balancer sends it connections. */
-  readonly balancing: { readonly accepts: (id: string) => boolean };
+  readonly balancing: {
+    readonly accepts: (id: string) => boolean;
+    /** Why it doesn't, if that is known. */
+    readonly flawOf: (id: string) => string | undefined;
+  };
 };
 
 /** `steadyMs`: one that shows in no other way that it is up has to run for so long. */
@@ -28,14 +32,14 @@ export async function serves(serving: Serving, id: string, { steadyMs, signal }:
   if (process === undefined) return true;
   const { policy, front } = serving.spec(id);
   const { graceMs, terminateMs, readyMs } = policy;
-  const late = performance.now() + graceMs + terminateMs + (readyMs ?? 0) + COME_UP_MS;
-  const patience = (): { readonly limitMs: number; readonly signal: AbortSignal } => ({ limitMs: late - performance.now(), signal });
+  const limitMs = graceMs + terminateMs + (readyMs ?? 0) + COME_UP_MS;
   const steady = readyMs === undefined && front === undefined ? steadyMs : 0;
-  if (!(await isUp(supervisor, id, { ...patience(), steadyMs: steady }))) return false;
+  if (!(await isUp(supervisor, id, { limitMs, signal, steadyMs: steady }))) return false;
+  const late = performance.now() + COME_UP_MS;
   while (front !== undefined && !balancing.accepts(id) && !signal.aborted) {
     await sleep(LOOK_MS);
     // It may fail on its way.
-    if (performance.now() > late || !(await isUp(supervisor, id, { ...patience(), steadyMs: 0 }))) return false;
+    if (performance.now() > late || !(await isUp(supervisor, id, { limitMs: late - performance.now(), signal, steadyMs: 0 }))) return false;
     if (!process.states.some(isUnderWay)) return true;
   }
   return true;

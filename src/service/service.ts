@@ -66,7 +66,7 @@ export class Service {
 
   constructor(config: Config, link: Link, { exitWith, ...options }: ServiceOptions = {}) {
     this.#link = link;
-    this.#voice = new Voice(link);
+    this.#voice = new Voice(link, (slot) => this.#changeover.instanceOf(slot));
     this.#changeover = new Changeover(config, link, {
       supervisor: () => this.supervisor,
       apply: () => {

@@ -20,11 +20,13 @@ const DELAY_MS = 300;
 export type Served = {
   readonly config: Config;
   readonly control: (caller: Caller) => Control;
-  readonly voice: Pick<Voice, "audit">;
+  readonly voice: Pick<Voice, "audit" | "info" | "error">;
   readonly keeper: number;
 };
 
 const ANNOUNCE_AGAIN_MS = 1_000;
+/** After that a port that could not be had is tried again: who has it may end, and its address may come up. */
+const LISTEN_AGAIN_MS = 3_000;
 
 export class Serving {
   readonly #served: Served;
@@ -65,9 +67,7 @@ export class Serving {
 
   /** Supervision goes on without an API: `done` gets the reason. `isFirst`: nothing ran before; who knocks in the meantime is answered at once. */
   start(isFirst: boolean, done: (problem?: string) => void): void {
-    const { hostname, port } = this.#served.config.api;
-    const at = port === undefined ? hostname : `${hostname}:${port}`;
-    this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${at}: ${why}`);
+    this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${this.#at}: ${why}`);
     void this.#listen();
     // Clients sign with it: it must be there before they find the address.
     try {
@@ -117,6 +117,11 @@ export class Serving {
     if (this.#endpoint !== undefined) announce(this.#served.config.stateDir, this.#endpoint);
   }
 
+  get #at(): string {
+    const { hostname, port } = this.#served.config.api;
+    return port === undefined ? hostname : `${hostname}:${port}`;
+  }
+
   #begin(): void {
     const done = this.#done;
     // Who knocks before the state folder is ours waits.
@@ -131,6 +136,7 @@ export class Serving {
     this.#listening ??= this.#doorway.open(hostname, port, this.#former).then(
       (found) => {
         this.#port = found;
+        this.#problem = undefined;
       },
       (error: Error) => {
         this.#problem = error.message;
@@ -141,16 +147,33 @@ export class Serving {
 
   /** Resolves with why there is none. Clients find where it is, or that. */
   async #start(): Promise<string | undefined> {
-    const { config, keeper } = this.#served;
-    const { hostname, port = 0 } = config.api;
     await this.#listen();
     if (this.#problem === undefined) await this.#serve();
     if (this.#closed) return undefined;
+    if (this.#problem !== undefined) this.#timer = setTimeout(() => this.#again(), LISTEN_AGAIN_MS).unref();
+    const isKnown = this.#endpoint !== undefined && this.#endpoint.problem === this.#problem;
+    const untold = isKnown ? undefined : this.#announce(this.#endpointNow());
+    return this.#problem ?? untold;
+  }
+
+  #endpointNow(): Endpoint {
+    const { config, keeper } = this.#served;
+    const { hostname, port = 0 } = config.api;
     const startTime = processStat(process.pid)?.startTime ?? "";
     const problem = this.#problem === undefined ? {} : { problem: this.#problem };
     this.#endpoint = { hostname, port: this.#port ?? port, pid: process.pid, startTime, keeper, version: VERSION, ...problem };
-    const untold = this.#announce(this.#endpoint);
-    return this.#problem ?? untold;
+    return this.#endpoint;
+  }
+
+  #again(): void {
+    if (this.#closed) return;
+    this.#listening = undefined;
+    this.#started = this.#start().then(
+      () => {
+        if (this.#problem === undefined && !this.#closed) this.#served.voice.info(`the API is served at ${this.#at} now`);
+      },
+      (error: Error) => this.#served.voice.error(`Cannot serve the API at ${this.#at}: ${error.message}`),
+    );
   }
 
   /** What there is no room for is told once there is. Returns why not yet. */

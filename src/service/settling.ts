@@ -6,7 +6,7 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 export type Patience = {
   /** A run that has lasted so long is taken for one that is up. Milliseconds. */
   readonly steadyMs: number;
-  /** Milliseconds. */
+  /** Milliseconds; what it depends on may take its own time beside that, as long as it is on its way. */
   readonly limitMs: number;
   readonly signal: AbortSignal;
 };
@@ -42,12 +42,23 @@ export function isUp(supervisor: Supervisor, id: string, { steadyMs, limitMs, si
       else expect(seen);
     };
     const drop = supervisor.watch(look);
-    const limit = setTimeout(() => done(false), limitMs);
+    const expired = (): void => {
+      if (waitsForSome(supervisor, id)) limit.refresh();
+      else done(false);
+    };
+    const limit = setTimeout(expired, limitMs);
     const abort = (): void => done(undefined);
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();
     else look();
   });
+}
+
+/** It waits for others, and these are not over. */
+function waitsForSome(supervisor: Supervisor, id: string): boolean {
+  const stateOf = (each: string): Instance | undefined => supervisor.processes.find((process) => process.id === each)?.states[0];
+  const isOnTheWay = (each: string): boolean => !["idle", "backoff", undefined].includes(stateOf(each)?.status);
+  return stateOf(id)?.status === "waiting" && supervisor.unmetBy(id).every(({ members }) => members.some(isOnTheWay));
 }
 
 /** Resolves when the signal comes. */

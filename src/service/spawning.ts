@@ -4,7 +4,9 @@ import { type ApiAccess, markerOf } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
 import { KeeperSpawner } from "../runtime/spawner.ts";
 import type { Sweeper } from "../runtime/sweeper.ts";
+import { stopSignalOf } from "../supervisor/restart-policy.ts";
 import { exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
+import { occupiedOf } from "./occupied.ts";
 
 export type Spawning = {
   readonly stateDir: string;
@@ -22,12 +24,13 @@ export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api, r
     sweeper,
     marker,
     request: (slot, run) => launchOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api }),
-    drains: (slot) => spec(slot).command.kind === "worker",
+    drains: (slot) => (spec(slot).command.kind === "worker" ? stopSignalOf(spec(slot).policy) : undefined),
     whyUnstartable: (failed) => {
       const own = spec(failed.slot);
       const what = failed.step === "socket" ? remedy(own) : undefined;
       const message = whyUnstartable(own, failed);
       return { message: what === undefined ? message : `${message}; ${what}`, exitCode: exitCodeOf(failed) };
     },
+    occupied: ({ slot, run, survivors }) => (survivors ? undefined : occupiedOf(spec(slot), marker(slot, run))),
   });
 }

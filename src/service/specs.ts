@@ -29,10 +29,15 @@ export class Specs {
 
   /** Of a process or one of its slots. */
   of(slot: string): ProcessSpec {
-    const id = processOf(slot);
-    const spec = this.#present.get(id) ?? this.#leaving.get(id);
+    const spec = this.#find(slot);
     if (spec === undefined) throw new Error(`no specification for slot ${slot}`);
     return spec;
+  }
+
+  /** Number of an instance of a cluster, from 1. */
+  instanceOf(slot: string): number | undefined {
+    const cluster = this.#find(slot)?.cluster;
+    return cluster === undefined ? undefined : cluster.index + 1;
   }
 
   /** Processes that another configuration doesn't have stay known until they are dropped. */
@@ -46,6 +51,11 @@ export class Specs {
 
   drop(id: string): void {
     this.#leaving.delete(id);
+  }
+
+  #find(slot: string): ProcessSpec | undefined {
+    const id = processOf(slot);
+    return this.#present.get(id) ?? this.#leaving.get(id);
   }
 }
 

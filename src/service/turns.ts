@@ -33,6 +33,7 @@ export function runs(process: Process | undefined): boolean {
 /** Clusters and processes. */
 function followed(family: Family, { plan }: Process): readonly string[] {
   const members = new Set((plan.dependsOn ?? []).flatMap((dependency) => (dependency.restart ? dependency.members : [])));
+  if (members.size === 0) return [];
   return family.supervisor.processes.filter(({ id }) => members.has(id)).map(({ id }) => nameOf(family, id));
 }
 

@@ -4,28 +4,33 @@ import type { Config } from "../config/spec.ts";
 import type { ConsoleStyle, FromLogger, Say, StoreSettings } from "../contract/logger-protocol.ts";
 import type { Link } from "../runtime/link.ts";
 import { error, info, type Line, warn } from "./narrator.ts";
+import { processOf } from "./specs.ts";
 
 export class Voice {
   readonly #link: Link;
+  readonly #instanceOf: (slot: string) => number | undefined;
 
-  constructor(link: Link) {
+  /** `instanceOf`: its number in its cluster, from 1, by which its entries are found as those of the cluster. */
+  constructor(link: Link, instanceOf: (slot: string) => number | undefined = () => undefined) {
     this.#link = link;
+    this.#instanceOf = instanceOf;
   }
 
-  /** Of a process, or of procman itself. */
+  /** Of a process or one of its slots, or of procman itself. */
   say(id: string | undefined, { severity, text }: Line): void {
     this.enter({ at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) });
   }
 
   /** Any entry, for the console and the log store. */
-  enter(entry: Omit<Say, "t">): void {
-    this.#link.sendLater({ t: "logger", message: { t: "say", ...entry } });
+  enter({ id: slot, ...entry }: Omit<Say, "t">): void {
+    const instance = slot === undefined ? undefined : this.#instanceOf(slot);
+    const whose = slot === undefined ? {} : { id: processOf(slot), ...(instance === undefined ? {} : { instance }) };
+    this.#link.sendLater({ t: "logger", message: { t: "say", ...entry, ...whose } });
   }
 
   /** Who asked for what, and what came of it. */
   audit({ severity, text }: Line, id?: string): void {
-    const message = { t: "say", at: Date.now(), severity, category: "api", text, ...(id === undefined ? {} : { id }) } as const;
-    this.#link.sendLater({ t: "logger", message });
+    this.enter({ at: Date.now(), severity, category: "api", text, ...(id === undefined ? {} : { id }) });
   }
 
   info(text: string): void {

@@ -185,6 +185,20 @@ test("restart: who follows a cluster waits until all of its instances have come 
   assert.deepEqual(world.spawner.asked(), ["sweep SIGTERM db-1 1", "spawn db-1 2", "SIGTERM web 1"]);
 });
 
+test("restart: who is blocked when what it depends on is started anew follows when that is lifted", () => {
+  const world = new World(plan("db"), plan("web", [on("db", { restart: true })]));
+  world.up("db");
+  world.clock.advance(10);
+  world.up("web");
+  world.supervisor.find("web").block();
+  world.spawner.exit("db", 1);
+  world.clock.advance(10);
+  world.up("db");
+  world.spawner.asked();
+  world.supervisor.find("web").unblock();
+  assert.deepEqual(world.spawner.asked(), ["SIGTERM web 1"]);
+});
+
 const IDS = ["web", "db", "migrate", "mail"] as const;
 type Act = readonly [kind: number, id: number];
 

@@ -5,7 +5,7 @@
  * clock, starts a process or logs: time comes in on inputs, work goes out as effects.
  */
 import { faultOf, isSuccess, outcomeOf } from "./outcome.ts";
-import { type Policy, restartDelay, wantsRestart } from "./restart-policy.ts";
+import { type Policy, restartDelay, stopSignalOf, wantsRestart } from "./restart-policy.ts";
 import type { Base, Ending, Input, Instance, Outcome, Plan, Running, SignalName, Step, StopCause, Sweeping } from "./states.ts";
 
 export function step(state: Instance, input: Input, policy: Policy): Step {
@@ -138,7 +138,7 @@ function onTimer(state: Instance, input: Input & { readonly type: "timer" }, pol
   }
   if (state.status === "running") return onRunTimer(state, input, policy);
   if (name === "escalate" && state.status === "stopping") {
-    if (state.phase === "grace") return signal({ ...state, phase: "terminate", since: at }, state.pid, "SIGTERM");
+    if (state.phase === "grace") return signal({ ...state, phase: "terminate", since: at }, state.pid, stopSignalOf(policy));
     if (state.phase === "terminate") return signal({ ...state, phase: "kill", since: at }, state.pid, "SIGKILL");
     if (state.phase === "sweep") return sweep({ ...state, phase: "sweep-kill", since: at });
   }
@@ -200,7 +200,7 @@ function beginStop(
   const { next, cause, pid, started } = child;
   const stopping = { ...base(state), next, cause, pid, started, status: "stopping", since: at } as const;
   if (policy.graceMs > 0) return { state: { ...stopping, phase: "grace" }, effects: [{ type: "drain", run: state.run }] };
-  return signal({ ...stopping, phase: "terminate" }, child.pid, "SIGTERM");
+  return signal({ ...stopping, phase: "terminate" }, child.pid, stopSignalOf(policy));
 }
 
 function launch(state: Base): Step {

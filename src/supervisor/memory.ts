@@ -32,7 +32,8 @@ const moment: Shape = (value) => number(value) && Math.abs(value as number) < 1e
 /** 0 and 1 would be signalled as "everybody". */
 const pid: Shape = (value) => count(value) && (value as number) > 1;
 
-const told = { outOfMemory: optional(literal(true)), at: optional(moment) };
+const occupied = optional(record({ port: count, by: text }));
+const told = { outOfMemory: optional(literal(true)), occupied, at: optional(moment) };
 const ending = either(
   record({ kind: literal("exited"), code: either(number, literal(null)), signal: either(text, literal(null)), ...told }),
   record({ kind: literal("unstartable"), message: text, permanent: truth, exitCode: optional(count), at: optional(moment) }),

@@ -1,4 +1,5 @@
 /** When an ended process comes back, and how long that takes. */
+import type { StopSignal } from "../base/stop-signals.ts";
 
 /** The policy of one process, in milliseconds. */
 export type Policy = {
@@ -11,6 +12,8 @@ export type Policy = {
   readonly restartResetMs: number;
   readonly graceMs: number;
   readonly terminateMs: number;
+  /** Asks a run to end; absent: SIGTERM. */
+  readonly stopSignal?: StopSignal;
   /** 0: no limit of run time. */
   readonly timeoutMs: number;
   /** A run must become ready within this; absent: it is so at once. */
@@ -18,6 +21,11 @@ export type Policy = {
   /** Whether dependencies must be ready before the child starts. */
   readonly waits: boolean;
 };
+
+/** By which a run is asked to end. */
+export function stopSignalOf({ stopSignal = "SIGTERM" }: Policy): StopSignal {
+  return stopSignal;
+}
 
 const FIRST_DELAY_MS = 100;
 const LONGEST_DELAY_MS = 30_000;

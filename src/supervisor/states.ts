@@ -1,4 +1,6 @@
 /** What a slot can be, what can happen to it, and what it then wants done: the words of the machine in `instance.ts`. */
+import type { StopSignal } from "../base/stop-signals.ts";
+
 /** How a run ended. */
 export type Ending = { /** Monotonic milliseconds. */ readonly at?: number } & (
   | ({ readonly kind: "exited"; readonly code: number | null; readonly signal: string | null } & Verdict)
@@ -14,8 +16,11 @@ export type Ending = { /** Monotonic milliseconds. */ readonly at?: number } & (
   | ({ readonly kind: "unknown" } & Verdict)
 );
 
-/** `outOfMemory`: the kernel has killed it for that. */
-type Verdict = { readonly outOfMemory?: true };
+/** `outOfMemory`: the kernel has killed it for that. `occupied`: somebody else had its port. */
+type Verdict = { readonly outOfMemory?: true; readonly occupied?: Occupied };
+
+/** `by`: as people read it. */
+export type Occupied = { readonly port: number; readonly by: string };
 
 /** Who began the end of a run. `itself`: its leader ended, the rest of its group is being cleared away. */
 export type StopCause = "operator" | "terminate" | "watch" | "itself" | Fault;
@@ -97,7 +102,7 @@ export type Input = (Command | Report) & { readonly at: number; readonly chance:
 export type TimerName = "timeout" | "ready" | "escalate" | "restart";
 export type Timer = { readonly name: TimerName; readonly due: number };
 
-export type SignalName = "SIGTERM" | "SIGKILL";
+export type SignalName = StopSignal | "SIGKILL";
 
 export type Effect =
   | { readonly type: "spawn"; readonly run: number }

@@ -145,6 +145,20 @@ test("2.2 terminateTimeout is counted from the SIGTERM, after the grace period, 
   assert.deepEqual(spawner.asked(), ["SIGKILL web 1"]);
 });
 
+test("a stop begins with the signal of the policy, with and without a grace period; what is left behind gets SIGTERM", () => {
+  for (const graceMs of [0, 5_000]) {
+    const { spawner, process, clock } = setup({ rules: { graceMs, terminateMs: 2_000, stopSignal: "SIGQUIT" } });
+    spawner.up("web");
+    spawner.asked();
+    process.stop();
+    if (graceMs > 0) assert.deepEqual(spawner.asked(), ["drain web 1"]);
+    clock.advance(graceMs);
+    assert.deepEqual(spawner.asked(), ["SIGQUIT web 1"]);
+    clock.advance(2_000);
+    assert.deepEqual(spawner.asked(), ["SIGKILL web 1"]);
+  }
+});
+
 test("2.2 stop: whoever the leader leaves behind is asked to end and killed when the time is over", () => {
   const { spawner, process, clock, state } = setup({ rules: { terminateMs: 2_000 } });
   spawner.up("web");

@@ -7,6 +7,7 @@ import { inStartOrder } from "./order.ts";
 import type { Dependency, Plan } from "./plan.ts";
 import { Process } from "./process.ts";
 import type { ProcessPorts } from "./process-ports.ts";
+import type { Instance } from "./states.ts";
 
 export type SupervisorPorts = Omit<ProcessPorts, "holds"> & {
   /** A process that the plans no longer have is over and forgotten. */
@@ -29,6 +30,11 @@ export class Supervisor {
     this.#ports = {
       ...ports,
       holds: (id) => this.#dependencies.holding(id).length > 0,
+      notice: (id, notice) => {
+        ports.notice(id, notice);
+        // What it depends on may have been started anew meanwhile.
+        if (notice.type === "unblocked") this.#dependencies.touch(id);
+      },
       publish: (transition) => {
         ports.publish(transition);
         for (const call of this.#watchers) call();
@@ -72,6 +78,11 @@ export class Supervisor {
     for (const plan of inStartOrder(plans, (id) => present.get(id))) this.#update(plan, changes.get(plan.id));
     for (const { id, autostart } of fresh) if (autostart) this.#processes.get(id)?.startIfAllowed();
     this.#dependencies.look();
+  }
+
+  /** None of a process that there isn't. */
+  statesOf(id: string): readonly Instance[] {
+    return this.#processes.get(id)?.states ?? [];
   }
 
   /** @throws ProcmanError `process-unknown` */

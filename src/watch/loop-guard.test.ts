@@ -67,6 +67,13 @@ test("2.4 somebody who saves every few seconds is followed each time", () => {
   assert.deepEqual(new Set(verdicts), new Set(["go"]));
 });
 
+test("2.4 somebody who saves often, as people do, is followed for long; whoever writes at other times after each start is found out, too", () => {
+  const { verdicts, change } = setup();
+  for (let time = 0; time < 16; time++) change(time % 2 === 0 ? 1_000 : 2_500);
+  const [followed, ...rest] = [verdicts.lastIndexOf("go") + 1, ...verdicts.slice(13)];
+  assert.deepEqual([followed, rest], [13, ["held", "silent", "silent"]]);
+});
+
 test("2.4 after a rest, an innocent process is trusted again", () => {
   const { clock, verdicts, change } = setup();
   for (let time = 0; time < 8; time++) change(1_000);

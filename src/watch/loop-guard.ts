@@ -2,8 +2,11 @@
 
 /** A change so soon after a start may be the start's own doing. Milliseconds. */
 const WINDOW_MS = 5_000;
-/** So many of them in a row may be somebody who saves often. */
-const LIMIT = 5;
+/** So many of them in a row may be somebody who saves often: as people do, now sooner, now later. */
+const LIMIT = 15;
+/** A program writes so regularly; such a change weighs so much more. Milliseconds. */
+const ALIKE_MS = 500;
+const ALIKE_WEIGHT = 3;
 /** Without a change for so long, files are at rest. Milliseconds. */
 const REST_MS = 10_000;
 
@@ -22,7 +25,10 @@ export type GuardPorts = {
 export class LoopGuard {
   readonly #ports: GuardPorts;
   #startedAt = Number.NEGATIVE_INFINITY;
-  #count = 0;
+  /** Weight of the changes in a row that came soon after a start. */
+  #weight = 0;
+  /** How soon the latest of them came. Milliseconds. */
+  #delay: number | undefined;
   /** The last start that came after a rest was followed by a change at once. */
   #isSuspect = false;
   #wasHeld = false;
@@ -39,10 +45,8 @@ export class LoopGuard {
       this.#hold();
       return "silent";
     }
-    if (at - Math.max(since, this.#startedAt) < WINDOW_MS) this.#count += 1;
-    else if (!this.#wasHeld) [this.#count, this.#isSuspect] = [0, false];
-    else this.#count = 0;
-    if (this.#count > 0 && (this.#isSuspect || this.#count >= LIMIT)) {
+    this.#weigh(at - Math.max(since, this.#startedAt));
+    if (this.#weight > 0 && (this.#isSuspect || this.#weight >= LIMIT)) {
       const verdict = this.#isSuspect ? "looping" : "held";
       this.#hold();
       return verdict;
@@ -56,6 +60,14 @@ export class LoopGuard {
   close(): void {
     this.#drop?.();
     this.#drop = undefined;
+  }
+
+  #weigh(delay: number): void {
+    const isAlike = Math.abs(delay - (this.#delay ?? delay)) <= ALIKE_MS;
+    const isSoon = delay < WINDOW_MS;
+    this.#weight = isSoon ? this.#weight + (isAlike ? ALIKE_WEIGHT : 1) : 0;
+    this.#delay = isSoon ? delay : undefined;
+    if (!isSoon && !this.#wasHeld) this.#isSuspect = false;
   }
 
   #hold(): void {

@@ -1,8 +1,15 @@
 /** One watched path, whether it is a file, a folder or not there yet: also the folders above it are watched, in which it comes and goes. */
-import { basename, dirname, sep } from "node:path";
+import { readlinkSync } from "node:fs";
+import { basename, dirname, resolve, sep } from "node:path";
 import { type Handle, type Kernel, NoMoreWatches } from "./kernel.ts";
 import { seenAt, statsOf, textHash } from "./stamp.ts";
 import { type EachFile, Tree, type TreePorts, type Work } from "./tree.ts";
+
+/** Links that lead to links: the kernel follows no more. */
+const MOST_STEPS = 40;
+
+/** A folder that is watched for what is called so in it. */
+type Step = { readonly folder: string; readonly name: string; readonly isLink: boolean };
 
 export type PlacePorts = TreePorts & {
   /** Folders above this one stay where they are. */
@@ -107,14 +114,15 @@ export class Place {
     const kernel = this.#ports.kernel();
     const former = this.#above;
     this.#above = [];
-    if (kernel !== undefined) for (const [folder, name] of this.#chain()) if (!this.#watch(kernel, folder, name)) break;
+    const steps = [...this.#chain().map((step) => ({ ...step, isLink: false })), ...this.#steps()];
+    if (kernel !== undefined) for (const step of steps) if (!this.#watch(kernel, step)) break;
     for (const handle of former) handle.close();
   }
 
   /** Whether it is there. */
-  #watch(kernel: Kernel, folder: string, name: string): boolean {
+  #watch(kernel: Kernel, step: Step): boolean {
     try {
-      this.#above.push(kernel(folder, (event, heard) => this.#onEvent(heard === undefined || event === "rename", name, heard)));
+      this.#above.push(kernel(step.folder, (event, heard) => this.#onEvent(heard === undefined || event === "rename", step, heard)));
       return true;
     } catch (error) {
       if (error instanceof NoMoreWatches) throw error;
@@ -122,8 +130,9 @@ export class Place {
     }
   }
 
-  #onEvent(isRenamed: boolean, name: string, heard: string | undefined): void {
-    if (heard !== undefined && heard !== name) return;
+  #onEvent(isRenamed: boolean, { name, isLink }: Step, heard: string | undefined): void {
+    // What lies beside a link may be on the way to what it leads to.
+    if (heard !== undefined && heard !== name && !(isLink && isRenamed)) return;
     if (!isRenamed && this.#stamp === undefined) return;
     this.#isMoved ||= isRenamed;
     this.#isTouched = true;
@@ -131,14 +140,36 @@ export class Place {
   }
 
   /** The folders above, highest first, each with the name in it that leads here. */
-  #chain(): readonly (readonly [folder: string, name: string])[] {
-    const chain: (readonly [string, string])[] = [];
+  #chain(): readonly Omit<Step, "isLink">[] {
+    const chain: Omit<Step, "isLink">[] = [];
     const isInside = this.path.startsWith(`${this.#ports.folder}${sep}`);
     for (let path = this.path; path !== dirname(path); path = dirname(path)) {
       const folder = dirname(path);
-      chain.unshift([folder, path.slice(folder.length).replace(/^\//, "")]);
+      chain.unshift({ folder, name: path.slice(folder.length).replace(/^\//, "") });
       if (isInside ? folder === this.#ports.folder : statsOf(folder) !== undefined) break;
     }
     return chain;
+  }
+
+  /** Of a file that is a link: itself and what it leads to, step by step. */
+  #steps(): readonly Step[] {
+    const steps: Step[] = [];
+    if (this.#kind() === "folder") return steps;
+    let path = this.path;
+    for (let target = targetOf(path); target !== undefined && steps.length < MOST_STEPS; target = targetOf(path)) {
+      if (steps.length === 0) steps.push({ folder: dirname(path), name: basename(path), isLink: true });
+      path = resolve(dirname(path), target);
+      steps.push({ folder: dirname(path), name: basename(path), isLink: true });
+    }
+    return steps;
+  }
+}
+
+/** undefined: it is no link. */
+function targetOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
   }
 }

@@ -164,6 +164,30 @@ test("2.4 what a link leads to is replaced by another link beside it, as Kuberne
   await rig.told("etc/app.json");
 });
 
+test("2.4 a watched file that is a link counts as what it leads to, wherever that lies and however it is changed", async (context) => {
+  const rig = new Rig(context, ["shared/env", "shared/..one/app.yaml", "shared/..two/app.yaml", "app/other"]);
+  symlinkSync("../shared/env", rig.at("app/step"));
+  symlinkSync("step", rig.at("app/.env"));
+  symlinkSync("..one", rig.at("shared/..data"));
+  symlinkSync("..data/app.yaml", rig.at("shared/app.yaml"));
+  await rig.open(["app/.env", "shared/app.yaml"]);
+  rig.write("app/other");
+  rig.write("shared/env");
+  await rig.told("app/.env");
+  rig.write("shared/env~");
+  renameSync(rig.at("shared/env~"), rig.at("shared/env"));
+  await rig.told("app/.env");
+  rig.write("shared/env");
+  await rig.told("app/.env");
+  symlinkSync("..two", rig.at("shared/..next"));
+  renameSync(rig.at("shared/..next"), rig.at("shared/..data"));
+  await rig.told("shared/app.yaml");
+  unlinkSync(rig.at("shared/env"));
+  await rig.told("app/.env");
+  rig.write("shared/env");
+  await rig.told("app/.env");
+});
+
 test("2.4 a watched path that is a link is the folder that it leads to, also when that is another one", async (context) => {
   const rig = new Rig(context, ["one/a.ts", "two/b.ts"]);
   symlinkSync("one", rig.at("current"));

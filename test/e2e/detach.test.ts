@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ProcmanError } from "../../src/base/errors.ts";
@@ -253,4 +253,18 @@ test("an API that can't listen: told with the reason, the processes run, and `te
   const ended = await procman(folder, ["terminate"]);
   assert.deepEqual({ code: ended.code, out: ended.out }, { code: 0, out: "test has ended, with all its processes\n" });
   assert.ok(!isAlive(web));
+});
+
+test("an API that could not listen is served once its port is free, without a restart of anything", async (context) => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  context.after(() => void taken.close());
+  await once(taken, "listening");
+  const { port } = taken.address() as AddressInfo;
+  const { folder, state } = homeOf(context, [SLEEPER], { api: { port } });
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 69);
+  await new Promise((resolve) => taken.close(resolve));
+  await found(() => (readFileSync(join(state, "endpoint.json"), "utf8").includes("EADDRINUSE") ? undefined : true));
+  assert.match((await procman(folder, ["status"])).out, /^web +running +\d+ .* 0 +runs$/m);
+  const said = `the API is served at 127.0.0.1:${port} now`;
+  for (let out = ""; !out.includes(said); ) ({ out } = await procman(folder, ["logs", "--search", said]));
 });

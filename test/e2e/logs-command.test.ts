@@ -32,7 +32,11 @@ test("the last lines of all, of some, by severity, category and text; the same w
     assert.match(await ask("web", "--severity", "error"), /^\S+ web +\| oops\n$/);
     assert.match(await ask("--search", "HELLO"), /^\S+ web +\| Hello\n$/);
     assert.match(await ask("mail", "--category", "stdout,stderr", "--since", "1h"), /^\S+ mail +\| mail here\n$/);
-    assert.equal(await ask("web", "--until", "yesterday"), "");
+    assert.deepEqual(await procman(folder, ["logs", "web", "--until", "yesterday"]), {
+      code: 0,
+      out: "",
+      err: "procman: no stored line fits\n",
+    });
     const entries = (await ask("mail", "--json"))
       .trim()
       .split("\n")
@@ -122,4 +126,43 @@ test("what is wrong with the options is told: exit code 64", async (context) => 
     assert.equal(code, 64, args.join(" "));
     assert.match(err, message);
   }
+});
+
+test("where nothing is stored, that is said instead of nothing", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", cmd: "true" }], { logger: { internalLogHours: 0 } });
+  const { code, out, err } = await procman(folder, ["logs"]);
+  assert.deepEqual([code, out], [0, ""]);
+  assert.equal(err, 'procman: nothing is stored, as "logger.internalLogHours" is 0\n');
+  assert.match((await procman(folder, ["logs", "-f"])).err, /^procman: nothing is stored, as /);
+});
+
+test("an output that can't be written is one message, and an error", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", cmd: "true" }]);
+  const full = spawn("sh", ["-c", `${process.execPath} ${BIN} schema > /dev/full`], { cwd: folder, env: cleanEnvironment() });
+  let said = "";
+  full.stderr.setEncoding("utf8").on("data", (part) => {
+    said += part;
+  });
+  assert.deepEqual(await once(full, "close"), [1, null]);
+  assert.match(said, /^procman: Cannot write to standard output: ENOSPC[^\n]*\n$/);
+});
+
+test("what happened to the instances of a cluster is found by the cluster's id", async (context) => {
+  const { folder } = homeOf(context, [{ id: "pool", cmd: "exec sleep 1000", autostart: true, cluster: { instances: 2 } }]);
+  await procman(folder, ["run", "--detach"]);
+  await procman(folder, ["stop", "pool-2"]);
+  const entries = async (...args: readonly string[]): Promise<readonly LogEntry[]> => {
+    const { out } = await procman(folder, ["logs", "pool", "--json", ...args]);
+    return out.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as LogEntry]));
+  };
+  let started: readonly string[] = [];
+  while (started.length < 2) {
+    const all = await entries("--category", "lifecycle");
+    started = all.flatMap(({ text, process, instance }) => (text.startsWith("started") ? [`${process} ${instance}`] : []));
+  }
+  assert.deepEqual([...started].sort(), ["pool-1 1", "pool-2 2"]);
+  assert.deepEqual(
+    (await entries("--category", "api")).map(({ process, instance, text }) => ({ process, instance, text })),
+    [{ process: "pool-2", instance: 2, text: 'stop for "cli"' }],
+  );
 });

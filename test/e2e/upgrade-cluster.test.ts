@@ -40,7 +40,7 @@ test("service, logger and balancer are replaced, twice: no request fails, no ins
   const [first, second] = [version(folder, "1.0.0"), version(folder, "1.1.0")];
   assert.equal((await run(first, folder, "run", "--detach")).code, 0);
   const before = await allAccept(state);
-  const crowd = new Crowd(port, 8);
+  const crowd = new Crowd(context, port, 8);
   for (const [to, from] of [
     [second, "1.0.0"],
     [first, "1.1.0"],
@@ -73,7 +73,7 @@ test("a new balancer that ends at once: the old one goes on, the others stay rep
   const bad = version(folder, "1.1.0", (dist) => prepend(dist, "balancer.cjs", "process.exit(6);"));
   assert.equal((await run(old, folder, "run", "--detach")).code, 0);
   await allAccept(state);
-  const crowd = new Crowd(port, 4);
+  const crowd = new Crowd(context, port, 4);
   const upgraded = await run(bad, folder, "upgrade");
   assert.equal(upgraded.code, 1);
   assert.match(upgraded.out, /^service +1\.0\.0 → 1\.1\.0 +replaced/m);

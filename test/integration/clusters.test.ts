@@ -1,15 +1,19 @@
 /** A cluster behind its common port, with procman as users start it: what its clients notice of restarts, crashes and kills. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { freePort } from "../balancer-rig.ts";
 import { procman as cli } from "../cli.ts";
 import { accepting, api, ask, Crowd, cluster, freeRange, POLITE, record } from "../cluster-rig.ts";
 import { found, gone, isAlive, isOver, running } from "../procman.ts";
+
+const PATIENT = fileURLToPath(new URL("../programs/patient.js", import.meta.url));
 
 test("2.2 every instance gets its share through the common port, and status shows it", async (context) => {
   const web = await cluster(context);
@@ -31,7 +35,7 @@ test("no request fails while the instances are restarted one after the other, an
   const web = await cluster(context);
   const client = await api(web);
   for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
-  const crowd = new Crowd(web.port, 20);
+  const crowd = new Crowd(context, web.port, 20);
   for (const id of ["web-1", "web-2", "web-3"]) {
     const { run = 0 } = await client.process(id);
     await client.act(id, "restart");
@@ -66,7 +70,7 @@ test("connections outlive service and keeper, whoever is killed; a new connectio
   const client = await api(web);
   for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
   const balancer = procman.helper("balancer");
-  const crowd = new Crowd(port, 6);
+  const crowd = new Crowd(context, port, 6);
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
   await procman.line(/the service ended \(SIGKILL\); it is started again/);
@@ -156,6 +160,56 @@ test("an instance that runs but doesn't listen on its port says so in its reason
   const text = `accepts no connections on its port 127\\.0\\.0\\.1:${startPort + 1} \\(PROCMAN_CLUSTER_PORT\\); it listens on ${startPort + 101}$`;
   await procman.line(new RegExp(`web-2 +\\| runs, but ${text}`));
   assert.match((await client.process("web-2")).reason, new RegExp(`^runs, but ${text}`));
+});
+
+test("issue 5: a port of an instance that another program holds: it is named, nobody is sent to it, and the instance serves when it is free", async (context) => {
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const met: number[] = [];
+  const holder = createServer((socket) => {
+    met.push(socket.remotePort ?? 0);
+    socket.on("error", () => undefined).destroy();
+  }).listen(startPort + 1, "127.0.0.1");
+  await once(holder, "listening");
+  context.after(() => holder.close());
+  const cluster = { instances: 2, startPort, commonPort: port };
+  const procman = await running(context, [{ id: "web", cmd: `node ${PATIENT}`, autostart: true, cluster }]);
+  const held = `its port ${startPort + 1} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port`;
+  await procman.line(new RegExp(`web-2 +\\| runs, but ${held}`));
+  const client = await api({ procman });
+  const { pid } = await record(client, "web-1", accepting);
+  assert.match((await client.process("web-2")).reason, new RegExp(`^runs, but ${held}`));
+  for (let turn = 0; turn < 12; turn++) assert.equal(await ask(port), pid);
+  process.kill(procman.helper("service"), "SIGKILL");
+  await procman.line(/the service ended/);
+  const again = await api({ procman });
+  await record(again, "web-1", accepting);
+  for (let turn = 0; turn < 12; turn++) assert.equal(await ask(port), pid);
+  assert.deepEqual(met, [], "nobody, not even the load balancer, has knocked there");
+  holder.close();
+  const other = await record(again, "web-2", accepting);
+  const pids = new Set<number>();
+  for (let turn = 0; turn < 12; turn++) pids.add(await ask(port));
+  assert.ok(pids.has(other.pid ?? 0));
+});
+
+test("an instance that ends since another program has its port says who", async (context) => {
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const holder = createServer().listen(startPort + 1, "127.0.0.1");
+  await once(holder, "listening");
+  context.after(() => holder.close());
+  const cluster = { instances: 2, startPort, commonPort: port };
+  const procman = await running(context, [{ id: "web", cmd: `node ${POLITE}`, autostart: true, restartDelayMs: 300, cluster }]);
+  const held = `\\(its port ${startPort + 1} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port\\)`;
+  await procman.line(new RegExp(`web-2 +\\| exited with code 1 ${held} after .*; restart 1 in 300 ms`));
+  const client = await api({ procman });
+  const { pid } = await record(client, "web-1", accepting);
+  for (let turn = 0; turn < 12; turn++) assert.equal(await ask(port), pid);
+  assert.match(
+    (await record(client, "web-2", ({ status }) => status === "backoff")).reason,
+    new RegExp(`exited with code 1 ${held}, restart`),
+  );
+  holder.close();
+  await record(client, "web-2", accepting);
 });
 
 test("issue 5, 2: with too few files for all clients some are turned away, and it is said why and what helps", async (context) => {

@@ -140,6 +140,25 @@ test("2.2 a shell script with children in the background: after the stop nobody 
   for (const child of children) assert.ok(!isAlive(child), `${child} is left`);
 });
 
+test("nginx with stopSignal SIGQUIT ends what it has begun to answer before it stops", async (context) => {
+  if (isMissing(context, "nginx")) return;
+  const port = await freePort();
+  const cmd = `until [ -e nginx.conf ]; do sleep 0.02; done; exec nginx -p "$PWD" -e /dev/stderr -c nginx.conf -g 'daemon off;'`;
+  const procman = await running(context, [{ id: "nginx", cmd, path: SYSTEM_PATHS, stopSignal: "SIGQUIT", ...loud }]);
+  writeFileSync(join(procman.folder, "big"), Buffer.alloc(60_000));
+  const config = NGINX_CONF(port).replace("location /", `location /big { root ${procman.folder}; limit_rate 30000; } location /`);
+  // The folder is its owner's alone.
+  writeFileSync(join(procman.folder, "nginx.conf"), `user root;\n${config}`);
+  await answer(port);
+  const master = pidIn(await procman.line(/nginx .*started/));
+  const response = await fetch(`http://127.0.0.1:${port}/big`);
+  process.kill(procman.pid, "SIGTERM");
+  await procman.line(/nginx .*stopping/);
+  assert.equal((await response.arrayBuffer()).byteLength, 60_000);
+  await gone(master);
+  assert.equal((await procman.exit()).code, 0);
+});
+
 test("2.2 a program that ignores SIGTERM gets it, and is killed terminateTimeout later", async (context) => {
   const cmd = `${process.execPath} "${PROGRAMS}stubborn.js"`;
   const procman = await running(context, [{ id: "stubborn", cmd, terminateTimeout: 0.4, ...loud }]);

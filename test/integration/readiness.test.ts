@@ -1,15 +1,21 @@
 /** Runs that show that they do their work, and go on showing it, with real programs: who waits for it, and what becomes of it when procman is killed in the middle. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { Client } from "../../src/client/client.ts";
 import { fetchSend } from "../../src/client/send.ts";
 import { payloadOf } from "../../src/contract/claims.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { freePort } from "../balancer-rig.ts";
+import { POLITE } from "../cluster-rig.ts";
 import { found, isAlive, type Process, type Procman, running } from "../procman.ts";
+
+const PATIENT = fileURLToPath(new URL("../programs/patient.js", import.meta.url));
 
 async function api(procman: Procman): Promise<Client> {
   const state = join(procman.folder, ".procman/procman");
@@ -71,18 +77,46 @@ test("a run becomes ready by what it said while no service was there to hear it"
 });
 
 test("a run becomes ready by its port, and by an answer from there", async (context) => {
-  const port = await freePort();
+  const [port, other] = [await freePort(), await freePort()];
   const server = `${WAIT}; exec node -e 'require("http").createServer((q,s)=>s.writeHead(q.url=="/up"?200:404).end()).listen(${port},"127.0.0.1")'`;
   const procman = await start(
     context,
     { id: "web", cmd: server, autostart: true, ready: { http: `http://localhost:${port}/up` } },
-    { id: "same", cmd: "sleep 1000", autostart: true, ready: { port } },
+    // By a child with a session of its own: whoever is born later may be of the run.
+    { id: "other", cmd: `${WAIT}; setsid node ${PATIENT} & wait`, env: { PORT: `${other}` }, autostart: true, ready: { port: other } },
   );
-  await procman.line(/same +\| started/);
+  await procman.line(/other +\| started/);
   const client = await api(procman);
-  assert.match((await client.process("same")).reason, new RegExp(`is not ready yet \\(127.0.0.1:${port} refuses connections\\)`));
+  assert.match((await client.process("other")).reason, new RegExp(`is not ready yet \\(127.0.0.1:${other} refuses connections\\)`));
   allow(procman);
   await procman.count(READY, 2);
+});
+
+test("a run is not ready because another program answers on its port: who that is is said, and it is ready when it has the port itself", async (context) => {
+  const holder = createServer().listen(0, "127.0.0.1");
+  await once(holder, "listening");
+  context.after(() => holder.close());
+  const { port } = holder.address() as AddressInfo;
+  const procman = await start(
+    context,
+    { id: "patient", cmd: `node ${PATIENT}`, env: { PORT: `${port}` }, autostart: true, ready: { port } },
+    { id: "hasty", cmd: `node ${POLITE}`, env: { PORT: `${port}` }, autostart: true, restartLimit: 0, ready: { port } },
+  );
+  const held = `its port ${port} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port`;
+  await procman.line(new RegExp(`hasty .*exited with code 1 \\(${held}\\) after .*; no restart is allowed`));
+  const client = await api(procman);
+  const waits = new RegExp(`^runs, is not ready yet \\(${held}\\)$`);
+  for (let reason = ""; !waits.test(reason); ) ({ reason } = await client.process("patient"));
+  assert.match((await client.process("hasty")).reason, new RegExp(`^exited with code 1 \\(${held}\\); no restart is allowed$`));
+  assert.match((await client.incidents("hasty"))[0]?.reason ?? "", new RegExp(`\\(${held}\\)`));
+  process.kill(procman.helper("service"), "SIGKILL");
+  await procman.line(/the service ended/);
+  const again = await api(procman);
+  assert.match((await again.process("hasty")).reason, new RegExp(`\\(${held}\\)`), "a later service knows it, too");
+  assert.equal(isReady(procman), false);
+  holder.close();
+  await procman.line(/patient .*ready after/);
+  assert.equal((await again.process("patient")).ready, true);
 });
 
 test("who waits for a start waits until it is ready", async (context) => {

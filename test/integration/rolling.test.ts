@@ -31,7 +31,7 @@ test("issue 5, 5: one instance after another is restarted, never two at once, an
   const client = await api(web);
   for (const id of IDS) await record(client, id, accepting);
   const before = await pidsOf(client);
-  const crowd = new Crowd(web.port, 12);
+  const crowd = new Crowd(context, web.port, 12);
   const over = new AbortController();
   const away: number[] = [];
   const watching = (async () => {
@@ -55,11 +55,32 @@ test("issue 5, 5: one instance after another is restarted, never two at once, an
   await web.procman.line(/web .*the rolling restart is done/);
 });
 
+test("issue 5, 5: a reload that restarts a cluster goes on when the instance before gets connections, however late it listens", async (context) => {
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const shape = { instances: 2, startPort, commonPort: port };
+  const web = (LATE: string) => ({ id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", env: { LATE }, cluster: shape });
+  const procman = await running(context, [web("0")]);
+  const client = await api({ procman });
+  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  const before = await pidsOf(client);
+  writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ processes: [web("1500")] }));
+  const crowd = new Crowd(context, port, 4);
+  const reloaded = client.reload({ waitSeconds: 60 }).then(() => true);
+  for (let isOver = false; !isOver; ) {
+    const { instances = [] } = await client.process("web");
+    assert.ok(instances.some(accepting), JSON.stringify(instances.map(({ status, run, backend }) => ({ status, run, backend }))));
+    isOver = await Promise.race([reloaded, new Promise<false>((resolve) => setTimeout(resolve, 20, false))]);
+  }
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+  assert.equal(new Set([...before, ...(await pidsOf(client))]).size, 4);
+});
+
 test("a new one that doesn't come up ends the roll: the rest runs on as before, and it is said", async (context) => {
   const { procman, port, client } = await breakable(context);
   const [, second, third] = await pidsOf(client);
   writeFileSync(join(procman.folder, "broken"), "");
-  const crowd = new Crowd(port, 6);
+  const crowd = new Crowd(context, port, 6);
   const { code, err } = await cli(procman.folder, ["restart", "web"]);
   await crowd.stop();
   assert.equal(code, 1);
@@ -74,7 +95,7 @@ test("a service that is killed in the middle: the next one goes on with the roll
   const client = await api(web);
   for (const id of IDS) await record(client, id, accepting);
   const before = await pidsOf(client);
-  const crowd = new Crowd(web.port, 6);
+  const crowd = new Crowd(context, web.port, 6);
   await client.act("web", "restart");
   await record(client, "web-1", ({ pid, status }) => status === "running" && pid !== before[0]);
   process.kill(web.procman.helper("service"), "SIGKILL");

@@ -22,7 +22,7 @@ async function pair(context: TestContext, env: Readonly<Record<string, string>> 
 test("issue 5, 1: no request fails while a cluster is scaled from 2 to 4 and down to 1; who stays is not touched", async (context) => {
   const { client, port } = await pair(context);
   const [first, second] = await pidsOf(client);
-  const crowd = new Crowd(port, 12);
+  const crowd = new Crowd(context, port, 12);
   context.after(() => crowd.stop());
   const { instances = [] } = await client.scale("web", { instances: 4 }, { waitSeconds: 60 });
   assert.deepEqual(
@@ -46,7 +46,7 @@ test("issue 5, 1: no request fails while a cluster is scaled from 2 to 4 and dow
 
 test("service and keeper are killed in between: the number stays, and no request fails", async (context) => {
   const { client, port, procman } = await pair(context, { LATE: "300" });
-  const crowd = new Crowd(port, 6);
+  const crowd = new Crowd(context, port, 6);
   context.after(() => crowd.stop());
   // Accepted is done, whoever is killed right after.
   await client.scale("web", { instances: 4 });
@@ -129,7 +129,7 @@ test("scaled up again while some are still on their way down: these end, and the
   const client = await api(web);
   for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
   const before = await pidsOf(client);
-  const crowd = new Crowd(web.port, 6);
+  const crowd = new Crowd(context, web.port, 6);
   context.after(() => crowd.stop());
   await client.scale("web", { instances: 1 });
   await record(client, "web-3", ({ status }) => status === "stopping");

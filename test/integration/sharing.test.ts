@@ -48,7 +48,7 @@ test("issue 5, 3: both instances serve on the socket that they share, and no req
   const web = await shared(context);
   await areUp(web);
   await bothServe(web);
-  const crowd = new Crowd(web.port, 16);
+  const crowd = new Crowd(context, web.port, 16);
   for (const turn of [1, 2]) assert.equal((await cli(web.procman.folder, ["restart", "web"])).code, 0, `turn ${turn}`);
   await crowd.stop();
   assert.deepEqual(crowd.errors, []);
@@ -59,7 +59,7 @@ test("all restarted at once: connections wait in the kernel meanwhile", async (c
   const web = await shared(context);
   await areUp(web);
   await bothServe(web);
-  const crowd = new Crowd(web.port, 8);
+  const crowd = new Crowd(context, web.port, 8);
   await found(() => (crowd.pids.size > 0 ? true : undefined));
   await Promise.all(IDS.map((id) => restarted(web.client, id)));
   const next = await Promise.all(IDS.map(async (id) => (await web.client.process(id)).pid ?? 0));
@@ -72,7 +72,7 @@ test("service killed, keeper killed, twice and by turns: what is started afterwa
   const web = await shared(context);
   const { procman, port } = web;
   await areUp(web);
-  const crowd = new Crowd(port, 6);
+  const crowd = new Crowd(context, port, 6);
   process.kill(procman.helper("service"), "SIGKILL");
   await procman.line(/the service ended \(SIGKILL\); it is started again/);
   await restarted(await api(web), "web-1");
@@ -98,7 +98,7 @@ test("keeper and service killed at once: the logger hands the socket on", async 
   await areUp(web);
   const service = procman.helper("service");
   assert.ok(service > 1 && procman.pid > 1);
-  const crowd = new Crowd(port, 4);
+  const crowd = new Crowd(context, port, 4);
   process.kill(service, "SIGSTOP");
   process.kill(procman.pid, "SIGKILL");
   process.kill(service, "SIGKILL");
@@ -234,7 +234,7 @@ test("2.2 workers share a socket by `procman/cluster`, and a rolling restart of 
   const web = { procman, port: commonPort, client: await api({ procman }) };
   await areUp(web);
   await bothServe(web);
-  const crowd = new Crowd(commonPort, 8);
+  const crowd = new Crowd(context, commonPort, 8);
   const { code, err } = await cli(folder, ["restart", "web"]);
   await crowd.stop();
   assert.equal(code, 0, err);

@@ -1,10 +1,13 @@
 /** Real children under the built procman: start, restart, stop. Spec 2.2 and 3. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ownCgroup } from "../../src/os/cgroup.ts";
-import { folderWith, found, gone, isAlive, Procman, running } from "../procman.ts";
+import { freePort } from "../balancer-rig.ts";
+import { procman as cli } from "../cli.ts";
+import { freeRange } from "../cluster-rig.ts";
+import { folderWith, found, gone, isAlive, type Process, Procman, running } from "../procman.ts";
 
 const loud = { autostart: true, logger: { console: true } };
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
@@ -99,6 +102,39 @@ test("2.2 a program or a folder that is not there: that process is errored with 
   await procman.line(/script .*there is no file .*no-such-script\.js; correct "worker"; not tried again/);
   await procman.line(/shell .*code 127 \(the shell found no such command\)/);
   await procman.line(/fine .*fine/);
+});
+
+test("stopSignal: each gets its own, behind the load balancer and as a worker too; after procman was killed, and when it has changed", async (context) => {
+  const [commonPort, startPort] = [await freePort(), await freeRange()];
+  const told = `for (const name of ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR2"])
+    process.on(name, () => { console.log("got " + name); process.exit(0); });
+  setInterval(() => undefined, 1e6);
+  console.log("ready");`;
+  const processes = (changed: string): Process[] => [
+    { id: "plain", cmd: `node told.cjs`, stopSignal: "SIGINT", ...loud },
+    { id: "usual", cmd: `node told.cjs`, ...loud },
+    { id: "worker", worker: "told.cjs", stopSignal: "SIGUSR2", ...loud },
+    { id: "changed", cmd: `node told.cjs`, stopSignal: changed, ...loud },
+    { id: "web", cmd: `node told.cjs`, stopSignal: "SIGQUIT", cluster: { instances: 1, startPort, commonPort }, ...loud },
+  ];
+  const folder = folderWith(context, { processes: processes("SIGINT") });
+  writeFileSync(join(folder, "told.cjs"), told);
+  const procman = new Procman(folder);
+  await procman.count(/\| ready$/, 5);
+  process.kill(procman.pid, "SIGKILL");
+  await procman.successor();
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes: processes("SIGHUP") }));
+  const { code, err } = await cli(folder, ["reload"]);
+  assert.equal(code, 0, err);
+  await procman.stopHolder();
+  for (const [id, signal] of [
+    ["plain", "SIGINT"],
+    ["usual", "SIGTERM"],
+    ["worker", "SIGUSR2"],
+    ["changed", "SIGHUP"],
+    ["web-1", "SIGQUIT"],
+  ])
+    await procman.line(new RegExp(`^.*\\b${id} +\\| got ${signal}$`));
 });
 
 test("2.2 stop: who ignores SIGTERM is killed terminateTimeout after it; children in the background and in a session of their own go too", async (context) => {

@@ -1,5 +1,5 @@
 /** A machine with a keeper that does as the real one (`src/keeper`), small enough to be walked through: children, journal, channel. */
-import type { EndReport, FromKeeper, RunKey, Running, ToKeeper } from "../../src/contract/keeper-protocol.ts";
+import type { EndReport, FromKeeper, RunKey, Running, Signal, ToKeeper } from "../../src/contract/keeper-protocol.ts";
 
 export type Command = "start" | "stop" | "restart" | "block" | "unblock";
 
@@ -14,7 +14,7 @@ export type Child = {
   readonly run: number;
   readonly pid: number;
   /** The strongest signal it had. */
-  signal: "" | "SIGTERM" | "SIGKILL";
+  signal: "" | Signal;
 };
 
 /** What the disk has, and the keeper's memory of it. */
@@ -90,7 +90,7 @@ export class Machine {
     this.toService.push([{ t: "snapshot", running: alive, ended: [...ended.values()], notes: Object.fromEntries(notes), lineage: "" }]);
   }
 
-  #signal(key: RunKey, signal: "SIGTERM" | "SIGKILL"): void {
+  #signal(key: RunKey, signal: Signal): void {
     const child = this.children.find((each) => keyOf(each) === keyOf(key));
     if (child !== undefined && child.signal !== "SIGKILL") child.signal = signal;
   }

@@ -53,7 +53,8 @@ export class Service {
       sweeper: sweeper as unknown as Sweeper,
       request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
       marker: (slot, run) => keyOf({ slot, run }),
-      drains: () => false,
+      drains: () => undefined,
+      occupied: () => undefined,
       whyUnstartable: () => ({ message: "", exitCode: 1 }),
     });
     const clock: Clock = {

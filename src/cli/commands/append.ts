@@ -18,10 +18,11 @@ type Options = ProcessOptions & { readonly config?: string };
 
 async function append(options: Options): Promise<void> {
   const added = processOf(options, "append a process");
-  const [{ read }, { check }, { appendProcess }, { replaceFile }, { printWarnings }] = await Promise.all([
+  const [{ read }, { check }, { appendProcess }, { checkEdited }, { replaceFile }, { printWarnings }] = await Promise.all([
     import("../../config/source.ts"),
     import("../../config/load.ts"),
     import("../../config/edit.ts"),
+    import("../edited.ts"),
     import("../write-file.ts"),
     import("../warnings.ts"),
   ]);
@@ -29,7 +30,7 @@ async function append(options: Options): Promise<void> {
   // What is wrong already is shown with the places of the file as it is.
   check(source);
   const text = appendProcess(source.text, added);
-  const config = check({ ...source, text });
+  const config = checkEdited(`append ${JSON.stringify(added.id)}`, source, text);
   await replaceFile(source.file, text);
   process.stdout.write(`${source.shownAs}: added ${JSON.stringify(added.id)}\n`);
   printWarnings(config, text);

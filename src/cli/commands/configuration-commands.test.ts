@@ -195,7 +195,11 @@ test("append: autostart unless another start policy is given, or it is declined"
 
 test("append: an outcome that is not valid changes nothing", async (t) => {
   const { run, text } = desk(t, { "procman.jsonc": FILE });
-  refused(await run("append", "--id", "web", "--cmd", "x"), "configuration-invalid", /"web"; processes\[0\]\.id has the same id/);
+  refused(
+    await run("append", "--id", "web", "--cmd", "x"),
+    "configuration-invalid",
+    /^Cannot append "web": procman\.jsonc would not be valid then, and stays as it is\n\n[\s\S]*"web"; processes\[0\]\.id has the same id/,
+  );
   refused(await run("append", "--id", "a", "--cmd", "x", "--cron", "99 * * * *"), "configuration-invalid", /minute 99/);
   refused(await run("append", "--id", "a", "--cmd", "x", "--instances", "many"), "configuration-invalid", /or "max"/);
   refused(await run("append", "--id", "a", "--cmd", "x", "--worker", "y"), "usage", /both --cmd and --worker are given/);
@@ -264,6 +268,20 @@ test("remove: an unknown id, none, and a file that is no JSON are refused", asyn
   refused(await run("remove", "a", "--id", "b"), "usage", /both "a" and "b"/);
   refused(await run("remove", "a", "--config", "bad.json"), "configuration-invalid", /bad\.json:1:3/);
   assert.equal(text(), FILE);
+});
+
+test("remove of one that others depend on is refused, and the file stays as it is", async (t) => {
+  const file =
+    '{ "processes": [{ "id": "db", "cmd": "x", "autostart": true }, { "id": "web", "cmd": "y", "autostart": true, "dependsOn": ["db"] }] }';
+  const { run, text } = desk(t, { "procman.json": file });
+  refused(
+    await run("remove", "db"),
+    "configuration-invalid",
+    /^Cannot remove "db": procman\.json would not be valid then, and stays as it is\n\nprocman\.json:1:.*dependsOn/,
+  );
+  assert.equal(text("procman.json"), file);
+  await run("remove", "web");
+  assert.equal((await run("remove", "db")).error, undefined);
 });
 
 test("remove can repair a file that is not valid otherwise", async (t) => {

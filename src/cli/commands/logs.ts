@@ -2,7 +2,10 @@
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
+import { isObject } from "../../base/shape.ts";
+import { parseDocument } from "../../config/document.ts";
 import { type Location, locate } from "../../config/locate.ts";
+import { read } from "../../config/source.ts";
 import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../contract/records.ts";
 import { connectTo } from "../../remote/connect.ts";
 import { LogLines } from "../../remote/log-line.ts";
@@ -13,6 +16,7 @@ import { timeOf } from "../times.ts";
 
 const LINES = 100;
 const MOST_LINES = 1_000_000;
+const OFF = 'nothing is stored, as "logger.internalLogHours" is 0';
 
 type Options = {
   readonly config?: string;
@@ -62,9 +66,22 @@ async function logs(ids: readonly string[], options: Options): Promise<void> {
   const print = printer(options);
   if (options.follow === true) {
     await checkIds(location, ids);
+    if (isOff(options.config)) note(OFF);
     return follow(reader, { ...query, limit: Math.min(options.lines ?? LINES, 10_000) }, print);
   }
-  if ((await printStored(reader, query, { print, lines: options.lines })) === 0) await checkIds(location, ids);
+  if ((await printStored(reader, query, { print, lines: options.lines })) > 0) return;
+  await checkIds(location, ids);
+  note(isOff(options.config) ? OFF : "no stored line fits");
+}
+
+/** Whether the configuration says that nothing is stored. */
+function isOff(config: string | undefined): boolean {
+  const { data } = parseDocument(read(config, process.cwd()).text);
+  return isObject(data) && isObject(data.logger) && data.logger.internalLogHours === 0;
+}
+
+function note(text: string): void {
+  process.stderr.write(`procman: ${text}\n`);
 }
 
 /** How many there were. */
@@ -103,7 +120,7 @@ async function follow(reader: LogReader, query: LogQuery, print: Printer): Promi
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   for await (const item of reader.follow(query, stop.signal))
     await (item.type === "entry" ? print.entries([item.entry]) : print.gap(item.bytes));
-  if (!stop.signal.aborted) process.stderr.write("procman: none is running (any more), so nothing more comes\n");
+  if (!stop.signal.aborted) note("none is running (any more), so nothing more comes");
 }
 
 function queryOf(ids: readonly string[], { severity, category, since, until, search }: Options, now: number): LogQuery {

@@ -20,15 +20,18 @@ async function remove(argument: string | undefined, options: Options): Promise<v
   if (id === undefined) throw new ProcmanError("usage", "Cannot remove a process: its id must be given");
   if (options.id !== undefined && options.id !== id)
     throw new ProcmanError("usage", `Cannot remove a process: both ${JSON.stringify(id)} and ${JSON.stringify(options.id)} are given`);
-  const [{ read }, { checkSyntax }, { removeProcess }, { replaceFile }] = await Promise.all([
+  const [{ read }, { checkSyntax }, { removeProcess }, { checkEdited, isValid }, { replaceFile }] = await Promise.all([
     import("../../config/source.ts"),
     import("../../config/load.ts"),
     import("../../config/edit.ts"),
+    import("../edited.ts"),
     import("../write-file.ts"),
   ]);
   const source = read(options.config, process.cwd());
   // A file with other problems may be edited: removing a process can be the repair.
   checkSyntax(source);
-  await replaceFile(source.file, removeProcess(source.text, id));
+  const text = removeProcess(source.text, id);
+  if (isValid(source)) checkEdited(`remove ${JSON.stringify(id)}`, source, text);
+  await replaceFile(source.file, text);
   process.stdout.write(`${source.shownAs}: removed ${JSON.stringify(id)}\n`);
 }
