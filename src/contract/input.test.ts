@@ -7,7 +7,7 @@ import { ProcmanError } from "../base/errors.ts";
 import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { faultsOf } from "./json-schema.ts";
 import { EVENTS, LOGS, METRICS, WAIT } from "./parameters.ts";
-import { readQuery, writeQuery } from "./query.ts";
+import { invalid, readQuery, writeQuery } from "./query.ts";
 
 const SECONDS = Number(process.env.PROCMAN_FUZZ_SECONDS ?? 0);
 const effort = SECONDS > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: SECONDS * 1_000 } : { numRuns: 300 };
@@ -121,4 +121,14 @@ test("times are read as people write them", () => {
     assert.equal(from(text), noon, text);
   for (const text of ["", "noon", "-1", "99999999999999999", "2026-13-01", " 5"])
     assert.match(refusal(() => from(text))?.message ?? "", /must be a time as/, text);
+});
+
+test("the first fault is a sentence, and the others are counted", () => {
+  const said = (...messages: readonly string[]): string => invalid(messages.map((message) => ({ place: "query.x", message }))).message;
+  assert.equal(said("is not known."), 'Cannot take this request: "query.x" is not known');
+  assert.equal(said("is not known.", "b"), 'Cannot take this request: "query.x" is not known; and 1 more');
+  assert.equal(
+    said('is not known. Did you mean "y"?', "b", "c"),
+    'Cannot take this request: "query.x" is not known. Did you mean "y"? And 2 more',
+  );
 });

@@ -39,8 +39,9 @@ export function readQuery(text: string, parameters: Parameters): Readonly<Record
 
 export function invalid(faults: readonly Fault[]): ProcmanError {
   const [first, ...others] = faults;
-  const more = others.length === 0 ? "" : `; and ${others.length} more`;
-  return new ProcmanError("input-invalid", `Cannot take this request: "${first?.place}" ${first?.message}${more}`, {
+  const message = first?.message.replace(/\.$/, "") ?? "";
+  const more = others.length === 0 ? "" : message.endsWith("?") ? ` And ${others.length} more` : `; and ${others.length} more`;
+  return new ProcmanError("input-invalid", `Cannot take this request: "${first?.place}" ${message}${more}`, {
     faults: faults.slice(0, MOST_FAULTS),
   });
 }

@@ -131,6 +131,26 @@ test("2.2 the instances of a cluster are restarted one after another; another re
   await over(rig);
 });
 
+test("who takes the port of another instance is restarted after that one", async (context) => {
+  const at = (startPort: number) => sleeper("web", { cluster: { instances: 3, startPort } });
+  for (const [from, to, order] of [
+    [3_000, 3_001, ["web-3", "web-2", "web-1"]],
+    [3_000, 3_002, ["web-2", "web-3", "web-1"]],
+    [3_001, 3_000, ["web-1", "web-2", "web-3"]],
+  ] as const) {
+    const rig = await serving(context, folder(context), [at(from)]);
+    rig.write(at(to));
+    rig.service.reloading.reload("test", { waitSeconds: 20 }).catch((error: Error) => assert.fail(error));
+    rig.tell({ t: "synced", number: 1 });
+    for (const id of order) await again(rig, id);
+    await over(rig);
+    assert.deepEqual(
+      rig.asked().filter((asked) => asked.startsWith("spawn")),
+      order.map((id) => `spawn ${id} 2`),
+    );
+  }
+});
+
 test("an instance that does not come up stops the roll: everything goes back to what it was", async (context) => {
   const rig = await serving(context, folder(context), [web(), sleeper("db")]);
   rig.write(web("exit 3"), sleeper("db", { cmd: "sleep 2000" }));

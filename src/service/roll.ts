@@ -10,6 +10,7 @@ import type { Process } from "../supervisor/process.ts";
 import type { Changeover } from "./changeover.ts";
 import { forecast, rollOf } from "./forecast.ts";
 import { readFormer, writeFormer } from "./former.ts";
+import { afterPorts } from "./port-order.ts";
 import { type Serving, serves } from "./serves.ts";
 
 /** Memory of a roll that is under way; no process has an id like this. */
@@ -52,7 +53,8 @@ export async function roll(journey: Journey, ports: RollPorts): Promise<void> {
 /** The next step; undefined: it was the last. On the way back `first` is the first: it is the one that doesn't serve. */
 function advance({ to, from, left: former }: Journey, { changeover, serving, note }: RollPorts, first?: string): Journey | undefined {
   const { supervisor } = serving;
-  const rest = rollOf(forecast(changeover.config, to, supervisor.processes), to, former);
+  const plan = forecast(changeover.config, to, supervisor.processes);
+  const rest = afterPorts(rollOf(plan, to, former), changeover.config, to);
   const [at, ...left] = first !== undefined && rest.includes(first) ? [first, ...rest.filter((id) => id !== first)] : rest;
   const next = at === undefined ? undefined : { to, from, at, left };
   note(next);

@@ -39,7 +39,10 @@ export class Strangers {
   /** Somebody accepts connections there: is it this one? */
   check(id: string): string | undefined {
     const found = this.#find(id);
-    if (found === undefined) return undefined;
+    if (found === undefined) {
+      this.#seen.delete(id);
+      return undefined;
+    }
     const { spec, pid } = found;
     const known = this.#seen.get(id);
     const problem = strangerAt(spec, spec.cluster?.port, pid);
