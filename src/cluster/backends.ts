@@ -97,6 +97,13 @@ export class Backends {
     backend.total += 1;
   }
 
+  /** A connection to it that another process has had so far. One that is not there any more serves its last ones. */
+  adopted(id: string): Backend {
+    const backend = this.#all.get(id) ?? new Backend(id, 0);
+    backend.connections += 1;
+    return backend;
+  }
+
   refused(backend: Backend): void {
     backend.attempts -= 1;
     backend.refused += 1;

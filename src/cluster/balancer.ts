@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
 import type { Mate } from "./crew.ts";
+import { Evening } from "./evening.ts";
 import { Listener } from "./listener.ts";
 import { merged } from "./reports.ts";
 import type { Handle } from "./sockets.ts";
@@ -17,6 +18,7 @@ export class Balancer {
   readonly #worker: Worker;
   readonly #mates: readonly Mate[];
   readonly #changed: () => void;
+  readonly #evening: Evening;
   readonly #listeners = new Map<string, Listener>();
   #fronts: readonly Front[] = [];
 
@@ -24,6 +26,12 @@ export class Balancer {
     this.#worker = worker;
     this.#mates = mates;
     this.#changed = changed;
+    this.#evening = new Evening(worker, mates);
+  }
+
+  /** A process has new figures. */
+  even(): void {
+    this.#evening.look();
   }
 
   get report(): readonly FrontReport[] {
@@ -65,6 +73,7 @@ export class Balancer {
   }
 
   async #leave(how: "close" | "retire"): Promise<void> {
+    await this.#evening.end();
     for (const id of [...this.#listeners.keys()]) this.#close(id);
     this.#worker[how]();
     await Promise.all(this.#mates.map((mate) => mate.leave(how)));

@@ -1,6 +1,8 @@
 /** The balancer's further processes: each serves the same listening sockets as the first. */
 import { type ChildProcess, fork } from "node:child_process";
 import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
+import type { Half } from "./moving.ts";
+import { type Load, NO_LOAD } from "./shares.ts";
 import type { Handle } from "./sockets.ts";
 
 export type ToMate =
@@ -8,11 +10,15 @@ export type ToMate =
   /** With the socket. */
   | { readonly t: "listen"; readonly id: string }
   | { readonly t: "unlisten"; readonly id: string }
+  /** It gives so many of its connections. */
+  | { readonly t: "give"; readonly serial: number; readonly count: number }
+  | Half
   | { readonly t: "close" | "retire"; readonly serial: number };
 
 export type FromMate =
   | { readonly t: "applied"; readonly serial: number }
-  | { readonly t: "report"; readonly reports: readonly FrontReport[]; readonly clients: number };
+  | Half
+  | { readonly t: "report"; readonly reports: readonly FrontReport[]; readonly clients: number; readonly load: Load };
 
 /** Before one that was killed is started again. Milliseconds. */
 const AGAIN_MS = 100;
@@ -33,6 +39,11 @@ export class Mate {
   #closed = false;
   reports: readonly FrontReport[] = [];
   clients = 0;
+  load = NO_LOAD;
+  /** What is not known to be on its way. */
+  readonly #unsent = new Set<(isSent: boolean) => void>();
+  /** Takes what it gives. */
+  #taken: (half: Half, socket: Handle | undefined) => void = () => undefined;
 
   /** `turn`: its number. `changed`: it has reported. */
   constructor(file: string, turn: number, changed: () => void) {
@@ -63,6 +74,24 @@ export class Mate {
     this.#send({ t: "unlisten", id });
   }
 
+  /** Resolves when it has given up to so many of its connections, half by half. */
+  async give(count: number, taken: (half: Half, socket: Handle | undefined) => void): Promise<void> {
+    this.#taken = taken;
+    await this.#ask({ t: "give", serial: ++this.#serial, count });
+  }
+
+  /** Resolves with whether it is on its way. */
+  send(half: Half, socket: Handle): Promise<boolean> {
+    if (this.#isGone || !this.#process.connected) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      this.#unsent.add(resolve);
+      this.#process.send(half, socket as never, {}, (error) => {
+        this.#unsent.delete(resolve);
+        resolve(error === null);
+      });
+    });
+  }
+
   /** Takes no clients any more; `retire`: those who wait may wait on. Resolves when `clients` counts all that it has taken. */
   async leave(how: "close" | "retire"): Promise<void> {
     this.#closed = true;
@@ -83,16 +112,18 @@ export class Mate {
 
   #start(): ChildProcess {
     const child = fork(this.#file, [`--mate=${this.#turn}`], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
-    child.on("message", (message) => this.#onMessage(message as FromMate));
+    child.on("message", (message, socket) => this.#onMessage(message as FromMate, socket as Handle | undefined));
     child.once("error", () => this.#onGone());
     child.once("exit", () => this.#onGone());
     return child;
   }
 
-  #onMessage(message: FromMate): void {
+  #onMessage(message: FromMate, socket: Handle | undefined): void {
     if (message.t === "applied") return this.#answer(message.serial);
+    if (message.t !== "report") return this.#taken(message, socket);
     this.reports = message.reports;
     this.clients = message.clients;
+    this.load = message.load;
     this.#changed();
   }
 
@@ -114,7 +145,10 @@ export class Mate {
     this.#isGone = true;
     this.reports = [];
     this.clients = 0;
+    this.load = NO_LOAD;
     for (const serial of [...this.#waiting.keys()]) this.#answer(serial);
+    for (const resolve of this.#unsent) resolve(false);
+    this.#unsent.clear();
     this.#changed();
     if (this.#closed) return;
     setTimeout(() => {

@@ -1,7 +1,8 @@
 /** One common port in one process: gives each client a backend, or lets it wait for one. */
 import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
 import { type Backend, Backends } from "./backends.ts";
-import { Pair } from "./pair.ts";
+import type { Placed } from "./moving.ts";
+import { Pair, type Sockets } from "./pair.ts";
 import { HOST, Prober } from "./prober.ts";
 import { proxyHeader } from "./proxy-header.ts";
 import { type ConnectRequest, connectRequest, type Handle, newSocket } from "./sockets.ts";
@@ -20,7 +21,7 @@ export class Distributor {
   readonly #backends: Backends;
   readonly #prober: Prober;
   readonly #waiting: WaitingRoom;
-  readonly #pairs = new Set<Pair>();
+  readonly #pairs = new Map<Pair, Backend>();
   readonly #attempts = new Set<Attempt>();
   readonly #changed: () => void;
 
@@ -65,11 +66,23 @@ export class Distributor {
     this.#waiting.turnAway(client);
   }
 
+  /** Those that last, and that another process may serve as well: where connections are limited this one alone counts them. */
+  get busyPairs(): readonly Placed[] {
+    if (this.#front.maxConnections !== undefined) return [];
+    return [...this.#pairs].flatMap(([pair, { id }]) => (pair.isBusy ? [{ front: this.#front.id, backend: id, pair }] : []));
+  }
+
+  /** A connection that another process has had so far. */
+  adopt(id: string, sockets: Sockets): void {
+    this.#pair(sockets, this.#backends.adopted(id)).begin();
+    this.#changed();
+  }
+
   /** Looks after those who wait, who hang, and through whom nothing flows. */
   tick(now: number): void {
     for (const attempt of this.#attempts) if (now > attempt.due && !attempt.isLate) cut(attempt);
     this.#waiting.look(now);
-    for (const pair of this.#pairs) pair.look(now, this.#front.idleMs);
+    for (const pair of this.#pairs.keys()) pair.look(now, this.#front.idleMs);
   }
 
   /** Nobody new comes in. What is under way goes on. */
@@ -120,13 +133,17 @@ export class Distributor {
 
   #join(visit: Visit, backend: Backend, socket: Handle): void {
     this.#backends.connected(backend);
-    const pair = new Pair(visit.client, socket, backend, (closed) => {
+    this.#pair({ client: visit.client, backend: socket }, backend).begin(this.#front.proxyProtocol ? this.#header(visit) : undefined);
+  }
+
+  #pair({ client, backend: socket }: Sockets, backend: Backend): Pair {
+    const pair = new Pair(client, socket, backend, (closed) => {
       this.#pairs.delete(closed);
       this.#backends.closed(backend);
       this.#admit();
     });
-    this.#pairs.add(pair);
-    pair.begin(this.#front.proxyProtocol ? this.#header(visit) : undefined);
+    this.#pairs.set(pair, backend);
+    return pair;
   }
 
   /** One that had all that it may have has room again. */

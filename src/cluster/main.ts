@@ -12,6 +12,7 @@ import { holdYoungGeneration } from "../os/young-generation.ts";
 import { Balancer } from "./balancer.ts";
 import { type FromMate, Mate, type ToMate } from "./crew.ts";
 import { Desk, othersAt } from "./desk.ts";
+import { Arrivals, give, type Send } from "./moving.ts";
 import type { Handle } from "./sockets.ts";
 import { handOver, takeOver, type Wish } from "./succession.ts";
 import { Worker } from "./worker.ts";
@@ -42,7 +43,10 @@ async function lead(): Promise<void> {
   const other = options.successor ? undefined : await othersAt(options.socket);
   // A keeper was killed before it had written down that it started one.
   if (other !== undefined) return leave({ t: "other", pid: other.pid, startTime: other.startTime });
-  const changed = (): void => desk?.tell();
+  const changed = (): void => {
+    desk?.tell();
+    balancer.even();
+  };
   const count = Number(options.processes ?? Math.min(MOST_PROCESSES, availableParallelism()));
   const mates = Array.from({ length: count - 1 }, (_, index) => new Mate(file, index + 1, changed));
   const balancer = new Balancer(new Worker(0, changed), mates, changed);
@@ -105,8 +109,11 @@ function leave(word: BalancerWord): void {
 
 function follow(turn: number): void {
   const say = (message: FromMate): void => void process.send?.(message);
-  const report = (): void => say({ t: "report", reports: worker.reports, clients: worker.clients });
+  const report = (): void => say({ t: "report", reports: worker.reports, clients: worker.clients, load: worker.load });
   const worker = new Worker(turn, report);
+  const arrivals = new Arrivals();
+  const send: Send = (half, socket) =>
+    new Promise((resolve) => process.send?.(half, socket as never, {}, (error) => resolve(error === null)));
   process.on("message", (message: ToMate, socket?: Handle) => {
     switch (message.t) {
       case "fronts":
@@ -115,6 +122,13 @@ function follow(turn: number): void {
         return void worker.listen(message.id, socket as Handle);
       case "unlisten":
         return worker.unlisten(message.id);
+      case "give":
+        return void give(worker.busyPairs, message.count, send).then(() => say({ t: "applied", serial: message.serial }));
+      case "client":
+      case "backend": {
+        const sockets = arrivals.add(message, socket);
+        return sockets === undefined ? undefined : worker.adopt(message, sockets);
+      }
       case "close":
       case "retire":
         worker[message.t]();

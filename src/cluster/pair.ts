@@ -11,8 +11,13 @@ import {
   writeRequest,
 } from "./sockets.ts";
 
+/** Who has written more often to a backend than a request and its body take will go on. */
+const REQUESTS = 4;
+
 /** Whose bytes are counted. */
 export type Traffic = { bytesIn: number; bytesOut: number };
+
+export type Sockets = { readonly client: Handle; readonly backend: Handle };
 
 export class Pair {
   readonly #client: End;
@@ -24,6 +29,8 @@ export class Pair {
   /** Bytes at the last look at which they were more than before, and when that was. */
   #seen = -1;
   #movedAt = 0;
+  /** It lasts, and something has flowed since the last look. */
+  isBusy = false;
 
   constructor(client: Handle, backend: Handle, traffic: Traffic, onClose: (pair: Pair) => void) {
     this.#client = new End(this, client);
@@ -49,6 +56,7 @@ export class Pair {
 
   /** Called now and then. While nothing flows large buffers go back; who is idle for `idleMs` is closed (0: never). */
   look(now: number, idleMs: number): void {
+    this.isBusy = this.#bytes !== this.#seen && (this.#seen >= 0 || this.#backend.isReused);
     if (this.#bytes !== this.#seen) {
       this.#seen = this.#bytes;
       this.#movedAt = now;
@@ -57,6 +65,18 @@ export class Pair {
       this.#client.rest();
       this.#backend.rest();
     }
+  }
+
+  /** Both sockets, from which nothing is read until `resume`; undefined: something is under way between them. */
+  pause(): Sockets | undefined {
+    if (this.#closed || !this.#client.isQuiet || !this.#backend.isQuiet) return undefined;
+    return { client: this.#client.pause(), backend: this.#backend.pause() };
+  }
+
+  resume(): void {
+    if (this.#closed) return;
+    this.#client.begin();
+    this.#backend.begin();
   }
 
   /** `isBroken`: whoever is still there is told by a reset. */
@@ -93,6 +113,22 @@ class End {
     this.#pair = pair;
     this.handle = handle;
     handle.owner = this;
+  }
+
+  /** More than one request has gone there, most likely. */
+  get isReused(): boolean {
+    return this.#writes > REQUESTS;
+  }
+
+  /** All that came from here was passed on, and more may come. */
+  get isQuiet(): boolean {
+    return !this.#isPaused && !this.#hasEnded && !this.#isShutting && this.handle.writeQueueSize === 0;
+  }
+
+  pause(): Handle {
+    this.rest();
+    this.handle.readStop();
+    return this.handle;
   }
 
   begin(): void {

@@ -3,6 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
 import { mostOpenFiles } from "../os/open-files.ts";
 import { Distributor } from "./distributor.ts";
+import type { Placed } from "./moving.ts";
+import type { Sockets } from "./pair.ts";
+import { type Load, NO_LOAD } from "./shares.ts";
 import type { Handle } from "./sockets.ts";
 
 const BACKLOG = 4_096;
@@ -29,6 +32,9 @@ export class Worker {
   /** That it may have at a time; counted anew when as many have come. */
   readonly #most = Math.max(1, Math.floor((this.#files - SPARE_FILES) / 2));
   #room = 0;
+  /** At the last look. */
+  #used = { at: 0, cpu: process.cpuUsage() };
+  load: Load;
   /** Runs while it is reported that clients were turned away. */
   #full: NodeJS.Timeout | undefined;
 
@@ -36,6 +42,7 @@ export class Worker {
   constructor(turn: number, tell: () => void) {
     this.#turn = turn;
     this.#tell = tell;
+    this.load = { ...NO_LOAD, room: this.#most };
   }
 
   /** Clients that are served, or wait. */
@@ -46,6 +53,17 @@ export class Worker {
   get reports(): readonly FrontReport[] {
     const full = this.#full === undefined ? {} : { full: this.#files };
     return [...this.#distributors.values()].map((distributor) => ({ ...distributor.report(), ...full }));
+  }
+
+  get busyPairs(): readonly Placed[] {
+    return this.#all.flatMap(({ busyPairs }) => busyPairs);
+  }
+
+  /** Serves a connection that another process has had so far. */
+  adopt({ front, backend }: Omit<Placed, "pair">, sockets: Sockets): void {
+    const distributor = this.#distributors.get(front) ?? this.#formerOf(front);
+    distributor.adopt(backend, sockets);
+    this.#startTicking();
   }
 
   /** Resolves when it is so: nobody who shall not be connected to is being connected to. */
@@ -103,6 +121,14 @@ export class Worker {
     return new Distributor(front, { turn: this.#turn, changed: () => this.#tellSoon() });
   }
 
+  /** The port is not served any more. */
+  #formerOf(id: string): Distributor {
+    const front = { id, hostname: "", port: 0, strategy: "round-robin", proxyProtocol: false, idleMs: 0, backends: [] } as const;
+    const distributor = this.#distributorOf(front);
+    this.#former.add(distributor);
+    return distributor;
+  }
+
   #drop(id: string): void {
     const distributor = this.#distributors.get(id);
     this.unlisten(id);
@@ -115,7 +141,7 @@ export class Worker {
     const distributor = this.#distributors.get(id);
     if (distributor === undefined) return client.close();
     if (process.platform !== "linux") client.setNoDelay(true);
-    this.#ticking ??= setInterval(() => this.#tick(), TICK_MS);
+    this.#startTicking();
     if (this.#room <= 0) this.#room = this.#most - this.clients;
     if (this.#room <= 0) return this.#turnAway(distributor, client);
     this.#room -= 1;
@@ -133,14 +159,30 @@ export class Worker {
     this.#tellSoon();
   }
 
+  #startTicking(): void {
+    if (this.#ticking !== undefined) return;
+    this.#ticking = setInterval(() => this.#tick(), TICK_MS);
+    this.#used = { at: performance.now(), cpu: process.cpuUsage() };
+  }
+
   #tick(): void {
     const now = performance.now();
     for (const distributor of this.#all) distributor.tick(now);
     for (const distributor of this.#former) if (distributor.clients === 0) this.#former.delete(distributor);
+    this.load = this.#loadAt(now);
     this.#tell();
     if (this.clients > 0) return;
     clearInterval(this.#ticking);
     this.#ticking = undefined;
+  }
+
+  #loadAt(now: number): Load {
+    const room = this.#most - this.clients;
+    if (room === this.#most) return { ...NO_LOAD, room };
+    const { user, system } = process.cpuUsage(this.#used.cpu);
+    const cpu = (user + system) / 1_000 / (now - this.#used.at);
+    this.#used = { at: now, cpu: process.cpuUsage() };
+    return { cpu, busy: this.busyPairs.length, room };
   }
 
   #tellSoon(): void {

@@ -259,8 +259,17 @@ test("issue 5, 6: what each backend did is in the metrics, in `status`, and in t
   });
   for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
   for (let turn = 0; turn < 6; turn++) await ask(web.port);
-  const counted = ({ backend }: ProcessRecord): boolean => (backend?.totalConnections ?? 0) >= 2 && backend?.connections === 0;
-  for (const id of ["web-1", "web-2"]) await record(client, id, counted);
+  const totals = (instances: readonly ProcessRecord[] = []): readonly number[] =>
+    instances.map(({ backend }) => backend?.totalConnections ?? 0);
+  const areOver = (instances: readonly ProcessRecord[] = []): boolean => instances.every(({ backend }) => backend?.connections === 0);
+  // Each process of the balancer reports for itself.
+  const counted = ({ instances }: ProcessRecord): boolean =>
+    areOver(instances) && totals(instances).reduce((sum, each) => sum + each, 0) === 6;
+  const { instances } = await record(client, "web", counted);
+  assert.ok(
+    totals(instances).every((total) => total >= 2),
+    `in turn: ${totals(instances)}`,
+  );
   const text = await client.prometheus();
   const value = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
   const of = (id: string): string => `{process="${id}",cluster="web"}`;

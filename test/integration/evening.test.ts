@@ -1,0 +1,128 @@
+/** The processes of the balancer share what lasts: issue 5, "Build" 2. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import type { Socket } from "node:net";
+import { test } from "node:test";
+import { type Context, echo, found, TestBackend, TestBalancer } from "../balancer-rig.ts";
+
+const CLIENTS = 24;
+/** A client and its backend. */
+const FILES = 2;
+
+/** Asks, and waits for the whole of its echo, again and again. */
+class Talker {
+  readonly #socket: Socket;
+  #awaited = Buffer.alloc(0);
+  #isOver = false;
+  rounds = 0;
+  bytes = 0;
+  /** What came and was not asked for, or an end that nobody wanted. */
+  problem: string | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => this.#take(chunk));
+    socket.on("end", () => this.#fail("ended"));
+    socket.on("error", (error) => this.#fail(error.message));
+    this.#ask();
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await found(() => (this.#awaited.length === 0 || this.problem !== undefined ? true : undefined));
+    const closed = new Promise((resolve) => this.#socket.once("close", resolve));
+    this.#socket.end();
+    await closed;
+  }
+
+  #ask(): void {
+    this.rounds += 1;
+    this.#awaited = Buffer.from(`${this.rounds} ${"x".repeat(this.rounds % 2_000)}\n`);
+    this.bytes += this.#awaited.length;
+    this.#socket.write(this.#awaited);
+  }
+
+  #take(chunk: Buffer): void {
+    if (!this.#awaited.subarray(0, chunk.length).equals(chunk)) this.#fail(`${chunk} in place of ${this.#awaited}`);
+    this.#awaited = this.#awaited.subarray(chunk.length);
+    if (this.#awaited.length === 0 && !this.#isOver) this.#ask();
+  }
+
+  #fail(problem: string): void {
+    if (!this.#isOver) this.problem ??= problem;
+  }
+}
+
+function files(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+/** All clients come while one process is stopped, so that the other takes them all. */
+async function lopsided(context: Context, stopped: "first" | "second") {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b", echo)];
+  await balancer.serveUp(backends);
+  const second = Number(readFileSync(`/proc/${balancer.pid}/task/${balancer.pid}/children`, "utf8").trim());
+  const pids = { first: balancer.pid, second };
+  const idle = pids[stopped];
+  const before = files(idle);
+  process.kill(idle, "SIGSTOP");
+  const talkers: Talker[] = [];
+  for (let count = 0; count < CLIENTS; count++) talkers.push(new Talker(await balancer.client()));
+  await found(() => (talkers.every(({ rounds }) => rounds > 1) ? true : undefined));
+  process.kill(idle, "SIGCONT");
+  /** Resolves when the process that was stopped has that many connections. */
+  const shared = (count: number) => found(() => (files(idle) >= before + FILES * count ? true : undefined));
+  return { balancer, talkers, pids, idle, shared };
+}
+
+for (const stopped of ["first", "second"] as const)
+  test(`the ${stopped} process gets its share of connections that the other one has, and nobody notices`, async (context) => {
+    const { balancer, talkers, shared } = await lopsided(context, stopped);
+    await shared(CLIENTS / 4);
+    const since = talkers.map(({ rounds }) => rounds);
+    await found(() => (talkers.every(({ rounds }, index) => rounds > (since[index] ?? 0) + 20) ? true : undefined));
+    for (const talker of talkers) await talker.end();
+    assert.deepEqual(
+      talkers.flatMap(({ problem }) => problem ?? []),
+      [],
+    );
+    const sum = (key: "connections" | "total" | "bytesIn" | "bytesOut"): number =>
+      (balancer.report?.backends ?? []).reduce((all, backend) => all + backend[key], 0);
+    await found(() => (sum("connections") === 0 ? true : undefined));
+    const bytes = talkers.reduce((all, talker) => all + talker.bytes, 0);
+    assert.deepEqual([sum("total"), sum("bytesIn"), sum("bytesOut")], [CLIENTS, bytes, bytes], "each is counted once");
+  });
+
+test("a process that is killed while it gets connections takes none of those that the other still has", async (context) => {
+  const { talkers, pids, shared } = await lopsided(context, "second");
+  await shared(1);
+  process.kill(pids.second, "SIGKILL");
+  await found(() => (talkers.some(({ problem }) => problem !== undefined) ? true : undefined));
+  const left = talkers.filter(({ problem }) => problem === undefined);
+  assert.ok(left.length >= CLIENTS / 3, `${left.length} are left`);
+  const since = left.map(({ rounds }) => rounds);
+  await found(() => (left.every(({ rounds }, index) => rounds > (since[index] ?? 0) + 20) ? true : undefined));
+  for (const talker of left) await talker.end();
+  assert.deepEqual(
+    left.flatMap(({ problem }) => problem ?? []),
+    [],
+  );
+});
+
+test("where connections are limited all stay with the process that counts them", async (context) => {
+  const balancer = await TestBalancer.start(context, { maxConnections: CLIENTS }, 2);
+  const backend = await TestBackend.start(context, "a", echo);
+  await balancer.serveUp([backend]);
+  const second = Number(readFileSync(`/proc/${balancer.pid}/task/${balancer.pid}/children`, "utf8").trim());
+  const before = files(second);
+  const talkers: Talker[] = [];
+  for (let count = 0; count < CLIENTS / 2; count++) talkers.push(new Talker(await balancer.client()));
+  await found(() => (talkers.every(({ rounds }) => rounds > 2_000) ? true : undefined));
+  assert.equal(files(second), before);
+  for (const talker of talkers) await talker.end();
+  assert.deepEqual(
+    talkers.flatMap(({ problem }) => problem ?? []),
+    [],
+  );
+});
