@@ -1,6 +1,6 @@
 /** Sees to it that the processes of the balancer have about the same to do: connections that last go where there is less. */
 import type { Mate } from "./crew.ts";
-import { Arrivals, give, type Half, type Send } from "./moving.ts";
+import { Arrivals, give, type Half, sendBoth } from "./moving.ts";
 import { type Transfer, transferOf } from "./shares.ts";
 import type { Handle } from "./sockets.ts";
 import type { Worker } from "./worker.ts";
@@ -41,22 +41,19 @@ export class Evening {
   /** The first process is 0. What goes between two others goes through it. */
   async #carryOut({ from, to, count }: Transfer): Promise<void> {
     const [giver, taker] = [this.#mates[from - 1], this.#mates[to - 1]];
-    if (giver === undefined) return give(this.#worker.busyPairs, count, this.#sendTo(taker));
-    await giver.give(count, (half, socket) => this.#pass(half, socket, taker));
-    this.#arrivals.clear();
+    if (giver !== undefined) {
+      await giver.give(count, (half, socket) => void this.#pass(half, socket, taker));
+      this.#arrivals.clear();
+    } else if (taker !== undefined) await give(this.#worker.busyPairs, count, (half, socket) => taker.send(half, socket));
   }
 
-  #pass(half: Half, socket: Handle | undefined, taker: Mate | undefined): void {
-    if (taker === undefined || socket === undefined) return this.#take(half, socket);
-    void taker.send(half, socket).then(() => socket.close());
-  }
-
-  #sendTo(taker: Mate | undefined): Send {
-    return (half, socket) => (taker === undefined ? Promise.resolve(false) : taker.send(half, socket));
-  }
-
-  #take(half: Half, socket: Handle | undefined): void {
+  async #pass(half: Half, socket: Handle | undefined, taker: Mate | undefined): Promise<void> {
     const sockets = this.#arrivals.add(half, socket);
-    if (sockets !== undefined) this.#worker.adopt(half, sockets);
+    if (sockets === undefined) return;
+    const isSent = taker !== undefined && (await sendBoth(half, sockets, (each, its) => taker.send(each, its)));
+    // A taker that has ended meanwhile gets nothing, and nothing is lost.
+    if (!isSent) return this.#worker.adopt(half, sockets);
+    sockets.client.close();
+    sockets.backend.close();
   }
 }

@@ -18,11 +18,16 @@ export async function give(pairs: readonly Placed[], count: number, send: Send):
     if (left === 0) return;
     const sockets = pair.pause();
     if (sockets === undefined) continue;
-    const sent = await Promise.all([send({ t: "client", ...place }, sockets.client), send({ t: "backend", ...place }, sockets.backend)]);
-    if (!sent.every(Boolean)) return pair.resume();
+    if (!(await sendBoth(place, sockets, send))) return pair.resume();
     pair.close(false);
     left -= 1;
   }
+}
+
+/** Resolves with whether both are on their way. */
+export async function sendBoth({ front, backend }: Omit<Placed, "pair">, sockets: Sockets, send: Send): Promise<boolean> {
+  const halves = (["client", "backend"] as const).map((t) => send({ t, front, backend }, sockets[t]));
+  return (await Promise.all(halves)).every(Boolean);
 }
 
 /** Puts together what comes one half after the other. */

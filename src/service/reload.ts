@@ -14,9 +14,7 @@ import { whyNotUp } from "./reason.ts";
 import { reloaded } from "./reload-end.ts";
 import { isOnTheWay, type Journey, ROLL, readJourney, roll, writeJourney } from "./roll.ts";
 import type { Rolling } from "./rolling.ts";
-
 import type { Serving } from "./serves.ts";
-
 import type { Source } from "./source.ts";
 import type { Voice } from "./voice.ts";
 

@@ -94,6 +94,30 @@ for (const stopped of ["first", "second"] as const)
     assert.deepEqual([sum("total"), sum("bytesIn"), sum("bytesOut")], [CLIENTS, bytes, bytes], "each is counted once");
   });
 
+test("what goes from one further process to another goes through the first, and nobody notices", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 3);
+  const backend = await TestBackend.start(context, "a", echo);
+  await balancer.serveUp([backend]);
+  const [second = 0, third = 0] = readFileSync(`/proc/${balancer.pid}/task/${balancer.pid}/children`, "utf8").trim().split(" ").map(Number);
+  assert.ok(second > 1 && third > 1);
+  const before = files(third);
+  for (const pid of [balancer.pid, third]) process.kill(pid, "SIGSTOP");
+  const talkers: Talker[] = [];
+  for (let count = 0; count < CLIENTS; count++) talkers.push(new Talker(await balancer.client()));
+  await found(() => (talkers.every(({ rounds }) => rounds > 1) ? true : undefined));
+  for (const pid of [balancer.pid, third]) process.kill(pid, "SIGCONT");
+  await found(() => (files(third) >= before + FILES * 3 ? true : undefined));
+  const since = talkers.map(({ rounds }) => rounds);
+  await found(() => (talkers.every(({ rounds }, index) => rounds > (since[index] ?? 0) + 20) ? true : undefined));
+  for (const talker of talkers) await talker.end();
+  assert.deepEqual(
+    talkers.flatMap(({ problem }) => problem ?? []),
+    [],
+  );
+  await found(() => (balancer.backend("a")?.connections === 0 ? true : undefined));
+  assert.equal(balancer.backend("a")?.total, CLIENTS, "each is counted once");
+});
+
 test("a process that is killed while it gets connections takes none of those that the other still has", async (context) => {
   const { talkers, pids, shared } = await lopsided(context, "second");
   await shared(1);
