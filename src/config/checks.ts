@@ -5,6 +5,7 @@ import { idCollisions, pidFileCollisions, portCollisions } from "./collisions.ts
 import { cronProblem } from "./cron.ts";
 import { dependencyErrors, dependencyWarnings } from "./dependencies.ts";
 import type { Path } from "./document.ts";
+import { fileWarnings } from "./files.ts";
 import { type Finding, show } from "./finding.ts";
 import { memoryErrors } from "./limits.ts";
 import type { LooseConfig, LooseProcess } from "./loose.ts";
@@ -24,6 +25,8 @@ export type Surroundings = {
   readonly stripsTypes: boolean;
   /** Whether it does when it is told to, as a worker's is. Default: `stripsTypes`. */
   readonly isStrippable?: boolean;
+  /** Whether to look at the files that it names. */
+  readonly looksAtFiles?: boolean;
 };
 
 export type Verdict = { readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
@@ -50,6 +53,7 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
   warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)));
+  if (around.looksAtFiles === true && errors.length === 0) warnings.push(...fileWarnings(config, around.folder));
   return { errors, warnings };
 }
 

@@ -21,7 +21,10 @@ export function load(path: string | undefined, cwd: string, profile?: string, sc
 }
 
 /** Checks what was read. */
-export function check({ file, shownAs, text }: Source, options: Pick<ValidateOptions, "profile" | "allProfiles" | "scale"> = {}): Config {
+export function check(
+  { file, shownAs, text }: Source,
+  options: Pick<ValidateOptions, "profile" | "allProfiles" | "looksAtFiles" | "scale"> = {},
+): Config {
   return validateConfiguration(text, { file, shownAs, ...options });
 }
 

@@ -35,7 +35,8 @@ export function isPath(url: string): boolean {
   return /^(?:\.{1,2}(?:\/|$)|\/|file:)/.test(url);
 }
 
-function sourceOf(url: string, folder: string): PluginSpec["source"] {
+/** Where its module is, if its address passes the checks. */
+export function sourceOf(url: string, folder: string): PluginSpec["source"] {
   const own = ownName(url);
   if (own !== undefined && isShipped(own)) return { kind: "shipped", name: own };
   if (schemeOf(url) === "https") return { kind: "remote", url };

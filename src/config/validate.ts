@@ -25,6 +25,8 @@ export type ValidateOptions = {
   readonly profile?: string;
   /** Checks each profile too, also those that are not asked for. */
   readonly allProfiles?: boolean;
+  /** Looks at the files that it names: env files, workers, plugins. What is not there, or not well-formed, is a warning. */
+  readonly looksAtFiles?: boolean;
   /** How many instances "max" is. Default: as many as the machine has processors. */
   readonly parallelism?: number;
   /** Other numbers of instances than those that it says, by cluster. */
@@ -62,8 +64,9 @@ export function validateConfiguration(input: unknown, options: ValidateOptions =
   return deepFreeze({ file: file === "" ? "" : resolve(cwd, file), ...(profile !== undefined && { profile }), ...outcome, warnings });
 }
 
-function surroundings(folder: string, { parallelism = availableParallelism() }: ValidateOptions): Surroundings {
-  return { folder, parallelism, now: new Date(), stripsTypes: stripsTypes(), isStrippable: typeScriptFlags() !== undefined };
+function surroundings(folder: string, { parallelism = availableParallelism(), looksAtFiles = false }: ValidateOptions): Surroundings {
+  const node = { stripsTypes: stripsTypes(), isStrippable: typeScriptFlags() !== undefined };
+  return { folder, parallelism, now: new Date(), ...node, looksAtFiles };
 }
 
 type Context = {

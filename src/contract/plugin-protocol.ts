@@ -27,6 +27,14 @@ export type PluginSpec = {
   readonly options: Readonly<Record<string, unknown>>;
 };
 
+/** `@scope/name/part` is a module of the package `@scope/name`. */
+export function packageOf(name: string): string {
+  return name
+    .split("/")
+    .slice(0, name.startsWith("@") ? 2 : 1)
+    .join("/");
+}
+
 /** What a plugin hears: what happens, and how many events it has missed because it was too slow or was just being restarted. */
 export type PluginEvent = Exclude<EventRecord, { readonly type: "log" }> | { readonly type: "gap"; readonly lost: number };
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { constants, Script } from "node:vm";
-import type { PluginStart } from "../contract/plugin-protocol.ts";
+import { type PluginStart, packageOf } from "../contract/plugin-protocol.ts";
 import { Refusal } from "./definition.ts";
 import { placeOf } from "./error-place.ts";
 import { digestOf, moduleFrom } from "./remote.ts";
@@ -60,13 +60,6 @@ async function fromPackage(name: string, folder: string): Promise<unknown> {
       );
     throw refusalOf(error);
   }
-}
-
-function packageOf(name: string): string {
-  return name
-    .split("/")
-    .slice(0, name.startsWith("@") ? 2 : 1)
-    .join("/");
 }
 
 function refusalOf(error: unknown, path?: string): Refusal {

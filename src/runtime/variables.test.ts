@@ -14,7 +14,7 @@ function folderOf(context: TestContext, files: Readonly<Record<string, string>> 
 
 const problemOf = (variables: Variables): string => {
   try {
-    variablesOf(variables, {});
+    variablesOf(variables, { own: {} });
   } catch (error) {
     assert.ok(error instanceof Unlaunchable);
     return error.message;
@@ -28,7 +28,7 @@ test("2.2 env: files in their order, then what is configured; values may name wh
     "local.env": "A=4\n",
   });
   const envFile = [".env", "local.env"].map((name) => join(folder, name));
-  const found = variablesOf({ envFile, env: { C: "own", URL: "${HOST}:${A}/${X:-y}" } }, { HOST: "db", A: "0" });
+  const found = variablesOf({ envFile, env: { C: "own", URL: "${HOST}:${A}/${X:-y}" } }, { own: { HOST: "db", A: "0" } });
   assert.deepEqual(found, { A: "4", B: "two words", C: "own", D: "line\nline", URL: "db:4/y" });
 });
 
@@ -44,7 +44,7 @@ test("2.2 env: a file is read anew each time", (context) => {
 test("2.2 env: a secret is a file's text without its last line end, or a variable; no dollar in it means anything", (context) => {
   const folder = folderOf(context, { key: "a\n${B}\n\n" });
   const env = { KEY: { file: join(folder, "key") }, TOKEN: { env: "CI_TOKEN" } };
-  assert.deepEqual(variablesOf({ env }, { CI_TOKEN: "${x}" }), { KEY: "a\n${B}\n", TOKEN: "${x}" });
+  assert.deepEqual(variablesOf({ env }, { own: { CI_TOKEN: "${x}" } }), { KEY: "a\n${B}\n", TOKEN: "${x}" });
 });
 
 test("2.2 env: what is missing is told with a remedy", (context) => {
@@ -61,4 +61,16 @@ test("2.2 env: a value that no variable can hold is refused without being told",
   const folder = folderOf(context, { key: "geh\0eim" });
   const problem = problemOf({ env: { KEY: { file: join(folder, "key") } } });
   assert.equal(problem, "its variable KEY has a NUL byte in it, which no variable can hold");
+});
+
+test("2.2 envFile: what is wrong with a line is heard with its file, and the others count", (context) => {
+  const folder = folderOf(context, { ".env": "A: 1\nB=2\n", "good.env": "C=3\n" });
+  const heard: (readonly [string, readonly number[]])[] = [];
+  const envFile = [join(folder, ".env"), join(folder, "good.env")];
+  const found = variablesOf({ envFile, env: {} }, { heard: (file, faults) => heard.push([file, faults.map(({ line }) => line)]) });
+  assert.deepEqual(found, { B: "2", C: "3" });
+  assert.deepEqual(heard, [
+    [envFile[0], [1]],
+    [envFile[1], []],
+  ]);
 });

@@ -1,6 +1,6 @@
 /** The variables that a process is given by its configuration: read anew for each run, so that nobody else keeps what is secret. */
 import { readFileSync } from "node:fs";
-import { parseEnv } from "node:util";
+import { type EnvFault, readEnvFile } from "../base/env-file.ts";
 import { expand } from "../base/variables.ts";
 
 /** A text in which `${NAME}` is filled in, what a file holds, or a variable of procman's own. */
@@ -17,19 +17,27 @@ export class Unlaunchable extends Error {
   override readonly name = "Unlaunchable";
 }
 
+export type Surroundings = {
+  /** Default: the environment of this process. */
+  readonly own?: NodeJS.ProcessEnv;
+  /** Hears of each env file what is wrong with its lines, if anything. */
+  readonly heard?: (file: string, faults: readonly EnvFault[]) => void;
+};
+
 /** @throws {Unlaunchable} */
-export function variablesOf({ envFile = [], env }: Variables, own: NodeJS.ProcessEnv = process.env): Record<string, string> {
-  const found: Record<string, string> = Object.assign({}, ...envFile.map(variablesIn));
+export function variablesOf({ envFile = [], env }: Variables, { own = process.env, heard }: Surroundings = {}): Record<string, string> {
+  const files = envFile.map((file) => {
+    const { variables, faults } = readEnvFile(textOf(file, `its env file ${file}`, '"envFile"'));
+    heard?.(file, faults);
+    return variables;
+  });
+  const found: Record<string, string> = Object.assign({}, ...files);
   const lookUp = (name: string): string | undefined => found[name] ?? own[name];
   const given = Object.entries(env).map(([name, value]) => [name, valueFor(name, value, lookUp)] as const);
   const all = { ...found, ...Object.fromEntries(given) };
   for (const [name, value] of Object.entries(all))
     if (value.includes("\0")) throw new Unlaunchable(`its variable ${name} has a NUL byte in it, which no variable can hold`);
   return all;
-}
-
-function variablesIn(file: string): NodeJS.Dict<string> {
-  return parseEnv(textOf(file, `its env file ${file}`, '"envFile"'));
 }
 
 function valueFor(name: string, value: Value, lookUp: (name: string) => string | undefined): string {

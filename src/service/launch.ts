@@ -1,6 +1,7 @@
 /** From the specification of a process to what the keeper starts, and why that could not be started. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { EnvFault } from "../base/env-file.ts";
 import { EXIT } from "../base/errors.ts";
 import { isCaptured } from "../config/log-spec.ts";
 import type { ProcessSpec } from "../config/spec.ts";
@@ -20,12 +21,14 @@ export type Place = {
   readonly slot: string;
   readonly run: number;
   readonly api: (id: string) => ApiAccess | undefined;
+  /** Hears what is wrong with the lines of an env file. */
+  readonly heard?: (file: string, faults: readonly EnvFault[]) => void;
 };
 
 /** @throws {Unlaunchable} */
-export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api }: Place): Omit<SpawnRequest, keyof RunKey> {
+export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api, heard }: Place): Omit<SpawnRequest, keyof RunKey> {
   const { id, path, cwd, cluster, share, memoryMax } = spec;
-  const env = { ...identityOf(spec), ...variablesOf(spec) };
+  const env = { ...identityOf(spec), ...variablesOf(spec, heard === undefined ? {} : { heard }) };
   const access = api(id);
   const capture = captureOf(spec, run);
   return {

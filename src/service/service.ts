@@ -79,7 +79,8 @@ export class Service {
     this.logBook = new StoredLog({ stateDir, voice: this.#voice, find: (id) => this.config.processes.find((spec) => spec.id === id) });
     const api = (id: string): ApiAccess | undefined => this.#serving.accessOf(id);
     this.sharing = new Sharing(this, { link, voice: this.#voice, sockets: options.sockets });
-    this.#spawner = spawnerOf(link, this.#sweeper, { stateDir, spec: (slot) => this.spec(slot), api, remedy: this.sharing.remedy });
+    const { remedy } = this.sharing;
+    this.#spawner = spawnerOf(link, this.#sweeper, { stateDir, spec: (slot) => this.spec(slot), api, remedy, voice: this.#voice });
     this.balancing = new Balancing(this, link, this.#voice);
     this.#parts = [this.balancing, this.sharing, new Watching(this, link, this.#voice)];
     this.supervisor = new Supervisor({

@@ -5,8 +5,10 @@ import type { Link } from "../runtime/link.ts";
 import { KeeperSpawner } from "../runtime/spawner.ts";
 import type { Sweeper } from "../runtime/sweeper.ts";
 import { stopSignalOf } from "../supervisor/restart-policy.ts";
-import { exitCodeOf, launchOf, whyUnstartable } from "./launch.ts";
+import { EnvFaults } from "./env-faults.ts";
+import { exitCodeOf, launchOf, type Place, whyUnstartable } from "./launch.ts";
 import { occupiedOf } from "./occupied.ts";
+import type { Voice } from "./voice.ts";
 
 export type Spawning = {
   readonly stateDir: string;
@@ -15,15 +17,20 @@ export type Spawning = {
   readonly api: (id: string) => ApiAccess | undefined;
   /** What to do when the socket that it shares can't be opened; undefined: nothing that we know of. */
   readonly remedy: (spec: ProcessSpec) => string | undefined;
+  readonly voice: Pick<Voice, "say">;
 };
 
-export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api, remedy }: Spawning): KeeperSpawner {
+export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api, remedy, voice }: Spawning): KeeperSpawner {
+  const faults = new EnvFaults(voice);
   const marker = (slot: string, run: number): string => markerOf(slot, run, stateDir);
   return new KeeperSpawner({
     link,
     sweeper,
     marker,
-    request: (slot, run) => launchOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api }),
+    request: (slot, run) => {
+      const heard: Place["heard"] = (file, found) => faults.look(slot, file, found);
+      return launchOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api, heard });
+    },
     drains: (slot) => (spec(slot).command.kind === "worker" ? stopSignalOf(spec(slot).policy) : undefined),
     whyUnstartable: (failed) => {
       const own = spec(failed.slot);

@@ -40,6 +40,31 @@ test("2.2 env: what is missing is an error of that process with a remedy, and a 
   await procman.line(/^late .*could not be started/, procman.lines.length);
 });
 
+test("2.2 envFile: a line that is not well-formed is told once with file and line, and the run starts with the others", async (context) => {
+  const cmd = "echo has $A-$B; exec sleep 1000";
+  const folder = folderWith(context, { processes: [{ id: "web", cmd, envFile: "web.env", autostart: true, restart: "always" }] });
+  const file = join(folder, "web.env");
+  writeFileSync(file, "A=one\nC: geheim\nB=two\n");
+  const procman = new Procman(folder, { args: ["--console"] });
+  await procman.line(/^web .*web\.env:2 is no NAME=value, and is ignored; write it so/);
+  await procman.line(/^web .*\| has one-two/);
+  const later = [
+    ["A=1\nC: geheim\nB=2", "1-2"],
+    ["A=3\nB='4\n", "3-'4"],
+  ] as const;
+  for (const [index, [text, has]] of later.entries()) {
+    writeFileSync(file, text);
+    const starts = await procman.count(/^web .*started \(pid/, index + 1);
+    const pid = Number(/pid (\d+)/.exec(starts.at(-1) ?? "")?.[1]);
+    assert.ok(pid > 1);
+    process.kill(pid, "SIGKILL");
+    await procman.line(new RegExp(`^web .*\\| has ${has}$`));
+  }
+  await procman.line(/^web .*web\.env:2 opens a quote that is never closed/);
+  assert.equal(procman.lines.filter((line) => line.includes("is no NAME=value")).length, 1);
+  assert.ok(!procman.lines.join().includes("geheim"));
+});
+
 /** What procman keeps, all of it. */
 function everythingIn(folder: string): string {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })

@@ -298,6 +298,20 @@ test("1.8 validate: the count, the next cron runs on stdout, warnings on stderr"
   assert.match(stderr, /^procman\.jsonc: 1 warning\n\nprocman\.jsonc:4:5 processes\[0\]/);
 });
 
+test("1.8 validate: files that it names and that are not there are warnings", async (t) => {
+  const web = { id: "web", cmd: "x", autostart: true, envFile: ".env" };
+  const plugins = [{ url: "./gone.mjs" }];
+  const { run } = desk(t, { "procman.json": JSON.stringify({ processes: [web], plugins }), ".env": "A: 1\n" });
+  const { stdout, stderr, error } = await run("validate");
+  assert.equal(error, undefined);
+  assert.equal(stdout, "procman.json: valid, 1 process\n");
+  assert.match(
+    stderr,
+    /^procman\.json: 2 warnings\n\nprocman\.json:1:\d+ processes\[0\]\.envFile\n.*\n.*\n {2}Found "\.env": \.env:1 is no NAME=value/,
+  );
+  assert.match(stderr, /procman\.json:1:\d+ plugins\[0\]\.url\n.*\n.*\n {2}Found "\.\/gone\.mjs", but there is no file gone\.mjs;/);
+});
+
 test("1.8 validate: all problems, exit code 78", async (t) => {
   const { run } = desk(t, { "bad.json": '{ "processes": [{ "id": "A" }] }' });
   const outcome = await run("validate", "--config", "bad.json");

@@ -26,7 +26,7 @@ async function validate({ config: path, profile, json = false }: Options): Promi
   ]);
   const source = read(path, process.cwd());
   try {
-    const config = check(source, { allProfiles: true, ...(profile !== undefined && { profile }) });
+    const config = check(source, { allProfiles: true, looksAtFiles: true, ...(profile !== undefined && { profile }) });
     const next = schedules(config).map((schedule) => ({ ...schedule, next: nextRun(schedule.pattern, new Date()) }));
     const processes = eachOnce(config).length;
     if (json) return printJson({ file: source.file, valid: true, processes, next, problems: [], warnings: config.warnings });

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readEnvFile } from "./env-file.ts";
+
+const variablesIn = (text: string) => readEnvFile(text).variables;
+const faultsIn = (text: string) => readEnvFile(text).faults.map(({ line, problem }) => `${line} ${problem}`);
+
+test("2.2 envFile: names, values, quotes and comments, as usual", () => {
+  const cases: readonly (readonly [text: string, variables: Readonly<Record<string, string>>])[] = [
+    ["", {}],
+    ["A=1\nB=2", { A: "1", B: "2" }],
+    ["A=1\r\nB=2\r\n", { A: "1", B: "2" }],
+    ["\uFEFFA=1", { A: "1" }],
+    ["export A=1\n  export\tB=2\n\texportC=3\nexport=4", { A: "1", B: "2", exportC: "3", export: "4" }],
+    ["A = 1 \t\nB=  \nC=", { A: "1", B: "", C: "" }],
+    ["my.name-2=x", { "my.name-2": "x" }],
+    ["# a=1\n  # it's\n\t#\n \t\n\nA=1", { A: "1" }],
+    ["A=1 # one\nB=x#y\nC=# none", { A: "1", B: "x", C: "" }],
+    ['A=b=c\nB==\nC=it\'s "so"', { A: "b=c", B: "=", C: 'it\'s "so"' }],
+    ["A='x # y' # z\nB=\"x # 'y'\"\nC=`it's \"so\"`", { A: "x # y", B: "x # 'y'", C: 'it\'s "so"' }],
+    ["A=' x '\nB=''\nC=\"\"", { A: " x ", B: "", C: "" }],
+    ["A=\"one\\ntwo\"\nB='one\\ntwo'\nC=one\\ntwo", { A: "one\ntwo", B: "one\\ntwo", C: "one\\ntwo" }],
+    ['A="one\n# two\n\nB=three"\nC=4', { A: "one\n# two\n\nB=three", C: "4" }],
+    ["A=1\nA=2", { A: "2" }],
+  ];
+  for (const [text, variables] of cases) assert.deepEqual(readEnvFile(text), { variables, faults: [] }, JSON.stringify(text));
+});
+
+test("2.2 envFile: a line that is no NAME=value is told with its number, without what it has, and takes no other along", () => {
+  const secret = "A=1\ns3cret\nB: s3cret\nset C=s3cret\n=s3cret\nexport D\nE=2";
+  assert.deepEqual(variablesIn(secret), { A: "1", E: "2" });
+  assert.deepEqual(
+    faultsIn(secret),
+    [2, 3, 4, 5, 6].map((line) => `${line} is no NAME=value, and is ignored; write it so, or put # in front of it`),
+  );
+});
+
+test("2.2 envFile: a quote that is never closed is told, and is a part of the value", () => {
+  const text = 'A=1\nB=\'two # three\nC="4"';
+  assert.deepEqual(variablesIn(text), { A: "1", B: "'two # three", C: "4" });
+  assert.deepEqual(faultsIn(text), [
+    "2 opens a quote that is never closed, so the quote is a part of the value; close it, or put the value in other quotes",
+  ]);
+});
+
+test("2.2 envFile: what follows a closing quote is told, also where a quote that is not closed takes the next one for its end", () => {
+  const problem = "has something after the closing quote of its value, which is ignored; put the value in other quotes, or remove it";
+  const apostrophe = "A=1\nB='don't'\nC=3";
+  assert.deepEqual(variablesIn(apostrophe), { A: "1", B: "don", C: "3" });
+  assert.deepEqual(faultsIn(apostrophe), [`2 ${problem}`]);
+  const unclosed = 'A="one\nB="two"\nC=3\nD';
+  assert.deepEqual(variablesIn(unclosed), { A: "one\nB=", C: "3" });
+  assert.match(faultsIn(unclosed).join(), /^1 has something after .*,4 is no NAME=value/);
+});
