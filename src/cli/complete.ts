@@ -8,6 +8,7 @@ import { SUMMARIES } from "./overview.ts";
 
 /** Commands whose arguments are ids of what runs. */
 const WITH_IDS = ["status", "logs", "why", "next", "start", "stop", "restart", "block", "unblock"];
+const MAX: readonly Candidate[] = [{ value: "max", text: "one for each processor" }];
 /** Options whose values are parted by commas. */
 const LISTS: Readonly<Record<string, readonly string[]>> = { "--category": CATEGORIES, "--scope": SCOPES };
 
@@ -47,8 +48,11 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
   if (current.startsWith("-"))
     return options.flatMap(({ long, description }) => (typeof long === "string" ? [{ value: long, text: description }] : []));
   if (name === "completion") return ["bash", "zsh", "fish"].map((value) => ({ value }));
-  // The number that follows the id is nobody's to know.
-  if (name === "scale") return argumentsIn(before, options).length > 0 ? [] : clusters(configIn(before));
+  // Of the numbers that may follow the id one has a name.
+  if (name === "scale") {
+    const { length } = argumentsIn(before, options);
+    return length === 0 ? clusters(configIn(before)) : length === 1 ? MAX : [];
+  }
   if (name === "remove") return idsInFile(configIn(before));
   return WITH_IDS.includes(name) ? ids(configIn(before)) : [];
 }

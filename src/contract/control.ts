@@ -28,8 +28,8 @@ export type Caller = {
   readonly process?: string;
 };
 
-/** To so many instances, or by so many more (below 0: fewer): one of the two. */
-export type Scaling = { readonly instances?: number; readonly by?: number };
+/** To so many instances (`"max"`: one for each processor), or by so many more (below 0: fewer): one of the two. */
+export type Scaling = { readonly instances?: number | "max"; readonly by?: number };
 
 export type ActOptions = {
   /** Resolve when the target state is reached; rejects with `wait-timeout` after so many seconds. Absent: at once. */

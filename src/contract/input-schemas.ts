@@ -28,7 +28,10 @@ export const SCALING: JsonSchema = {
   description: "How many instances a cluster shall have: `instances`, or `by`.",
   additionalProperties: false,
   properties: {
-    instances: { type: "integer", minimum: 1, maximum: MOST_INSTANCES, description: "So many." },
+    instances: {
+      oneOf: [{ type: "integer", minimum: 1, maximum: MOST_INSTANCES }, { const: "max" }],
+      description: 'So many; `"max"`: one for each processor.',
+    },
     by: { type: "integer", minimum: -MOST_INSTANCES, maximum: MOST_INSTANCES, description: "So many more; below 0: fewer." },
   } satisfies Members<Scaling>,
 };

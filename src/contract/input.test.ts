@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parse } from "../api/body.ts";
 import { ProcmanError } from "../base/errors.ts";
-import { LOG_SUBMISSION, TELEMETRY_REPORT } from "./input-schemas.ts";
+import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { faultsOf } from "./json-schema.ts";
 import { EVENTS, LOGS, METRICS, WAIT } from "./parameters.ts";
 import { invalid, readQuery, writeQuery } from "./query.ts";
@@ -106,6 +106,14 @@ test("any body is taken or refused, and nothing else happens", () => {
     }),
     effort,
   );
+});
+
+test("a number of instances is a whole number or a word, and whoever has it wrong is told both", () => {
+  const said = (instances: unknown): readonly string[] => faultsOf({ instances }, SCALING, "body").map(({ message }) => message);
+  for (const good of [1, 1_024, "max"]) assert.deepEqual(said(good), []);
+  assert.deepEqual(said("many"), ['must be a whole number or "max", not "many"']);
+  assert.deepEqual(said(1.5), ['must be a whole number or "max", not 1.5']);
+  assert.deepEqual(said(0), ["must be 1 to 1024, not 0"]);
 });
 
 test("times are read as people write them", () => {

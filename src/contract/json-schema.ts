@@ -27,7 +27,7 @@ export type JsonSchema = {
 /** Whoever gets everything wrong needs no longer list. */
 export const MOST_FAULTS = 20;
 
-/** What is wrong with the data. `$ref`, `oneOf` and `const` describe answers, which nobody checks: they are not looked at. */
+/** What is wrong with the data. `$ref` describes answers, which nobody checks: it is not looked at. Of `oneOf` one at least must fit. */
 export function faultsOf(value: unknown, schema: JsonSchema, place: string): readonly Fault[] {
   const faults: Fault[] = [];
   check(value, schema, { place, faults });
@@ -38,7 +38,7 @@ type Visit = { readonly place: string; readonly faults: Fault[] };
 
 function check(value: unknown, schema: JsonSchema, visit: Visit): void {
   if (visit.faults.length >= MOST_FAULTS) return;
-  const fault = faultOf(value, schema);
+  const fault = faultOf(value, schema) ?? faultOfChoice(value, schema);
   if (fault !== undefined) visit.faults.push({ place: visit.place, message: fault });
   else if (isObject(value)) checkMembers(value, schema, visit);
   else if (Array.isArray(value) && schema.items !== undefined)
@@ -61,6 +61,7 @@ function checkMembers(value: Readonly<Record<string, unknown>>, schema: JsonSche
 /** Of the value itself, not of what is in it. */
 function faultOf(value: unknown, schema: JsonSchema): string | undefined {
   if (schema.type !== undefined && !isOfType(value, schema.type)) return `must be ${article(schema.type)}, not ${shown(value)}`;
+  if (schema.const !== undefined && value !== schema.const) return `must be ${JSON.stringify(schema.const)}, not ${shown(value)}`;
   if (typeof value === "string") return faultOfText(value, schema);
   if (typeof value === "number") return faultOfNumber(value, schema);
   if (Array.isArray(value) && value.length > (schema.maxItems ?? Infinity))
@@ -68,6 +69,19 @@ function faultOf(value: unknown, schema: JsonSchema): string | undefined {
   if (isObject(value) && Object.keys(value).length > (schema.maxProperties ?? Infinity))
     return `may have ${schema.maxProperties} members at most`;
   return undefined;
+}
+
+/** That of the alternative that has the right type, or what is allowed. */
+function faultOfChoice(value: unknown, { oneOf = [] }: JsonSchema): string | undefined {
+  const faults = oneOf.map((schema) => faultsOf(value, schema, ""));
+  if (faults.length === 0 || faults.some(({ length }) => length === 0)) return undefined;
+  const near = oneOf.findIndex(({ type }) => type !== undefined && isOfType(value, type));
+  const [first] = faults[near] ?? [];
+  if (first !== undefined) return `${first.place} ${first.message}`.trim();
+  const allowed = oneOf.map(({ type, const: only }) =>
+    only !== undefined ? JSON.stringify(only) : type === undefined ? "another value" : article(type),
+  );
+  return `must be ${allowed.join(" or ")}, not ${shown(value)}`;
 }
 
 function faultOfText(value: string, { enum: words, minLength = 0, maxLength = Infinity, format, pattern }: JsonSchema): string | undefined {

@@ -159,9 +159,10 @@ export class Procman {
    * @example
    * await procman.scale("web", 4);
    * await procman.scale("web", { by: -1 });
+   * await procman.scale("web", "max"); // one for each processor
    */
-  async scale(id: string, to: number | Scaling, { waitSeconds = PATIENCE_SECONDS }: WaitOptions = {}): Promise<ProcessRecord> {
-    const scaling = typeof to === "number" ? { instances: to } : to;
+  async scale(id: string, to: number | "max" | Scaling, { waitSeconds = PATIENCE_SECONDS }: WaitOptions = {}): Promise<ProcessRecord> {
+    const scaling = typeof to === "object" ? to : { instances: to };
     return (await this.#control()).scale(id, scaling, waitSeconds === 0 ? {} : { waitSeconds });
   }
 

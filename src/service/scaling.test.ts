@@ -1,5 +1,6 @@
 /** Another number of instances at run time, by a service that may be killed at any step of that: issue 5, "Build" 1. */
 import assert from "node:assert/strict";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { found } from "../../test/procman.ts";
@@ -68,6 +69,14 @@ test("only the instances that come or go are touched; the number is noted in the
   rig.scale(2);
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(rig.notes()[SCALES], "", "the file says the same");
+});
+
+test('"max" is one instance for each processor', async (context) => {
+  const rig = await serving(context, folder(context), [web(availableParallelism() + 1)]);
+  const { added, removed } = rig.service.scaling.scale("web", { instances: "max" }, CALLER);
+  assert.deepEqual([added, removed.map(({ id }) => id)], [[], [`web-${availableParallelism() + 1}`]]);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.match(rig.notes()[SCALES] ?? "", new RegExp(`"to":${availableParallelism()}\\b`));
 });
 
 test("a service that is killed: the next one goes on with the number, and nothing is done twice", async (context) => {

@@ -1,4 +1,5 @@
 /** Gives a cluster another number of instances while it runs. Only those that come or go are touched, whatever else the file says by now. */
+import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { diff } from "../config/diff.ts";
@@ -195,7 +196,7 @@ function numberIn(id: string, { instances, by }: Wish, now: number): number {
     throw new ProcmanError("input-invalid", `Cannot scale "${id}": either "instances" or "by" must be given`, {
       faults: [{ place: "body", message: 'must have either "instances" or "by"' }],
     });
-  const to = instances ?? now + (by ?? 0);
+  const to = instances === "max" ? availableParallelism() : (instances ?? now + (by ?? 0));
   if (Number.isInteger(to) && to >= 1 && to <= MOST_INSTANCES) return to;
   throw refused(id, to, `allowed are 1 to ${MOST_INSTANCES}, and it has ${now}${to < 1 ? `; "procman stop ${id}" stops all of them` : ""}`);
 }

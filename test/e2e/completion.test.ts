@@ -49,7 +49,8 @@ test("bash completes commands, options, choices and the ids of what runs", async
   assert.deepEqual(await tab(folder, "restart", ""), ["web", "web-1", "web-2", "mail", "all"]);
   assert.deepEqual(await tab(folder, "restart", "mail", "web-"), ["web-1", "web-2"]);
   assert.deepEqual(await tab(folder, "scale", ""), ["web"], "clusters alone");
-  assert.deepEqual(await tab(folder, "scale", "web", ""), [], "a number");
+  assert.deepEqual(await tab(folder, "scale", "web", ""), ["max"], "or a number");
+  assert.deepEqual(await tab(folder, "scale", "web", "2", ""), []);
   assert.deepEqual(await tab(folder, "stop", "--no"), ["--no-wait"]);
   assert.deepEqual(await tab(folder, "logs", "--severity", "w"), ["warn"]);
   assert.deepEqual(await tab(folder, "logs", "--config", ""), [], "a file, which bash completes itself");

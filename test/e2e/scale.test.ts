@@ -1,6 +1,7 @@
 /** `procman scale` as a user has it: docs/clusters.md. */
 import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
@@ -23,6 +24,8 @@ test("scale starts and ends instances, says which, and the others run on", async
   const { id, instances = [] } = JSON.parse(more.out) as ProcessRecord;
   assert.deepEqual([id, instances.map(({ status }) => status)], ["web", ["running", "running", "running"]]);
   assert.equal((await procman(folder, ["scale", "web", "1", "--no-wait"])).code, 0);
+  const most = await procman(folder, ["scale", "web", "max", "--json"]);
+  assert.equal((JSON.parse(most.out) as ProcessRecord).instances?.length, availableParallelism());
 });
 
 test("a reload goes by the file again, and plan says so before", async (context) => {
@@ -54,7 +57,7 @@ test("what can't be is refused with the reason and the remedy", async (context) 
     [["web", "+100000"], 64, /^procman: Cannot scale "web" by \+100000: allowed are 1 to 1024 instances$/m],
     [["web", "12345678901"], 64, /to 12345678901 instances: allowed are 1 to 1024$/m],
     [["web", "-2"], 1, /^procman: Cannot scale "web" to 0 instances: allowed are 1 to 1024.*"procman stop web" stops all of them/],
-    [["web", "many"], 64, /allowed are a whole number, as 4, or \+1, -1/],
+    [["web", "many"], 64, /allowed are a whole number, as 4, or \+1, -1, or max/],
     [["web"], 64, /missing required argument 'count'/],
     [["mail", "2"], 1, /^procman: Cannot scale "mail": it is no cluster; give it a "cluster"/],
     [["web-1", "2"], 1, /it is one instance of the cluster "web"; scale that/],

@@ -28,7 +28,7 @@ export function define(parent: Command): void {
       ),
   )
     .argument("<id>", "id of the cluster")
-    .argument("<count>", "how many instances; +1, -1: so many more or fewer")
+    .argument("<count>", "how many instances; max: one for each processor; +1, -1: so many more or fewer")
     .option("--no-wait", "return at once, instead of when it is done")
     .option(
       "--timeout <seconds>",
@@ -53,7 +53,8 @@ async function scale(id: string, count: string, { config, wait, timeout = PATIEN
 
 function scalingOf(id: string, count: string): Scaling {
   const cannot = (why: string): ProcmanError => new ProcmanError("usage", `Cannot scale ${JSON.stringify(id)} ${why}`);
-  if (!/^[+-]?\d+$/.test(count)) throw cannot(`to ${JSON.stringify(count)}: allowed are a whole number, as 4, or +1, -1`);
+  if (count === "max") return { instances: count };
+  if (!/^[+-]?\d+$/.test(count)) throw cannot(`to ${JSON.stringify(count)}: allowed are a whole number, as 4, or +1, -1, or max`);
   const isStep = !/^\d/.test(count);
   const number = Number(count);
   if (isStep && Math.abs(number) > MOST_INSTANCES) throw cannot(`by ${count}: allowed are 1 to ${MOST_INSTANCES} instances`);
