@@ -12,7 +12,7 @@ const TRAILING = "has something after the closing quote of its value, which is i
 /** Blank lines and comments match, too, without a name. */
 const LINE = /^[ \t]*(?:#.*|(?:export[ \t]+)?(?<name>[^\s=#][^\s=]*)[ \t]*=[ \t]*(?<value>.*?)[ \t]*)?$/;
 /** A quoted value from its quote on, with the rest of the line that it ends on. */
-const QUOTED = /^(?<quote>["'`])(?<value>[^]*?)\k<quote>(?<rest>.*)/;
+const QUOTED = /^(?<quote>["'`])(?<value>[\s\S]*?)\k<quote>(?<rest>.*)/;
 const COMMENT = /^[ \t]*(?:#.*)?$/;
 
 /**
@@ -32,7 +32,7 @@ export function readEnvFile(file: string): EnvFile {
   for (let index = 0; index < lines.length; ) {
     const found = LINE.exec(lines[index] ?? "");
     const { name, value = "" } = found?.groups ?? {};
-    const read = name === undefined ? undefined : valueOf(value, lines.slice(index + 1));
+    const read = name === undefined ? undefined : readValue(value, lines.slice(index + 1));
     const problem = found === null ? NO_ASSIGNMENT : read?.problem;
     if (name !== undefined && read !== undefined) variables[name] = read.value;
     if (problem !== undefined) faults.push({ line: index + 1, problem });
@@ -44,7 +44,7 @@ export function readEnvFile(file: string): EnvFile {
 type Read = { readonly value: string; readonly lines: number; readonly problem?: string };
 
 /** `below`: the lines that it may go on in. */
-function valueOf(text: string, below: readonly string[]): Read {
+function readValue(text: string, below: readonly string[]): Read {
   if (!/^["'`]/.test(text)) return { value: text.replace(/[ \t]*#.*$/, ""), lines: 1 };
   const quoted = QUOTED.exec([text, ...below].join("\n"))?.groups;
   if (quoted === undefined) return { value: text, lines: 1, problem: UNCLOSED };

@@ -48,13 +48,14 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
   if (current.startsWith("-"))
     return options.flatMap(({ long, description }) => (typeof long === "string" ? [{ value: long, text: description }] : []));
   if (name === "completion") return ["bash", "zsh", "fish"].map((value) => ({ value }));
-  // Of the numbers that may follow the id one has a name.
-  if (name === "scale") {
-    const { length } = argumentsIn(before, options);
-    return length === 0 ? clusters(configIn(before)) : length === 1 ? MAX : [];
-  }
+  if (name === "scale") return scaleWords(argumentsIn(before, options).length, configIn(before));
   if (name === "remove") return idsInFile(configIn(before));
   return WITH_IDS.includes(name) ? ids(configIn(before)) : [];
+}
+
+/** A cluster, then a number, of which one has a name. */
+async function scaleWords(position: number, config: string | undefined): Promise<readonly Candidate[]> {
+  return position === 0 ? clusters(config) : position === 1 ? MAX : [];
 }
 
 /** Of an option. None: a file, mostly, which the shell knows itself. */
