@@ -43,7 +43,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   tui: ["base", "contract"],
   install: ["base", "contract"],
   web: ["base", "contract", "client"],
-  remote: ["base", "contract", "os", "store", "config", "client"],
+  remote: ["base", "contract", "os", "store", "telemetry", "config", "client"],
   library: ["base", "contract", "os", "config", "client", "remote"],
   service: ["base", "contract", "os", "store", "supervisor", ...LEVEL_2],
   cli: ["base", "contract", "os", "store", "config", "client", "remote", "tui", "install"],

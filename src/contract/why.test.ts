@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Incident, ProcessRecord } from "./records.ts";
-import { explain } from "./why.ts";
+import { explain, recount } from "./why.ts";
 
 const NOW = Date.UTC(2026, 5, 1, 12);
 const at = (secondsAgo: number): string => new Date(NOW - secondsAgo * 1_000).toISOString();
@@ -110,4 +110,28 @@ test("4.6 why: what is long ago is told once, not counted", () => {
   const story = explain(record, [incident({ time: at(200_000) }), incident({ time: at(300_000) })], NOW);
   assert.ok(!story.some((line) => line.includes("last 24 hours")));
   assert.match(story[1] ?? "", /run 3 of web/);
+});
+
+test("4.6 why: while none runs, what is on disk is told as that, and no start is asked of a procman that isn't there", () => {
+  const story = recount({ id: "web", incidents: [incident({ code: 127 })], until: at(5) }, false, NOW);
+  assert.deepEqual(story, [
+    "procman is not running; this is what it has left on disk about web, until 2026-06-01 11:59:55 UTC.",
+    "At 2026-06-01 11:58:59 UTC run 3 of web (pid 11) exited with code 3 after 5 s. What followed: restart 3 of 5 in 400 ms.",
+    'The shell found no such command: look at "cmd" and PATH.',
+  ]);
+  assert.equal(recount({ id: "web", incidents: [] }, true, NOW)[0], "procman does not answer; this is what it has left on disk about web.");
+});
+
+test("4.6 why: a run whose end nobody has seen is told, with what became of procman", () => {
+  const lines = [{ time: at(9), severity: "info", category: "stdout", text: "working" } as const];
+  const told = (how: "machine" | "procman" | "runs") =>
+    recount({ id: "web", incidents: [], unended: { started: at(30), pid: 12, lines, how, booted: at(3) } }, false, NOW).slice(1);
+  const start = "At 2026-06-01 11:59:30 UTC it was started (pid 12), and the end of that run is not on record:";
+  assert.deepEqual(told("machine"), [
+    `${start} the machine was started anew since, at 2026-06-01 11:59:57 UTC.`,
+    "Its last lines:",
+    "  working",
+  ]);
+  assert.equal(told("procman")[0], `${start} procman itself was ended in the middle of it.`);
+  assert.equal(told("runs")[0], `${start} it still runs.`);
 });

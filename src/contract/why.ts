@@ -1,9 +1,31 @@
 /** What has happened to a process, and what to do about it: from its record and its incidents to sentences. */
-import type { Incident, ProcessRecord } from "./records.ts";
+import type { Incident, LogEntry, ProcessRecord } from "./records.ts";
 
 /** An incident so long ago is no part of the present story. Milliseconds. */
 const TODAY_MS = 24 * 3_600_000;
 const SHOWN_LINES = 10;
+
+/** What is on disk about a process. */
+export type Past = {
+  readonly id: string;
+  /** Newest first. */
+  readonly incidents: readonly Incident[];
+  readonly unended?: Unended;
+  /** Time of the last line in the log, whoever said it. */
+  readonly until?: string;
+};
+
+/** A run that was started, and of whose end nothing is known. */
+export type Unended = {
+  readonly started: string;
+  readonly pid: number;
+  /** Its last ones. */
+  readonly lines: readonly LogEntry[];
+  /** Whether the machine was started anew since, or procman alone has ended, or it runs on. */
+  readonly how: "machine" | "procman" | "runs";
+  /** Then the machine was started. */
+  readonly booted?: string;
+};
 
 type Advice = { readonly [Cause in Incident["cause"]]: (incident: Incident) => string | undefined };
 
@@ -18,6 +40,33 @@ export function explain(record: ProcessRecord, incidents: readonly Incident[], n
     ...(last === undefined ? ["No run of it has ended yet, as far as is known."] : ending(last)),
     ...repetition(recent),
     ...adviceOf(record, last),
+  ];
+}
+
+/** What is on disk about a process, while procman does not answer: it does not run, or only its keeper does. */
+export function recount({ id, incidents, unended, until }: Past, isRunning: boolean, now = Date.now()): string[] {
+  const recent = incidents.filter(({ time }) => now - Date.parse(time) < TODAY_MS);
+  const [last] = incidents;
+  return [
+    `procman ${isRunning ? "does not answer" : "is not running"}; this is what it has left on disk about ${id}${until === undefined ? "" : `, until ${moment(until)}`}.`,
+    ...history(recent),
+    ...(last === undefined ? [] : ending(last)),
+    ...repetition(recent),
+    ...(last === undefined || !isFailure(last) ? [] : [ADVICE[last.cause](last) ?? []].flat()),
+    ...(unended === undefined ? [] : unfinished(unended)),
+    ...(last === undefined && unended === undefined ? ["No run of it is on record."] : []),
+  ];
+}
+
+function unfinished({ started, pid, lines, how, booted }: Unended): string[] {
+  const ends = {
+    machine: `the machine was started anew since, at ${moment(booted ?? started)}`,
+    procman: "procman itself was ended in the middle of it",
+    runs: "it still runs",
+  };
+  return [
+    `At ${moment(started)} it was started (pid ${pid}), and the end of that run is not on record: ${ends[how]}.`,
+    ...(lines.length === 0 ? [] : ["Its last lines:", ...lines.map(({ text }) => `  ${text}`)]),
   ];
 }
 

@@ -1,0 +1,76 @@
+/** `procman why` while none runs: what is on disk, as somebody needs it who comes to a machine at night. */
+import assert from "node:assert/strict";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Incident } from "../../src/contract/records.ts";
+import { homeOf, procman } from "../cli.ts";
+import { found, gone, isAlive, running } from "../procman.ts";
+
+const NONE = /^procman: Cannot reach procman: none is running for .*Start it with "procman run"\n$/;
+const INTRO = /^procman is not running; this is what it has left on disk about web, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/m;
+
+test("after an orderly end: the last end with its lines, what ails it, and exit code 69 with how to start procman", async (context) => {
+  const web = { id: "web", cmd: "echo 'Error: no database' >&2; exit 3", autostart: true, restartLimit: 0 };
+  const { folder, state } = homeOf(context, [
+    web,
+    { id: "api", cmd: "sleep 1000", autostart: true, cluster: { instances: 2 } },
+    { id: "late", cmd: "true", cron: "0 0 1 1 *" },
+  ]);
+  await procman(folder, ["run", "--detach"]);
+  await found(() => {
+    try {
+      return /no database/.test(readFileSync(join(state, "incidents/web.jsonl"), "utf8")) || undefined;
+    } catch {
+      return undefined;
+    }
+  });
+  await procman(folder, ["terminate"]);
+  const { code, out, err } = await procman(folder, ["why", "web"]);
+  assert.deepEqual([code, NONE.test(err)], [69, true], err);
+  assert.match(out, INTRO);
+  assert.match(
+    out,
+    /run 1 of web \(pid \d+\) exited with code 3 .*\nIts last lines:\n {2}Error: no database\nIt ended with code 3 by itself/,
+  );
+  const both = await procman(folder, ["why", "api", "--json"]);
+  const answers = JSON.parse(both.out) as readonly { readonly id: string; readonly incidents: readonly Incident[] }[];
+  assert.deepEqual(
+    answers.map(({ id, incidents }) => [id, incidents.map(({ cause }) => cause)]),
+    ["api-1", "api-2"].map((id) => [id, ["shutdown"]]),
+  );
+  assert.equal((await procman(folder, ["why", "api-2", "--json"])).out.startsWith('{\n  "id": "api-2",\n  "incidents": ['), true);
+  assert.deepEqual([both.code, NONE.test(both.err)], [69, true]);
+  const late = await procman(folder, ["why", "late"]);
+  assert.deepEqual([late.code, late.out, NONE.test(late.err)], [69, "", true], "there is nothing to tell");
+  const unknown = await procman(folder, ["why", "wbe"]);
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.err, /^procman: Cannot find process "wbe": there is none of this id\. Did you mean "web"\?\n$/);
+  writeFileSync(join(folder, "procman.json"), '{ "name": "test", "processes": [{ "id": "other", "cmd": 5 }] }');
+  assert.match((await procman(folder, ["why", "web"])).out, INTRO, "it is in the file no longer, which is not valid either");
+  rmSync(state, { recursive: true });
+  assert.equal((await procman(folder, ["why", "web"])).code, 1);
+});
+
+test("after a kill of procman: the run that nobody has seen the end of, and whether it still runs", async (context) => {
+  const host = await running(context, [{ id: "web", cmd: "echo at work; exec sleep 1000", autostart: true, logger: { console: true } }], {
+    args: ["--guarded"],
+  });
+  const pid = Number(/pid (\d+)/.exec(await host.line(/^web .*started \(pid/))?.[1]);
+  assert.ok(pid > 1);
+  context.after(() => isAlive(pid) && process.kill(pid, "SIGKILL"));
+  await host.line(/^web .*\| at work/);
+  const [service, logger] = [host.helper("service"), host.helper("logger")];
+  process.kill(host.pid, "SIGKILL");
+  await gone(service);
+  const why = (): ReturnType<typeof procman> => procman(host.folder, ["why", "web"]);
+  const alive = await why();
+  assert.deepEqual([alive.code, NONE.test(alive.err)], [69, true], alive.err);
+  assert.match(alive.out, INTRO);
+  const start = `it was started \\(pid ${pid}\\), and the end of that run is not on record`;
+  assert.match(alive.out, new RegExp(`${start}: it still runs\\.\\nIts last lines:\\n {2}at work\\n$`));
+  process.kill(pid, "SIGKILL");
+  // It reads on as long as somebody writes.
+  for (const each of [pid, logger]) await gone(each);
+  assert.match((await why()).out, new RegExp(`${start}: procman itself was ended in the middle of it\\.`));
+});
