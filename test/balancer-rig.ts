@@ -229,6 +229,15 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
+/** Nobody listens there. */
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+}
+
 /** Resolves with what `look` finds; for what tells nobody when it changes. */
 export async function found<T>(look: () => T | undefined): Promise<T> {
   for (const end = Date.now() + LOST_MS; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 5))) {

@@ -6,6 +6,8 @@ export type Listener = {
   readonly inode: string;
   /** Who connects to 127.0.0.1 or ::1 may meet it. */
   readonly isNear: boolean;
+  /** Connections that it has not accepted yet. */
+  readonly queued: number;
 };
 
 const TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
@@ -32,10 +34,11 @@ export function allListeners(isFresh = false): readonly Listener[] {
 function listenersIn(table: string): readonly Listener[] {
   const found: Listener[] = [];
   for (const line of linesOf(table)) {
-    const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
+    const [, local = "", , state, queues = "", , , , , inode = ""] = line.trim().split(/\s+/);
     if (state !== LISTENING && state !== ARRIVING) break;
     const [address = "", port = ""] = local.split(":");
-    if (state === LISTENING) found.push({ port: Number.parseInt(port, 16), inode, isNear: NEAR.test(address) });
+    const queued = Number.parseInt(queues.split(":")[1] ?? "", 16);
+    if (state === LISTENING) found.push({ port: Number.parseInt(port, 16), inode, isNear: NEAR.test(address), queued });
   }
   return found;
 }

@@ -1,5 +1,4 @@
 /** Tells the balancer which instances may get connections, and shows what it says of them. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import type { BackendState, Front, FrontReport, FrontSpec } from "../contract/balancer-protocol.ts";
 import type { ProcessRecord } from "../contract/records.ts";
@@ -9,18 +8,11 @@ import type { Instance } from "../supervisor/states.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
 import { BalancerLink } from "./balancer-link.ts";
 import { clusterShown, instanceShown, linesOf, sharedShown } from "./balancer-records.ts";
+import { Draining } from "./draining.ts";
 import type { Line } from "./narrator.ts";
-import { type Owed, readOwed } from "./owed.ts";
 import type { Part } from "./part.ts";
 import { Silences, type Silent } from "./silences.ts";
 import { type Guarded, Strangers } from "./strangers.ts";
-
-/** Memory of whom a SIGTERM or a message is owed that waits for the balancer. */
-const OWED = ":owed";
-/** The balancer has this long to say that nobody new is sent there; then SIGTERM comes all the same. Milliseconds. */
-const DRAIN_MS = 1_000;
-/** Connections that were made until then wait in the instance's accept queue, which a close would reset. Milliseconds. */
-const QUEUE_MS = 50;
 
 /** Whose instances these are. */
 export type Balanced = {
@@ -43,13 +35,17 @@ export class Balancing implements Part {
   #isClosed = false;
   readonly #silences: Silences;
   readonly #strangers: Strangers;
-  readonly #owed = new Map<string, Owed>();
-  #spawner: Pick<Spawner, "signal" | "drain"> | undefined;
+  readonly #draining: Draining;
 
   constructor(balanced: Balanced, link: Link, voice: { readonly say: (id: string, line: Line) => void }) {
     this.#balanced = balanced;
     this.#link = link;
     this.#say = (id, line) => voice.say(id, line);
+    this.#draining = new Draining({
+      told: () => this.#balancer?.send(),
+      port: (slot) => balanced.spec(slot).cluster?.port,
+      remember: (id, memory) => link.remember(id, memory),
+    });
     this.#silences = new Silences(() => this.#silent(), this.#say);
     this.#strangers = new Strangers((id) => this.#guarded(id), { changed: () => this.changed(), say: this.#say });
   }
@@ -60,12 +56,12 @@ export class Balancing implements Part {
 
   /** The spawner, but whoever has a front gets SIGTERM, or is told to finish, only when nobody new is sent to it any more. */
   guard(spawner: Spawner): Spawner {
-    this.#spawner = spawner;
+    this.#draining.spawner = spawner;
     return {
       spawn: (slot, run, on) => spawner.spawn(slot, run, on),
       signal: (slot, run, signal) =>
-        signal !== "SIGKILL" && this.#isServed(slot) ? this.#drain({ slot, run, signal }) : spawner.signal(slot, run, signal),
-      drain: (slot, run) => (this.#isServed(slot) ? this.#drain({ slot, run, drain: true }) : spawner.drain(slot, run)),
+        signal !== "SIGKILL" && this.#isServed(slot) ? this.#draining.add({ slot, run, signal }) : spawner.signal(slot, run, signal),
+      drain: (slot, run) => (this.#isServed(slot) ? this.#draining.add({ slot, run, drain: true }) : spawner.drain(slot, run)),
       sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
       adopt: (slot, run, seen, on) => spawner.adopt(slot, run, seen, on),
       remember: (id, memory) => spawner.remember(id, memory),
@@ -75,7 +71,7 @@ export class Balancing implements Part {
 
   /** A service was killed while somebody waited for its SIGTERM. */
   resume(notes: Readonly<Record<string, string>>): void {
-    for (const owed of readOwed(notes[OWED])) this.#drain(owed);
+    this.#draining.resume(notes);
   }
 
   /** The configuration is another one. */
@@ -148,26 +144,6 @@ export class Balancing implements Part {
 
   #isServed(slot: string): boolean {
     return this.#balancer !== undefined && this.#balanced.spec(slot).front !== undefined;
-  }
-
-  #drain(owed: Owed): void {
-    this.#owed.set(owed.slot, owed);
-    this.#note();
-    void this.#afterDrain(owed);
-  }
-
-  async #afterDrain(owed: Owed): Promise<void> {
-    await Promise.race([this.#balancer?.send(), sleep(DRAIN_MS)]);
-    await sleep(QUEUE_MS);
-    if (this.#owed.get(owed.slot) === owed) this.#owed.delete(owed.slot);
-    this.#note();
-    if (owed.drain === true) this.#spawner?.drain(owed.slot, owed.run);
-    else this.#spawner?.signal(owed.slot, owed.run, owed.signal ?? "SIGTERM");
-  }
-
-  #note(): void {
-    const owed = [...this.#owed.values()];
-    this.#link.remember(OWED, owed.length === 0 ? "" : owed);
   }
 
   #fronts(): readonly Front[] {

@@ -37,3 +37,12 @@ test("a port that is taken: its holder is named; the port of before is given up 
   assert.ok(found >= 20_000 && found < 32_768, `${found} could be given to a client`);
   await doorway.close();
 });
+
+test("a port that others need is not chosen", async () => {
+  const all = Array.from({ length: 12_768 }, (_, index) => 20_000 + index);
+  for (const reserved of [new Set(all), new Set(all.filter((port) => port % 2 === 1))]) {
+    const doorway = new Doorway(() => undefined, reserved);
+    assert.ok(!reserved.has(await doorway.open("127.0.0.1", undefined, undefined)));
+    await doorway.close();
+  }
+});

@@ -19,11 +19,13 @@ const FORMER_AGAIN_MS = 50;
 export class Doorway {
   readonly #waiting = new Set<Socket>();
   readonly #knocked: () => void;
+  readonly #reserved: ReadonlySet<number>;
   #server: Server | undefined;
 
-  /** `knocked`: somebody waits. */
-  constructor(knocked: () => void) {
+  /** `knocked`: somebody waits. `reserved`: ports for others, of which it chooses none. */
+  constructor(knocked: () => void, reserved: ReadonlySet<number> = new Set()) {
     this.#knocked = knocked;
+    this.#reserved = reserved;
   }
 
   /** Resolves with the port: the one that was asked for, else that of before, which clients know, else any. */
@@ -34,7 +36,7 @@ export class Doorway {
       });
     return (
       (former === undefined ? undefined : await this.#tryToListen(hostname, Array(FORMER_TRIES).fill(former), FORMER_AGAIN_MS)) ??
-      (await this.#tryToListen(hostname, Array.from({ length: TRIES }, anyPort))) ??
+      (await this.#tryToListen(hostname, this.#choices())) ??
       this.#listen(hostname, 0)
     );
   }
@@ -73,6 +75,10 @@ export class Doorway {
     for (const socket of this.#waiting) socket.destroy();
     const server = this.#server;
     if (server !== undefined) await new Promise((resolve) => server.close(resolve));
+  }
+
+  #choices(): readonly number[] {
+    return Array.from({ length: TRIES }, anyPort).filter((port) => !this.#reserved.has(port));
   }
 
   #listen(hostname: string, port: number): Promise<number> {

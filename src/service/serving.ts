@@ -30,7 +30,7 @@ const LISTEN_AGAIN_MS = 3_000;
 
 export class Serving {
   readonly #served: Served;
-  readonly #doorway = new Doorway(() => this.#begin());
+  readonly #doorway: Doorway;
   readonly #credentials: Credentials;
   /** Of processes, by id; of the secret that they were made with. */
   readonly #tokens = new Map<string, string>();
@@ -47,7 +47,9 @@ export class Serving {
 
   constructor(served: Served) {
     this.#served = served;
-    this.#former = formerPort(served.config.stateDir);
+    const [reserved, former] = [portsOf(served.config), formerPort(served.config.stateDir)];
+    this.#doorway = new Doorway(() => this.#begin(), reserved);
+    this.#former = former === undefined || reserved.has(former) ? undefined : former;
     this.#credentials = new Credentials(served.config, () => {
       this.#tokens.clear();
       this.#api?.recheck();
@@ -203,4 +205,11 @@ export class Serving {
 /** An address to listen on is not always one to connect to. */
 function reachable(hostname: string): string {
   return hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
+}
+
+/** On which its clusters listen. */
+function portsOf({ processes }: Config): ReadonlySet<number> {
+  return new Set(
+    processes.flatMap(({ cluster, front, share }) => [cluster?.port, front?.port, share?.port].filter((port) => port !== undefined)),
+  );
 }

@@ -4,18 +4,11 @@ import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { test } from "node:test";
-import { echo, found, freePort, received, TestBackend, TestBalancer } from "../balancer-rig.ts";
+import { echo, found, freePort, isFree, received, TestBackend, TestBalancer } from "../balancer-rig.ts";
 
 const residentKb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 const gone = (pid: number): Promise<true> => found(() => (existsSync(`/proc/${pid}`) && !isZombie(pid) ? undefined : true));
 const isZombie = (pid: number): boolean => /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
-
-const isUsable = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
 
 test("connections go to the backends in turn, by one process as by several", async (context) => {
   for (const processes of [1, 2]) {
@@ -265,7 +258,7 @@ test("one that was killed frees its port at once, with all its processes", async
   balancer.process.kill("SIGKILL");
   await ended;
   const start = performance.now();
-  for (let isFree = false; !isFree && performance.now() - start < 10_000; ) isFree = await isUsable(balancer.port);
+  for (let isOpen = true; isOpen && performance.now() - start < 10_000; ) isOpen = !(await isFree(balancer.port));
   assert.ok(performance.now() - start < 1_000);
 });
 

@@ -13,7 +13,7 @@ import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { freePort } from "../balancer-rig.ts";
 import { procman as cli } from "../cli.ts";
-import { POLITE, record } from "../cluster-rig.ts";
+import { freeRange, POLITE, record } from "../cluster-rig.ts";
 import { found, isAlive, type Process, type Procman, running } from "../procman.ts";
 
 const PATIENT = fileURLToPath(new URL("../programs/patient.js", import.meta.url));
@@ -163,7 +163,7 @@ test("a run that is not ready in time is stopped and restarted by its policy; re
 });
 
 test("the load balancer sends nobody to an instance that is not ready", async (context) => {
-  const [commonPort, startPort] = [await freePort(), 20_000 + Math.floor((await freePort()) / 8)];
+  const [commonPort, startPort] = [await freePort(), await freeRange()];
   const server = `exec node -e 'require("http").createServer((q,s)=>s.end(process.env.PROCMAN_CLUSTER_INSTANCE)).listen(process.env.PROCMAN_CLUSTER_PORT,"127.0.0.1")'`;
   const procman = await start(context, {
     id: "web",
@@ -218,7 +218,7 @@ test("a run that is not well any more is restarted, with the cause; the next ser
 });
 
 test("without a restart policy one that is not well runs on without connections, until it is well again", async (context) => {
-  const [commonPort, startPort] = [await freePort(), 20_000 + Math.floor((await freePort()) / 8)];
+  const [commonPort, startPort] = [await freePort(), await freeRange()];
   const server = `exec node -e 'require("http").createServer((q,s)=>s.end("x")).listen(process.env.PROCMAN_CLUSTER_PORT,"127.0.0.1")'`;
   const procman = await start(context, {
     id: "web",

@@ -3,12 +3,15 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
 import { freePort } from "../balancer-rig.ts";
 import { procman as cli } from "../cli.ts";
 import { accepting, api, Crowd, cluster, freeRange, POLITE, record } from "../cluster-rig.ts";
 import { found, type Procman, running } from "../procman.ts";
+import { isMissing } from "../system-programs.ts";
 
+const SLOW = fileURLToPath(new URL("../programs/slow.py", import.meta.url));
 const IDS = ["web-1", "web-2", "web-3"];
 
 async function pidsOf(client: Client): Promise<readonly number[]> {
@@ -53,6 +56,22 @@ test("issue 5, 5: one instance after another is restarted, never two at once, an
   const after = await pidsOf(client);
   assert.equal(new Set([...before, ...after]).size, 6);
   await web.procman.line(/web .*the rolling restart is done/);
+});
+
+test("issue 5, 5: who has connected to an instance that doesn't keep up is still served by it before that ends", async (context) => {
+  if (isMissing(context, "python3")) return;
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const shape = { instances: 2, startPort, commonPort: port };
+  const procman = await running(context, [{ id: "web", cmd: `exec python3 ${SLOW}`, autostart: true, restart: "always", cluster: shape }]);
+  const client = await api({ procman });
+  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  const before = await pidsOf(client);
+  const crowd = new Crowd(context, port, 8);
+  await found(() => (before.every((pid) => crowd.pids.has(pid)) ? true : undefined));
+  await client.act("web", "restart", { waitSeconds: 60 });
+  await crowd.stop();
+  assert.deepEqual(crowd.errors, []);
+  assert.equal(new Set([...before, ...(await pidsOf(client))]).size, 4);
 });
 
 test("issue 5, 5: a reload that restarts a cluster goes on when the instance before gets connections, however late it listens", async (context) => {
