@@ -67,6 +67,23 @@ test("4.6 why: a full JavaScript heap is told, however long the trace behind it"
   assert.match(story.at(-1) ?? "", /^Its JavaScript heap was full: .*--max-old-space-size/);
 });
 
+test("4.6 why: the error above a long trace is told with the last lines", () => {
+  const line = (text: string) => ({ time: at(62), severity: "error", category: "stderr", text }) as const;
+  const trace = Array.from({ length: 12 }, (_, index) => line(`    at step${index} (node:net:1908:16)`));
+  const told = (...lines: readonly ReturnType<typeof line>[]) => explain(record, [incident({ lines })], NOW).slice(3, 5);
+  for (const text of [
+    "Error: listen EADDRINUSE: address already in use :::3000",
+    "TypeError [ERR_X]: x is not a function",
+    'Exception in thread "main" java.lang.IllegalStateException: x',
+  ])
+    assert.deepEqual(told(line("before"), line(text), ...trace), [`  ${text}`, "  …"]);
+  assert.deepEqual(told(line("Error: old"), ...trace, line("KeyError: 'new'")), [
+    "      at step3 (node:net:1908:16)",
+    "      at step4 (node:net:1908:16)",
+  ]);
+  assert.deepEqual(told(line("no error: none"), ...trace), ["      at step2 (node:net:1908:16)", "      at step3 (node:net:1908:16)"]);
+});
+
 test("4.6 why: who has given up is to be started when the cause is mended", () => {
   const gone: ProcessRecord = {
     id: "web",

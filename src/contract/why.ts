@@ -114,11 +114,17 @@ function ending({ time, run, pid, reason, decision, lines, metrics, process, lef
   ];
 }
 
-/** The last ones, and before them what tells more than what follows it: a trace of native code. */
+/** The last ones, and before them what tells more than what follows it: a trace. */
 function shown(lines: Incident["lines"]): readonly string[] {
   const texts = lines.map(({ text }) => text);
-  const telling = texts.slice(0, -SHOWN_LINES).findLast(isHeapFull);
+  const earlier = texts.slice(0, -SHOWN_LINES);
+  const telling = earlier.findLast(isHeapFull) ?? (texts.slice(-SHOWN_LINES).some(isError) ? undefined : earlier.findLast(isError));
   return [...(telling === undefined ? [] : [telling, "…"]), ...texts.slice(-SHOWN_LINES)];
+}
+
+/** What Node, Python, Java and others write above or below a trace: `TypeError: x is not a function`, `Error [ERR_X]: …`. */
+function isError(text: string): boolean {
+  return /^(?:Uncaught |Exception in thread "[^"]*" )?(?:[\w$]+\.)*[A-Z]?\w*(?:Error|Exception)(?: \[\w+\])?: /.test(text);
 }
 
 /** What V8 writes when its heap is full, and ends by SIGABRT. */

@@ -205,7 +205,7 @@ export class Procman {
 
   /** Stops all processes in order and ends procman; resolves when it has ended, and listeners and `onLine` have got its last words. */
   async terminate(): Promise<void> {
-    const { pid, startTime } = keeperOf(this.stateDir);
+    const { pid, startTime } = await keeperOf(this.stateDir);
     await (await this.#control()).terminate();
     while (isAlive(pid, startTime)) await sleep(LOOK_MS);
     await Promise.all([this.#events.over(), this.#lines]);

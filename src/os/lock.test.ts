@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { takeLock } from "./lock.ts";
+import { isAbandoned, takeLock } from "./lock.ts";
 import { bootId, processStat } from "./process-stat.ts";
 
 function folder(context: TestContext): string {
@@ -55,4 +55,22 @@ test("of many that find the same dead holder exactly one gets the lock", async (
   const answers = await Promise.all(contenders.map(async ({ stdout }) => String((await once(stdout, "data"))[0]).trim()));
   for (const contender of contenders) contender.stdin.end();
   assert.deepEqual(answers.sort(), ["mine", "other", "other", "other"]);
+});
+
+test("a lock is abandoned when its holder was killed since the boot; one that was given back, or of another boot, is not", (context) => {
+  const path = folder(context);
+  const lock = takeLock(path);
+  assert.equal(isAbandoned(path), false, "it is held");
+  assert.ok("release" in lock);
+  lock.release();
+  assert.equal(isAbandoned(path), false);
+  const stale: readonly (readonly [string, boolean])[] = [
+    [holder(process.pid, { startTime: "1" }), true],
+    [holder(process.pid, { startTime: "1", bootId: "another" }), false],
+    ["{torn", false],
+  ];
+  for (const [text, abandoned] of stale) {
+    writeFileSync(join(path, "lock.7"), text);
+    assert.equal(isAbandoned(path), abandoned, text);
+  }
 });

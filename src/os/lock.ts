@@ -39,9 +39,18 @@ export function takeLock(stateDir: string): Lock | Holder {
 
 /** Who holds the lock of this state folder; undefined: nobody who lives. */
 export function holderOf(stateDir: string): Holder | undefined {
-  const last = numbers(stateDir).at(-1);
-  const holder = last === undefined ? undefined : read(join(stateDir, `lock.${last}`));
+  const holder = lastIn(stateDir);
   return holder !== undefined && holder.bootId === bootId() && isAlive(holder.pid, holder.startTime) ? holder : undefined;
+}
+
+/** Whether its holder was killed, on the machine as it runs now: whoever ends in order gives it back. */
+export function isAbandoned(stateDir: string): boolean {
+  return lastIn(stateDir)?.bootId === bootId() && holderOf(stateDir) === undefined;
+}
+
+function lastIn(stateDir: string): Holder | undefined {
+  const last = numbers(stateDir).at(-1);
+  return last === undefined ? undefined : read(join(stateDir, `lock.${last}`));
 }
 
 function numbers(stateDir: string): readonly number[] {

@@ -40,14 +40,14 @@ function sender(location: Location, consumer: string): Send {
       } catch (error) {
         if (asked.signal?.aborted) throw error;
         if (isRepeatable(asked.method, error as NodeJS.ErrnoException) && monotonicMs() <= late) continue;
-        throw lost(stateDir, asked.method, error as NodeJS.ErrnoException);
+        throw await lost(stateDir, asked.method, error as NodeJS.ErrnoException);
       }
     }
   };
 }
 
-function lost(stateDir: string, method: string, error: NodeJS.ErrnoException): Error {
-  const keeper = keeperOf(stateDir);
+async function lost(stateDir: string, method: string, error: NodeJS.ErrnoException): Promise<Error> {
+  const keeper = await keeperOf(stateDir);
   return method !== "GET" && isCutOff(error) ? interrupted(error.message) : serviceDown(keeper, error.message);
 }
 

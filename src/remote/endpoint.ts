@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import type { Endpoint } from "../contract/records.ts";
-import { type Holder, holderOf } from "../os/lock.ts";
+import { type Holder, holderOf, isAbandoned } from "../os/lock.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import { isAlive } from "../os/process-stat.ts";
 
@@ -13,12 +13,17 @@ import { isAlive } from "../os/process-stat.ts";
 export const PATIENCE_MS = 3_000;
 /** How often it is looked. Milliseconds. */
 export const LOOK_MS = 20;
+/** A keeper that was killed is replaced within a second, by its service, by its logger, or by the guard that started it. Milliseconds. */
+const COMEBACK_MS = 1_500;
 
-/** The keeper of a state folder. @throws {ProcmanError} `no-daemon` */
-export function keeperOf(stateDir: string): Holder {
-  const holder = readable(stateDir, () => holderOf(stateDir));
-  if (holder !== undefined) return holder;
-  throw new ProcmanError("no-daemon", `Cannot reach procman: none is running for ${stateDir}. Start it with "procman run"`);
+/** The keeper of a state folder; in place of one that was killed comes another, which is waited for. @throws {ProcmanError} `no-daemon` */
+export async function keeperOf(stateDir: string): Promise<Holder> {
+  for (const late = monotonicMs() + COMEBACK_MS; ; await sleep(LOOK_MS)) {
+    const holder = readable(stateDir, () => holderOf(stateDir));
+    if (holder !== undefined) return holder;
+    if (monotonicMs() > late || !isAbandoned(stateDir))
+      throw new ProcmanError("no-daemon", `Cannot reach procman: none is running for ${stateDir}. Start it with "procman run"`);
+  }
 }
 
 /**
@@ -32,7 +37,7 @@ export async function reach(stateDir: string, late: number): Promise<Endpoint> {
     const endpoint = endpointIn(stateDir);
     if (endpoint?.problem !== undefined) throw withoutApi(endpoint, endpoint.problem);
     if (endpoint !== undefined) return endpoint;
-    const keeper = keeperOf(stateDir);
+    const keeper = await keeperOf(stateDir);
     const reason = textIn(join(stateDir, "service-down"))?.trim();
     if (reason !== undefined || monotonicMs() > late) throw serviceDown(keeper, reason ?? "it does not answer");
     await sleep(LOOK_MS);

@@ -42,6 +42,28 @@ test("nobody runs: said at once, exit code 69", async (context) => {
   }
 });
 
+test("a keeper that was just killed: a command waits for the one that comes in its place, as docs/reliability.md begins", async (context) => {
+  const { folder, state } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  await procman(folder, ["run", "--detach"]);
+  const pids = (out: string): readonly number[] => (JSON.parse(out) as readonly { readonly pid: number }[]).map(({ pid }) => pid);
+  const before = pids((await procman(folder, ["status", "--json"])).out);
+  const kill = (): number => {
+    const keeper = keeperIn(state);
+    assert.ok(keeper > 1);
+    process.kill(keeper, "SIGKILL");
+    return keeper;
+  };
+  const killed = kill();
+  const { code, out, err } = await procman(folder, ["status", "--json"]);
+  assert.deepEqual([code, err], [0, ""]);
+  assert.deepEqual(pids(out), before);
+  assert.notEqual(keeperIn(state), killed);
+  const second = kill();
+  const ended = await procman(folder, ["terminate"]);
+  assert.deepEqual([ended.code, ended.out], [0, "test has ended, with its process\n"], ended.err);
+  assert.deepEqual([keeperIn(state), isAlive(second), before.some(isAlive)], [0, false, false]);
+});
+
 test("a keeper whose service stays away: after three seconds the pid and the remedies are told", async (context) => {
   const { folder, state } = homeOf(context, []);
   const { pid } = await fakeKeeper(context, state);

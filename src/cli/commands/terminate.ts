@@ -20,7 +20,7 @@ export function define(parent: Command): void {
     .option("--no-wait", "return at once")
     .action(async ({ config, wait }: { readonly config?: string; readonly wait: boolean }) => {
       const location = locate(config, process.cwd());
-      const { pid, startTime } = keeperOf(location.stateDir);
+      const { pid, startTime } = await keeperOf(location.stateDir);
       const processes = await askToEnd(location, pid);
       while (wait && isAlive(pid, startTime)) await sleep(LOOK_MS);
       process.stdout.write(wait ? `${location.name} has ended, with ${processes}\n` : `${location.name} is ending\n`);

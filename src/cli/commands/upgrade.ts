@@ -29,7 +29,7 @@ export function define(parent: Command): void {
     .option("--json", "print the keeper's report")
     .action(async ({ config, json = false }: { readonly config?: string; readonly json?: boolean }) => {
       const { stateDir } = locate(config, process.cwd());
-      const report = await upgrade(stateDir, keeperOf(stateDir));
+      const report = await upgrade(stateDir, await keeperOf(stateDir));
       process.stdout.write(json ? `${JSON.stringify(report, undefined, 2)}\n` : table(report));
       if (report.notice !== undefined) process.stderr.write(`procman: ${report.notice}\n`);
       if (!report.ok) throw failed(report);
