@@ -24,15 +24,25 @@ const CHANCE_MS = 1_500;
 /** Later than this it is not back. Milliseconds. */
 const LATE_MS = 20_000;
 
-const { values: options } = parseArgs({
-  options: {
-    manager: { type: "string", default: "procman" },
-    rounds: { type: "string", default: "10" },
-    json: { type: "boolean", default: false },
-    keep: { type: "boolean", default: false },
-  },
-});
+const options = optionsGiven();
 const say = options.json ? () => undefined : (text) => console.log(text);
+
+function optionsGiven() {
+  try {
+    return parseArgs({
+      options: {
+        manager: { type: "string", default: "procman" },
+        rounds: { type: "string", default: "10" },
+        json: { type: "boolean", default: false },
+        keep: { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    const known = `[--manager ${Object.keys(MANAGERS).join("|")}] [--rounds 10] [--json] [--keep]`;
+    console.error(`${error.message.split(". ")[0]}. Known are: ${known}`);
+    process.exit(64);
+  }
+}
 
 async function main() {
   const choose = MANAGERS[options.manager];

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { normalise } from "../config/normalise.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Ending, Instance, Outcome } from "../supervisor/states.ts";
-import { checkExitWith, ExitWith } from "./exit-with.ts";
+import { checkExitWith, ExitWith, endlessness } from "./exit-with.ts";
 
 const { processes } = normalise(
   {
@@ -66,4 +66,18 @@ test("3.6 an id that is none is an error with the one that was meant", () => {
   for (const id of ["job", "web", "web-3"]) checkExitWith(id, { processes });
   assert.throws(() => checkExitWith("jbo", { processes }), { code: "usage", message: /"jbo": .*none of this id.*Did you mean "job"/ });
   assert.throws(() => checkExitWith("web-4", { processes }), /none of this id/);
+});
+
+test("3.6 a process that is never over by itself is told, as procman would wait for its end for ever", () => {
+  const doubt = (more: object): string | undefined => {
+    const raw = { processes: [{ id: "job", cmd: "x", cluster: { instances: 2 }, ...more }] };
+    return endlessness("job", normalise(raw, { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false }));
+  };
+  for (const more of [{}, { autostart: true }, { restart: "error" }, { restart: "always", restartLimit: 3 }])
+    assert.equal(doubt(more), undefined);
+  assert.match(
+    doubt({ restart: "always" }) ?? "",
+    /^--exit-with job: it has "restart": "always" without "restartLimit", .* stopped by hand/,
+  );
+  assert.match(doubt({ cron: "0 3 * * *" }) ?? "", /^--exit-with job: it has a "cron" schedule, so procman never ends with it$/);
 });

@@ -19,6 +19,17 @@ export function checkExitWith(id: string, { processes }: Pick<Config, "processes
   );
 }
 
+/** What keeps that process from ever being over by itself; undefined: nothing. */
+export function endlessness(id: string, { processes }: Pick<Config, "processes">): string | undefined {
+  const meant = processes.filter((spec) => isMeant(id, spec));
+  const why = meant.some(({ cron }) => cron !== undefined)
+    ? 'has a "cron" schedule, so procman never ends with it'
+    : meant.some(({ policy }) => policy.restart === "always" && policy.restartLimit === Number.POSITIVE_INFINITY)
+      ? 'has "restart": "always" without "restartLimit", so procman ends with it only when it is stopped by hand; "error" lets it end'
+      : undefined;
+  return why === undefined ? undefined : `--exit-with ${id}: it ${why}`;
+}
+
 type Watched = Pick<Process, "id" | "states" | "nextRun">;
 
 export class ExitWith {

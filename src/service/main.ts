@@ -8,7 +8,7 @@ import { isForKeeping, keepSockets } from "../os/kept-sockets.ts";
 import { revive, takeRevival } from "../os/revival.ts";
 import { holdYoungGeneration } from "../os/young-generation.ts";
 import { Link } from "../runtime/link.ts";
-import { checkExitWith } from "./exit-with.ts";
+import { checkExitWith, endlessness } from "./exit-with.ts";
 import { CONFIGURATION, readFormer } from "./former.ts";
 import { Service } from "./service.ts";
 import { inFolder, sourceOf } from "./source.ts";
@@ -79,7 +79,11 @@ function configured(): Config | undefined {
     for (const { file, line, column, message } of found.warnings) process.stderr.write(`procman: ${file}:${line}:${column}: ${message}\n`);
     const exitWith = options["exit-with"];
     // Later it may be gone from the file, as any process may.
-    if (exitWith !== undefined && formerStateDir === undefined) checkExitWith(exitWith, found);
+    if (exitWith !== undefined && formerStateDir === undefined) {
+      checkExitWith(exitWith, found);
+      const doubt = endlessness(exitWith, found);
+      if (doubt !== undefined) process.stderr.write(`procman: ${doubt}\n`);
+    }
     return inFormerFolder(found);
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
