@@ -21,13 +21,14 @@ const LATE_MS = 1_000;
 const STARTED = /^started \(pid (\d+)\)/;
 
 /**
- * The processes that an id stands for: itself, or the instances of a cluster.
+ * The processes that an id stands for: itself, the instances of a cluster, or `all`.
  *
  * @param config data of the configuration file, valid or not
  * @throws {ProcmanError} `process-unknown`: neither the file nor the disk has it
  */
 export function membersOf(config: unknown, stateDir: string, id: string): readonly string[] {
   const configured = processesIn(config);
+  if (id === "all") return [...configured.keys()].flatMap((each) => membersOf(config, stateDir, each));
   const kept = keptIn(stateDir);
   const count = configured.get(id);
   if (count !== undefined && count > 0) {

@@ -41,11 +41,19 @@ test("after an orderly end: the last end with its lines, what ails it, and exit 
   );
   assert.equal((await procman(folder, ["why", "api-2", "--json"])).out.startsWith('{\n  "id": "api-2",\n  "incidents": ['), true);
   assert.deepEqual([both.code, NONE.test(both.err)], [69, true]);
+  const all = JSON.parse((await procman(folder, ["why", "all", "--json"])).out) as readonly { readonly id: string }[];
+  assert.deepEqual(
+    all.map(({ id }) => id),
+    ["web", "api-1", "api-2", "late"],
+  );
   const late = await procman(folder, ["why", "late"]);
   assert.deepEqual([late.code, late.out, NONE.test(late.err)], [69, "", true], "there is nothing to tell");
   const unknown = await procman(folder, ["why", "wbe"]);
   assert.equal(unknown.code, 1);
   assert.match(unknown.err, /^procman: Cannot find process "wbe": there is none of this id\. Did you mean "web"\?\n$/);
+  const slip = await procman(folder, ["logs", "wbe"]);
+  assert.deepEqual([slip.code, slip.err], [1, unknown.err], "logs knows it from the file, too");
+  assert.deepEqual(await procman(folder, ["logs", "late"]), { code: 0, out: "", err: "procman: no stored line fits\n" });
   writeFileSync(join(folder, "procman.json"), '{ "name": "test", "processes": [{ "id": "other", "cmd": 5 }] }');
   assert.match((await procman(folder, ["why", "web"])).out, INTRO, "it is in the file no longer, which is not valid either");
   rmSync(state, { recursive: true });

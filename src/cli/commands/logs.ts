@@ -65,18 +65,23 @@ async function logs(ids: readonly string[], options: Options): Promise<void> {
   const reader = new LogReader(location, "cli");
   const print = printer(options);
   if (options.follow === true) {
-    await checkIds(location, ids);
+    await checkIds(location, ids, options.config);
     if (isOff(options.config)) note(OFF);
     return follow(reader, { ...query, limit: Math.min(options.lines ?? LINES, 10_000) }, print);
   }
   if ((await printStored(reader, query, { print, lines: options.lines })) > 0) return;
-  await checkIds(location, ids);
+  await checkIds(location, ids, options.config);
   note(isOff(options.config) ? OFF : "no stored line fits");
+}
+
+/** Of the configuration file, valid or not. */
+function dataIn(config: string | undefined): unknown {
+  return parseDocument(read(config, process.cwd()).text).data;
 }
 
 /** Whether the configuration says that nothing is stored. */
 function isOff(config: string | undefined): boolean {
-  const { data } = parseDocument(read(config, process.cwd()).text);
+  const data = dataIn(config);
   return isObject(data) && isObject(data.logger) && data.logger.internalLogHours === 0;
 }
 
@@ -105,12 +110,14 @@ async function printStored(
 }
 
 /** An id that is in no configuration any more may have lines; one that has none, and isn't there, is a slip. @throws {ProcmanError} `process-unknown` */
-async function checkIds(location: Location, ids: readonly string[]): Promise<void> {
+async function checkIds(location: Location, ids: readonly string[], config: string | undefined): Promise<void> {
   if (ids.length === 0) return;
   try {
     selected(await (await connectTo(location)).processes(), ids);
   } catch (error) {
     if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon) throw error;
+    const { membersOf } = await import("../../remote/past.ts");
+    for (const id of ids) membersOf(dataIn(config), location.stateDir, id);
   }
 }
 

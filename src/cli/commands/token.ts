@@ -25,9 +25,7 @@ export function define(parent: Command): void {
     .command("token")
     .summary("make a token for the API")
     .description(
-      `Prints a token for "Authorization: Bearer TOKEN". It is revoked by its consumer's name in "api.revoked" of the configuration.
---rotate replaces the secret first: all tokens of before are void, without a restart. Processes that run keep theirs until
-they are restarted.`,
+      `Prints a token for "Authorization: Bearer TOKEN". It is revoked by its consumer's name in "api.revoked" of the configuration. --rotate replaces the secret first: all tokens of before are void, without a restart. Processes that run keep theirs until they are restarted.`,
     )
     .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
     .option("--consumer <name>", "who will use it: 1 to 64 of a-z A-Z 0-9 . _ -")

@@ -7,7 +7,9 @@ export function define(parent: Command): void {
   parent
     .command("validate")
     .summary("check the configuration file")
-    .description("Checks the configuration file and shows every problem at once, with line and column. Exit code 78 when it is not valid.")
+    .description(
+      "Checks the configuration file and shows every problem at once, with line and column. Files that it names and that are not there, and lines of env files that are not well-formed, are warnings. Exit code 78 when it is not valid.",
+    )
     .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
     .option("--profile <name>", "merge this part of the configuration, one of those below `profiles`, over the rest")
     .option("--json", "print the outcome as JSON")
