@@ -80,3 +80,9 @@ export class ProcmanError extends Error {
     return ERRORS[this.code].status;
   }
 }
+
+/** Whether the system has refused a path since nothing is there. */
+export function isNotThere(error: unknown): boolean {
+  const { code = "" } = error as { readonly code?: string };
+  return code === "ENOENT" || code === "ENOTDIR";
+}

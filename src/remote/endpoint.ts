@@ -3,11 +3,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ProcmanError } from "../base/errors.ts";
+import { isNotThere, ProcmanError } from "../base/errors.ts";
 import type { Endpoint } from "../contract/records.ts";
 import { type Holder, holderOf, isAbandoned } from "../os/lock.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import { isAlive } from "../os/process-stat.ts";
+import { namesIn } from "../store/shelf.ts";
 
 /** A service that was killed answers again within half a second; one that takes longer than this is down. Milliseconds. */
 export const PATIENCE_MS = 3_000;
@@ -21,6 +22,8 @@ export async function keeperOf(stateDir: string): Promise<Holder> {
   for (const late = monotonicMs() + COMEBACK_MS; ; await sleep(LOOK_MS)) {
     const holder = readable(stateDir, () => holderOf(stateDir));
     if (holder !== undefined) return holder;
+    // What may not be looked into may well have one.
+    readable(stateDir, () => namesIn(stateDir));
     if (monotonicMs() > late || !isAbandoned(stateDir))
       throw new ProcmanError("no-daemon", `Cannot reach procman: none is running for ${stateDir}. Start it with "procman run"`);
   }
@@ -44,11 +47,18 @@ export async function reach(stateDir: string, late: number): Promise<Endpoint> {
   }
 }
 
-/** What `endpoint.json` says, unless its service is dead. */
+/** What `endpoint.json` says, unless its service is dead, or a power cut has left nothing in it. */
 function endpointIn(stateDir: string): Endpoint | undefined {
-  const text = textIn(join(stateDir, "endpoint.json"));
-  const endpoint = text === undefined ? undefined : (JSON.parse(text) as Endpoint);
+  const endpoint = parsed(textIn(join(stateDir, "endpoint.json")));
   return endpoint !== undefined && isAlive(endpoint.pid, endpoint.startTime) ? endpoint : undefined;
+}
+
+function parsed(text: string | undefined): Endpoint | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as Endpoint);
+  } catch {
+    return undefined;
+  }
 }
 
 export function serviceDown({ pid }: Holder, reason: string): ProcmanError {
@@ -79,7 +89,7 @@ function textIn(path: string): string | undefined {
     try {
       return readFileSync(path, "utf8");
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      if (isNotThere(error)) return undefined;
       throw error;
     }
   });

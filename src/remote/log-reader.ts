@@ -78,7 +78,9 @@ export class LogReader {
       const client = await this.#connected();
       return (query) => client.logs(query);
     } catch (error) {
-      if (!(error instanceof ProcmanError) || !["no-daemon", "service-down"].includes(error.code)) throw error;
+      const isAway = error instanceof ProcmanError && ["no-daemon", "service-down"].includes(error.code);
+      // Where it may not be read, its files may not either.
+      if (!isAway || error.cause !== undefined) throw error;
       const { readLogs } = await import("../store/query.ts");
       return (query) => readLogs(this.#location.stateDir, query);
     }

@@ -1,6 +1,7 @@
 /** The files of the store: which segments there are, and what they are called. */
 import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isNotThere } from "../base/errors.ts";
 
 /**
  * A segment's number is the time of its beginning in milliseconds since 1970, or one more than that of the one before it:
@@ -47,7 +48,7 @@ export function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    if (isNotThere(error)) return [];
     throw error;
   }
 }

@@ -2,6 +2,7 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isNotThere } from "../base/errors.ts";
 import { literal, optional, record, text } from "../base/shape.ts";
 import type { Incident } from "../contract/records.ts";
 import { makeFolder } from "../os/folder.ts";
@@ -66,7 +67,7 @@ export class IncidentBook {
     try {
       return entriesIn(await readFile(this.#pathOf(process), "utf8"));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      if (isNotThere(error)) return [];
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 /** What commands do while the service is away: just being started, being started again, or down for good. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -40,6 +40,23 @@ test("nobody runs: said at once, exit code 69", async (context) => {
       { code: 69, err: `procman: Cannot reach procman: none is running for ${state}. Start it with "procman run"\n` },
     );
   }
+});
+
+test("an address that a power cut has left empty, and a state folder that can't be: nobody runs", async (context) => {
+  const { folder, state } = homeOf(context, [{ id: "web", cmd: "true" }]);
+  mkdirSync(state, { recursive: true });
+  writeFileSync(join(state, "endpoint.json"), "");
+  for (const env of [{}, { PROCMAN_STATE_DIR: "/dev/null" }])
+    for (const args of [["status"], ["why", "web"], ["restart", "web"], ["terminate"], ["upgrade"]]) {
+      const { code, err } = await procman(folder, args, env);
+      assert.equal(code, 69, `${args}: ${err}`);
+      assert.match(err, /^procman: Cannot reach procman: none is running for .*\. Start it with "procman run"\n$/);
+    }
+  assert.deepEqual(await procman(folder, ["logs", "web"], { PROCMAN_STATE_DIR: "/dev/null" }), {
+    code: 0,
+    out: "",
+    err: "procman: no stored line fits\n",
+  });
 });
 
 test("a keeper that was just killed: a command waits for the one that comes in its place, as docs/reliability.md begins", async (context) => {

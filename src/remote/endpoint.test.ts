@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { bootId } from "../os/process-stat.ts";
+import { keeperOf } from "./endpoint.ts";
+import { LogReader } from "./log-reader.ts";
+
+function folderOf(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "procman-endpoint-"));
+  context.after(() => {
+    if (existsSync(join(folder, "closed"))) chmodSync(join(folder, "closed"), 0o700);
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
+const NOBODY = 65_534;
+
+/** As a user who may not read what belongs to others; root may. */
+async function asAnother(call: () => Promise<void>): Promise<void> {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(NOBODY);
+  try {
+    await call();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
+test("the state folder of another user is not taken for one where none runs: neither by commands nor for the log", async (context) => {
+  const folder = folderOf(context);
+  const stateDir = join(folder, "closed/shop");
+  mkdirSync(stateDir, { recursive: true });
+  chmodSync(join(folder, "closed"), 0);
+  const refused = { code: "no-daemon", message: /closed\/shop.* may not be read; ask as the user that runs it$/ };
+  await asAnother(async () => {
+    await assert.rejects(keeperOf(stateDir), refused);
+    await assert.rejects(new LogReader({ name: "shop", stateDir }, "test").last({}, 1), refused);
+  });
+});
+
+test("a lock of before the boot is nobody's to wait for; one that was just left is", async (context) => {
+  const none = { code: "no-daemon", message: /none is running for .*Start it with "procman run"$/ };
+  const waited = async (boot: string): Promise<number> => {
+    const stateDir = folderOf(context);
+    writeFileSync(join(stateDir, "lock.1"), JSON.stringify({ pid: process.pid, startTime: "1", bootId: boot }));
+    const began = performance.now();
+    await assert.rejects(keeperOf(stateDir), none);
+    return performance.now() - began;
+  };
+  assert.ok((await waited("another")) < (await waited(bootId())));
+  assert.ok((await waited(bootId())) >= 1_500);
+});
