@@ -3,6 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { takeLock } from "../os/lock.ts";
 import { bootId } from "../os/process-stat.ts";
 import { keeperOf } from "./endpoint.ts";
 import { LogReader } from "./log-reader.ts";
@@ -52,4 +53,23 @@ test("a lock of before the boot is nobody's to wait for; one that was just left 
   };
   assert.ok((await waited("another")) < (await waited(bootId())));
   assert.ok((await waited(bootId())) >= 1_500);
+});
+
+test("one that runs beside it is named: the file may have another name now, or be cut off before it", async (context) => {
+  const folder = folderOf(context);
+  for (const name of ["shop", "dead"]) mkdirSync(join(folder, ".procman", name), { recursive: true });
+  writeFileSync(join(folder, ".procman/.gitignore"), "*");
+  const lock = takeLock(join(folder, ".procman/shop"));
+  assert.ok("release" in lock);
+  const message = (root: string): Promise<string> =>
+    keeperOf(join(folder, root, "procman")).then(
+      () => assert.fail("nobody is there"),
+      (error: Error) => error.message,
+    );
+  assert.match(
+    await message(".procman"),
+    /none is running for \S+ \(but "shop" runs beside it: look at "name" in the configuration file\)\. Start it with "procman run"$/,
+  );
+  lock.release();
+  assert.match(await message(".procman"), /none is running for \S+\. Start it/);
 });

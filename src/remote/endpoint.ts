@@ -1,7 +1,7 @@
 /** Where the procman of a state folder is reached. Waits for a service that is just being started, for the first time or again. */
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isNotThere, ProcmanError } from "../base/errors.ts";
 import type { Endpoint } from "../contract/records.ts";
@@ -25,8 +25,21 @@ export async function keeperOf(stateDir: string): Promise<Holder> {
     // What may not be looked into may well have one.
     readable(stateDir, () => namesIn(stateDir));
     if (monotonicMs() > late || !isAbandoned(stateDir))
-      throw new ProcmanError("no-daemon", `Cannot reach procman: none is running for ${stateDir}. Start it with "procman run"`);
+      throw new ProcmanError(
+        "no-daemon",
+        `Cannot reach procman: none is running for ${stateDir}${beside(stateDir)}. Start it with "procman run"`,
+      );
   }
+}
+
+/** Of the same folder's configuration, whose name may be another now, or not to be read in a file that is not valid. */
+function beside(stateDir: string): string {
+  const folder = dirname(stateDir);
+  if (basename(folder) !== ".procman" || !existsSync(folder)) return "";
+  const folders = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory());
+  const others = folders.map(({ name }) => name).filter((name) => holderOf(join(folder, name)) !== undefined);
+  const names = others.map((name) => JSON.stringify(name)).join(" and ");
+  return names === "" ? "" : ` (but ${names} ${others.length === 1 ? "runs" : "run"} beside it: look at "name" in the configuration file)`;
 }
 
 /**
