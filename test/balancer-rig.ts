@@ -27,17 +27,23 @@ export class TestBalancer {
   readonly folder: string;
   readonly #options: Partial<Front>;
 
-  private constructor(port: number, options: Partial<Front>, processes: number) {
+  private constructor(port: number, options: Partial<Front>, processes: number, launcher: readonly string[]) {
     this.port = port;
     this.#options = options;
     this.folder = mkdtempSync(join(tmpdir(), "procman-balancer-"));
     const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, ...env } = process.env;
-    const args = [MAIN, `--socket=${this.socket}`, `--processes=${processes}`];
-    this.process = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit", "ipc"], env });
+    const argv = [...launcher, process.execPath, MAIN, `--socket=${this.socket}`, `--processes=${processes}`];
+    this.process = spawn(argv[0] as string, argv.slice(1), { stdio: ["ignore", "inherit", "inherit", "ipc"], env });
   }
 
-  static async start(context: Context, options: Partial<Front> = {}, processes = 1): Promise<TestBalancer> {
-    const balancer = new TestBalancer(options.port ?? (await freePort()), options, processes);
+  /** `launcher`: becomes the balancer. */
+  static async start(
+    context: Context,
+    options: Partial<Front> = {},
+    processes = 1,
+    launcher: readonly string[] = [],
+  ): Promise<TestBalancer> {
+    const balancer = new TestBalancer(options.port ?? (await freePort()), options, processes, launcher);
     context.after(() => balancer.#end());
     await found(() => (existsSync(balancer.socket) ? true : undefined));
     await balancer.#listens();
@@ -108,18 +114,28 @@ export class TestBalancer {
 
   /** Resolves when the balancer goes by it. */
   async serve(backends: readonly BackendSpec[]): Promise<void> {
-    const front: Front = {
-      id: "web",
-      hostname: "127.0.0.1",
-      port: this.port,
-      strategy: "round-robin",
-      proxyProtocol: false,
-      idleMs: 0,
-      ...this.#options,
-      backends,
-    };
+    await this.#apply([this.#front("web", this.port, backends)]);
+  }
+
+  /** Each connection goes through as many fronts, one after the other: the balancer has far more to do than whoever is at its ends. */
+  async serveChain(backend: TestBackend, length: number): Promise<void> {
+    const inner = await Promise.all(Array.from({ length: length - 1 }, freePort));
+    const ports = [this.port, ...inner, backend.port];
+    const fronts = ports
+      .slice(0, -1)
+      .map((port, index) => this.#front(`web${index}`, port, [{ id: "next", port: ports[index + 1] ?? 0, state: "up" }]));
+    await this.#apply(fronts);
+    await found(() => (this.#reports.every(({ backends }) => backends.every(({ accepting }) => accepting)) ? true : undefined));
+  }
+
+  #front(id: string, port: number, backends: readonly BackendSpec[]): Front {
+    const common = { hostname: "127.0.0.1", strategy: "round-robin", proxyProtocol: false, idleMs: 0 } as const;
+    return { id, port, ...common, ...this.#options, backends };
+  }
+
+  async #apply(fronts: readonly Front[]): Promise<void> {
     const serial = ++this.#serial;
-    this.#service?.write(jsonLine({ t: "fronts", serial, fronts: [front] }));
+    this.#service?.write(jsonLine({ t: "fronts", serial, fronts }));
     await found(() => (this.#applied >= serial ? true : undefined));
   }
 

@@ -4,6 +4,7 @@ import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
 import type { Mate } from "./crew.ts";
 import { Evening } from "./evening.ts";
 import { Listener } from "./listener.ts";
+import { Placement } from "./placement.ts";
 import { merged } from "./reports.ts";
 import type { Handle } from "./sockets.ts";
 import type { Worker } from "./worker.ts";
@@ -12,6 +13,9 @@ import type { Worker } from "./worker.ts";
 const CLOSE_MS = 5_000;
 const CLOSE_LOOK_MS = 20;
 
+/** A successor has started by then, or isn't fit. Milliseconds. */
+const SUCCESSION_MS = 30_000;
+
 export type Estate = { readonly fronts: readonly Front[]; readonly sockets: ReadonlyMap<string, Handle> };
 
 export class Balancer {
@@ -19,6 +23,8 @@ export class Balancer {
   readonly #mates: readonly Mate[];
   readonly #changed: () => void;
   readonly #evening: Evening;
+  readonly #placement = new Placement();
+  #isLeaving = false;
   readonly #listeners = new Map<string, Listener>();
   #fronts: readonly Front[] = [];
 
@@ -32,6 +38,12 @@ export class Balancer {
   /** A process has new figures. */
   even(): void {
     this.#evening.look();
+    if (!this.#isLeaving) this.#placement.look([this.#worker, ...this.#mates]);
+  }
+
+  /** Resolves when who is started by it may run wherever it could at first. */
+  async unbind(): Promise<void> {
+    await this.#placement.free(SUCCESSION_MS);
   }
 
   get report(): readonly FrontReport[] {
@@ -73,6 +85,8 @@ export class Balancer {
   }
 
   async #leave(how: "close" | "retire"): Promise<void> {
+    this.#isLeaving = true;
+    void this.#placement.free(0);
     await this.#evening.end();
     for (const id of [...this.#listeners.keys()]) this.#close(id);
     this.#worker[how]();

@@ -53,6 +53,10 @@ export class Mate {
     this.#process = this.#start();
   }
 
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
   /** It takes no clients: it has ended, and is about to be started again. */
   get isGone(): boolean {
     return this.#isGone;

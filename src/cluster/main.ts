@@ -85,6 +85,7 @@ function deskOf(balancer: Balancer, identity: BalancerIdentity): Desk {
   });
   const succeededBy = async (wish: Wish): Promise<FromBalancer> => {
     try {
+      await balancer.unbind();
       const successor = await handOver(wish, () => balancer.estate);
       setImmediate(() => void retire(balancer, desk));
       return { t: "succeeded", pid: successor.pid, startTime: successor.startTime, version: successor.version };
@@ -123,7 +124,10 @@ function follow(turn: number): void {
       case "unlisten":
         return worker.unlisten(message.id);
       case "give":
-        return void give(worker.busyPairs, message.count, send).then(() => say({ t: "applied", serial: message.serial }));
+        return void give(worker.movable(), message.count, send).then(() => {
+          report();
+          say({ t: "applied", serial: message.serial });
+        });
       case "client":
       case "backend": {
         const sockets = arrivals.add(message, socket);

@@ -4,6 +4,7 @@ import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
 import { mostOpenFiles } from "../os/open-files.ts";
 import { Distributor } from "./distributor.ts";
 import type { Placed } from "./moving.ts";
+import { Newcomers } from "./newcomers.ts";
 import type { Sockets } from "./pair.ts";
 import { type Load, NO_LOAD } from "./shares.ts";
 import type { Handle } from "./sockets.ts";
@@ -34,15 +35,19 @@ export class Worker {
   #room = 0;
   /** At the last look. */
   #used = { at: 0, cpu: process.cpuUsage() };
-  load: Load;
+  #load: Load;
+  readonly #newcomers: Newcomers;
   /** Runs while it is reported that clients were turned away. */
   #full: NodeJS.Timeout | undefined;
+
+  readonly pid = process.pid;
 
   /** `turn`: number of this process. `tell`: something has changed. */
   constructor(turn: number, tell: () => void) {
     this.#turn = turn;
     this.#tell = tell;
-    this.load = { ...NO_LOAD, room: this.#most };
+    this.#load = { ...NO_LOAD, room: this.#most };
+    this.#newcomers = new Newcomers(tell);
   }
 
   /** Clients that are served, or wait. */
@@ -55,8 +60,13 @@ export class Worker {
     return [...this.#distributors.values()].map((distributor) => ({ ...distributor.report(), ...full }));
   }
 
-  get busyPairs(): readonly Placed[] {
-    return this.#all.flatMap(({ busyPairs }) => busyPairs);
+  get load(): Load {
+    return { ...this.#load, fresh: this.#newcomers.lasting.length };
+  }
+
+  /** What another process may serve as well, those first that have just come: these are like all others from now on. */
+  movable(): readonly Placed[] {
+    return [...this.#newcomers.take(), ...this.#busyPairs];
   }
 
   /** Serves a connection that another process has had so far. */
@@ -117,8 +127,13 @@ export class Worker {
     return [...this.#distributors.values(), ...this.#former];
   }
 
+  get #busyPairs(): readonly Placed[] {
+    return this.#all.flatMap(({ busyPairs }) => busyPairs);
+  }
+
   #distributorOf(front: Front): Distributor {
-    return new Distributor(front, { turn: this.#turn, changed: () => this.#tellSoon() });
+    const joined = (placed: Placed): void => this.#newcomers.add(placed);
+    return new Distributor(front, { turn: this.#turn, changed: () => this.#tellSoon(), joined });
   }
 
   /** The port is not served any more. */
@@ -169,7 +184,8 @@ export class Worker {
     const now = performance.now();
     for (const distributor of this.#all) distributor.tick(now);
     for (const distributor of this.#former) if (distributor.clients === 0) this.#former.delete(distributor);
-    this.load = this.#loadAt(now);
+    this.#load = this.#loadAt(now);
+    this.#newcomers.age();
     this.#tell();
     if (this.clients > 0) return;
     clearInterval(this.#ticking);
@@ -182,7 +198,8 @@ export class Worker {
     const { user, system } = process.cpuUsage(this.#used.cpu);
     const cpu = (user + system) / 1_000 / (now - this.#used.at);
     this.#used = { at: now, cpu: process.cpuUsage() };
-    return { cpu, busy: this.busyPairs.length, room };
+    const fresh = this.#newcomers.lasting.filter(({ pair }) => pair.isBusy);
+    return { ...NO_LOAD, cpu, busy: this.#busyPairs.length - fresh.length, room };
   }
 
   #tellSoon(): void {

@@ -1,0 +1,124 @@
+/** Under load the processes of the balancer keep to processors of their own: docs/clusters.md. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+import { Placement } from "../../src/cluster/placement.ts";
+import { NO_LOAD } from "../../src/cluster/shares.ts";
+import { processorsOf } from "../../src/os/processors.ts";
+import { type Context, echo, found, TestBackend, TestBalancer } from "../balancer-rig.ts";
+import { isMissing } from "../system-programs.ts";
+import { Talker } from "../talker.ts";
+
+/** Two of those that there are. */
+const PAIR = processorsOf(process.pid).slice(0, 2);
+const CLIENTS = 12;
+const HOPS = 16;
+
+function isLacking(context: TestContext): boolean {
+  if (PAIR.length === 2) return isMissing(context, "taskset");
+  context.skip("it takes two processors, and a kernel that tells which they are");
+  return true;
+}
+
+async function sleeper(context: Context): Promise<number> {
+  const child = spawn("taskset", ["-c", PAIR.join(","), "sleep", "1000"], { stdio: "ignore" });
+  const ended = once(child, "exit");
+  context.after(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  const pid = child.pid as number;
+  assert.ok(pid > 1);
+  await found(() => (readFileSync(`/proc/${pid}/comm`, "utf8") === "sleep\n" ? true : undefined));
+  return pid;
+}
+
+const load = (cpu: number) => ({ ...NO_LOAD, cpu });
+const alone = (pids: readonly number[]) =>
+  found(() => (pids.every((pid, index) => String(processorsOf(pid)) === String(PAIR[index])) ? true : undefined));
+const anywhere = (pids: readonly number[]) =>
+  found(() => (pids.every((pid) => String(processorsOf(pid)) === String(PAIR)) ? true : undefined));
+
+test("those that are busy for a while are bound, until one of them has less to do or gets less time than the other", async (context) => {
+  if (isLacking(context)) return;
+  const pids = [await sleeper(context), await sleeper(context)];
+  const placement = new Placement(PAIR);
+  const look = (cpus: readonly number[], now: number): void =>
+    placement.look(
+      pids.map((pid, index) => ({ pid, load: load(cpus[index] ?? 0) })),
+      now,
+    );
+  const bound = async (start: number): Promise<void> => {
+    look([0.5, 0.6], start);
+    look([0.3, 0.2], start + 300);
+    look([0.5, 0.6], start + 600);
+    look([0.5, 0.6], start + 900);
+    await anywhere(pids);
+    look([0.5, 0.6], start + 1_000);
+    await alone(pids);
+    look([0.3, 0.3], start + 2_000);
+    await alone(pids);
+  };
+  await bound(100_000);
+  look([0.35, 0.1], 103_000);
+  await anywhere(pids);
+  await bound(104_000);
+  // Somebody else is on the processor of the second one.
+  look([0.9, 0.4], 106_500);
+  look([0.9, 0.4], 106_800);
+  await alone(pids);
+  look([0.9, 0.4], 107_000);
+  await anywhere(pids);
+  for (const later of [100, 2_000, 4_900]) look([0.6, 0.6], 107_000 + later);
+  await anywhere(pids);
+  look([0.6, 0.6], 112_000);
+  await alone(pids);
+});
+
+test("as many as the machine has processors, or nobody; one that comes in place of another starts free", async (context) => {
+  if (isLacking(context)) return;
+  const [first, second, third] = [await sleeper(context), await sleeper(context), await sleeper(context)];
+  const placement = new Placement(PAIR);
+  const look = (pids: readonly number[], now: number): void =>
+    placement.look(
+      pids.map((pid) => ({ pid, load: load(0.6) })),
+      now,
+    );
+  for (const pids of [[first], [first, second, third]]) for (const now of [0, 500, 1_000]) look(pids, now);
+  await anywhere([first, second, third]);
+  for (const now of [2_000, 3_000]) look([first, second], now);
+  await alone([first, second]);
+  // As it would come from one that is bound.
+  const heir = spawn("taskset", ["-c", String(PAIR[0]), "sleep", "1000"], { stdio: "ignore" });
+  context.after(() => void heir.kill("SIGKILL"));
+  const pid = heir.pid as number;
+  await found(() => (readFileSync(`/proc/${pid}/comm`, "utf8") === "sleep\n" ? true : undefined));
+  look([first, pid], 3_100);
+  await anywhere([pid]);
+  await placement.free(0, 3_200);
+  await anywhere([first, second, pid]);
+});
+
+test("a balancer that has much to do is bound, its successor is not, and then nobody is any more", async (context) => {
+  if (isLacking(context)) return;
+  const balancer = await TestBalancer.start(context, {}, 2, ["taskset", "-c", PAIR.join(",")]);
+  const mate = Number(readFileSync(`/proc/${balancer.pid}/task/${balancer.pid}/children`, "utf8").trim());
+  assert.ok(mate > 1);
+  const backend = await TestBackend.start(context, "a", echo);
+  await balancer.serveChain(backend, HOPS);
+  const talkers: Talker[] = [];
+  for (let count = 0; count < CLIENTS; count++) talkers.push(new Talker(await balancer.client()));
+  await alone([balancer.pid, mate]);
+  const answer = await balancer.succeed();
+  assert.equal(answer.t, "succeeded");
+  const { pid: successor } = answer as { readonly pid: number };
+  assert.deepEqual(processorsOf(successor), PAIR);
+  await anywhere([balancer.pid, mate]);
+  for (const talker of talkers) await talker.end();
+  assert.deepEqual(
+    talkers.flatMap(({ problem }) => problem ?? []),
+    [],
+  );
+});
