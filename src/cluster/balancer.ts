@@ -24,7 +24,6 @@ export class Balancer {
   readonly #changed: () => void;
   readonly #evening: Evening;
   readonly #placement = new Placement();
-  #isLeaving = false;
   readonly #listeners = new Map<string, Listener>();
   #fronts: readonly Front[] = [];
 
@@ -38,7 +37,7 @@ export class Balancer {
   /** A process has new figures. */
   even(): void {
     this.#evening.look();
-    if (!this.#isLeaving) this.#placement.look([this.#worker, ...this.#mates]);
+    this.#placement.look([this.#worker, ...this.#mates]);
   }
 
   /** Resolves when who is started by it may run wherever it could at first. */
@@ -85,8 +84,7 @@ export class Balancer {
   }
 
   async #leave(how: "close" | "retire"): Promise<void> {
-    this.#isLeaving = true;
-    void this.#placement.free(0);
+    void this.#placement.free(Number.POSITIVE_INFINITY);
     await this.#evening.end();
     for (const id of [...this.#listeners.keys()]) this.#close(id);
     this.#worker[how]();

@@ -16,15 +16,6 @@ const OWN_FAULTS = new Set([-99, -49, -24, -23, -105, -55, -12]);
 
 type Attempt = { readonly visit: Visit; readonly backend: Backend; readonly socket: Handle; readonly due: number; isLate: boolean };
 
-export type DistributorOptions = {
-  /** Where round robin begins. */
-  readonly turn: number;
-  /** Somebody accepts now who did not, or the other way round. */
-  readonly changed: () => void;
-  /** A client has got its backend, and another process may serve it as well. */
-  readonly joined: (placed: Placed) => void;
-};
-
 export class Distributor {
   #front: Front;
   readonly #backends: Backends;
@@ -33,12 +24,11 @@ export class Distributor {
   readonly #pairs = new Map<Pair, Backend>();
   readonly #attempts = new Set<Attempt>();
   readonly #changed: () => void;
-  readonly #joined: (placed: Placed) => void;
 
-  constructor(front: Front, { turn, changed, joined }: DistributorOptions) {
+  /** `turn`: where round robin begins. `changed`: somebody accepts now who did not, or the other way round. */
+  constructor(front: Front, { turn, changed }: { readonly turn: number; readonly changed: () => void }) {
     this.#front = front;
     this.#changed = changed;
-    this.#joined = joined;
     this.#backends = new Backends(front.strategy, turn);
     this.#prober = new Prober(this.#backends, (backend) => this.#onAccepts(backend));
     this.#waiting = new WaitingRoom((visit) => this.#place(visit));
@@ -76,9 +66,9 @@ export class Distributor {
     this.#waiting.turnAway(client);
   }
 
-  /** Those that last, and that another process may serve as well. */
+  /** Those that last, and that another process may serve as well: where connections are limited this one alone counts them. */
   get busyPairs(): readonly Placed[] {
-    if (!this.#isShared) return [];
+    if (this.#front.maxConnections !== undefined) return [];
     return [...this.#pairs].flatMap(([pair, { id }]) => (pair.isBusy ? [{ front: this.#front.id, backend: id, pair }] : []));
   }
 
@@ -113,11 +103,6 @@ export class Distributor {
     return { id: this.#front.id, waiting, rejected, backends: this.#backends.all.map((backend) => backend.report()) };
   }
 
-  /** Where connections are limited one process alone has and counts them. */
-  get #isShared(): boolean {
-    return this.#front.maxConnections === undefined;
-  }
-
   #place(visit: Visit): void {
     const backend = this.#backends.next(visit.address);
     if (backend === undefined) return this.#waiting.add(visit);
@@ -148,9 +133,7 @@ export class Distributor {
 
   #join(visit: Visit, backend: Backend, socket: Handle): void {
     this.#backends.connected(backend);
-    const pair = this.#pair({ client: visit.client, backend: socket }, backend);
-    if (this.#isShared) this.#joined({ front: this.#front.id, backend: backend.id, pair });
-    pair.begin(this.#front.proxyProtocol ? this.#header(visit) : undefined);
+    this.#pair({ client: visit.client, backend: socket }, backend).begin(this.#front.proxyProtocol ? this.#header(visit) : undefined);
   }
 
   #pair({ client, backend: socket }: Sockets, backend: Backend): Pair {

@@ -124,10 +124,7 @@ function follow(turn: number): void {
       case "unlisten":
         return worker.unlisten(message.id);
       case "give":
-        return void give(worker.movable(), message.count, send).then(() => {
-          report();
-          say({ t: "applied", serial: message.serial });
-        });
+        return void give(worker.busyPairs, message.count, send).then(() => say({ t: "applied", serial: message.serial }));
       case "client":
       case "backend": {
         const sockets = arrivals.add(message, socket);

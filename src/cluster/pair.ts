@@ -41,11 +41,6 @@ export class Pair {
     this.#onClose = onClose;
   }
 
-  /** Somebody asks through it again and again. */
-  get isLasting(): boolean {
-    return !this.#closed && this.#backend.isReused;
-  }
-
   /** `head`: what the backend gets before anything of the client. */
   begin(head?: Buffer): void {
     if (head !== undefined && !this.#backend.write(head)) return;

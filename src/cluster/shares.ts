@@ -6,8 +6,6 @@ export type Load = {
   readonly cpu: number;
   /** Connections that last, and through which something has flowed. */
   readonly busy: number;
-  /** Further ones, which have just come. */
-  readonly fresh: number;
   /** Further connections that it may have. */
   readonly room: number;
 };
@@ -21,10 +19,8 @@ const LOADED = 0.2;
 const APART = 0.1;
 /** At a time. */
 const MOST = 32;
-/** Fewer newcomers aren't worth the way. */
-const FEW = 2;
 
-export const NO_LOAD: Load = { cpu: 0, busy: 0, fresh: 0, room: 0 };
+export const NO_LOAD: Load = { cpu: 0, busy: 0, room: 0 };
 
 /** What would make the most and the least loaded process even. undefined: they are, or a whole connection would be too much. */
 export function transferOf(loads: readonly Load[]): Transfer | undefined {
@@ -34,26 +30,6 @@ export function transferOf(loads: readonly Load[]): Transfer | undefined {
   if (most.cpu < LOADED || apart < APART) return undefined;
   const count = Math.min(MOST, least.room, Math.floor((most.busy * apart) / (2 * most.cpu)));
   return count <= 0 ? undefined : { from, to, count };
-}
-
-/** What gives each process about as many connections, as nothing else is known yet of those that have just come. Only these move. */
-export function spread(loads: readonly Load[]): readonly Transfer[] {
-  const transfers: Transfer[] = [];
-  const now = [...loads];
-  for (const _ of loads) {
-    const [from, most] = extreme(now, (one, other) => lasting(one) > lasting(other));
-    const [to, least] = extreme(now, (one, other) => lasting(one) < lasting(other));
-    const count = Math.min(MOST, least.room, most.fresh, Math.floor((lasting(most) - lasting(least)) / 2));
-    if (count < FEW) break;
-    transfers.push({ from, to, count });
-    now[from] = { ...most, fresh: most.fresh - count };
-    now[to] = { ...least, busy: least.busy + count, room: least.room - count };
-  }
-  return transfers;
-}
-
-function lasting({ busy, fresh }: Load): number {
-  return busy + fresh;
 }
 
 function extreme(loads: readonly Load[], beats: (one: Load, other: Load) => boolean): readonly [number, Load] {

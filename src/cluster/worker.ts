@@ -4,7 +4,6 @@ import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
 import { mostOpenFiles } from "../os/open-files.ts";
 import { Distributor } from "./distributor.ts";
 import type { Placed } from "./moving.ts";
-import { Newcomers } from "./newcomers.ts";
 import type { Sockets } from "./pair.ts";
 import { type Load, NO_LOAD } from "./shares.ts";
 import type { Handle } from "./sockets.ts";
@@ -35,8 +34,7 @@ export class Worker {
   #room = 0;
   /** At the last look. */
   #used = { at: 0, cpu: process.cpuUsage() };
-  #load: Load;
-  readonly #newcomers: Newcomers;
+  load: Load;
   /** Runs while it is reported that clients were turned away. */
   #full: NodeJS.Timeout | undefined;
 
@@ -46,8 +44,7 @@ export class Worker {
   constructor(turn: number, tell: () => void) {
     this.#turn = turn;
     this.#tell = tell;
-    this.#load = { ...NO_LOAD, room: this.#most };
-    this.#newcomers = new Newcomers(tell);
+    this.load = { ...NO_LOAD, room: this.#most };
   }
 
   /** Clients that are served, or wait. */
@@ -60,13 +57,8 @@ export class Worker {
     return [...this.#distributors.values()].map((distributor) => ({ ...distributor.report(), ...full }));
   }
 
-  get load(): Load {
-    return { ...this.#load, fresh: this.#newcomers.lasting.length };
-  }
-
-  /** What another process may serve as well, those first that have just come: these are like all others from now on. */
-  movable(): readonly Placed[] {
-    return [...this.#newcomers.take(), ...this.#busyPairs];
+  get busyPairs(): readonly Placed[] {
+    return this.#all.flatMap(({ busyPairs }) => busyPairs);
   }
 
   /** Serves a connection that another process has had so far. */
@@ -127,13 +119,8 @@ export class Worker {
     return [...this.#distributors.values(), ...this.#former];
   }
 
-  get #busyPairs(): readonly Placed[] {
-    return this.#all.flatMap(({ busyPairs }) => busyPairs);
-  }
-
   #distributorOf(front: Front): Distributor {
-    const joined = (placed: Placed): void => this.#newcomers.add(placed);
-    return new Distributor(front, { turn: this.#turn, changed: () => this.#tellSoon(), joined });
+    return new Distributor(front, { turn: this.#turn, changed: () => this.#tellSoon() });
   }
 
   /** The port is not served any more. */
@@ -184,8 +171,7 @@ export class Worker {
     const now = performance.now();
     for (const distributor of this.#all) distributor.tick(now);
     for (const distributor of this.#former) if (distributor.clients === 0) this.#former.delete(distributor);
-    this.#load = this.#loadAt(now);
-    this.#newcomers.age();
+    this.load = this.#loadAt(now);
     this.#tell();
     if (this.clients > 0) return;
     clearInterval(this.#ticking);
@@ -198,8 +184,7 @@ export class Worker {
     const { user, system } = process.cpuUsage(this.#used.cpu);
     const cpu = (user + system) / 1_000 / (now - this.#used.at);
     this.#used = { at: now, cpu: process.cpuUsage() };
-    const fresh = this.#newcomers.lasting.filter(({ pair }) => pair.isBusy);
-    return { ...NO_LOAD, cpu, busy: this.#busyPairs.length - fresh.length, room };
+    return { cpu, busy: this.busyPairs.length, room };
   }
 
   #tellSoon(): void {

@@ -55,7 +55,7 @@ export class Draining {
   /** Where the kernel doesn't tell, who is not served by now is taken for nobody. */
   #isQueuing(slot: string): boolean {
     const port = this.#ports.port(slot);
-    return allListeners().some((listener) => listener.port === port && listener.queued > 0);
+    return allListeners(true).some((listener) => listener.port === port && listener.queued > 0);
   }
 
   #note(): void {
