@@ -77,6 +77,11 @@ export class Attendant<ToIt, FromIt> {
     this.#current?.send(message);
   }
 
+  /** See `Companion.sendLater`. */
+  sendLater(message: ToIt): void {
+    this.#current?.sendLater(message);
+  }
+
   /** See `Companion.flush`. */
   async flush(): Promise<void> {
     await this.#current?.flush();

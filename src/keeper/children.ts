@@ -30,8 +30,6 @@ export type Reports = {
   readonly spawned: (running: Running, pair: Pair | undefined, request: SpawnRequest) => void;
   readonly failed: (failed: Failed) => void;
   readonly exited: (exited: Exited) => void;
-  /** All of a turn's reports are made. */
-  readonly turnEnds: () => void;
 };
 
 type Means = { readonly fifos: Fifos; readonly cgroups: Cgroups; readonly sockets: Sockets };
@@ -79,7 +77,6 @@ export class Children {
     if (!this.#waiting.delete(key)) return;
     if (problem === undefined) return this.#enqueue(request);
     this.#fail(request, { errno: code, step: "socket", message: problem });
-    this.#reports.turnEnds();
   }
 
   #enqueue(request: SpawnRequest): void {
@@ -101,7 +98,6 @@ export class Children {
     const groups = ended.some(([, { pid }]) => groupLives(pid)) ? livingGroups() : new Set<number>();
     for (const [key, child] of ended)
       this.#ended(key, child, { code: null, signal: null, unknown: true, survivors: groups.has(child.pid) });
-    this.#reports.turnEnds();
   }
 
   #look(): void {
@@ -140,14 +136,11 @@ export class Children {
       this.#queue.shift();
       this.#start(request, pair);
     }
-    this.#reports.turnEnds();
-    failpoint("keeper.recorded");
     if (this.#queue.length > 0) setImmediate(() => this.#drain());
     else this.#draining = false;
   }
 
   #waitForFifos(): void {
-    this.#reports.turnEnds();
     const wanted = this.#queue.filter(({ capture }) => capture !== undefined).length;
     this.#fifos.fill(wanted).then(
       () => this.#drain(),
@@ -228,7 +221,6 @@ export class Children {
     if (pair !== undefined) this.#fifos.giveBack(pair);
     const step = isFolder(request.cwd) ? (isScarcity(error.code) ? "fork" : error.syscall === "open" ? "run-folder" : "program") : "cwd";
     this.#fail(request, { errno: error.code ?? "UNKNOWN", step, message: error.message });
-    this.#reports.turnEnds();
   }
 
   #fail({ slot, run }: RunKey, why: Pick<Failed, "errno" | "step" | "message">): void {

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { SocketWord } from "../contract/keeper-protocol.ts";
 import { handedOn, type KeptSocket, type KeptSockets } from "../os/kept-sockets.ts";
+import { LATER_MS } from "./later.ts";
 
 export type Exit = { readonly code: number | null; readonly signal: string | null };
 
@@ -16,6 +17,7 @@ export class Companion<ToIt, FromIt> {
   readonly #process: ChildProcess;
   #outbox: ToIt[] = [];
   #flushing = false;
+  #later: NodeJS.Timeout | undefined;
   #over = false;
 
   /** `sockets`: it keeps them, too. */
@@ -54,9 +56,17 @@ export class Companion<ToIt, FromIt> {
     setImmediate(() => void this.flush());
   }
 
+  /** For what nobody waits for; it goes with what is sent meanwhile, in order. */
+  sendLater(message: ToIt): void {
+    this.#outbox.push(message);
+    if (!this.#flushing) this.#later ??= setTimeout(() => void this.flush(), LATER_MS);
+  }
+
   /** Resolves when all of it is on its way, so that it arrives even if this process is killed; or the channel broke. */
   flush(): Promise<void> {
     this.#flushing = false;
+    clearTimeout(this.#later);
+    this.#later = undefined;
     const messages = this.#outbox;
     this.#outbox = [];
     if (messages.length === 0 || !this.isUp) return Promise.resolve();

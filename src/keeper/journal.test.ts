@@ -3,6 +3,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { Journal } from "./journal.ts";
 
 const quiet = (problem: string): void => assert.fail(problem);
@@ -33,6 +34,19 @@ test("a later keeper reads what runs, what ended and was not acknowledged, and t
   assert.deepEqual([...books.running.values()], [running]);
   assert.deepEqual([...books.ended.values()], [ended]);
   assert.deepEqual([...books.notes], [["web", "new"]]);
+});
+
+test("what can wait is on disk a moment later, with whatever came meanwhile", async (context) => {
+  const path = file(context);
+  const journal = new Journal(path, quiet);
+  const before = statSync(path).size;
+  journal.add({ t: "run", record: running });
+  journal.flushLater();
+  journal.add({ t: "note", id: "web", note: "meanwhile" });
+  assert.equal(statSync(path).size, before);
+  while (statSync(path).size === before) await setImmediate();
+  const { books } = new Journal(path, quiet);
+  assert.deepEqual([[...books.running.values()], [...books.notes]], [[running], [["web", "meanwhile"]]]);
 });
 
 test("what is acknowledged or drained is forgotten", (context) => {

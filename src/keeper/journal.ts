@@ -2,10 +2,12 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { EndReport, RunKey, Running } from "../contract/keeper-protocol.ts";
+import { failpoint } from "../os/failpoint.ts";
 import { makeFolder } from "../os/folder.ts";
 import { bootId } from "../os/process-stat.ts";
 import { type BalancerProcess, type CaptureRecord, type Entry, isEntry, keyOf } from "./entry.ts";
 import type { LoggerProcess } from "./former-logger.ts";
+import { LATER_MS } from "./later.ts";
 
 /** All that the entries add up to. */
 export type Books = {
@@ -41,6 +43,7 @@ export class Journal {
   #size = 0;
   #limit = COMPACT_BYTES;
   #lines = "";
+  #later: NodeJS.Timeout | undefined;
   #problem: string | undefined;
   readonly #report: (problem: string) => void;
 
@@ -84,7 +87,17 @@ export class Journal {
     }
   }
 
+  /** For what is found out anew by whoever comes after us, only not as fast: a process that has just been started has its beginning to itself. */
+  flushLater(): void {
+    this.#later ??= setTimeout(() => {
+      this.#later = undefined;
+      this.flush();
+      failpoint("keeper.recorded");
+    }, LATER_MS);
+  }
+
   remove(): void {
+    clearTimeout(this.#later);
     closeSync(this.#fd);
     rmSync(this.#path, { force: true });
   }

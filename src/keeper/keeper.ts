@@ -121,7 +121,7 @@ export class Keeper {
         return this.#open(message);
       case "logger": {
         if (message.message.t === "style") this.#style = message.message;
-        return this.#logger.send(message.message);
+        return this.#logger.sendLater(message.message);
       }
       case "sync":
         return this.#service.send({ t: "synced", number: message.number });

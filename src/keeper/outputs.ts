@@ -70,11 +70,11 @@ export class Outputs {
     this.reserve(key, pair, capture);
     if (open === undefined) return this.begin(key, pair, capture, "killed");
     this.#open.set(key, { ...open, capture });
-    if (!this.#former?.reads(key)) this.#logger.send({ t: "route", key, capture });
+    if (!this.#former?.reads(key)) this.#logger.sendLater({ t: "route", key, capture });
   }
 
   ended(key: string): void {
-    if (this.#open.has(key) && !this.#former?.reads(key)) this.#logger.send({ t: "ended", key });
+    if (this.#open.has(key) && !this.#former?.reads(key)) this.#logger.sendLater({ t: "ended", key });
   }
 
   /** False: that is known already. */
@@ -160,12 +160,12 @@ export class Outputs {
       const open = this.#open.get(key);
       if (open === undefined || this.#former?.reads(key)) continue;
       this.#tell(key, open, open.told ? handover(key) : undefined);
-      if (!this.#journal.books.running.has(key)) this.#logger.send({ t: "ended", key });
+      if (!this.#journal.books.running.has(key)) this.#logger.sendLater({ t: "ended", key });
     }
   }
 
   #tell(key: string, { pair, capture, told }: Open, former: "killed" | Begun | undefined): void {
     this.#open.set(key, { pair, capture, told: told || this.#logger.isUp });
-    this.#logger.send({ t: "open", key, ...pathsOf(pair), capture, ...(former === undefined ? {} : { former }) });
+    this.#logger.sendLater({ t: "open", key, ...pathsOf(pair), capture, ...(former === undefined ? {} : { former }) });
   }
 }

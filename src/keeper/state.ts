@@ -180,7 +180,8 @@ export class State {
         spawned: (running, pair, { capture }) => {
           if (pair !== undefined && capture !== undefined) this.outputs.begin(keyOf(running), pair, capture);
           this.#journal.add({ t: "run", record: running });
-          service.send({ t: "spawned", ...running });
+          this.#journal.flushLater();
+          service.sendLater({ t: "spawned", ...running });
         },
         failed: (failed) => {
           this.outputs.cancel(keyOf(failed));
@@ -190,7 +191,6 @@ export class State {
           this.#over({ t: "exited", ...exited });
           this.outputs.ended(keyOf(exited));
         },
-        turnEnds: () => this.flush(),
       },
     );
   }

@@ -29,6 +29,8 @@ export type IncidentPorts = {
   readonly report: (problem: string) => void;
 };
 
+/** Until it is written, the keeper has it as a note: a run that follows has its beginning to itself. Milliseconds. */
+const LATER_MS = 5;
 const NOTE = ":incident ";
 const LINES = 50;
 const LINE_LENGTH = 2_000;
@@ -45,7 +47,7 @@ export class Incidents {
   readonly #ports: IncidentPorts;
   readonly #book: IncidentBook;
   readonly #limit = new IncidentLimit<Told>();
-  /** Noted, and written once all that was decided in this turn has been sent. */
+  /** Noted, and about to be written. */
   readonly #noted: (Told & { readonly note: string; readonly more: Pick<Incident, "leftOut"> })[] = [];
   /** Written without their lines, until these are there. */
   #open: readonly { readonly entry: Entry; readonly since: number }[] = [];
@@ -103,7 +105,7 @@ export class Incidents {
     const note = `${NOTE}${slot}#${draft.run}`;
     const more = leftOut === 0 ? {} : { leftOut };
     this.#ports.notes.remember(note, { slot, open: true, incident: { ...draft, metrics: [], ...more } });
-    if (this.#noted.push({ ...item, note, more }) === 1) setImmediate(() => this.#write());
+    if (this.#noted.push({ ...item, note, more }) === 1) setTimeout(() => this.#write(), LATER_MS);
   }
 
   #write(): void {

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { Companion } from "./companion.ts";
+
+/** Sends back each array as it came. */
+const ECHO = 'process.on("message", (messages) => process.send([messages]))';
+
+/** A companion, and what it was sent next, array by array. */
+function echo(context: TestContext): { readonly companion: Companion<string, readonly string[]>; readonly next: () => Promise<unknown> } {
+  const companion = new Companion<string, readonly string[]>([process.execPath, "-e", ECHO], process.env);
+  context.after(() => companion.kill());
+  const [heard, waiting]: [unknown[], ((messages: unknown) => void)[]] = [[], []];
+  companion.events = {
+    messages: ([messages]) => (waiting.length > 0 ? waiting.shift()?.(messages) : heard.push(messages)),
+    exit: ({ code, signal }) => assert.equal(signal, "SIGKILL", `exit code ${code}`),
+  };
+  return {
+    companion,
+    next: () => (heard.length > 0 ? Promise.resolve(heard.shift()) : new Promise((resolve) => waiting.push(resolve))),
+  };
+}
+
+test("what nobody waits for goes with what is sent next, in order", async (context) => {
+  const { companion, next } = echo(context);
+  companion.sendLater("born");
+  companion.send("urgent");
+  companion.sendLater("born too");
+  assert.deepEqual(await next(), ["born", "urgent", "born too"]);
+});
+
+test("what nobody waits for goes by itself, once a process that was just started has had its beginning", async (context) => {
+  const { companion, next } = echo(context);
+  companion.sendLater("one");
+  companion.sendLater("other");
+  assert.deepEqual(await next(), ["one", "other"]);
+  companion.sendLater("last");
+  assert.deepEqual(await next(), ["last"]);
+});
