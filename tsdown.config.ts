@@ -13,6 +13,16 @@ const shared: UserConfig = {
   logLevel: "warn",
 };
 
+/** One letter beyond Latin-1, and V8 holds all of a file with two bytes for each: 300 kB more in the service. */
+const latin1 = {
+  name: "two-byte letters escaped",
+  generateBundle(_options: unknown, bundle: Record<string, { type: string; code?: string }>): void {
+    for (const output of Object.values(bundle))
+      if (output.code !== undefined)
+        output.code = output.code.replace(/[^\0-\u00ff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  },
+};
+
 /** A build of its own for each process: no chunk is shared, so each loads exactly what it uses. Modules imported lazily become chunks. */
 function program(name: string, file: string, banner = ""): UserConfig[] {
   const build: UserConfig = {
@@ -23,6 +33,7 @@ function program(name: string, file: string, banner = ""): UserConfig[] {
     dts: false,
     banner,
     checks: { legacyCjs: false },
+    plugins: [latin1],
   };
   return existsSync(file) ? [build] : [];
 }
@@ -40,7 +51,7 @@ const withoutSpawns = {
 };
 
 /** Lazy modules stay lazy, but lie in the same file: so their compiled code is kept, too. (Chunks would have what they share in further chunks.) */
-const IN_ONE_FILE: UserConfig = { outputOptions: { codeSplitting: false }, plugins: [withoutSpawns] };
+const IN_ONE_FILE: UserConfig = { outputOptions: { codeSplitting: false }, plugins: [withoutSpawns, latin1] };
 
 function library(name: string, file: string, format: UserConfig["format"] = "esm"): UserConfig[] {
   const build: UserConfig = { ...shared, entry: { [name]: file }, format, fixedExtension: false, dts: true, checks: { legacyCjs: false } };

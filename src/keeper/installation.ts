@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { arenasVariable } from "../os/arenas.ts";
 import { certificatesVariable } from "../os/certificates.ts";
 import type { KeptSockets } from "../os/kept-sockets.ts";
 import { monotonicMs } from "../os/monotonic.ts";
@@ -61,8 +62,8 @@ export function balancerOf({ node, folder }: Installation, socket: string): read
   return [node, join(folder, "balancer.cjs"), `--socket=${socket}`];
 }
 
-/** An `--inspect` meant for an app must not reach procman; certificates for TLS would cost 30 ms of each start. */
-const WITHHELD = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"] as const;
+/** An `--inspect` meant for an app must not reach procman; certificates for TLS would cost 30 ms of each start; heaps are procman's own choice. */
+const WITHHELD = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "MALLOC_ARENA_MAX"] as const;
 
 /** The environment of service and logger. They start another keeper when this one is killed, unless somebody else does. */
 export function ownEnvironment({ args, options, revivals, lineage }: Start, { node, folder }: Installation): NodeJS.ProcessEnv {
@@ -73,7 +74,7 @@ export function ownEnvironment({ args, options, revivals, lineage }: Start, { no
     delete env[name];
     if (value !== undefined) withheld[name] = value;
   }
-  Object.assign(env, certificatesVariable(withheld.NODE_EXTRA_CA_CERTS));
+  Object.assign(env, certificatesVariable(withheld.NODE_EXTRA_CA_CERTS), arenasVariable());
   if (isGuarded(options)) return env;
   const argv = [node, join(folder, "procman.cjs"), "run", ...args];
   return { ...env, ...revivalVariable({ argv, env: withheld, count: revivals, since: STARTED, keeper: process.pid, lineage }) };

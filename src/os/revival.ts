@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { dropArenas } from "./arenas.ts";
 import { takeCertificates } from "./certificates.ts";
 import { handedOn, type KeptSockets } from "./kept-sockets.ts";
 import { holderOf } from "./lock.ts";
@@ -50,6 +51,7 @@ export function revivalVariable(revival: Revival): NodeJS.ProcessEnv {
 /** undefined: whoever started procman looks after it. */
 export function takeRevival(): Revival | undefined {
   takeCertificates();
+  dropArenas();
   const text = process.env[VARIABLE];
   delete process.env[VARIABLE];
   return text === undefined ? undefined : (JSON.parse(text) as Revival);

@@ -212,7 +212,6 @@ export class ServiceObservatory implements Observatory {
 
   #onSamples(samples: ReadonlyMap<string, Sample>, at: number): void {
     this.#incidents.oomKills.look(performance.now());
-    this.#sightings.refresh(samples.keys());
     this.#metrics.add(samples, at);
   }
 

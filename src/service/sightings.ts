@@ -1,23 +1,26 @@
-/** What is known of each process beside its state: put together once for all who ask, until something is new. */
+/** What is known of each process beside its state: put together for who asks, once for all until something is new. */
 import type { TelemetryReport } from "../contract/records.ts";
 import type { Sample } from "../telemetry/sampler.ts";
 import { type Seen, seenOf } from "./records.ts";
 
 type Parts = { readonly report?: TelemetryReport; readonly trouble?: string | undefined };
 
-const NOTHING: Seen = { usage: {}, said: {} };
+/** What was put together of a sample. */
+type Sighting = { readonly sample: Sample | undefined; readonly seen: Seen };
 
 export class Sightings {
   readonly #sampleOf: (id: string) => Sample | undefined;
   readonly #parts = new Map<string, Parts>();
-  readonly #seen = new Map<string, Seen>();
+  readonly #sightings = new Map<string, Sighting>();
 
   constructor(sampleOf: (id: string) => Sample | undefined) {
     this.#sampleOf = sampleOf;
   }
 
   of(id: string): Seen {
-    return this.#seen.get(id) ?? NOTHING;
+    const sample = this.#sampleOf(id);
+    const known = this.#sightings.get(id);
+    return known !== undefined && known.sample === sample ? known.seen : this.#see(id, sample);
   }
 
   /** What it says of itself. */
@@ -31,23 +34,20 @@ export class Sightings {
     if (parts?.trouble !== trouble) this.#put(id, { ...parts, trouble });
   }
 
-  /** There are new samples, of these among others. */
-  refresh(sampled: Iterable<string>): void {
-    for (const id of new Set([...sampled, ...this.#seen.keys()])) this.#see(id);
-  }
-
   forget(id: string): void {
     this.#parts.delete(id);
-    this.#seen.delete(id);
+    this.#sightings.delete(id);
   }
 
   #put(id: string, parts: Parts): void {
     this.#parts.set(id, parts);
-    this.#see(id);
+    this.#sightings.delete(id);
   }
 
-  #see(id: string): void {
-    const [sample, { report, trouble } = {}] = [this.#sampleOf(id), this.#parts.get(id)];
-    this.#seen.set(id, { ...seenOf(sample, report), trouble });
+  #see(id: string, sample: Sample | undefined): Seen {
+    const { report, trouble } = this.#parts.get(id) ?? {};
+    const seen = { ...seenOf(sample, report), trouble };
+    this.#sightings.set(id, { sample, seen });
+    return seen;
   }
 }

@@ -28,7 +28,7 @@ export class Gatherer {
     if (step !== this.#at) this.#finish(step);
     for (const [id, point] of points) {
       const sum = this.#sums.get(id);
-      if (sum === undefined) this.#sums.set(id, { count: 1, ...point });
+      if (sum === undefined) this.#sums.set(id, sumOf(point));
       else addTo(sum, point);
     }
   }
@@ -53,7 +53,7 @@ export function gathered(points: readonly Point[], stepMs: number): readonly Poi
   for (const point of points) {
     const at = point.at - (point.at % stepMs);
     const sum = steps.get(at);
-    if (sum === undefined) steps.set(at, { count: 1, ...point });
+    if (sum === undefined) steps.set(at, sumOf(point));
     else addTo(sum, point);
   }
   return [...steps].map(([at, sum]) => pointOf(at, sum));
@@ -73,6 +73,10 @@ export function summed(series: readonly (readonly Point[])[], stepMs: number): r
       });
     }
   return [...steps.values()].sort((one, other) => one.at - other.at);
+}
+
+function sumOf({ cpuPercent, memoryBytes, processes }: Point): Sum {
+  return { count: 1, cpuPercent, memoryBytes, processes };
 }
 
 function addTo(sum: Sum, point: Point): void {

@@ -23,10 +23,10 @@ export class Metrics {
 
   /** `at`: milliseconds since 1970. */
   add(samples: ReadonlyMap<string, Sample>, at: number): void {
-    const points = [...samples].flatMap(([id, { cpuPercent, memoryBytes, processes }]) =>
-      cpuPercent === undefined ? [] : [[id, { at, cpuPercent, memoryBytes, processes }] as const],
-    );
-    this.#fine.add(new Map(points), at);
+    const points = new Map<string, Point>();
+    for (const [id, { cpuPercent, memoryBytes, processes }] of samples)
+      if (cpuPercent !== undefined) points.set(id, { at, cpuPercent, memoryBytes, processes });
+    this.#fine.add(points, at);
   }
 
   /** The last minutes, oldest first. */

@@ -35,7 +35,7 @@ test("4.4 memory is there at the first look, CPU from the second on", async () =
   const { subject, table } = sampler();
   table.usages = [usage(1_000, 1, 5), usage(1_001, 1_000, 3)];
   await subject.look();
-  assert.deepEqual(subject.of("web"), { memoryBytes: 2_000, processes: 2, cpuSeconds: 0 });
+  assert.deepEqual(subject.of("web"), { cpuPercent: undefined, memoryBytes: 2_000, processes: 2, cpuSeconds: 0 });
   table.usages = [usage(1_000, 1, 6), usage(1_001, 1_000, 5)];
   await subject.look();
   assert.equal(subject.of("web")?.cpuSeconds, 3);

@@ -4,8 +4,8 @@ import { Marks, ownersOf } from "../os/process-tree.ts";
 import { ownMemory, type ProcessUsage, processUsages } from "../os/process-usage.ts";
 
 export type Sample = {
-  /** Absent in the first look. 100 is one core. */
-  readonly cpuPercent?: number;
+  /** Not known from the first look. 100 is one core. */
+  readonly cpuPercent: number | undefined;
   readonly memoryBytes: number;
   readonly processes: number;
   /** All that was seen of it. */
@@ -34,7 +34,8 @@ const WATCHING_MS = 10_000;
 /** A look costs at most this part of a core, however many processes the machine has. */
 const COST = 1 / 200;
 
-type Tree = { readonly seconds: number; readonly byPid: ReadonlyMap<string, number> };
+/** A process with its descendants. */
+type Tree = readonly ProcessUsage[];
 
 export class Sampler {
   readonly #ports: SamplerPorts;
@@ -117,13 +118,13 @@ export class Sampler {
     if (this.#ports.roots().size === 0) return this.#take(new Map(), start);
     const usages = await (this.#ports.usages ?? processUsages)();
     // Asked anew: some have ended while it looked.
-    this.#take(this.#membersOf(usages, this.#ports.roots()), start);
+    this.#take(this.#treesOf(usages, this.#ports.roots()), start);
     // With what others have done between its slices; on a busy machine far less than the time that went by.
     const { user, system } = process.cpuUsage(before);
     this.#costMs = (user + system) / 1_000;
   }
 
-  #membersOf(usages: readonly ProcessUsage[], roots: ReadonlyMap<number, string>): ReadonlyMap<string, readonly ProcessUsage[]> {
+  #treesOf(usages: readonly ProcessUsage[], roots: ReadonlyMap<number, string>): ReadonlyMap<string, Tree> {
     const ids = new Set(roots.values());
     const owners = ownersOf(usages, roots, (usage) => {
       const slot = this.#marks.slotOf(usage);
@@ -131,28 +132,25 @@ export class Sampler {
       return id !== undefined && ids.has(id) ? id : undefined;
     });
     this.#marks.turn();
-    const members = new Map<string, ProcessUsage[]>();
+    const trees = new Map<string, ProcessUsage[]>();
     for (const [usage, id] of owners) {
-      const known = members.get(id);
-      if (known === undefined) members.set(id, [usage]);
+      const known = trees.get(id);
+      if (known === undefined) trees.set(id, [usage]);
       else known.push(usage);
     }
-    return members;
+    return trees;
   }
 
-  #take(members: ReadonlyMap<string, readonly ProcessUsage[]>, at: number): void {
+  #take(trees: ReadonlyMap<string, Tree>, at: number): void {
     const elapsed = this.#last === undefined ? undefined : (at - this.#last) / 1_000;
-    const trees = new Map<string, Tree>();
     const samples = new Map<string, Sample>();
-    for (const [id, usages] of members) {
-      const [before, tree] = [this.#trees.get(id), treeOf(usages)];
+    for (const [id, tree] of trees) {
+      const before = this.#trees.get(id);
       const used = before === undefined ? 0 : cpuBetween(before, tree);
-      const cpu = before === undefined || elapsed === undefined ? {} : { cpuPercent: (100 * used) / Math.max(elapsed, 0.001) };
-      trees.set(id, tree);
       samples.set(id, {
-        ...cpu,
-        memoryBytes: usages.reduce((sum, usage) => sum + ownMemory(usage), 0),
-        processes: usages.length,
+        cpuPercent: before === undefined || elapsed === undefined ? undefined : (100 * used) / Math.max(elapsed, 0.001),
+        memoryBytes: tree.reduce((sum, usage) => sum + ownMemory(usage), 0),
+        processes: tree.length,
         cpuSeconds: (this.#samples.get(id)?.cpuSeconds ?? 0) + used,
       });
     }
@@ -161,11 +159,8 @@ export class Sampler {
   }
 }
 
-function treeOf(usages: readonly ProcessUsage[]): Tree {
-  return {
-    seconds: usages.reduce((sum, { cpuSeconds, reapedSeconds }) => sum + cpuSeconds + reapedSeconds, 0),
-    byPid: new Map(usages.map(({ pid, startTime, cpuSeconds }) => [`${pid} ${startTime}`, cpuSeconds])),
-  };
+function secondsOf(tree: Tree): number {
+  return tree.reduce((sum, { cpuSeconds, reapedSeconds }) => sum + cpuSeconds + reapedSeconds, 0);
 }
 
 /**
@@ -173,7 +168,11 @@ function treeOf(usages: readonly ProcessUsage[]): Tree {
  * awaited it, the sum falls, and what the others have used since then is the least.
  */
 function cpuBetween(before: Tree, now: Tree): number {
+  const known = new Map(before.map((usage) => [usage.pid, usage]));
   let least = 0;
-  for (const [who, seconds] of now.byPid) least += seconds - (before.byPid.get(who) ?? 0);
-  return Math.max(least, now.seconds - before.seconds, 0);
+  for (const { pid, startTime, cpuSeconds } of now) {
+    const usage = known.get(pid);
+    least += cpuSeconds - (usage?.startTime === startTime ? usage.cpuSeconds : 0);
+  }
+  return Math.max(least, secondsOf(now) - secondsOf(before), 0);
 }

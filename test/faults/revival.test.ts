@@ -111,3 +111,21 @@ test("ten keepers are killed one after the other as soon as they are there: no l
   await growth(rig, "print");
   assert.deepEqual(await rig.verdict(), []);
 });
+
+test("what procman's own processes get of the environment beside the user's is theirs alone, also where a keeper came in place of a killed one", async (context) => {
+  const folder = folderFor(context);
+  const cmd = `echo "heaps: $\{MALLOC_ARENA_MAX-none}, arguments: $NODE_OPTIONS"`;
+  const env = { MALLOC_ARENA_MAX: "3", NODE_OPTIONS: "--no-deprecation" };
+  const rig = await started(context, folder, [{ id: "told", cmd, logger: { stdout: "logs/told.log" } }], { env });
+  const log = join(folder, "logs/told.log");
+  const tells = async (lines: string): Promise<void> => {
+    await rig.act("told", "start");
+    await found(() => (existsSync(log) && readFileSync(log, "utf8") === lines ? true : undefined));
+  };
+  const line = "heaps: 3, arguments: --no-deprecation\n";
+  for (const pid of rig.procman.parts().service) assert.match(readFileSync(`/proc/${pid}/environ`, "utf8"), /(?:^|\0)MALLOC_ARENA_MAX=1\0/);
+  await tells(line);
+  await killKeeper(rig);
+  await tells(line + line);
+  assert.deepEqual(await rig.verdict(), []);
+});
