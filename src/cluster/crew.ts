@@ -115,7 +115,8 @@ export class Mate {
   }
 
   #start(): ChildProcess {
-    const child = fork(this.#file, [`--mate=${this.#turn}`], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    // Where Linux shares out time by sessions (autogroup: sched(7)), each of them counts as much as an instance does.
+    const child = fork(this.#file, [`--mate=${this.#turn}`], { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });
     child.on("message", (message, socket) => this.#onMessage(message as FromMate, socket as Handle | undefined));
     child.once("error", () => this.#onGone());
     child.once("exit", () => this.#onGone());

@@ -10,10 +10,11 @@ const BUSY = 0.35;
 const STILL_BUSY = 0.25;
 /** One that gets less than this part of what another one gets has somebody else on its processor. */
 const EVEN = 0.5;
-/** So long it has been so before it counts. Milliseconds. */
+/** So long they are uneven before that counts: connections that have just come may be many in one of them. Milliseconds. */
 const STEADY_MS = 400;
-/** Then they are free for so long. Milliseconds. */
+/** Then they are free for so long; after less to do for so long. Milliseconds. */
 const AGAIN_MS = 5_000;
+const REST_MS = 1_000;
 /** Where binding fails it is tried again after so long. Milliseconds. */
 const IN_VAIN_MS = 60_000;
 
@@ -23,9 +24,8 @@ export type Member = { readonly pid: number; readonly load: Load };
 export class Placement {
   readonly #processors: readonly number[];
   #bound: readonly number[] = [];
-  /** All of them have about as much to do, or not, since then; undefined: too little. */
-  #isEven: boolean | undefined;
-  #since = 0;
+  /** Since then one gets far less than another one. */
+  #unevenSince: number | undefined;
   #notBefore = 0;
   #hasBound = false;
   readonly #known = new Set<number>();
@@ -44,13 +44,12 @@ export class Placement {
     const [least, most] = [Math.min(...cpus), Math.max(...cpus)];
     const isBound = this.#bound.length > 0;
     const mean = cpus.reduce((sum, cpu) => sum + cpu, 0) / cpus.length;
-    if (mean < (isBound ? STILL_BUSY : BUSY)) return this.#release(now);
     const isEven = least >= EVEN * most;
-    if (isEven !== this.#isEven) this.#since = now;
-    this.#isEven = isEven;
-    if (now - this.#since < STEADY_MS) return;
-    if (isBound && !isEven) this.#release(now, AGAIN_MS);
-    else if (!isBound && isEven && now >= this.#notBefore) this.#bind(members.map(({ pid }) => pid));
+    this.#unevenSince = isEven ? undefined : (this.#unevenSince ?? now);
+    if (!isBound) {
+      if (mean >= BUSY && isEven && now >= this.#notBefore) this.#bind(members.map(({ pid }) => pid));
+    } else if (mean < STILL_BUSY) this.#release(now, REST_MS);
+    else if (now - (this.#unevenSince ?? now) >= STEADY_MS) this.#release(now, AGAIN_MS);
   }
 
   /** Resolves when they, and whoever they start within `forMs`, may run anywhere. */
@@ -59,8 +58,7 @@ export class Placement {
     await this.#change;
   }
 
-  #release(now: number, forMs = 0): void {
-    this.#isEven = undefined;
+  #release(now: number, forMs: number): void {
     this.#notBefore = Math.max(this.#notBefore, now + forMs);
     const bound = this.#bound;
     this.#bound = [];
