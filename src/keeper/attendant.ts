@@ -77,6 +77,11 @@ export class Attendant<ToIt, FromIt> {
     this.#current?.send(message);
   }
 
+  /** See `Companion.sendNow`. */
+  sendNow(message: ToIt): void {
+    this.#current?.sendNow(message);
+  }
+
   /** See `Companion.sendLater`. */
   sendLater(message: ToIt): void {
     this.#current?.sendLater(message);

@@ -83,7 +83,8 @@ export class Children {
     this.#queue.push(request);
     if (this.#draining) return;
     this.#draining = true;
-    setImmediate(() => this.#drain());
+    // All that was asked for in this turn is there by then.
+    queueMicrotask(() => this.#drain());
   }
 
   /** Takes up a run of an earlier keeper. One that has ended meanwhile is reported at once, its exit unknown. */

@@ -36,3 +36,15 @@ test("what nobody waits for goes by itself, once a process that was just started
   companion.sendLater("last");
   assert.deepEqual(await next(), ["last"]);
 });
+
+test("what is urgent goes at once, and of many that come together the others as one", async (context) => {
+  const { companion, next } = echo(context);
+  const all = Array.from({ length: 100 }, (_, index) => String(index));
+  for (const each of all) companion.sendNow(each);
+  const first = await next();
+  assert.deepEqual(first, ["0"]);
+  const [heard, arrays]: [unknown[], unknown[]] = [[first].flat(), []];
+  while (heard.length < all.length) arrays.push(heard.push(...([await next()].flat() as unknown[])));
+  assert.deepEqual(heard, all);
+  assert.ok(arrays.length < 20, String(arrays));
+});

@@ -11,12 +11,16 @@ export type CompanionEvents<Message> = {
   readonly exit: (how: Exit) => void;
 };
 
+/** What comes closer together than this goes together. Milliseconds. */
+const BURST_MS = 1;
+
 export class Companion<ToIt, FromIt> {
   /** Whoever listens may change: a newcomer is heard by an upgrade before it takes its place. */
   events: CompanionEvents<FromIt> = { messages: () => undefined, exit: () => undefined };
   readonly #process: ChildProcess;
   #outbox: ToIt[] = [];
   #flushing = false;
+  #flushedAt = 0;
   #later: NodeJS.Timeout | undefined;
   #over = false;
 
@@ -56,6 +60,12 @@ export class Companion<ToIt, FromIt> {
     setImmediate(() => void this.flush());
   }
 
+  /** For what is urgent: at once, unless something went just before; then with all messages of this turn, as many may come together. */
+  sendNow(message: ToIt): void {
+    this.send(message);
+    if (performance.now() - this.#flushedAt > BURST_MS) void this.flush();
+  }
+
   /** For what nobody waits for; it goes with what is sent meanwhile, in order. */
   sendLater(message: ToIt): void {
     this.#outbox.push(message);
@@ -70,6 +80,7 @@ export class Companion<ToIt, FromIt> {
     const messages = this.#outbox;
     this.#outbox = [];
     if (messages.length === 0 || !this.isUp) return Promise.resolve();
+    this.#flushedAt = performance.now();
     // A channel that breaks in this moment shows by its `exit`, and whatever was in it is told to the next one.
     return new Promise((resolve) => this.#process.send(messages, () => resolve()));
   }

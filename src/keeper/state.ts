@@ -231,8 +231,9 @@ export class State {
   }
 
   #over(report: FromKeeper & { readonly t: "exited" | "failed" }): void {
+    // While it decides what follows, the rest is done here.
+    this.#options.service.sendNow(report);
     this.#journal.add({ t: "end", record: report });
-    this.#options.service.send(report);
     failpoint("keeper.over");
     // Also when no service is there, whose answer would be written.
     setImmediate(() => this.flush());

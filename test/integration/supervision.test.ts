@@ -337,8 +337,11 @@ test("the keeper is killed where a guard starts it again: nobody comes in its pl
   const procman = new Procman(folder, { args: ["--guarded"] });
   const pid = pidIn(await procman.line(/web .*started/));
   const service = procman.helper("service");
+  const keeper = procman.pid;
   procman.child.kill("SIGKILL");
   await gone(service);
+  // Its channel to the service was closed before it had ended.
+  await gone(keeper);
   assert.equal(procman.keeper, undefined);
   assert.ok(isAlive(pid));
   const next = new Procman(procman.folder);
