@@ -1,6 +1,7 @@
 /** The balancer's further processes: each serves the same listening sockets as the first. */
 import { type ChildProcess, fork } from "node:child_process";
 import type { Front, FrontReport } from "../contract/balancer-protocol.ts";
+import { processStat } from "../os/process-stat.ts";
 import type { Half } from "./moving.ts";
 import { type Load, NO_LOAD } from "./shares.ts";
 import type { Handle } from "./sockets.ts";
@@ -115,8 +116,7 @@ export class Mate {
   }
 
   #start(): ChildProcess {
-    // Where Linux shares out time by sessions (autogroup: sched(7)), each of them counts as much as an instance does.
-    const child = fork(this.#file, [`--mate=${this.#turn}`], { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    const child = fork(this.#file, [`--mate=${this.#turn}`], { detached: leadsSession(), stdio: ["ignore", "inherit", "inherit", "ipc"] });
     child.on("message", (message, socket) => this.#onMessage(message as FromMate, socket as Handle | undefined));
     child.once("error", () => this.#onGone());
     child.once("exit", () => this.#onGone());
@@ -169,4 +169,9 @@ export class Mate {
   #send(message: ToMate, socket?: Handle): void {
     if (this.#process.connected) this.#process.send(message, socket as never, {}, () => undefined);
   }
+}
+
+/** Under a keeper it does. Linux shares out time by sessions (autogroup: sched(7)), and then each process counts as much as an instance does. */
+function leadsSession(): boolean {
+  return processStat(process.pid)?.session === process.pid;
 }

@@ -103,10 +103,10 @@ test("as many as the machine has processors, or nobody; one that comes in place 
 
 test("a balancer that has much to do is bound, its successor is not, and then nobody is any more", async (context) => {
   if (isLacking(context)) return;
-  const balancer = await TestBalancer.start(context, {}, 2, ["taskset", "-c", PAIR.join(",")]);
+  const balancer = await TestBalancer.start(context, {}, 2, ["setsid", "taskset", "-c", PAIR.join(",")]);
   const mate = Number(readFileSync(`/proc/${balancer.pid}/task/${balancer.pid}/children`, "utf8").trim());
   assert.ok(mate > 1);
-  // Where Linux shares out time by sessions, one for both would get as much as one.
+  // As under a keeper. Where Linux shares out time by sessions, one for both would get as much as one.
   assert.equal(processStat(mate)?.session, mate);
   const backend = await TestBackend.start(context, "a", echo);
   await balancer.serveChain(backend, HOPS);
