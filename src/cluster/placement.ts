@@ -83,7 +83,7 @@ export class Placement {
     this.#change = this.#change.then(async () => {
       const results = await Promise.allSettled(pids.map(change));
       // No taskset(1), or one of them has ended.
-      if (results.some(({ status }) => status === "rejected")) this.#notBefore = performance.now() + IN_VAIN_MS;
+      if (results.some(({ status }) => status === "rejected")) this.#notBefore = Math.max(this.#notBefore, performance.now() + IN_VAIN_MS);
     });
   }
 }

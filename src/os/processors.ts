@@ -25,7 +25,7 @@ export async function bind(pid: number, processors: readonly number[]): Promise<
   await run("taskset", ["-c", "-p", processors.join(","), String(pid)]);
 }
 
-/** All of its threads run on these, whatever was before. Rejects as `bind` does. */
+/** All of its threads run on these, whatever was before. Rejects where there is no taskset(1). */
 export async function unbind(pid: number, processors: readonly number[]): Promise<void> {
   await run("taskset", ["-a", "-c", "-p", processors.join(","), String(pid)]);
 }

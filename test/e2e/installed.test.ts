@@ -57,6 +57,13 @@ test("the package brings no dependency", () => {
   );
 });
 
+test("V8 can hold each program of it with one byte a letter", () => {
+  const dist = join(home, "node_modules/procman/dist");
+  const programs = readdirSync(dist).filter((name) => name.endsWith(".cjs"));
+  assert.ok(programs.includes("service-main.cjs"));
+  for (const name of programs) assert.doesNotMatch(readFileSync(join(dist, name), "utf8"), /[^\0-\u00ff]/, name);
+});
+
 test("init, append, validate, run, Ctrl-C", async () => {
   assert.equal((await procman("init", "--id", "web", "--cmd", "sleep 1000")).code, 0);
   assert.equal((await procman("append", "--id", "tick", "--cmd", "echo tick-tock; sleep 1000", "--autostart")).code, 0);

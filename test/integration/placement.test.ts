@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { Placement } from "../../src/cluster/placement.ts";
 import { NO_LOAD } from "../../src/cluster/shares.ts";
 import { processStat } from "../../src/os/process-stat.ts";
-import { processorsOf } from "../../src/os/processors.ts";
+import { processorsOf, unbind } from "../../src/os/processors.ts";
 import { type Context, echo, found, TestBackend, TestBalancer } from "../balancer-rig.ts";
 import { isMissing } from "../system-programs.ts";
 import { Talker } from "../talker.ts";
@@ -99,6 +99,26 @@ test("as many as the machine has processors, or nobody; one that comes in place 
   await anywhere([pid]);
   await placement.free(0, 3_200);
   await anywhere([first, second, pid]);
+});
+
+test("one that leaves is bound no more, also when another process has ended meanwhile", async (context) => {
+  if (isLacking(context)) return;
+  const [first, second, other] = [await sleeper(context), await sleeper(context), await sleeper(context)];
+  const placement = new Placement(PAIR);
+  const look = (now: number): void =>
+    placement.look(
+      [first, second].map((pid) => ({ pid, load: load(0.6) })),
+      now,
+    );
+  process.kill(second, "SIGKILL");
+  // Awaited, too: a zombie can be bound.
+  await found(() => (existsSync(`/proc/${second}`) ? undefined : true));
+  look(100_000);
+  await placement.free(Number.POSITIVE_INFINITY, 100_001);
+  look(100_000_000);
+  // Far longer than it would have taken.
+  for (let count = 0; count < 10; count++) await unbind(other, PAIR);
+  assert.deepEqual(processorsOf(first), PAIR);
 });
 
 test("a balancer that has much to do is bound, its successor is not, and then nobody is any more", async (context) => {
