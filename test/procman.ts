@@ -89,19 +89,19 @@ export class Procman {
 
   /** The first line (from number `from` on) that matches. */
   async line(pattern: RegExp, from = 0): Promise<string> {
-    return this.#until(() => this.lines.slice(from).find((line) => pattern.test(line)), `a line like ${pattern}`);
+    return this.until(() => this.lines.slice(from).find((line) => pattern.test(line)), `a line like ${pattern}`);
   }
 
   /** Waits until so many lines match. */
   async count(pattern: RegExp, count: number): Promise<readonly string[]> {
-    return this.#until(() => {
+    return this.until(() => {
       const found = this.lines.filter((line) => pattern.test(line));
       return found.length >= count ? found : undefined;
     }, `${count} lines like ${pattern}`);
   }
 
   async exit(): Promise<{ readonly code: number | null; readonly signal: string | null }> {
-    return this.#until(() => this.#exit, "the exit");
+    return this.until(() => this.#exit, "the exit");
   }
 
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
@@ -146,7 +146,8 @@ export class Procman {
     for (const call of this.#waiting) call();
   }
 
-  #until<T>(look: () => T | undefined, what: string): Promise<T> {
+  /** Looks with each line; if in vain, all that procman said is told. */
+  until<T>(look: () => T | undefined, what: string): Promise<T> {
     return new Promise((resolve, reject) => {
       const check = (): void => {
         const found = look();

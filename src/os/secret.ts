@@ -11,18 +11,20 @@ export function secretFile(stateDir: string): string {
 
 /** Made at the first start of an instance, or with its first token. */
 export function secretIn(stateDir: string): Uint8Array {
-  const path = secretFile(stateDir);
   try {
-    return readFileSync(path);
+    return readFileSync(secretFile(stateDir));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-  keepSecret(stateDir, randomBytes(SECRET_BYTES));
-  return readFileSync(path);
+  return keepSecret(stateDir, newSecret());
 }
 
-/** One that is there already stays. */
-export function keepSecret(stateDir: string, secret: Uint8Array): void {
+export function newSecret(): Uint8Array {
+  return randomBytes(SECRET_BYTES);
+}
+
+/** One that is there already stays. Returns what holds. */
+export function keepSecret(stateDir: string, secret: Uint8Array): Uint8Array {
   const fresh = written(stateDir, secret);
   try {
     linkSync(fresh, secretFile(stateDir));
@@ -31,17 +33,24 @@ export function keepSecret(stateDir: string, secret: Uint8Array): void {
   } finally {
     rmSync(fresh, { force: true });
   }
+  return readFileSync(secretFile(stateDir));
 }
 
 /** All tokens of before are void. */
 export function replaceSecret(stateDir: string): Uint8Array {
-  const secret = randomBytes(SECRET_BYTES);
+  const secret = newSecret();
   renameSync(written(stateDir, secret), secretFile(stateDir));
   return secret;
 }
 
 function written(stateDir: string, secret: Uint8Array): string {
   const fresh = `${secretFile(stateDir)}.${process.pid}.tmp`;
-  writeFileSync(fresh, secret, { mode: 0o600 });
+  try {
+    writeFileSync(fresh, secret, { mode: 0o600 });
+  } catch (error) {
+    // Half a file would only take room.
+    rmSync(fresh, { force: true });
+    throw error;
+  }
   return fresh;
 }

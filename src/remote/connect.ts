@@ -1,6 +1,7 @@
 /** From a configuration file to a connection with the procman that runs it. */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { ProcmanError } from "../base/errors.ts";
 import { Client } from "../client/client.ts";
 import type { Send } from "../client/send.ts";
 import { type Location, locate } from "../config/locate.ts";
@@ -54,7 +55,17 @@ async function lost(stateDir: string, method: string, error: NodeJS.ErrnoExcepti
 /** Whoever may read the secret may do everything. It can be replaced at any time. */
 function tokenOf({ name, stateDir }: Location, consumer: string): string {
   const claims = payloadOf({ audience: name, consumer, scopes: ["admin"], expires: expiresIn(TOKEN_SECONDS) });
-  return signJwt(claims, secretIn(stateDir));
+  return signJwt(claims, secretOf(stateDir));
+}
+
+function secretOf(stateDir: string): Uint8Array {
+  try {
+    return secretIn(stateDir);
+  } catch (cause) {
+    throw new ProcmanError("state-folder", `Cannot sign requests, as the secret in ${stateDir} can't be had: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
 }
 
 /** Nobody has heard it, or hearing it twice does no harm. */

@@ -1,11 +1,11 @@
 /** Secret and revocations change under a running service: specification 5.4, issue 4 "Build" 2. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { load } from "../config/load.ts";
-import { replaceSecret } from "../os/secret.ts";
+import { replaceSecret, secretFile } from "../os/secret.ts";
 import { Credentials } from "./credentials.ts";
 
 function rig(context: TestContext) {
@@ -20,14 +20,15 @@ function rig(context: TestContext) {
   const config = { ...load(join(folder, "procman.json"), folder), stateDir: join(folder, "state") };
   mkdirSync(config.stateDir);
   let changes = 0;
-  const credentials = new Credentials(config, () => changes++);
+  const unsaved: (string | undefined)[] = [];
+  const credentials = new Credentials(config, { changed: () => changes++, unsaved: (why) => unsaved.push(why) });
   /** How many changes were told by a look. */
   const look = (): number => {
     const before = changes;
     credentials.look();
     return changes - before;
   };
-  return { folder, config, write, credentials, look };
+  return { folder, config, write, credentials, look, unsaved };
 }
 
 test("who is revoked in the file counts at the next look; a file that is not valid, or not there, changes nothing", (context) => {
@@ -65,4 +66,31 @@ test("a secret that is replaced counts at the next look; one that is gone stays 
   credentials.renew();
   assert.equal(look(), 0, "it is the same");
   assert.deepEqual(Buffer.from(credentials.secret()), Buffer.from(second));
+});
+
+test("a secret that can't be written is used all the same, said once, and written as soon as that is possible", (context) => {
+  const { config, credentials, look, unsaved } = rig(context);
+  rmSync(config.stateDir, { recursive: true });
+  look();
+  const secret = credentials.secret();
+  assert.equal(secret.length, 32);
+  assert.deepEqual([look(), look(), credentials.secret()], [0, 0, secret]);
+  assert.equal(unsaved.length, 1);
+  assert.match(unsaved[0] ?? "", /ENOENT/);
+  mkdirSync(config.stateDir);
+  assert.equal(look(), 0);
+  assert.deepEqual(readFileSync(secretFile(config.stateDir)), Buffer.from(secret));
+  assert.deepEqual(readdirSync(config.stateDir), ["secret"]);
+  assert.deepEqual([unsaved.length, unsaved[1]], [2, undefined]);
+});
+
+test("a secret that somebody else could write first is taken up at the next look", (context) => {
+  const { config, credentials, look } = rig(context);
+  rmSync(config.stateDir, { recursive: true });
+  credentials.secret();
+  assert.equal(look(), 1, "who is revoked is read once more");
+  mkdirSync(config.stateDir);
+  const other = replaceSecret(config.stateDir);
+  assert.equal(look(), 1);
+  assert.deepEqual(Buffer.from(credentials.secret()), Buffer.from(other));
 });

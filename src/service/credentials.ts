@@ -3,8 +3,15 @@ import { dirname } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { load } from "../config/load.ts";
 import type { Config } from "../config/spec.ts";
-import { keepSecret, secretFile, secretIn } from "../os/secret.ts";
+import { keepSecret, newSecret, secretFile, secretIn } from "../os/secret.ts";
 import { stampOf } from "./stamp.ts";
+
+export type CredentialEvents = {
+  /** Tokens of before may be void. */
+  readonly changed: () => void;
+  /** Why the secret is known here alone for now; undefined: it is in its file at last. */
+  readonly unsaved: (why: string | undefined) => void;
+};
 
 /** A revocation counts within two of these. Milliseconds. */
 const LOOK_MS = 1_000;
@@ -13,27 +20,24 @@ const FRESH_MS = 10_000;
 
 export class Credentials {
   readonly #config: Config;
-  readonly #changed: () => void;
+  readonly #events: CredentialEvents;
   #secret: Uint8Array | undefined;
   #revoked: ReadonlySet<string>;
   #secretStamp = "";
+  #isUnsaved = false;
   #configStamp: string;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(config: Config, changed: () => void) {
+  constructor(config: Config, events: CredentialEvents) {
     this.#config = config;
-    this.#changed = changed;
+    this.#events = events;
     this.#revoked = new Set(config.api.revoked);
     this.#configStamp = stampOf(config.file, FRESH_MS);
   }
 
-  /** Needs the state folder. Another array once it is another secret. */
+  /** Needs the state folder, but no room in it: processes are started with their tokens all the same. Another array once it is another secret. */
   secret(): Uint8Array {
-    if (this.#secret === undefined) {
-      const { stateDir } = this.#config;
-      this.#secret = secretIn(stateDir);
-      this.#secretStamp = stampOf(secretFile(stateDir));
-    }
+    this.#secret ??= this.#attempt(() => this.#read()) ?? newSecret();
     return this.#secret;
   }
 
@@ -51,23 +55,43 @@ export class Credentials {
 
   /** Somebody has removed the state folder. */
   renew(): void {
-    if (this.#secret !== undefined) keepSecret(this.#config.stateDir, this.#secret);
+    const secret = this.#secret;
+    if (secret !== undefined) this.#attempt(() => keepSecret(this.#config.stateDir, secret));
   }
 
   /** Whether anything is another now. */
   look(): void {
+    if (this.#isUnsaved) this.renew();
     const secret = this.#lookAtSecret();
     const revoked = this.#lookAtConfig();
-    if (secret || revoked) this.#changed();
+    if (secret || revoked) this.#events.changed();
+  }
+
+  #attempt<T>(call: () => T): T | undefined {
+    try {
+      const result = call();
+      if (this.#isUnsaved) this.#events.unsaved(undefined);
+      this.#isUnsaved = false;
+      return result;
+    } catch (error) {
+      if (!this.#isUnsaved) this.#events.unsaved((error as Error).message);
+      this.#isUnsaved = true;
+      return undefined;
+    }
+  }
+
+  /** The stamp comes first: what is replaced meanwhile is read again. */
+  #read(): Uint8Array {
+    const { stateDir } = this.#config;
+    this.#secretStamp = stampOf(secretFile(stateDir));
+    return secretIn(stateDir);
   }
 
   #lookAtSecret(): boolean {
-    const { stateDir } = this.#config;
-    const stamp = stampOf(secretFile(stateDir));
+    const stamp = stampOf(secretFile(this.#config.stateDir));
     if (this.#secret === undefined || stamp === "" || stamp === this.#secretStamp) return false;
-    this.#secretStamp = stamp;
-    const found = secretIn(stateDir);
-    if (Buffer.compare(found, this.#secret) === 0) return false;
+    const found = this.#attempt(() => this.#read());
+    if (found === undefined || Buffer.compare(found, this.#secret) === 0) return false;
     this.#secret = found;
     return true;
   }

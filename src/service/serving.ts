@@ -50,9 +50,17 @@ export class Serving {
     const [reserved, former] = [portsOf(served.config), formerPort(served.config.stateDir)];
     this.#doorway = new Doorway(() => this.#begin(), reserved);
     this.#former = former === undefined || reserved.has(former) ? undefined : former;
-    this.#credentials = new Credentials(served.config, () => {
-      this.#tokens.clear();
-      this.#api?.recheck();
+    this.#credentials = new Credentials(served.config, {
+      changed: () => {
+        this.#tokens.clear();
+        this.#api?.recheck();
+      },
+      unsaved: (why) =>
+        why === undefined
+          ? served.voice.info("the secret of the API is in its file now: commands reach procman again")
+          : served.voice.error(
+              `the secret of the API has no file: ${why}; commands can't reach procman until it has, which is tried each second`,
+            ),
     });
   }
 
@@ -72,11 +80,7 @@ export class Serving {
     this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${this.#at}: ${why}`);
     void this.#listen();
     // Clients sign with it: it must be there before they find the address.
-    try {
-      this.#credentials.secret();
-    } catch (error) {
-      done(`the secret can't be made: ${(error as Error).message}`);
-    }
+    this.#credentials.secret();
     this.#credentials.watch();
     if (isFirst) this.#timer = setTimeout(() => this.#begin(), DELAY_MS);
     else this.#begin();
@@ -116,7 +120,7 @@ export class Serving {
   /** Somebody has removed the state folder, with secret and endpoint. */
   renew(): void {
     this.#credentials.renew();
-    if (this.#endpoint !== undefined) announce(this.#served.config.stateDir, this.#endpoint);
+    if (this.#endpoint !== undefined) this.#announce(this.#endpoint);
   }
 
   get #at(): string {

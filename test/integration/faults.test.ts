@@ -48,7 +48,8 @@ const startedPids = (procman: Procman): readonly number[] => procman.lines.filte
 
 /** Resolves when of each process either is said that it started or why it could not. */
 async function allDecided(procman: Procman, count: number): Promise<void> {
-  await found(() => (idsOf(procman, /started \(pid|could not be started/).length === count ? true : undefined));
+  const decided = () => idsOf(procman, /started \(pid|could not be started/);
+  await procman.until(() => (decided().length === count ? true : undefined), `${count} that started or could not`);
 }
 
 /** procman's service, as soon as it is there. */
@@ -101,6 +102,7 @@ test("a state folder without inodes: who can't have its output captured is told 
   await allDecided(procman, 10);
   assert.ok(idsOf(procman, /could not be started: its output can't be captured: .*(no space|ENOSPC)/i).length > 0);
   await procman.line(/^procman: the output of silent\d is not stored: /);
+  assert.ok(!procman.lines.some((line) => /the service ended/.test(line)), "nobody dies of it");
   for (const id of ["silent1", "silent2"]) assert.ok(isAlive(pidIn(await procman.line(new RegExp(`${id} .*started`)))));
   const pids = startedPids(procman);
   assert.equal(await procman.stop(), 0);
