@@ -1,6 +1,7 @@
 /** A JSONC text as data, with the place of every value in it. */
 import { type Node, type ParseError, parseTree } from "jsonc-parser";
 import { didYouMean } from "../base/suggest.ts";
+import { faultless } from "./faultless.ts";
 
 export type Path = readonly (string | number)[];
 
@@ -28,6 +29,19 @@ export function dataDocument(data: unknown): Document {
 
 /** Reads JSON with comments and trailing commas. Never throws: what is wrong is in `syntax` and `duplicates`. */
 export function parseDocument(source: string): Document {
+  const read = faultless(source);
+  if (read === undefined) return placedDocument(source);
+  let placed: Document | undefined;
+  // Few ever ask for a place.
+  const place: Document["place"] = (path, of) => {
+    placed ??= placedDocument(source);
+    return placed.place(path, of);
+  };
+  return { ...read, syntax: [], duplicates: [], place };
+}
+
+/** The same with the place of everything: whatever is wrong is found by this. */
+export function placedDocument(source: string): Document {
   const locate = locator(source);
   const { root, faults } = tree(source);
   // What is missing at the end is shown at the end of the last line with text.

@@ -1,6 +1,5 @@
 /** Entry of the keeper: `procman run` becomes this process. */
 
-import { close as closeInspector } from "node:inspector";
 import { setFlagsFromString } from "node:v8";
 import { ProcmanError } from "../base/errors.ts";
 import { takeSockets } from "../os/kept-sockets.ts";
@@ -17,7 +16,7 @@ const FLAGS_AFTER_MS = 1_000;
 export function main(folder: string, args: readonly string[]): void {
   process.title = "procman: keeper";
   // An `--inspect` in NODE_OPTIONS is meant for the processes that are started here.
-  if (process.env.NODE_OPTIONS?.includes("--inspect")) closeInspector();
+  if (process.env.NODE_OPTIONS?.includes("--inspect")) process.getBuiltinModule("node:inspector").close();
   // The terminal may be closed; what is said there is lost with it, nothing else.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   // A fork copies the page tables of all memory in use: a young generation that doesn't grow makes each spawn a sixth quicker.

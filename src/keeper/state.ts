@@ -1,6 +1,6 @@
 /** All that the keeper holds once the state folder is known: lock, journal, children and their output. */
 
-import { rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import type { EndReport, FromKeeper, RunKey, Signal, ToKeeper } from "../contract/keeper-protocol.ts";
@@ -72,7 +72,7 @@ export class State {
     const { count, fifos } = this.outputs;
     // A failure meets the first run that needs one again, and is told with that run's name.
     if (options.captures > count) fifos.fill(options.captures - count).catch(() => undefined);
-    rmSync(join(stateDir, DOWN), { force: true });
+    this.serviceIsUp();
     this.flush();
   }
 
@@ -154,7 +154,7 @@ export class State {
   }
 
   serviceIsUp(): void {
-    rmSync(join(this.folder, DOWN), { force: true });
+    if (existsSync(join(this.folder, DOWN))) rmSync(join(this.folder, DOWN), { force: true });
   }
 
   /** Nothing runs any more and nobody shall go on from here. */

@@ -2,7 +2,7 @@
  * One keeper per state folder. A lock is a file `lock.N` that names its holder; the highest N counts. It is made
  * whole and at once by `link`, so of two that find the same dead holder only one becomes the next.
  */
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bootId, isAlive, processStat } from "./process-stat.ts";
 
@@ -70,7 +70,7 @@ function create(stateDir: string, path: string): boolean {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
   } finally {
-    rmSync(whole, { force: true });
+    unlinkSync(whole);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The secret of an instance: 32 random bytes in its state folder, that every token is signed with. */
 import { randomBytes } from "node:crypto";
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const SECRET_BYTES = 32;
@@ -31,7 +31,7 @@ export function keepSecret(stateDir: string, secret: Uint8Array): Uint8Array {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
-    rmSync(fresh, { force: true });
+    unlinkSync(fresh);
   }
   return readFileSync(secretFile(stateDir));
 }

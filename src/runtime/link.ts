@@ -3,6 +3,8 @@
 import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 
+/** At a first start so many processes go together: the keeper starts them while the service goes on. */
+const FIRST_BATCH = 8;
 /** How long a message may wait for others. Milliseconds. */
 const LATER_MS = 20;
 
@@ -19,6 +21,9 @@ export class Link {
   #outbox: ToKeeper[] = [];
   /** The latest memory of each process that changed in this turn; texts are notes as they are. */
   readonly #notes = new Map<string, unknown>();
+  /** Processes that were begun at a first start, and not sent yet. */
+  readonly #begun = new Set<string>();
+  #held: unknown[] | undefined;
   #flushing = false;
   #closed = false;
   readonly #later: ToKeeper[] = [];
@@ -29,6 +34,7 @@ export class Link {
   constructor(channel: Channel, on: { readonly message: (message: FromKeeper) => void; readonly closed: () => void }) {
     this.#channel = channel;
     this.#receive = (messages) => {
+      if (this.#held !== undefined) return void this.#held.push(messages);
       for (const message of messages as FromKeeper[]) on.message(message);
       // Whatever was decided goes out with this turn, not with the next.
       this.flush();
@@ -62,6 +68,29 @@ export class Link {
     this.remember(id, "");
   }
 
+  /** What comes until then is heard then. */
+  hold(until: Promise<void>): void {
+    this.#held = [];
+    void until.then(() => {
+      const held = this.#held ?? [];
+      this.#held = undefined;
+      if (!this.#closed) for (const messages of held) this.#receive(messages);
+    });
+  }
+
+  /**
+   * All is decided that a first start does to this process. Of the others nothing is remembered meanwhile: a successor starts whom
+   * it knows nothing of.
+   */
+  begun(id: string): void {
+    this.#begun.add(id);
+    if (this.#begun.size < FIRST_BATCH) return;
+    this.#pack([...this.#notes.keys()].filter((each) => this.#begun.has(each)));
+    this.#begun.clear();
+    this.#dispatch();
+    failpoint("service.begun");
+  }
+
   /** Sends what is left to send, and nothing after; hears nothing more. */
   close(): void {
     clearTimeout(this.#timer);
@@ -89,9 +118,20 @@ export class Link {
   flush(): void {
     this.#flushing = false;
     if (this.#closed) return;
-    for (const [id, memory] of this.#notes)
+    this.#begun.clear();
+    this.#pack([...this.#notes.keys()]);
+    this.#dispatch();
+  }
+
+  #pack(ids: readonly string[]): void {
+    for (const id of ids) {
+      const memory = this.#notes.get(id);
       this.#outbox.push({ t: "note", id, note: typeof memory === "string" ? memory : JSON.stringify(memory) });
-    this.#notes.clear();
+      this.#notes.delete(id);
+    }
+  }
+
+  #dispatch(): void {
     if (this.#outbox.length === 0 || !this.#channel.connected) return;
     failpoint("service.decided");
     // An error means that the keeper is gone: so does `disconnect`, which follows. Unheard, it would end the service before that.

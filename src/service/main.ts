@@ -56,7 +56,10 @@ function takeOffice(batch: readonly FromKeeper[] = []): void {
   service = serviceOf(config, link);
   if (batch.length > 0) for (const message of batch) receive(message);
   else if (service === undefined) link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir, captures: 0 });
-  else service.open();
+  else {
+    const listening = service.open();
+    if (listening !== undefined) link.hold(listening);
+  }
 }
 
 /** Another service is tried: this one does nothing until it is called back, or ended. */

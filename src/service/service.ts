@@ -92,6 +92,7 @@ export class Service {
       },
       notice: (id, notice) => this.#witness.onNotice(id, notice),
       removed: (id) => this.#onRemoved(id),
+      begun: (id) => this.#link.begun(id),
       isToCome: (id) => this.reloading.isToCome(id) || this.rolling.isToCome(id),
     });
     const report = (problem: string): void => this.#voice.warn(problem);
@@ -118,10 +119,10 @@ export class Service {
     return this.#termination !== undefined;
   }
 
-  /** Asks the keeper for the state folder; everything else follows its snapshot. */
-  open(): void {
+  /** Asks the keeper for the state folder; everything else follows its snapshot, which is to be heard once the promise is fulfilled. */
+  open(): Promise<void> | undefined {
     const captures = this.config.processes.filter((spec) => planOf(spec).autostart && isCaptured(spec.log)).length;
-    this.#serving.listen(() => {
+    return this.#serving.listen(() => {
       this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
       this.#link.flush();
     });

@@ -65,14 +65,14 @@ export class Serving {
   }
 
   /**
-   * Takes the port, then calls: the first processes are told it. At once where no name has to be looked up, or where the port
-   * is known: the service of before may have it until it steps aside.
+   * Takes the port, which the first processes are told. The keeper is called meanwhile, and its answer waits for the promise; where
+   * a name has to be looked up, it is called afterwards. A port that is known may be the former service's until that steps aside.
    */
-  listen(then: () => void): void {
-    if (this.#former !== undefined) return then();
-    const listening = this.#listen();
-    if (isIP(this.#served.config.api.hostname) === 0) void listening.then(then);
-    else then();
+  listen(callKeeper: () => void): Promise<void> | undefined {
+    const isName = isIP(this.#served.config.api.hostname) === 0;
+    if (this.#former === undefined && isName) void this.#listen().then(callKeeper);
+    else callKeeper();
+    return this.#former === undefined && !isName ? this.#listen() : undefined;
   }
 
   /** Supervision goes on without an API: `done` gets the reason. `isFirst`: nothing ran before; who knocks in the meantime is answered at once. */

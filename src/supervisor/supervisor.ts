@@ -14,6 +14,8 @@ export type SupervisorPorts = Omit<ProcessPorts, "holds"> & {
   readonly removed: (id: string) => void;
   /** A roll is going to restart it in its turn, so it need not follow what it depends on. When that is so no longer: `look`. */
   readonly isToCome?: (id: string) => boolean;
+  /** At a first start, of each in turn: what was decided for it need not wait for the others. */
+  readonly begun?: (id: string) => void;
 };
 
 export class Supervisor {
@@ -66,6 +68,7 @@ export class Supervisor {
   /** From the plans of before (at the start: none) to these: who is missing is stopped, who is new starts by its policy. */
   apply(plans: readonly Plan[], changes: ReadonlyMap<string, Change> = new Map()): void {
     const before = this.#processes;
+    const isFirst = before.size === 0;
     const wanted = new Set(plans.map(({ id }) => id));
     const fresh = plans.filter(({ id }) => !before.has(id) || this.#leaving.has(id));
     const gone = [...before.values()].filter(({ id }) => !wanted.has(id));
@@ -76,7 +79,11 @@ export class Supervisor {
     this.#dependencies.set([...plans, ...gone.map(({ plan }) => plan)]);
     const present = new Map(plans.map((plan) => [plan.id, plan]));
     for (const plan of inStartOrder(plans, (id) => present.get(id))) this.#update(plan, changes.get(plan.id));
-    for (const { id, autostart } of fresh) if (autostart) this.#processes.get(id)?.startIfAllowed();
+    for (const { id, autostart } of fresh) {
+      if (!autostart) continue;
+      this.#processes.get(id)?.startIfAllowed();
+      if (isFirst) this.#ports.begun?.(id);
+    }
     this.#dependencies.look();
   }
 

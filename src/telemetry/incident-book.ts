@@ -1,6 +1,5 @@
 /** Incidents on disk: a file of JSON lines for each process in `STATE/incidents/`, of bounded size. */
-import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { appendFileSync, existsSync, promises, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isNotThere } from "../base/errors.ts";
 import { literal, optional, record, text } from "../base/shape.ts";
@@ -65,7 +64,7 @@ export class IncidentBook {
   /** Oldest first. */
   async read(process: string): Promise<readonly Entry[]> {
     try {
-      return entriesIn(await readFile(this.#pathOf(process), "utf8"));
+      return entriesIn(await promises.readFile(this.#pathOf(process), "utf8"));
     } catch (error) {
       if (isNotThere(error)) return [];
       throw error;

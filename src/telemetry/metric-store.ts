@@ -1,6 +1,5 @@
 /** Points on disk, in `STATE/metrics/`: fine ones for an hour, one each minute for as long as logs are kept. */
-import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { appendFileSync, existsSync, promises, readdirSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../os/folder.ts";
 import type { Point } from "./gatherer.ts";
@@ -123,7 +122,7 @@ function mend(path: string): void {
 
 async function readOrEmpty(path: string): Promise<Buffer> {
   try {
-    return await readFile(path);
+    return await promises.readFile(path);
   } catch (error) {
     // It has just become too old.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return Buffer.alloc(0);

@@ -1,9 +1,9 @@
 /** Procman where the machine gives it too little, or somebody kills it: no room for files, inodes, processes. Spec 2.2, docs/supervision.md. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { folderWith, found, gone, isAlive, Procman, running } from "../procman.ts";
@@ -148,6 +148,28 @@ test("EAGAIN: no room for more processes: some are told with the reason, the oth
   for (const pid of pids) assert.ok(isAlive(pid));
   assert.equal(await procman.stop(), 0);
   for (const pid of pids) await gone(pid);
+});
+
+test("the service dies in the middle of a first start: whom it has begun goes on, and the next one begins the others", async (context) => {
+  const schedule = { cron: "0 0 1 1 *", overrun: false };
+  const processes = many(30, (id) => ({
+    cmd: `echo ${id} >> ran.txt; sleep 1000`,
+    autostart: true,
+    ...(Number(id.slice(1)) % 3 === 0 ? schedule : {}),
+    ...(id === "p20" ? { dependsOn: ["p1", "p30"] } : {}),
+  }));
+  const [folder, point] = [folderWith(context, { processes }), join(mkdtempSync(join(tmpdir(), "procman-point-")), "point")];
+  writeFileSync(point, "");
+  context.after(() => rmSync(dirname(point), { recursive: true, force: true }));
+  const procman = new Procman(folder, { env: { PROCMAN_FAILPOINTS: `service.begun=${point}` } });
+  await procman.line(/the service ended \(SIGKILL\)/);
+  const ran = (): readonly string[] =>
+    existsSync(join(folder, "ran.txt")) ? readFileSync(join(folder, "ran.txt"), "utf8").trim().split("\n") : [];
+  await found(() => (ran().length >= 30 ? true : undefined));
+  assert.equal(existsSync(point), false);
+  assert.deepEqual([...ran()].sort(), processes.map(({ id }) => id).sort());
+  assert.equal(await procman.stop(), 0);
+  assert.equal(ran().length, 30, "nobody was started twice");
 });
 
 test("the service is killed five times in a row as soon as it appears: afterwards every process runs exactly once", async (context) => {
