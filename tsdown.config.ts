@@ -65,7 +65,8 @@ function inThread(name: string, file: string): UserConfig[] {
 
 export default defineConfig([
   ...program("procman", "src/bin.ts", "#!/usr/bin/env node"),
-  ...program("keeper", "src/keeper/main.ts"),
+  ...program("keeper", "src/keeper/boot.ts"),
+  ...program("keeper-main", "src/keeper/main.ts"),
   ...program("service", "src/service/boot.ts"),
   ...program("service-main", "src/service/main.ts"),
   ...program("logger", "src/logs/main.ts"),

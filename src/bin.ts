@@ -3,6 +3,5 @@ import { createRequire } from "node:module";
 
 const [command, ...args] = process.argv.slice(2);
 const load = createRequire(__filename);
-if (command === "run" && !args.some((arg) => /^(?:-h|--help|-d.*|--detach)$/.test(arg)))
-  (load("./keeper.cjs") as typeof import("./keeper/main.ts")).main(__dirname, args);
+if (command === "run" && !args.some((arg) => /^(?:-h|--help|-d.*|--detach)$/.test(arg))) load("./keeper.cjs");
 else load("./cli.cjs");

@@ -67,7 +67,7 @@ export function begun(context: TestContext, config: Config, snapshot: Snapshot =
   const service = new Service(config, link, options);
   const tell = (...messages: readonly FromKeeper[]): void => void channel.emit("message", messages);
   context.after(() => service.retire());
-  void service.open();
+  void service.listen();
   channel.batches.length = 0;
   tell({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "7 500", ...snapshot });
   return { service, channel, tell };

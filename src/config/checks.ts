@@ -24,7 +24,7 @@ export type Surroundings = {
   /** Whether Node runs TypeScript by itself. */
   readonly stripsTypes: boolean;
   /** Whether it does when it is told to, as a worker's is. Default: `stripsTypes`. */
-  readonly isStrippable?: boolean;
+  readonly isStrippable?: () => boolean;
   /** Whether to look at the files that it names. */
   readonly looksAtFiles?: boolean;
 };
@@ -60,7 +60,7 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
 function processErrors(
   process: LooseProcess,
   path: Path,
-  { now, stripsTypes, isStrippable = stripsTypes }: Surroundings,
+  { now, stripsTypes, isStrippable = () => stripsTypes }: Surroundings,
 ): readonly Finding[] {
   const script = workerProblem(process, isStrippable);
   return [

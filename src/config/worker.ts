@@ -24,12 +24,12 @@ export function isTypeScript(script: string): boolean {
 }
 
 /** Why a worker in TypeScript would end as soon as it starts. Whoever sets NODE_OPTIONS for it brings a loader along. */
-export function workerProblem({ worker, env }: LooseProcess, strips: boolean): Pick<Finding, "message"> | undefined {
+export function workerProblem({ worker, env }: LooseProcess, strips: () => boolean): Pick<Finding, "message"> | undefined {
   const script = typeof worker === "string" ? worker : worker?.[0];
   const extension = /\.(?:[cm]?ts|[jt]sx)$/.exec(script ?? "")?.[0];
   if (extension === undefined || env?.NODE_OPTIONS !== undefined) return undefined;
   const isMarkup = extension.endsWith("x");
-  if (strips && !isMarkup) return undefined;
+  if (!isMarkup && strips()) return undefined;
   const [what, instead] = isMarkup
     ? ["no JSX", "compile it to JavaScript"]
     : [`no TypeScript (Node ${process.versions.node}; 22.6 and later do)`, "use a later Node, compile it to JavaScript"];

@@ -1,6 +1,7 @@
 /** Keeps one process of procman's own up: starts it again when it ends. */
 import type { SocketWord } from "../contract/keeper-protocol.ts";
 import type { KeptSocket, KeptSockets } from "../os/kept-sockets.ts";
+import { monotonicMs } from "../os/monotonic.ts";
 import { Companion, type Exit } from "./companion.ts";
 
 /** Delays of the starts after an end, in milliseconds; the last one goes on. A life of `STABLE_MS` begins anew. */
@@ -64,7 +65,7 @@ export class Attendant<ToIt, FromIt> {
   take(companion: Companion<ToIt, FromIt>): void {
     clearTimeout(this.#timer);
     this.#current = companion;
-    this.#startedAt = performance.now();
+    this.#startedAt = monotonicMs();
     companion.events = {
       messages: (messages) => this.#current === companion && this.#options.onMessages(messages),
       exit: (how) => this.#current === companion && this.#ended(how),
@@ -110,7 +111,7 @@ export class Attendant<ToIt, FromIt> {
 
   #ended(how: Exit): void {
     this.#current = undefined;
-    if (performance.now() - this.#startedAt > STABLE_MS) this.#failures = 0;
+    if (monotonicMs() - this.#startedAt > STABLE_MS) this.#failures = 0;
     const final = !this.#wanted || this.#failures >= this.#options.limit;
     this.#options.onExit({ ...how, final });
     // Whoever heard of the end may have put another in its place.

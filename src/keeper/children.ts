@@ -129,8 +129,8 @@ export class Children {
   }
 
   #drain(): void {
-    const until = performance.now() + TURN_MS;
-    while (this.#queue.length > 0 && performance.now() < until) {
+    const until = monotonicMs() + TURN_MS;
+    while (this.#queue.length > 0 && monotonicMs() < until) {
       const request = this.#queue[0] as SpawnRequest;
       const pair = request.capture === undefined ? undefined : this.#fifos.take();
       if (request.capture !== undefined && pair === undefined) return this.#waitForFifos();

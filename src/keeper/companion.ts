@@ -1,7 +1,9 @@
 /** One process of procman's own, with a channel to it. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import type { SocketWord } from "../contract/keeper-protocol.ts";
 import { handedOn, type KeptSocket, type KeptSockets } from "../os/kept-sockets.ts";
+import { monotonicMs } from "../os/monotonic.ts";
 import { LATER_MS } from "./later.ts";
 
 export type Exit = { readonly code: number | null; readonly signal: string | null };
@@ -63,7 +65,7 @@ export class Companion<ToIt, FromIt> {
   /** For what is urgent: at once, unless something went just before; then with all messages of this turn, as many may come together. */
   sendNow(message: ToIt): void {
     this.send(message);
-    if (performance.now() - this.#flushedAt > BURST_MS) void this.flush();
+    if (monotonicMs() - this.#flushedAt > BURST_MS) void this.flush();
   }
 
   /** For what nobody waits for; it goes with what is sent meanwhile, in order. */
@@ -80,7 +82,7 @@ export class Companion<ToIt, FromIt> {
     const messages = this.#outbox;
     this.#outbox = [];
     if (messages.length === 0 || !this.isUp) return Promise.resolve();
-    this.#flushedAt = performance.now();
+    this.#flushedAt = monotonicMs();
     // A channel that breaks in this moment shows by its `exit`, and whatever was in it is told to the next one.
     return new Promise((resolve) => this.#process.send(messages, () => resolve()));
   }

@@ -12,8 +12,8 @@ import { warn } from "./warning.ts";
 /** By then all of Node that is needed is loaded: a change of flags makes its compiled code useless. Milliseconds. */
 const FLAGS_AFTER_MS = 1_000;
 
-/** `folder` holds the bundles; `args` follow the word `run`. */
-export function main(folder: string, args: readonly string[]): void {
+/** `args` follow the word `run`. */
+function main(args: readonly string[]): void {
   process.title = "procman: keeper";
   // An `--inspect` in NODE_OPTIONS is meant for the processes that are started here.
   if (process.env.NODE_OPTIONS?.includes("--inspect")) process.getBuiltinModule("node:inspector").close();
@@ -24,7 +24,7 @@ export function main(folder: string, args: readonly string[]): void {
   warnFirstProcess();
   try {
     const start = {
-      installation: { node: process.execPath, folder },
+      installation: { node: process.execPath, folder: __dirname },
       args,
       options: runOptions(args),
       ...takeRevived(),
@@ -43,6 +43,8 @@ function warnFirstProcess(): void {
   if (process.pid === 1)
     warn('is PID 1 here: orphans that its processes leave stay zombies; put an init in front of it, as "docker run --init" or tini');
 }
+
+main(process.argv.slice(3));
 
 function slim(): void {
   holdYoungGeneration();

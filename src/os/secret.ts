@@ -1,7 +1,7 @@
 /** The secret of an instance: 32 random bytes in its state folder, that every token is signed with. */
-import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { builtin } from "./builtin.ts";
 
 const SECRET_BYTES = 32;
 
@@ -20,7 +20,7 @@ export function secretIn(stateDir: string): Uint8Array {
 }
 
 export function newSecret(): Uint8Array {
-  return randomBytes(SECRET_BYTES);
+  return builtin("node:crypto").randomBytes(SECRET_BYTES);
 }
 
 /** One that is there already stays. Returns what holds. */

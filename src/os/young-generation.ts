@@ -9,9 +9,18 @@ const FLAG = "--semi-space-growth-factor";
 /** What V8 begins with. */
 const DEFAULT = 2;
 
-/** Node's own modules that are loaded later have to be compiled. */
+/** Of this bundle. */
+let isHeld = false;
+
+/** Node's own modules that are loaded later have to be compiled, but for those that `os/builtin` loads. */
 export function holdYoungGeneration(): void {
+  isHeld = true;
   setFlagsFromString(`${FLAG}=1`);
+}
+
+/** Whether this bundle has changed the flags. */
+export function hasOtherFlags(): boolean {
+  return isHeld;
 }
 
 /** Compiled code is only taken by a process that has the flags it was made with: those of the start. Afterwards the young generation is held. */

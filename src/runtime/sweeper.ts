@@ -1,6 +1,6 @@
 /** Ends whoever a run left behind: members of its process group or its cgroup, and whoever carries its marker. */
 import { cgroupMembers, killCgroup } from "../os/cgroup.ts";
-import { allProcesses, type ProcessStat, processEnvironment } from "../os/process-stat.ts";
+import { allEnvironments, allProcesses, type ProcessStat } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 import type { SignalName } from "../supervisor/states.ts";
 
@@ -75,10 +75,11 @@ export class Sweeper {
         cgroup === undefined ? [] : cgroupMembers(cgroup).map((pid) => [pid, marker] as const),
       ),
     );
+    const carried = this.#carried();
     const found = new Map<string, ProcessStat[]>();
     for (const stat of all) {
       if (stat.state === "Z" || stat.pid === process.pid) continue;
-      const marker = caged.get(stat.pid) ?? groups.get(stat.group) ?? groups.get(stat.session) ?? this.#markerOf(stat.pid);
+      const marker = caged.get(stat.pid) ?? groups.get(stat.group) ?? groups.get(stat.session) ?? carried.get(stat.pid);
       if (marker !== undefined) found.set(marker, [...(found.get(marker) ?? []), stat]);
     }
     return found;
@@ -89,9 +90,14 @@ export class Sweeper {
     return new Map([...this.#sweeps.values()].flatMap(({ pid, marker }) => (pid <= 1 || alive.has(pid) ? [] : [[pid, marker] as const])));
   }
 
-  #markerOf(pid: number): string | undefined {
-    const marker = /(?:^|[\0 ])PROCMAN_RUN_ID=([^\0 ]*)/.exec(processEnvironment(pid) ?? "")?.[1];
-    return marker !== undefined && this.#sweeps.has(marker) ? marker : undefined;
+  /** Markers of those that are swept, by who carries them. */
+  #carried(): ReadonlyMap<number, string> {
+    const carried = new Map<number, string>();
+    for (const [pid, environment] of allEnvironments()) {
+      const marker = /(?:^|[\0 ])PROCMAN_RUN_ID=([^\0 ]*)/.exec(environment)?.[1];
+      if (marker !== undefined && this.#sweeps.has(marker)) carried.set(pid, marker);
+    }
+    return carried;
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { builtin } from "../os/builtin.ts";
 import { holderOfPort } from "../os/port-holder.ts";
 
 /** More don't get in before somebody answers. */
@@ -88,6 +89,8 @@ export class Doorway {
       this.#knocked();
     });
     server.maxConnections = WAITING_LIMIT;
+    // It would be loaded by `listen`.
+    builtin("node:cluster");
     return new Promise((resolve, reject) => {
       server.once("error", reject);
       server.listen(port, hostname, () => {

@@ -1,15 +1,16 @@
 /** Entry of the service: a child of the keeper, started again by it whenever it ends. */
+import { isIP } from "node:net";
 import { parseArgs } from "node:util";
 import { EXIT, ProcmanError } from "../base/errors.ts";
-import { VERSION } from "../base/version.ts";
 import type { Config } from "../config/spec.ts";
-import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
+import type { FromKeeper } from "../contract/keeper-protocol.ts";
 import { isForKeeping, keepSockets } from "../os/kept-sockets.ts";
 import { revive, takeRevival } from "../os/revival.ts";
 import { holdYoungGeneration } from "../os/young-generation.ts";
 import { Link } from "../runtime/link.ts";
 import { checkExitWith, endlessness } from "./exit-with.ts";
 import { CONFIGURATION, readFormer } from "./former.ts";
+import { openingOf } from "./opening.ts";
 import { Service } from "./service.ts";
 import { inFolder, sourceOf } from "./source.ts";
 
@@ -19,9 +20,6 @@ const revival = takeRevival();
 const sockets = keepSockets();
 // The terminal's Ctrl-C and a service manager's SIGTERM are for the keeper, which asks for an orderly stop.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
-// The terminal may be closed; what is said there is lost with it, nothing else.
-process.stderr.on("error", () => undefined);
-
 /** `state-dir`: there was a service before, and what it started may run. */
 const { values: options } = parseArgs({
   options: {
@@ -40,6 +38,8 @@ const config = configured();
 // Whoever edits the file must not be the end of supervision: it goes on by what was valid last.
 if (config === undefined && formerStateDir === undefined) process.disconnect();
 else takeOffice();
+// The terminal may be closed; what is said there is lost with it, nothing else. (Last, as the stream takes a millisecond to be made.)
+process.stderr.on("error", () => undefined);
 
 /** `batch`: a snapshot, when another service was tried in vain. */
 function takeOffice(batch: readonly FromKeeper[] = []): void {
@@ -53,13 +53,19 @@ function takeOffice(batch: readonly FromKeeper[] = []): void {
   };
   const stateDir = config?.stateDir ?? formerStateDir ?? "";
   const link = new Link(process, { message: receive, closed: () => void leave(stateDir, service) });
+  const open = (): void => {
+    link.send(openingOf(config ?? { stateDir, processes: [] }));
+    link.flush();
+  };
+  // The keeper takes the state folder while this one goes on; not when a name has to be looked up first, which may take long.
+  const isQuick = batch.length === 0 && (config === undefined || isIP(config.api.hostname) !== 0);
+  if (isQuick) open();
   service = serviceOf(config, link);
-  if (batch.length > 0) for (const message of batch) receive(message);
-  else if (service === undefined) link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir, captures: 0 });
-  else {
-    const listening = service.open();
-    if (listening !== undefined) link.hold(listening);
-  }
+  for (const message of batch) receive(message);
+  if (batch.length > 0) return;
+  const listening = service?.listen() ?? Promise.resolve();
+  if (isQuick) link.hold(listening);
+  else void listening.then(open);
 }
 
 /** Another service is tried: this one does nothing until it is called back, or ended. */

@@ -1,8 +1,6 @@
 /** The composition root of the service: configuration in, supervised processes out. */
-import { VERSION } from "../base/version.ts";
-import { isCaptured } from "../config/log-spec.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
-import { type FromKeeper, PROTOCOL } from "../contract/keeper-protocol.ts";
+import type { FromKeeper } from "../contract/keeper-protocol.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { ApiAccess } from "../runtime/environment.ts";
 import type { Link } from "../runtime/link.ts";
@@ -28,7 +26,6 @@ import type { ServiceOptions } from "./service-options.ts";
 import { Serving } from "./serving.ts";
 import { Sharing } from "./sharing.ts";
 import { spawnerOf } from "./spawning.ts";
-import { planOf } from "./specs.ts";
 import { takeUp } from "./take-up.ts";
 import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
 import { Voice } from "./voice.ts";
@@ -119,13 +116,9 @@ export class Service {
     return this.#termination !== undefined;
   }
 
-  /** Asks the keeper for the state folder; everything else follows its snapshot, which is to be heard once the promise is fulfilled. */
-  open(): Promise<void> | undefined {
-    const captures = this.config.processes.filter((spec) => planOf(spec).autostart && isCaptured(spec.log)).length;
-    return this.#serving.listen(() => {
-      this.#link.send({ t: "open", protocol: PROTOCOL, version: VERSION, stateDir: this.config.stateDir, captures });
-      this.#link.flush();
-    });
+  /** Takes the port of the API; the keeper's snapshot, which everything else follows, is to be heard once the promise is fulfilled. */
+  listen(): Promise<void> | undefined {
+    return this.#serving.listen();
   }
 
   receive(message: Exclude<FromKeeper, { readonly t: "refused" | "aside" | "keep" | "drop" }>): void {

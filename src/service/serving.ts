@@ -1,11 +1,11 @@
 /** The API of a running service: where it listens, and that others find it. */
-import { isIP } from "node:net";
 import type { Api } from "../api/server.ts";
 import { VERSION } from "../base/version.ts";
 import type { Config } from "../config/spec.ts";
 import { claimsOfProcess, payloadOf } from "../contract/claims.ts";
 import type { Caller, Control } from "../contract/control.ts";
 import type { Endpoint } from "../contract/records.ts";
+import { builtin } from "../os/builtin.ts";
 import { signJwt } from "../os/jwt.ts";
 import { processStat } from "../os/process-stat.ts";
 import type { ApiAccess } from "../runtime/environment.ts";
@@ -64,15 +64,12 @@ export class Serving {
     });
   }
 
-  /**
-   * Takes the port, which the first processes are told. The keeper is called meanwhile, and its answer waits for the promise; where
-   * a name has to be looked up, it is called afterwards. A port that is known may be the former service's until that steps aside.
-   */
-  listen(callKeeper: () => void): Promise<void> | undefined {
-    const isName = isIP(this.#served.config.api.hostname) === 0;
-    if (this.#former === undefined && isName) void this.#listen().then(callKeeper);
-    else callKeeper();
-    return this.#former === undefined && !isName ? this.#listen() : undefined;
+  /** Takes the port, which the first processes are told: they wait for it. One that is known may be the former service's until that steps aside. */
+  listen(): Promise<void> | undefined {
+    const listening = this.#former === undefined ? this.#listen() : undefined;
+    // For the tokens of the first processes, while the keeper is at work.
+    builtin("node:crypto");
+    return listening;
   }
 
   /** Supervision goes on without an API: `done` gets the reason. `isFirst`: nothing ran before; who knocks in the meantime is answered at once. */
@@ -197,6 +194,7 @@ export class Serving {
   /** Loaded apart from the service, which starts its processes first. */
   async #serve(): Promise<void> {
     const { control, voice, config } = this.#served;
+    builtin("node:http");
     const { Api } = await import("../api/server.ts");
     const credentials = this.#credentials;
     const denied = (text: string): void => voice.audit({ severity: "warn", text });

@@ -1,5 +1,5 @@
 /** A file of points: blocks of records of one size. Each block has the points of all processes at one time. */
-import { createHash } from "node:crypto";
+import { builtin } from "../os/builtin.ts";
 import type { Point } from "./gatherer.ts";
 
 /** Header: magic, count, milliseconds since 1970. Record: key, number of processes, CPU, KiB of memory. */
@@ -71,7 +71,7 @@ const MOST_KEYS = 100_000;
 function keyOf(id: string): number {
   const known = keys.get(id);
   if (known !== undefined) return known;
-  const key = createHash("sha256").update(id).digest().readUIntLE(0, KEY_BYTES);
+  const key = builtin("node:crypto").createHash("sha256").update(id).digest().readUIntLE(0, KEY_BYTES);
   if (keys.size < MOST_KEYS) keys.set(id, key);
   return key;
 }

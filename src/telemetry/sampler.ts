@@ -1,5 +1,7 @@
 /** Looks at the process table now and then: CPU and memory of each process with all its descendants. */
+
 import { fingerprint } from "../base/fingerprint.ts";
+import { monotonicMs } from "../os/monotonic.ts";
 import { Marks, ownersOf } from "../os/process-tree.ts";
 import { ownMemory, type ProcessUsage, processUsages } from "../os/process-usage.ts";
 
@@ -72,7 +74,7 @@ export class Sampler {
 
   /** Somebody wants numbers: they are fresher for a while. */
   watch(): void {
-    const now = performance.now();
+    const now = monotonicMs();
     this.#watched = now;
     if (this.#timer !== undefined && !this.#isLooking && this.#due - now > this.#shortest) this.#arm(this.#shortest);
   }
@@ -83,7 +85,7 @@ export class Sampler {
 
   /** The next look. */
   #plan(): void {
-    const isWatched = performance.now() - this.#watched < WATCHING_MS;
+    const isWatched = monotonicMs() - this.#watched < WATCHING_MS;
     // The first look has no CPU yet, as that is a difference.
     const hasCpu = [...this.#samples.values()].every(({ cpuPercent }) => cpuPercent !== undefined);
     this.#arm(
@@ -94,7 +96,7 @@ export class Sampler {
   #arm(ms: number): void {
     if (this.#isStopped) return;
     clearTimeout(this.#timer);
-    this.#due = performance.now() + ms;
+    this.#due = monotonicMs() + ms;
     this.#timer = setTimeout(() => void this.look().finally(() => this.#plan()), ms).unref();
   }
 
@@ -114,7 +116,7 @@ export class Sampler {
   }
 
   async #look(): Promise<void> {
-    const [start, before] = [performance.now(), process.cpuUsage()];
+    const [start, before] = [monotonicMs(), process.cpuUsage()];
     if (this.#ports.roots().size === 0) return this.#take(new Map(), start);
     const usages = await (this.#ports.usages ?? processUsages)();
     // Asked anew: some have ended while it looked.

@@ -26,11 +26,11 @@ export type Rig = {
   readonly until: (id: string, holds: (record: ProcessRecord) => boolean) => Promise<ProcessRecord>;
   /** Asks until there is an answer. What was asked before an answer got lost may be refused as done already. */
   readonly act: (id: string, action: string) => Promise<void>;
-  /** Kills a part, and remembers that for the verdict. */
-  readonly strike: (part: "keeper" | "service" | "logger" | "everything") => void;
-  /** Stops everything, and says what is wrong with runs and lines. `kills`: beside those that were struck. */
+  /** Kills a part, and remembers that for the verdict. Returns whom it has killed: for a moment they are still there. */
+  readonly strike: (part: "keeper" | "service" | "logger" | "everything") => readonly number[];
   /** What procman has said so far. */
   readonly said: () => readonly string[];
+  /** Stops everything, and says what is wrong with runs and lines. `kills`: beside those that were struck. */
   readonly verdict: (more?: Excuses) => Promise<readonly string[]>;
 };
 
@@ -65,7 +65,11 @@ export async function started(
   const struck: Kill[] = [];
   return {
     folder,
-    strike: (part) => void struck.push({ what: part, at: monotonicMs(), pids: procman.kill(part) }),
+    strike: (part) => {
+      const [at, pids] = [monotonicMs(), procman.kill(part)];
+      struck.push({ what: part, at, pids });
+      return pids;
+    },
     procman,
     records,
     until: async (id, holds) => {
