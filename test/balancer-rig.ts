@@ -1,4 +1,5 @@
 /** For tests: a balancer process, told what to serve as a service would, and backends of a few lines. */
+import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -53,7 +54,8 @@ export class TestBalancer {
 
   /** A socket has its name before it listens. */
   async #listens(): Promise<void> {
-    for (let isRefused = true; isRefused; ) {
+    for (let [isRefused, end] = [true, Date.now() + LOST_MS]; isRefused; ) {
+      assert.ok(Date.now() < end, "the balancer doesn't listen");
       const attempt = connect(this.socket);
       isRefused = await new Promise((resolve) => attempt.once("connect", () => resolve(false)).once("error", () => resolve(true)));
       attempt.destroy();
@@ -156,7 +158,9 @@ export class TestBalancer {
   /** Who answers a connection of its own. */
   async who(): Promise<string> {
     const socket = await this.client();
-    const answer = await received(socket);
+    const answer = await received(socket).catch((error: Error) => {
+      throw new Error(`${error.message}; the balancer says ${JSON.stringify(this.#reports)}`);
+    });
     socket.end();
     return answer;
   }
@@ -229,10 +233,17 @@ export function echo(socket: Socket): void {
 
 /** The first bytes that come; "": it ended without any. */
 export async function received(socket: Socket): Promise<string> {
-  return new Promise((resolve) => {
-    socket.once("data", (bytes: Buffer) => resolve(bytes.toString("latin1")));
-    socket.once("end", () => resolve(""));
-    socket.once("close", () => resolve(""));
+  if (socket.destroyed) return "";
+  return new Promise((resolve, reject) => {
+    const { localPort, remotePort } = socket;
+    const lost = setTimeout(() => reject(new Error(`no byte and no end came from port ${remotePort} to ${localPort}`)), LOST_MS);
+    const end = (text: string): void => {
+      clearTimeout(lost);
+      resolve(text);
+    };
+    socket.once("data", (bytes: Buffer) => end(bytes.toString("latin1")));
+    socket.once("end", () => end(""));
+    socket.once("close", () => end(""));
   });
 }
 

@@ -60,7 +60,7 @@ test("4.4 the mark of a process is read once, until the process is gone", () => 
 });
 
 test("4.4 what the kernel says is understood, whatever the program is called", () => {
-  const fields = ["S", "1", "2", "3", "0", "-1", "0", "0", "0", "0", "0", "150", "50", "20", "10", "20", "0", "1", "0", "777", "0"];
+  const fields = ["S", "1", "2", "3", "0", "-1", "0", "0", "0", "0", "0", "150", "50", "20", "10", "20", "0", "1", "0", "777", "0", "12"];
   assert.deepEqual(parseStat(42, `42 (a) S (b c) ${fields.join(" ")}`), {
     pid: 42,
     parent: 1,
@@ -69,6 +69,7 @@ test("4.4 what the kernel says is understood, whatever the program is called", (
     startTime: "777",
     cpuSeconds: 2,
     reapedSeconds: 0.3,
+    residentPages: 12,
   });
   assert.equal(parseStat(42, ""), undefined, "it has ended");
   const ps = parsePs("  42     1    40   1:02.50  2048 Sat Nov 21 15:00:00 2026");

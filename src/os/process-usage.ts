@@ -16,6 +16,8 @@ export type ProcessUsage = {
   readonly reapedSeconds: number;
   /** Known already where asking for it costs nothing more. */
   readonly memoryBytes?: number;
+  /** With what it shares; Linux. */
+  readonly residentPages?: number;
 };
 
 const isLinux = process.platform === "linux";
@@ -62,8 +64,8 @@ export function ownMemory({ pid, memoryBytes }: ProcessUsage): number {
 
 export function parseStat(pid: number, text: string): ProcessUsage | undefined {
   // The name in parentheses may itself hold spaces and parentheses: proc(5).
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ", 20);
-  if (fields.length < 20) return undefined;
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ", 22);
+  if (fields.length < 22) return undefined;
   const number = (index: number): number => Number(fields[index]);
   return {
     pid,
@@ -73,6 +75,7 @@ export function parseStat(pid: number, text: string): ProcessUsage | undefined {
     startTime: fields[19] ?? "",
     cpuSeconds: (number(11) + number(12)) / TICKS,
     reapedSeconds: (number(13) + number(14)) / TICKS,
+    residentPages: number(21),
   };
 }
 

@@ -1,5 +1,7 @@
 /** Looks at the process table: issue 4, "Build" 4. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { test } from "node:test";
 import type { ProcessUsage } from "../os/process-usage.ts";
 import { type Sample, Sampler, type SamplerPorts } from "./sampler.ts";
@@ -54,6 +56,26 @@ test("4.4 the time of a child that has ended counts once", async () => {
   table.usages = [usage(1_000, 1, 2.5, 5)];
   await subject.look();
   assert.equal(subject.of("web")?.cpuSeconds, 3 + 4 + 0.5, "somebody else has awaited the second");
+});
+
+test("4.4 who has done nothing and is as large as before is asked for its memory once", async (context) => {
+  const child = spawn("sleep", ["1000"]);
+  await once(child, "spawn");
+  context.after(() => child.kill("SIGKILL"));
+  const { memoryBytes: _, ...own } = usage(child.pid as number, 1, 5);
+  const { subject, table } = sampler({ roots: () => new Map([[own.pid, "web"]]) });
+  const bytesOf = async (change: Partial<ProcessUsage>): Promise<number | undefined> => {
+    table.usages = [{ ...own, residentPages: 300, ...change }];
+    await subject.look();
+    return subject.of("web")?.memoryBytes;
+  };
+  const bytes = await bytesOf({});
+  assert.ok(bytes !== undefined && bytes > 0);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  assert.equal(await bytesOf({}), bytes, "nobody has looked: it is gone");
+  assert.equal(await bytesOf({ residentPages: 301 }), 0);
+  assert.equal(await bytesOf({ residentPages: 301, cpuSeconds: 5.01 }), 0);
 });
 
 test("4.4 a look that fails is reported once and is no end of looking", async () => {

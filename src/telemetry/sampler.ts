@@ -36,8 +36,11 @@ const WATCHING_MS = 10_000;
 /** A look costs at most this part of a core, however many processes the machine has. */
 const COST = 1 / 200;
 
+/** With what it has for itself. */
+type Weighed = ProcessUsage & { ownBytes?: number };
+
 /** A process with its descendants. */
-type Tree = readonly ProcessUsage[];
+type Tree = readonly Weighed[];
 
 export class Sampler {
   readonly #ports: SamplerPorts;
@@ -148,10 +151,12 @@ export class Sampler {
     const samples = new Map<string, Sample>();
     for (const [id, tree] of trees) {
       const before = this.#trees.get(id);
-      const used = before === undefined ? 0 : cpuBetween(before, tree);
+      const known = new Map(before?.map((usage) => [usage.pid, usage]));
+      for (const usage of tree) usage.ownBytes = weightOf(usage, known.get(usage.pid));
+      const used = before === undefined ? 0 : cpuBetween(known, tree);
       samples.set(id, {
         cpuPercent: before === undefined || elapsed === undefined ? undefined : (100 * used) / Math.max(elapsed, 0.001),
-        memoryBytes: tree.reduce((sum, usage) => sum + ownMemory(usage), 0),
+        memoryBytes: tree.reduce((sum, { ownBytes = 0 }) => sum + ownBytes, 0),
         processes: tree.length,
         cpuSeconds: (this.#samples.get(id)?.cpuSeconds ?? 0) + used,
       });
@@ -161,20 +166,31 @@ export class Sampler {
   }
 }
 
-function secondsOf(tree: Tree): number {
-  return tree.reduce((sum, { cpuSeconds, reapedSeconds }) => sum + cpuSeconds + reapedSeconds, 0);
+/** Who has done nothing since then, and is as large, is asked nothing more: nearly half of a look where most processes wait. */
+function weightOf(now: Weighed, before: Weighed | undefined): number {
+  const isAsBefore =
+    before?.startTime === now.startTime &&
+    before.cpuSeconds === now.cpuSeconds &&
+    before.residentPages !== undefined &&
+    before.residentPages === now.residentPages;
+  return (isAsBefore ? before.ownBytes : undefined) ?? ownMemory(now);
+}
+
+function secondsOf(tree: Iterable<ProcessUsage>): number {
+  let sum = 0;
+  for (const { cpuSeconds, reapedSeconds } of tree) sum += cpuSeconds + reapedSeconds;
+  return sum;
 }
 
 /**
  * The time of a child that has ended is its parent's now, so that the sum of the tree goes on growing; where somebody else
  * awaited it, the sum falls, and what the others have used since then is the least.
  */
-function cpuBetween(before: Tree, now: Tree): number {
-  const known = new Map(before.map((usage) => [usage.pid, usage]));
+function cpuBetween(before: ReadonlyMap<number, ProcessUsage>, now: Tree): number {
   let least = 0;
   for (const { pid, startTime, cpuSeconds } of now) {
-    const usage = known.get(pid);
+    const usage = before.get(pid);
     least += cpuSeconds - (usage?.startTime === startTime ? usage.cpuSeconds : 0);
   }
-  return Math.max(least, secondsOf(now) - secondsOf(before), 0);
+  return Math.max(least, secondsOf(now) - secondsOf(before.values()), 0);
 }

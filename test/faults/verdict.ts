@@ -14,6 +14,8 @@ import type { Kill, Story } from "./schedule.ts";
 const UNNOTED_MS = 400;
 /** From the spawn of a run to its first note in the diary. Milliseconds. */
 const BIRTH_MS = 1_500;
+/** From the end of a program to that of the shell around it. */
+const SHELL_MS = 200;
 /** Output may be read this long after the end of its run. Milliseconds. */
 const DRAIN_MS = 4_000;
 
@@ -90,6 +92,11 @@ function checkLogs(folder: string, runs: readonly Run[], { kills, ends }: { read
   return totals;
 }
 
+/** Around the program there is a shell that ends with the same code, unless it is stopped with everything before it can. */
+function isCutShort({ pid, to = 0 }: Run, end: EndRecord): boolean {
+  return end.pid !== pid && end.signal === "SIGTERM" && end.at - to < SHELL_MS;
+}
+
 /** Each run has its end in procman's books, with the code it ended with; unknown only where its keeper was killed. */
 export function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]): readonly string[] {
   return runs.flatMap((run) => {
@@ -100,7 +107,9 @@ export function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]):
     const mayBeUnknown = wasKilled(kills, "keeper", run.from - BIRTH_MS, to + UNNOTED_MS);
     if (end.unknown) return mayBeUnknown ? [] : [`lost exit: that of ${key} is unknown, though its keeper lived`];
     if (run.to === undefined || run.asked === true) return [];
-    return end.code === run.code ? [] : [`wrong exit: ${key} ended with code ${run.code}, procman says ${end.code} ${end.signal}`];
+    return end.code === run.code || isCutShort(run, end)
+      ? []
+      : [`wrong exit: ${key} ended with code ${run.code}, procman says ${end.code} ${end.signal}`];
   });
 }
 

@@ -5,7 +5,7 @@ const LOOK_MS = 20;
 
 /**
  * @typedef {{ slot: string, run: number, pid: number }} RunRecord
- * @typedef {{ slot: string, run: number, at: number, code?: number | null, signal?: string | null, unknown?: boolean }} EndRecord
+ * @typedef {{ slot: string, run: number, at: number, pid?: number, code?: number | null, signal?: string | null, unknown?: boolean }} EndRecord
  */
 
 export class JournalTail {
