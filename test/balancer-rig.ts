@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { JsonLines, jsonLine } from "../src/base/json-lines.ts";
 import type { BackendReport, BackendSpec, FromBalancer, Front, FrontReport } from "../src/contract/balancer-protocol.ts";
 import { signalIfThere } from "../src/os/signal.ts";
+import { freePort } from "./ports.ts";
 
 const MAIN = fileURLToPath(new URL("../dist/balancer.cjs", import.meta.url));
 /** Everything waits for an event; this only ends a wait that is lost. Milliseconds. */
@@ -244,24 +245,6 @@ export async function received(socket: Socket): Promise<string> {
     socket.once("data", (bytes: Buffer) => end(bytes.toString("latin1")));
     socket.once("end", () => end(""));
     socket.once("close", () => end(""));
-  });
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { readonly port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
-/** Nobody listens there. */
-export function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }
 

@@ -11,24 +11,12 @@ import { fetchSend } from "../src/client/send.ts";
 import { payloadOf } from "../src/contract/claims.ts";
 import type { Endpoint, ProcessRecord } from "../src/contract/records.ts";
 import { signJwt } from "../src/os/jwt.ts";
-import { freePort, isFree } from "./balancer-rig.ts";
+import { freePort, freeRange } from "./ports.ts";
 import { found, isAlive, type Procman, running } from "./procman.ts";
 
 export const POLITE = fileURLToPath(new URL("./programs/polite.js", import.meta.url));
 
 export type Cluster = { readonly procman: Procman; readonly port: number; readonly startPort: number };
-
-/** Where neither clients get their ports nor procman its own. */
-const RANGE = { from: 10_000, to: 19_990, ports: 5 } as const;
-
-/** Ports in a row that nobody else takes meanwhile, most likely. */
-export async function freeRange(): Promise<number> {
-  for (;;) {
-    const first = RANGE.from + Math.floor(Math.random() * (RANGE.to - RANGE.from));
-    const ports = Array.from({ length: RANGE.ports }, (_, index) => first + index);
-    if ((await Promise.all(ports.map(isFree))).every(Boolean)) return first;
-  }
-}
 
 /** `fields` of the cluster, `more` of the process. */
 export async function cluster(

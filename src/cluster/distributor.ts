@@ -5,7 +5,7 @@ import type { Placed } from "./moving.ts";
 import { Pair, type Sockets } from "./pair.ts";
 import { HOST, Prober } from "./prober.ts";
 import { proxyHeader } from "./proxy-header.ts";
-import { type ConnectRequest, connectRequest, type Handle, newSocket } from "./sockets.ts";
+import { type ConnectRequest, connectRequest, type Handle, isToItself, newSocket, REFUSED } from "./sockets.ts";
 import { type Visit, WaitingRoom } from "./waiting-room.ts";
 
 /** A backend that answers neither yes nor no for so long counts as one that refuses. Milliseconds. */
@@ -167,7 +167,8 @@ export class Distributor {
 
 function onConnected(this: ConnectRequest, status: number): void {
   const { distributor, attempt } = this.owner as { readonly distributor: Distributor; readonly attempt: Attempt };
-  distributor.onConnected(attempt, status);
+  const isAlone = status === 0 && !attempt.isLate && isToItself(attempt.socket, attempt.backend.port);
+  distributor.onConnected(attempt, isAlone ? REFUSED : status);
 }
 
 /** Its `oncomplete` follows. */

@@ -1,7 +1,7 @@
 /** Looks whether backends that get no connections accept again, by connecting to them. */
 import type { Backend, Backends } from "./backends.ts";
 import { localHeader } from "./proxy-header.ts";
-import { connectRequest, newSocket, writeRequest } from "./sockets.ts";
+import { connectRequest, isToItself, newSocket, writeRequest } from "./sockets.ts";
 
 /** Between two looks, for the first second of each absence and after. Milliseconds. */
 const SOON_MS = 25;
@@ -66,9 +66,10 @@ export class Prober {
     this.#pending.add(backend);
     const over = (status: number): void => {
       this.#pending.delete(backend);
-      if (status === 0 && this.usesHeader) socket.writeBuffer(writeRequest(), localHeader());
+      const accepts = status === 0 && !isToItself(socket, port);
+      if (accepts && this.usesHeader) socket.writeBuffer(writeRequest(), localHeader());
       socket.close();
-      if (status === 0 && backend.port === port && backend.state === "up" && backend.isOut) this.#accepts(backend);
+      if (accepts && backend.port === port && backend.state === "up" && backend.isOut) this.#accepts(backend);
     };
     request.oncomplete = over;
     const status = socket.connect(request, HOST, port);

@@ -66,6 +66,10 @@ const { TCP, TCPConnectWrap, constants } = binding("tcp_wrap") as TcpWrap;
 const { WriteWrap, ShutdownWrap, streamBaseState, kReadBytesOrError, kLastWriteWasAsync } = binding("stream_wrap") as StreamWrap;
 
 export const END_OF_FILE = -4095;
+/** As connect(2) has it where nobody listens. */
+export const REFUSED = -111;
+/** From here on the kernel gives ports to clients: ip(7), ip_local_port_range. */
+const CLIENT_PORTS = 32_768;
 
 export function newSocket(): Handle {
   return new TCP(constants.SOCKET);
@@ -85,6 +89,15 @@ export function writeRequest(): WriteRequest {
 
 export function shutdownRequest(): ShutdownRequest {
   return new ShutdownWrap();
+}
+
+/**
+ * TCP lets a socket connect to itself (RFC 9293, 3.5: simultaneous open): where nobody listens on a port that the kernel gives to
+ * clients, one attempt of 28 000 is given that very port, and succeeds.
+ */
+export function isToItself(socket: Handle, port: number): boolean {
+  const own: { port?: number } = {};
+  return port >= CLIENT_PORTS && socket.getsockname(own) === 0 && own.port === port;
 }
 
 /** In `onread`: how many bytes were read, or a negative errno. */

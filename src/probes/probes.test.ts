@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -10,6 +10,7 @@ import type { Probe, ReadyProbe } from "../contract/probe.ts";
 import { ask } from "./ask.ts";
 import { Health } from "./health.ts";
 import { Readiness } from "./readiness.ts";
+import { isToItself } from "./socket.ts";
 
 const scene = { cwd: tmpdir(), env: process.env, argv: (line: string) => ["/bin/sh", "-c", line] };
 
@@ -40,6 +41,21 @@ test("a port that accepts says yes, one that nobody listens on says so", async (
   server.close();
   await once(server, "close");
   assert.equal(await verdict({ kind: "port", port }), `127.0.0.1:${port} refuses connections`);
+});
+
+test("a socket that is connected to itself is known, as nobody listens there", async (context) => {
+  const server = createServer();
+  const port = await listening(context, server);
+  const other = connect({ host: "127.0.0.1", port });
+  await once(other, "connect");
+  assert.equal(isToItself(other), false);
+  other.destroy();
+  server.close();
+  await once(server, "close");
+  const own = connect({ host: "127.0.0.1", port, localPort: port });
+  context.after(() => own.destroy());
+  await once(own, "connect");
+  assert.equal(isToItself(own), true);
 });
 
 test("a server of IPv6 alone is found, too", async (context) => {

@@ -61,7 +61,10 @@ function reach(hostname: string, port: number, on: Reached): (isAnswered: boolea
   let socket: Socket;
   const attempt = ([host = "", ...others]: readonly string[], before?: string): void => {
     socket = connect({ host, port, autoSelectFamily: false });
-    socket.once("connect", () => on.connected(socket));
+    socket.once("connect", () => {
+      if (isToItself(socket)) socket.destroy(Object.assign(new Error("nobody but itself"), { code: "ECONNREFUSED" }));
+      else on.connected(socket);
+    });
     socket.once("error", (error: NodeJS.ErrnoException) => {
       // Of two addresses the first one's reason is told: where the other is not there at all, that says nothing.
       const problem = before ?? `${host}:${port} ${reasonOf(error)}`;
@@ -75,6 +78,11 @@ function reach(hostname: string, port: number, on: Reached): (isAnswered: boolea
     if (isAnswered && !socket.writableEnded && !socket.destroyed) socket.setTimeout(LINGER_MS, () => socket.destroy());
     else socket.destroy();
   };
+}
+
+/** It may be where nobody listens on a port that the kernel gives to clients: see `cluster/sockets`. */
+export function isToItself({ localPort, remotePort, localAddress, remoteAddress }: Socket): boolean {
+  return localPort === remotePort && localAddress === remoteAddress;
 }
 
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {

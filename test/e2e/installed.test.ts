@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../balancer-rig.ts";
+import { freePort } from "../ports.ts";
 import { cleanEnvironment, found, gone } from "../procman.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));

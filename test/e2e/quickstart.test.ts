@@ -1,21 +1,13 @@
 /** What `npm start` runs, in a copy of its folder. */
 import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { procman as command, keeperIn } from "../cli.ts";
+import { freePort } from "../ports.ts";
 import { found, Procman } from "../procman.ts";
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** A copy of its folder, whose web server listens at this free port. */
 async function quickstart(context: TestContext): Promise<{ readonly folder: string; readonly port: number }> {

@@ -8,9 +8,9 @@ import { type TestContext, test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import type { UpgradeReport } from "../../src/contract/upgrade.ts";
 import { balancerSocket } from "../../src/os/balancer-socket.ts";
-import { freePort } from "../balancer-rig.ts";
 import { homeOf, keeperIn } from "../cli.ts";
-import { accepting, ask, Crowd, clientOf, freeRange, POLITE, record } from "../cluster-rig.ts";
+import { accepting, ask, Crowd, clientOf, POLITE, record } from "../cluster-rig.ts";
+import { freePort, freeRange } from "../ports.ts";
 import { found, gone } from "../procman.ts";
 import { prepend, run, version } from "../versions.ts";
 

@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { test } from "node:test";
-import { echo, found, freePort, isFree, received, TestBackend, TestBalancer } from "../balancer-rig.ts";
+import { echo, found, received, TestBackend, TestBalancer } from "../balancer-rig.ts";
+import { freePort, isFree } from "../ports.ts";
 
 const residentKb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 const gone = (pid: number): Promise<true> => found(() => (existsSync(`/proc/${pid}`) && !isZombie(pid) ? undefined : true));

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { freePort } from "../balancer-rig.ts";
 import { procman as cli } from "../cli.ts";
-import { accepting, api, ask, Crowd, cluster, freeRange, POLITE, record } from "../cluster-rig.ts";
+import { accepting, api, ask, Crowd, cluster, POLITE, record } from "../cluster-rig.ts";
+import { freePort, freeRange } from "../ports.ts";
 import { found, gone, isAlive, isOver, running } from "../procman.ts";
 
 const PATIENT = fileURLToPath(new URL("../programs/patient.js", import.meta.url));

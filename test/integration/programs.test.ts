@@ -2,25 +2,17 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../ports.ts";
 import { found, gone, isAlive, type Procman, running } from "../procman.ts";
 import { isMissing, SYSTEM_PATHS } from "../system-programs.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
 const loud = { autostart: true, logger: { console: true } };
 const pidIn = (line: string | undefined): number => Number(/pid (\d+)/.exec(line ?? "")?.[1]);
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { readonly port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** Tries until somebody answers. */
 async function answer(port: number): Promise<string> {

@@ -11,9 +11,9 @@ import { fetchSend } from "../../src/client/send.ts";
 import { payloadOf } from "../../src/contract/claims.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { freePort } from "../balancer-rig.ts";
 import { procman as cli } from "../cli.ts";
-import { freeRange, POLITE, record } from "../cluster-rig.ts";
+import { POLITE, record } from "../cluster-rig.ts";
+import { freePort, freeRange } from "../ports.ts";
 import { found, isAlive, type Process, type Procman, running } from "../procman.ts";
 
 const PATIENT = fileURLToPath(new URL("../programs/patient.js", import.meta.url));

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
-import { freePort } from "../balancer-rig.ts";
 import { procman as cli } from "../cli.ts";
-import { accepting, api, Crowd, cluster, freeRange, POLITE, record } from "../cluster-rig.ts";
+import { accepting, api, Crowd, cluster, POLITE, record } from "../cluster-rig.ts";
+import { freePort, freeRange } from "../ports.ts";
 import { found, type Procman, running } from "../procman.ts";
 import { isMissing } from "../system-programs.ts";
 

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
-import { freePort } from "../balancer-rig.ts";
 import { procman as cli } from "../cli.ts";
 import { api, ask, type Cluster, Crowd, POLITE, record } from "../cluster-rig.ts";
+import { freePort } from "../ports.ts";
 import { folderWith, found, isOver, Procman, running } from "../procman.ts";
 import { isMissing } from "../system-programs.ts";
 

@@ -4,9 +4,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ownCgroup } from "../../src/os/cgroup.ts";
-import { freePort } from "../balancer-rig.ts";
 import { procman as cli } from "../cli.ts";
-import { freeRange } from "../cluster-rig.ts";
+
+import { freePort, freeRange } from "../ports.ts";
 import { folderWith, found, gone, isAlive, type Process, Procman, running } from "../procman.ts";
 
 const loud = { autostart: true, logger: { console: true } };

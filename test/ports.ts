@@ -1,0 +1,35 @@
+/** Ports for tests that run side by side. */
+import { createServer } from "node:net";
+
+/** Below those that procman chooses for its API, and those that the kernel gives to clients: whoever is not listening yet loses its port to nobody. */
+const SINGLE = { from: 10_000, count: 5_000 } as const;
+const ROWS = { from: 15_000, count: 4_990, ports: 5 } as const;
+
+/** Each test process begins elsewhere. */
+let next = (process.pid * 97) % SINGLE.count;
+
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = SINGLE.from + next;
+    next = (next + 1) % SINGLE.count;
+    if (await isFree(port)) return port;
+  }
+}
+
+/** Ports in a row that nobody else takes meanwhile, most likely. */
+export async function freeRange(): Promise<number> {
+  for (;;) {
+    const first = ROWS.from + Math.floor(Math.random() * ROWS.count);
+    const ports = Array.from({ length: ROWS.ports }, (_, index) => first + index);
+    if ((await Promise.all(ports.map(isFree))).every(Boolean)) return first;
+  }
+}
+
+/** Nobody listens there. */
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+}
