@@ -55,7 +55,8 @@ export class TestBalancer {
 
   /** A socket has its name before it listens. */
   async #listens(): Promise<void> {
-    for (let [isRefused, end] = [true, Date.now() + LOST_MS]; isRefused; ) {
+    const end = Date.now() + LOST_MS;
+    for (let isRefused = true; isRefused; ) {
       assert.ok(Date.now() < end, "the balancer doesn't listen");
       const attempt = connect(this.socket);
       isRefused = await new Promise((resolve) => attempt.once("connect", () => resolve(false)).once("error", () => resolve(true)));

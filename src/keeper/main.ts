@@ -12,6 +12,8 @@ import { warn } from "./warning.ts";
 /** By then all of Node that is needed is loaded: a change of flags makes its compiled code useless. Milliseconds. */
 const FLAGS_AFTER_MS = 1_000;
 
+main(process.argv.slice(3));
+
 /** `args` follow the word `run`. */
 function main(args: readonly string[]): void {
   process.title = "procman: keeper";
@@ -43,8 +45,6 @@ function warnFirstProcess(): void {
   if (process.pid === 1)
     warn('is PID 1 here: orphans that its processes leave stay zombies; put an init in front of it, as "docker run --init" or tini');
 }
-
-main(process.argv.slice(3));
 
 function slim(): void {
   holdYoungGeneration();

@@ -1,6 +1,7 @@
 /** Secret and revocations change under a running service: specification 5.4, issue 4 "Build" 2. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -82,6 +83,25 @@ test("a secret that can't be written is used all the same, said once, and writte
   assert.deepEqual(readFileSync(secretFile(config.stateDir)), Buffer.from(secret));
   assert.deepEqual(readdirSync(config.stateDir), ["secret"]);
   assert.deepEqual([unsaved.length, unsaved[1]], [2, undefined]);
+});
+
+test("a secret that is replaced while files can't be opened counts as soon as they can", (context) => {
+  const { config, credentials, look, unsaved } = rig(context);
+  credentials.secret();
+  look();
+  const second = replaceSecret(config.stateDir);
+  const { readFileSync: read } = fs;
+  const opened = context.mock.method(fs, "readFileSync", (path: string, ...more: unknown[]) => {
+    if (path === secretFile(config.stateDir)) throw Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
+    return read(path, ...(more as []));
+  });
+  syncBuiltinESMExports();
+  assert.equal(look(), 0);
+  opened.mock.restore();
+  syncBuiltinESMExports();
+  assert.match(unsaved[0] ?? "", /EMFILE/);
+  assert.equal(look(), 1);
+  assert.deepEqual(Buffer.from(credentials.secret()), Buffer.from(second));
 });
 
 test("a secret that somebody else could write first is taken up at the next look", (context) => {

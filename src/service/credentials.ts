@@ -80,11 +80,13 @@ export class Credentials {
     }
   }
 
-  /** The stamp comes first: what is replaced meanwhile is read again. */
+  /** The stamp is that of before: what is replaced meanwhile, or can't be read now, is read again. */
   #read(): Uint8Array {
     const { stateDir } = this.#config;
-    this.#secretStamp = stampOf(secretFile(stateDir));
-    return secretIn(stateDir);
+    const stamp = stampOf(secretFile(stateDir));
+    const secret = secretIn(stateDir);
+    this.#secretStamp = stamp;
+    return secret;
   }
 
   #lookAtSecret(): boolean {

@@ -92,9 +92,10 @@ function checkLogs(folder: string, runs: readonly Run[], { kills, ends }: { read
   return totals;
 }
 
-/** Around the program there is a shell that ends with the same code, unless it is stopped with everything before it can. */
-function isCutShort({ pid, to = 0 }: Run, end: EndRecord): boolean {
-  return end.pid !== pid && end.signal === "SIGTERM" && end.at - to < SHELL_MS;
+/** Around the program there is a shell that ends with the same code, unless it is stopped with everything before it can: no run follows. */
+function isCutShort({ id, pid, from, to = 0 }: Run, end: EndRecord, runs: readonly Run[]): boolean {
+  const isLast = runs.every((run) => run.id !== id || run.from <= from);
+  return isLast && end.pid !== undefined && end.pid !== pid && end.signal === "SIGTERM" && end.at - to < SHELL_MS;
 }
 
 /** Each run has its end in procman's books, with the code it ended with; unknown only where its keeper was killed. */
@@ -107,7 +108,7 @@ export function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]):
     const mayBeUnknown = wasKilled(kills, "keeper", run.from - BIRTH_MS, to + UNNOTED_MS);
     if (end.unknown) return mayBeUnknown ? [] : [`lost exit: that of ${key} is unknown, though its keeper lived`];
     if (run.to === undefined || run.asked === true) return [];
-    return end.code === run.code || isCutShort(run, end)
+    return end.code === run.code || isCutShort(run, end, runs)
       ? []
       : [`wrong exit: ${key} ended with code ${run.code}, procman says ${end.code} ${end.signal}`];
   });
