@@ -4,6 +4,8 @@ import { allListeners, type Listener } from "./listeners.ts";
 import { allProcesses, type ProcessStat } from "./process-stat.ts";
 
 const KERNEL_LETTERS = 15;
+/** Node 24 calls its first thread so, and with it the process; Node 26 puts `node-` before it. */
+const THREAD = "MainThread";
 /** They listen for others: those of containers may be of the run, and were there before it. */
 const FORWARDERS = new Set(["docker-proxy", "rootlessport", "rootlesskit", "conmon", "pasta", "slirp4netns", "systemd", "ssh"]);
 
@@ -95,12 +97,12 @@ function named(pid: number): string {
   return `${nameOf(pid)} (pid ${pid})`;
 }
 
-/** The kernel keeps 15 letters of a name; a longer one is whole where the arguments begin. */
+/** The kernel keeps 15 letters of a name; a longer one is whole where the arguments begin, as is that of a Node which names its thread. */
 function nameOf(pid: number): string {
   const name = commOf(pid) || "a process";
   const [first = ""] = textOf(`/proc/${pid}/cmdline`).split("\0");
   const whole = first.slice(first.lastIndexOf("/") + 1);
-  return name.length === KERNEL_LETTERS && whole.startsWith(name) ? whole : name;
+  return whole !== "" && (name.endsWith(THREAD) || (name.length === KERNEL_LETTERS && whole.startsWith(name))) ? whole : name;
 }
 
 function commOf(pid: number): string {
