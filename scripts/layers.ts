@@ -53,7 +53,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Where each npm dependency may be imported; `folder/*` means anywhere below. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
-  zod: ["config/schema.ts", "contract/records.ts"],
+  zod: ["config/zod-schema.ts"],
   "jsonc-parser": ["config/*"],
   croner: ["supervisor/schedule.ts", "config/checks.ts"],
   commander: ["cli/*"],

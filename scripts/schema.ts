@@ -3,9 +3,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import * as z from "zod/mini";
 import { described, type Json } from "../src/config/json-schema.ts";
 import { configuration } from "../src/config/schema.ts";
+import { zodOf } from "../src/config/zod-schema.ts";
 
 const file = new URL("../schema.json", import.meta.url);
-const derived = z.toJSONSchema(configuration, { target: "draft-7", io: "input" });
+const derived = z.toJSONSchema(zodOf(configuration), { target: "draft-7", io: "input" });
 const text = `${JSON.stringify(described(derived as Json), null, 2)}\n`;
 
 if (!process.argv.includes("--check")) {

@@ -3,7 +3,8 @@
 import { didYouMean, suggest } from "../base/suggest.ts";
 import type { Path } from "./document.ts";
 import { type Finding, notAllowed, show } from "./finding.ts";
-import { type Issue, keysAt, NAME_PATTERN } from "./schema.ts";
+import { keysAt, NAME_PATTERN } from "./schema.ts";
+import type { Issue } from "./zod-schema.ts";
 
 /** One finding for each thing that is wrong; at most one for each value. */
 export function explain(issues: readonly Issue[], data: unknown): readonly Finding[] {

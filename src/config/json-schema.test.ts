@@ -6,8 +6,9 @@ import { fields } from "./fields.ts";
 import { described, fieldsOf, type Json } from "./json-schema.ts";
 import { configuration } from "./schema.ts";
 import { validateConfiguration } from "./validate.ts";
+import { zodOf } from "./zod-schema.ts";
 
-const derived = z.toJSONSchema(configuration, { target: "draft-7", io: "input" }) as Json;
+const derived = z.toJSONSchema(zodOf(configuration), { target: "draft-7", io: "input" }) as Json;
 const paths = fieldsOf(derived).map(([path]) => path);
 
 test("every field has a description, and every description a field", () => {

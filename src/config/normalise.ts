@@ -57,6 +57,13 @@ function watcherOf({ watcher = {} }: RawConfig): WatcherSpec {
   return { intervalMs: interval, exts, match, skip };
 }
 
+/** With its lists and plain objects copied to their depth. */
+export function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copyOf(member)]));
+}
+
 /** Makes data unchangeable to its depth. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;

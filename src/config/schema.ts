@@ -2,31 +2,35 @@
  * The shape of a configuration file. The text given to each type says what is allowed, in words that
  * follow "allowed:"; what a field means is in `fields.ts`, which the running service never loads.
  */
-import * as z from "zod/mini";
 import { STOP_SIGNALS } from "../base/stop-signals.ts";
 import { STRATEGIES } from "../contract/balancer-protocol.ts";
 import type { ULIMITS } from "../contract/limits.ts";
 import { CONDITIONS } from "../supervisor/plan.ts";
+import {
+  anything,
+  boolean,
+  list,
+  literal,
+  matching,
+  object,
+  oneOf,
+  optional,
+  record,
+  type Shape,
+  text,
+  union,
+  type ValueOf,
+  whole,
+  within,
+} from "./shape.ts";
 import { AMOUNT_PATTERN, MOST_MS, MOST_SECONDS, SIZE_PATTERN } from "./units.ts";
 
-const optional = z.optional;
-const object = <T extends z.core.$ZodLooseShape>(shape: T) => z.strictObject(shape, "an object");
-const list = <T extends z.core.SomeType>(item: T, allowed: string) => z.array(item, allowed);
-const matching = (pattern: RegExp, allowed: string) => z.string(allowed).check(z.regex(pattern, allowed));
-const text = (what: string) => matching(/^(?=[\s\S]*\S)[^\0]+$/, `${what}, not empty`);
-
-const whole = (least: number, most: number, allowed: string) => z.int(allowed).check(z.minimum(least, allowed), z.maximum(most, allowed));
-
-const amount = (least: number, most: number, unit: string) => {
-  const allowed = `a number of ${unit} from ${least} to ${most}`;
-  return z.number(allowed).check(z.minimum(least, allowed), z.maximum(most, allowed));
-};
+const notEmpty = (what: string) => matching(/^(?=[\s\S]*\S)[^\0]+$/, `${what}, not empty`);
+const amount = (least: number, most: number, unit: string) => within(least, most, `a number of ${unit} from ${least} to ${most}`);
 
 const oneOrMore = (what: string) => {
-  const item = text(what);
-  return optional(
-    z.union([item, list(item, "a list of strings").check(z.minLength(1, "at least one entry"))], `${what}, or a list of such`),
-  );
+  const item = notEmpty(what);
+  return optional(union([item, list(item, "a list of strings", "at least one entry")], `${what}, or a list of such`));
 };
 
 const NAME = '1 to 64 characters from a-z, 0-9, ".", "_" and "-"';
@@ -39,23 +43,22 @@ const LIMIT_SIZE = 'a size such as "64MB", a whole number of bytes, or "unlimite
 const LIMIT_COUNT = 'a whole number from 0, or "unlimited"';
 const INSTANCES = 'a whole number from 1 to 1024, or "max" (one for each processor)';
 
-// Made once and shared: making them is most of what loading this module costs.
 const name = matching(NAME_PATTERN, NAME);
-const flag = optional(z.boolean("true or false"));
-const file = optional(text("a file path"));
-const cron = optional(text("a cron pattern"));
-const string = z.string("a string");
+const flag = optional(boolean("true or false"));
+const file = optional(notEmpty("a file path"));
+const cron = optional(notEmpty("a cron pattern"));
+const string = text("a string");
 const strings = optional(list(string, "a list of strings"));
 const port = optional(whole(1, 65_535, "a whole number from 1 to 65535"));
 const seconds = optional(amount(0, MOST_SECONDS, "seconds"));
 const milliseconds = optional(amount(0, MOST_MS, "milliseconds"));
 const sizeAs = (allowed: string) =>
-  optional(z.union([matching(AMOUNT_PATTERN, allowed), whole(1, Number.MAX_SAFE_INTEGER, allowed)], allowed));
+  optional(union([matching(AMOUNT_PATTERN, allowed), whole(1, Number.MAX_SAFE_INTEGER, allowed)], allowed));
 const size = sizeAs(SIZE);
 const memory = sizeAs(MEMORY);
 
 const rotation = object({ size, hours: optional(amount(0, 8784, "hours")), total: size, gzip: flag });
-const rotate = optional(z.union([z.literal(false), rotation], "false, or an object with size, hours, total and gzip"));
+const rotate = optional(union([literal(false), rotation], "false, or an object with size, hours, total and gzip"));
 const processLogger = { console: flag, stdout: file, stderr: file, decorateFiles: flag, rotate };
 const globalLogger = {
   ...processLogger,
@@ -66,20 +69,20 @@ const globalLogger = {
 };
 
 const probe = {
-  port: optional(z.union([whole(1, 65_535, PROBE_PORT), z.literal("{port}")], PROBE_PORT)),
-  http: optional(text("an address")),
-  exec: optional(text("a command line")),
+  port: optional(union([whole(1, 65_535, PROBE_PORT), literal("{port}")], PROBE_PORT)),
+  http: optional(notEmpty("an address")),
+  exec: optional(notEmpty("a command line")),
 };
 const ready = object({
   ...probe,
-  log: optional(text("a regular expression")),
+  log: optional(notEmpty("a regular expression")),
   fd: optional(whole(3, 9, "a whole number from 3 to 9")),
   timeout: optional(amount(0.001, MOST_SECONDS, "seconds")),
 });
 const limit = optional(
-  z.union([matching(SIZE_PATTERN, LIMIT_SIZE), whole(0, Number.MAX_SAFE_INTEGER, LIMIT_SIZE), z.literal("unlimited")], LIMIT_SIZE),
+  union([matching(SIZE_PATTERN, LIMIT_SIZE), whole(0, Number.MAX_SAFE_INTEGER, LIMIT_SIZE), literal("unlimited")], LIMIT_SIZE),
 );
-const limitCount = optional(z.union([whole(0, Number.MAX_SAFE_INTEGER, LIMIT_COUNT), z.literal("unlimited")], LIMIT_COUNT));
+const limitCount = optional(union([whole(0, Number.MAX_SAFE_INTEGER, LIMIT_COUNT), literal("unlimited")], LIMIT_COUNT));
 const ulimits = object({
   as: limit,
   core: limit,
@@ -91,7 +94,7 @@ const ulimits = object({
   nproc: limitCount,
   stack: limit,
 } satisfies Record<(typeof ULIMITS)[number], unknown>);
-const account = (what: string) => optional(z.union([text(what), whole(0, 2 ** 32 - 2, what)], `${what}, by name or number`));
+const account = (what: string) => optional(union([notEmpty(what), whole(0, 2 ** 32 - 2, what)], `${what}, by name or number`));
 
 const health = object({
   ...probe,
@@ -102,12 +105,12 @@ const health = object({
 });
 
 const cluster = object({
-  instances: z.union([whole(1, 1024, INSTANCES), z.literal("max")], INSTANCES),
+  instances: union([whole(1, 1024, INSTANCES), literal("max")], INSTANCES),
   startPort: port,
   commonPort: port,
-  mode: optional(z.enum(["balance", "share"])),
-  strategy: optional(z.enum(STRATEGIES)),
-  hostname: optional(text("an address")),
+  mode: optional(oneOf(["balance", "share"])),
+  strategy: optional(oneOf(STRATEGIES)),
+  hostname: optional(notEmpty("an address")),
   proxyProtocol: flag,
   idleTimeout: seconds,
   maxConnections: optional(whole(1, 100_000, "a whole number from 1 to 100000")),
@@ -115,17 +118,17 @@ const cluster = object({
 
 const VALUE = 'a string, { "file": path } or { "env": name }';
 
-const environment = z.record(
+const environment = record(
   matching(/^[^=\0]+$/, 'a name of a variable, without "="'),
-  z.union([matching(/^[^\0]*$/, VALUE), object({ file: text("a file path") }), object({ env: text("a name of a variable") })], VALUE),
+  union([matching(/^[^\0]*$/, VALUE), object({ file: notEmpty("a file path") }), object({ env: notEmpty("a name of a variable") })], VALUE),
   "an object of names and values",
 );
 
-const dependency = object({ id: name, condition: optional(z.enum(CONDITIONS)), restart: flag });
+const dependency = object({ id: name, condition: optional(oneOf(CONDITIONS)), restart: flag });
 
 const processShape = object({
   id: name,
-  cmd: optional(text("a command line")),
+  cmd: optional(notEmpty("a command line")),
   worker: oneOrMore("a script"),
   cwd: file,
   env: optional(environment),
@@ -137,17 +140,17 @@ const processShape = object({
   logger: optional(object(processLogger)),
   autostart: flag,
   cron,
-  watch: optional(list(text("a path"), 'a list of paths, as ["src"]')),
-  restart: optional(z.enum(["always", "error"])),
+  watch: optional(list(notEmpty("a path"), 'a list of paths, as ["src"]')),
+  restart: optional(oneOf(["always", "error"])),
   restartDelayMs: milliseconds,
   restartLimit: optional(whole(0, Number.MAX_SAFE_INTEGER, "a whole number from 0")),
   restartResetMs: milliseconds,
   terminate: cron,
   terminateGracePeriod: seconds,
   terminateTimeout: seconds,
-  stopSignal: optional(z.enum(STOP_SIGNALS)),
+  stopSignal: optional(oneOf(STOP_SIGNALS)),
   ready: optional(ready),
-  dependsOn: optional(list(z.union([name, dependency], "an id, or an object with id, condition and restart"), "a list of ids")),
+  dependsOn: optional(list(union([name, dependency], "an id, or an object with id, condition and restart"), "a list of ids")),
   health: optional(health),
   memoryLimit: memory,
   memoryMax: memory,
@@ -160,9 +163,9 @@ const processShape = object({
 });
 
 const plugin = object({
-  url: text("a URL, a package or a path"),
+  url: notEmpty("a URL, a package or a path"),
   integrity: optional(matching(/^sha256-[A-Za-z0-9+/]{43}=$/, 'a digest as "sha256-…" in base64')),
-  options: optional(z.record(string, z.unknown(), "an object")),
+  options: optional(record(string, anything, "an object")),
 });
 
 const origin = matching(/^https?:\/\/[^\s/*?#@]+$/, 'an origin as "https://app.example.org": no path, no slash at the end, no "*"');
@@ -173,12 +176,10 @@ export const configuration = object({
   processes: list(processShape, "a list of processes"),
   logger: optional(object(globalLogger)),
   watcher: optional(object({ interval: optional(amount(1, MOST_MS, "milliseconds")), exts: strings, match: strings, skip: strings })),
-  profiles: optional(
-    z.record(name, z.record(string, z.unknown(), "an object, a part of the configuration"), "an object of names and parts"),
-  ),
+  profiles: optional(record(name, record(string, anything, "an object, a part of the configuration"), "an object of names and parts")),
   plugins: optional(list(plugin, "a list of plugins")),
   api: optional(
-    object({ hostname: optional(text("an address")), port, revoked: strings, cors: optional(list(origin, "a list of origins")) }),
+    object({ hostname: optional(notEmpty("an address")), port, revoked: strings, cors: optional(list(origin, "a list of origins")) }),
   ),
   terminateGracePeriod: seconds,
   terminateTimeout: seconds,
@@ -186,36 +187,26 @@ export const configuration = object({
 
 /** The keys that an object at this place may have; none where no object is expected. */
 export function keysAt(path: readonly PropertyKey[]): readonly string[] {
-  let reached: readonly z.core.SomeType[] = [configuration];
-  for (const step of path) reached = reached.flatMap(unwrap).flatMap((schema) => inside(schema, step));
-  return reached.flatMap(unwrap).flatMap((schema) => (schema instanceof z.ZodMiniObject ? Object.keys(schema.def.shape) : []));
+  let reached: readonly Shape[] = [configuration];
+  for (const step of path) reached = reached.flatMap(branchesOf).flatMap((shape) => inside(shape, step));
+  return reached.flatMap(branchesOf).flatMap((shape) => (shape.kind === "object" ? Object.keys(shape.members) : []));
 }
 
-function unwrap(schema: z.core.SomeType): readonly z.core.SomeType[] {
-  if (schema instanceof z.ZodMiniOptional) return unwrap(schema.def.innerType);
-  return schema instanceof z.ZodMiniUnion ? schema.def.options.flatMap(unwrap) : [schema];
+function branchesOf(shape: Shape): readonly Shape[] {
+  if (shape.kind === "optional") return branchesOf(shape.inner);
+  return shape.kind === "union" ? shape.branches.flatMap(branchesOf) : [shape];
 }
 
-function inside(schema: z.core.SomeType, step: PropertyKey): readonly z.core.SomeType[] {
-  if (schema instanceof z.ZodMiniArray) return [schema.def.element];
-  const member = schema instanceof z.ZodMiniObject ? schema.def.shape[String(step)] : undefined;
+function inside(shape: Shape, step: PropertyKey): readonly Shape[] {
+  if (shape.kind === "list") return [shape.item];
+  const member = shape.kind === "object" ? shape.members[String(step)] : undefined;
   return member === undefined ? [] : [member];
 }
 
 /** A configuration as it is written. */
-export type RawConfig = z.infer<typeof configuration>;
+export type RawConfig = ValueOf<typeof configuration>;
 export type RawPlugin = NonNullable<RawConfig["plugins"]>[number];
 export type RawProcess = RawConfig["processes"][number];
 export type RawLogger = NonNullable<RawConfig["logger"]>;
 export type RawProcessLogger = NonNullable<RawProcess["logger"]>;
 export type RawRotation = Exclude<RawProcessLogger["rotate"], undefined>;
-
-/** One thing whose shape is wrong, in zod's words. */
-export type Issue = z.core.$ZodIssue;
-
-/** Checks the shape alone; what the fields mean together is in `checks.ts`. */
-export function checkShape(data: unknown): { readonly config?: RawConfig; readonly issues: readonly Issue[] } {
-  // Compiled validators pay off after thousands of calls; a file is checked once. Not by z.config: that is global to the program.
-  const result = z.safeParse(configuration, data, { jitless: true });
-  return result.success ? { config: result.data, issues: [] } : { issues: result.error.issues };
-}

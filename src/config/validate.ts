@@ -5,14 +5,16 @@ import { checkMeaning, type Surroundings } from "./checks.ts";
 import { type Document, dataDocument, parseDocument, withoutBom } from "./document.ts";
 import { explain } from "./explain.ts";
 import { placed } from "./finding.ts";
+import { fits } from "./fits.ts";
 import { loosen } from "./loose.ts";
-import { deepFreeze, normalise } from "./normalise.ts";
+import { copyOf, deepFreeze, normalise } from "./normalise.ts";
 import { ConfigurationError } from "./problems.ts";
 import { profileErrors, profileNames, withProfile } from "./profile.ts";
 import { type Scale, scaled } from "./scale.ts";
-import { checkShape } from "./schema.ts";
+import { configuration, type RawConfig } from "./schema.ts";
 import type { Config, Problem } from "./spec.ts";
 import { stripsTypes, typeScriptFlags } from "./worker.ts";
+import { judge } from "./zod-schema.ts";
 
 export type ValidateOptions = {
   /** The file that the configuration stands for. Relative paths resolve from its folder. */
@@ -57,7 +59,7 @@ export function validateConfiguration(input: unknown, options: ValidateOptions =
   const shownAs = options.shownAs ?? file;
   const around = surroundings(file === "" ? cwd : dirname(resolve(cwd, file)), options);
   const source = typeof input === "string" ? withoutBom(input) : undefined;
-  const document = source === undefined ? dataDocument(input) : parseDocument(source);
+  const document = source === undefined ? dataDocument(copyOf(input)) : parseDocument(source);
   const { profile, allProfiles = false, scale } = options;
   const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
   const { outcome, warnings } = examineAll(document, [profile, ...others], { around, shownAs, source, scale });
@@ -116,4 +118,8 @@ function examine(written: Document, profile: string | undefined, { around, shown
   if (config === undefined || errors.length + twice.length > 0)
     return refuse([...errors, ...twice].sort((a, b) => a.line - b.line || a.column - b.column));
   return { outcome: normalise(config, around), warnings: placed(meaning.warnings, document, shownAs) };
+}
+
+function checkShape(data: unknown): ReturnType<typeof judge> {
+  return fits(data, configuration) ? { config: data as RawConfig, issues: [] } : judge(data);
 }
