@@ -11,7 +11,7 @@ import { signalIfThere } from "../os/signal.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { keyOf } from "./entry.ts";
 import type { Fifos, Pair } from "./fifos.ts";
-import { fork, openAnew } from "./fork.ts";
+import { Environment, fork, openAnew } from "./fork.ts";
 import { groupLives, isTaken, livingGroups } from "./groups.ts";
 import type { Sockets } from "./sockets.ts";
 import { warn } from "./warning.ts";
@@ -40,7 +40,7 @@ export class Children {
   readonly #fifos: Fifos;
   readonly #cgroups: Cgroups;
   readonly #reports: Reports;
-  readonly #environment: NodeJS.ProcessEnv = withoutFailpoints(process.env);
+  readonly #environment = new Environment(withoutFailpoints(process.env));
   readonly #children = new Map<string, Child>();
   readonly #queue: SpawnRequest[] = [];
   readonly #sockets: Sockets;

@@ -1,5 +1,5 @@
 /** The fork of a run: its descriptors and its environment. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { ChildProcess, type StdioOptions } from "node:child_process";
 import { openSync, rmSync } from "node:fs";
 import type { SpawnRequest } from "../contract/keeper-protocol.ts";
 import { channelVariables, WorkerChannel } from "./worker-channel.ts";
@@ -14,28 +14,66 @@ type Ends = {
   readonly socket?: number | undefined;
 };
 
+/** What `spawn` of `node:child_process` calls in the end, and many packages patch: it has been the same since Node 0.12. */
+type Forking = {
+  spawn(options: {
+    readonly file: string;
+    /** The first is the name by which the program is called. */
+    readonly args: readonly string[];
+    readonly cwd: string;
+    readonly envPairs: readonly string[];
+    readonly detached: boolean;
+    readonly stdio: StdioOptions;
+    readonly uid?: number;
+    readonly gid?: number;
+  }): void;
+};
+
 /** systemd's SD_LISTEN_FDS_START: the first passed socket. */
 const SOCKET_FD = 3;
 
-/** @throws what `spawn` throws */
+/** The variables of the keeper as a fork takes them. To check and join all of them for each fork is a twelfth of what a fork takes. */
+export class Environment {
+  readonly #pairs: readonly (readonly [string, string])[];
+
+  constructor(variables: NodeJS.ProcessEnv) {
+    this.#pairs = Object.entries(variables).map(([name, value]) => [name, `${name}=${value}`]);
+  }
+
+  /** With these in place of its own of the same names. */
+  with(variables: Readonly<Record<string, string>>): readonly string[] {
+    const all = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+    for (const [name, pair] of this.#pairs) if (!Object.hasOwn(variables, name)) all.push(pair);
+    return all;
+  }
+}
+
+/** @throws what `spawn` of `node:child_process` throws */
 export function fork(
   { argv, cwd, env, as, notify, listen, channel }: SpawnRequest,
   { out, err, notified, socket }: Ends,
-  environment: NodeJS.ProcessEnv,
+  environment: Environment,
 ): readonly [ChildProcess, WorkerChannel | undefined] {
   if (listen !== undefined && socket === undefined) throw new Error("the socket that it shares was closed meanwhile");
-  const [program = "", ...args] = argv;
+  const [file = ""] = argv;
   const stdio: (number | "ignore" | "pipe")[] = ["ignore", out ?? "ignore", err ?? "ignore"];
   if (socket !== undefined) stdio[SOCKET_FD] = socket;
   if (notify !== undefined && notified !== undefined) stdio[notify.fd] = notified;
   const own = channel === true ? stdio.push("pipe") - 1 : undefined;
-  const child = spawn(program, args, {
+  const variables = own === undefined ? env : { ...env, ...channelVariables(own) };
+  if ([...argv, cwd, ...Object.entries(variables).flat()].some((text) => text.includes("\0")))
+    throw new Error("no argument, folder or variable can hold a NUL byte");
+  const child = new ChildProcess();
+  const options = {
+    file,
+    args: argv,
     cwd,
-    env: { ...environment, ...env, ...(own === undefined ? {} : channelVariables(own)) },
+    envPairs: environment.with(variables),
     ...as,
     detached: true,
     stdio: Array.from(stdio, (fd) => fd ?? "ignore"),
-  });
+  };
+  (child as unknown as Forking).spawn(options);
   return [child, own === undefined || child.pid === undefined ? undefined : new WorkerChannel(child, own)];
 }
 

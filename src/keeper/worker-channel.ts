@@ -34,6 +34,6 @@ export class WorkerChannel {
 }
 
 /** Node takes up the channel by these, and hides them from the program. */
-export function channelVariables(fd: number): NodeJS.ProcessEnv {
+export function channelVariables(fd: number): Readonly<Record<string, string>> {
   return { NODE_CHANNEL_FD: String(fd), NODE_CHANNEL_SERIALIZATION_MODE: "json" };
 }

@@ -17,12 +17,12 @@ test("who knocks before there is an API waits, and is answered by it; then the p
   await doorway.handOver(http);
   assert.deepEqual(await Promise.all(early), ["here", "here"]);
   assert.equal(await (await fetch(`http://127.0.0.1:${port}/`)).text(), "here");
-  await doorway.close();
+  doorway.close();
   http.closeAllConnections();
   await new Promise((resolve) => http.close(resolve));
   const next = new Doorway(() => undefined);
   assert.equal(await next.open("127.0.0.1", port, undefined), port);
-  await next.close();
+  next.close();
   assert.equal(holderOfPort(port), undefined);
 });
 
@@ -35,7 +35,7 @@ test("a port that is taken: its holder is named; the port of before is given up 
   await assert.rejects(doorway.open("127.0.0.1", port, undefined), new RegExp(`EADDRINUSE.*${port}, by node \\(pid ${process.pid}\\)$`));
   const found = await doorway.open("127.0.0.1", undefined, port);
   assert.ok(found >= 20_000 && found < 32_768, `${found} could be given to a client`);
-  await doorway.close();
+  doorway.close();
 });
 
 test("a port that others need is not chosen", async () => {
@@ -43,6 +43,6 @@ test("a port that others need is not chosen", async () => {
   for (const reserved of [new Set(all), new Set(all.filter((port) => port % 2 === 1))]) {
     const doorway = new Doorway(() => undefined, reserved);
     assert.ok(!reserved.has(await doorway.open("127.0.0.1", undefined, undefined)));
-    await doorway.close();
+    doorway.close();
   }
 });

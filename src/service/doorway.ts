@@ -1,12 +1,16 @@
 /** The listening socket of the API, before there is an API: its port is known to the first processes, and who knocks waits. */
-import type { Server as HttpServer } from "node:http";
-import { createServer, type Server, type Socket } from "node:net";
+import type { Server } from "node:http";
+import { isIP, isIPv6, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { getSystemErrorMap } from "node:util";
+import { type Handle, newServer } from "../cluster/sockets.ts";
 import { builtin } from "../os/builtin.ts";
 import { holderOfPort } from "../os/port-holder.ts";
 
 /** More don't get in before somebody answers. */
 const WAITING_LIMIT = 256;
+/** As of `net.Server`. */
+const BACKLOG = 511;
 /**
  * A port of one's own choice lies below those that Linux gives to clients (ip_local_port_range, 32768 and up; others have them
  * from 49152): while the service is away for a moment, no client may get it for itself.
@@ -21,7 +25,7 @@ export class Doorway {
   readonly #waiting = new Set<Socket>();
   readonly #knocked: () => void;
   readonly #reserved: ReadonlySet<number>;
-  #server: Server | undefined;
+  #handle: Handle | undefined;
 
   /** `knocked`: somebody waits. `reserved`: ports for others, of which it chooses none. */
   constructor(knocked: () => void, reserved: ReadonlySet<number> = new Set()) {
@@ -55,15 +59,17 @@ export class Doorway {
   }
 
   /** From now on this one answers, also who waits already. */
-  async handOver(to: HttpServer): Promise<void> {
-    const server = this.#server;
-    if (server === undefined) return;
+  async handOver(to: Server): Promise<void> {
+    const handle = this.#handle;
+    if (handle === undefined) return;
+    // It would be loaded by `listen`.
+    builtin("node:cluster");
     await new Promise<void>((resolve, reject) => {
       to.once("error", reject);
       // The same socket of the kernel, so that nobody is refused meanwhile.
-      to.listen(server, resolve);
+      to.listen(handle, resolve);
     });
-    this.#server = undefined;
+    this.#handle = undefined;
     for (const socket of this.#waiting) {
       to.emit("connection", socket);
       socket.resume();
@@ -71,35 +77,51 @@ export class Doorway {
     this.#waiting.clear();
   }
 
-  /** Resolves when the port is free, unless somebody else answers there. */
-  async close(): Promise<void> {
+  /** The port is free then, unless somebody else answers there. */
+  close(): void {
     for (const socket of this.#waiting) socket.destroy();
-    const server = this.#server;
-    if (server !== undefined) await new Promise((resolve) => server.close(resolve));
+    this.#handle?.close();
+    this.#handle = undefined;
   }
 
   #choices(): readonly number[] {
     return Array.from({ length: TRIES }, anyPort).filter((port) => !this.#reserved.has(port));
   }
 
-  #listen(hostname: string, port: number): Promise<number> {
-    const server = createServer({ pauseOnConnect: true }, (socket) => {
-      this.#waiting.add(socket);
-      socket.once("close", () => this.#waiting.delete(socket));
-      this.#knocked();
-    });
-    server.maxConnections = WAITING_LIMIT;
-    // It would be loaded by `listen`.
-    builtin("node:cluster");
-    return new Promise((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(port, hostname, () => {
-        this.#server = server;
-        const address = server.address();
-        resolve(typeof address === "object" && address !== null ? address.port : port);
-      });
-    });
+  /** By the handle alone: a `net.Server` loads `node:cluster` and `node:dns` for it, and tells of it a turn later. */
+  async #listen(hostname: string, port: number): Promise<number> {
+    const address = isIP(hostname) === 0 ? await addressOf(hostname) : hostname;
+    const handle = newServer();
+    const failure = (isIPv6(address) ? handle.bind6(address, port, 0) : handle.bind(address, port)) || handle.listen(BACKLOG);
+    if (failure !== 0) {
+      handle.close();
+      throw systemError(failure, `${address}:${port}`);
+    }
+    handle.onconnection = (status, client) => status === 0 && this.#receive(client);
+    this.#handle = handle;
+    const own: { port?: number } = {};
+    handle.getsockname(own);
+    return own.port ?? port;
   }
+
+  #receive(client: Handle): void {
+    if (this.#waiting.size >= WAITING_LIMIT) return client.close();
+    const socket = new Socket({ handle: client, pauseOnCreate: true, readable: true, writable: true } as never);
+    this.#waiting.add(socket);
+    socket.once("close", () => this.#waiting.delete(socket));
+    this.#knocked();
+  }
+}
+
+async function addressOf(hostname: string): Promise<string> {
+  const { lookup } = await import("node:dns/promises");
+  return (await lookup(hostname)).address;
+}
+
+/** As `net.Server` words it. */
+function systemError(errno: number, place: string): NodeJS.ErrnoException {
+  const [code = "EIO", text = "unknown error"] = getSystemErrorMap().get(errno) ?? [];
+  return Object.assign(new Error(`listen ${code}: ${text} ${place}`), { code, errno, syscall: "listen" });
 }
 
 function anyPort(): number {

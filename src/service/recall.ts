@@ -59,7 +59,8 @@ function formerOf(kept: Former | undefined, config: Config, memories: ReadonlyMa
   const named = config.processes.filter(({ id }) => memories.has(id) && !known.has(id));
   for (const { id } of named) known.add(id);
   const strangers = [...memories.keys()].filter((id) => !known.has(id)).map(strangerOf);
-  return { config: { ...before, processes: [...before.processes, ...named] }, leaving: [...leaving, ...strangers] };
+  const all = named.length === 0 ? before : { ...before, processes: [...before.processes, ...named] };
+  return { config: all, leaving: [...leaving, ...strangers] };
 }
 
 function memoryIn(note: string, id: string): Memory | undefined {

@@ -101,8 +101,8 @@ export class Reload {
   /** At a start: what the file says that the former service had not taken up yet. */
   takeUp(to: Config): void {
     const { changeover, voice } = this.#ports;
-    const plan = this.#forecast(to);
-    if (rollOf(plan, to).length > 0) voice.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
+    const plan = to === changeover.config ? undefined : this.#forecast(to);
+    if (plan !== undefined && rollOf(plan, to).length > 0) voice.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
     void this.#begin({ to, from: changeover.config });
   }
 

@@ -53,8 +53,9 @@ export async function roll(journey: Journey, ports: RollPorts): Promise<void> {
 /** The next step; undefined: it was the last. On the way back `first` is the first: it is the one that doesn't serve. */
 function advance({ to, from, left: former }: Journey, { changeover, serving, note }: RollPorts, first?: string): Journey | undefined {
   const { supervisor } = serving;
-  const plan = forecast(changeover.config, to, supervisor.processes);
-  const rest = afterPorts(rollOf(plan, to, former), changeover.config, to);
+  const { config } = changeover;
+  // As at a first start.
+  const rest = config === to ? [] : afterPorts(rollOf(forecast(config, to, supervisor.processes), to, former), config, to);
   const [at, ...left] = first !== undefined && rest.includes(first) ? [first, ...rest.filter((id) => id !== first)] : rest;
   const next = at === undefined ? undefined : { to, from, at, left };
   note(next);

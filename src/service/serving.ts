@@ -104,7 +104,7 @@ export class Serving {
     this.#credentials.stop();
     await this.#listening;
     await this.#started;
-    await this.#doorway.close();
+    this.#doorway.close();
     await this.#api?.close();
   }
 
