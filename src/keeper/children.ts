@@ -6,13 +6,15 @@ import type { Exited, Failed, Listening, RunKey, Running, Signal, SpawnRequest }
 import { isForStoreAlone } from "../contract/logger-protocol.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
 import { monotonicMs } from "../os/monotonic.ts";
-import { isAlive, processStat } from "../os/process-stat.ts";
+import { isAlive } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { keyOf } from "./entry.ts";
 import type { Fifos, Pair } from "./fifos.ts";
 import { Environment, fork, openAnew } from "./fork.ts";
 import { groupLives, isTaken, livingGroups } from "./groups.ts";
+import { rush } from "./later.ts";
+import { newborn } from "./newborn.ts";
 import type { Sockets } from "./sockets.ts";
 import { warn } from "./warning.ts";
 import type { WorkerChannel } from "./worker-channel.ts";
@@ -34,7 +36,7 @@ export type Reports = {
 
 type Means = { readonly fifos: Fifos; readonly cgroups: Cgroups; readonly sockets: Sockets };
 
-type Child = Running & { readonly adopted: boolean; readonly channel?: WorkerChannel | undefined };
+type Child = { readonly running: Running; readonly adopted: boolean; readonly channel?: WorkerChannel | undefined };
 
 export class Children {
   readonly #fifos: Fifos;
@@ -44,8 +46,8 @@ export class Children {
   readonly #children = new Map<string, Child>();
   readonly #queue: SpawnRequest[] = [];
   readonly #sockets: Sockets;
-  /** Requests whose socket is being opened. */
-  readonly #waiting = new Set<string>();
+  /** Of the requests in the queue, and of those whose socket is being opened. */
+  readonly #asked = new Set<string>();
   #draining = false;
   #poll: NodeJS.Timeout | undefined;
   #looks = 0;
@@ -58,23 +60,22 @@ export class Children {
   }
 
   get running(): readonly Running[] {
-    return [...this.#children.values()];
+    return [...this.#children.values()].map(({ running }) => running);
   }
 
   /** A run that is known already isn't started again: a service that was restarted may ask twice. */
   spawn(request: SpawnRequest): void {
     const key = keyOf(request);
-    if (this.#children.has(key) || this.#waiting.has(key) || this.#queue.some((queued) => keyOf(queued) === key)) return;
+    if (this.#children.has(key) || this.#asked.has(key)) return;
+    this.#asked.add(key);
     if (request.listen === undefined || this.#sockets.fd(request.listen) !== undefined) this.#enqueue(request);
     else void this.#afterOpening(request, request.listen);
   }
 
   /** Others needn't wait for its socket. */
   async #afterOpening(request: SpawnRequest, listen: Listening): Promise<void> {
-    const key = keyOf(request);
-    this.#waiting.add(key);
     const { code = "EIO", problem } = await this.#sockets.open(listen);
-    if (!this.#waiting.delete(key)) return;
+    if (!this.#asked.has(keyOf(request))) return;
     if (problem === undefined) return this.#enqueue(request);
     this.#fail(request, { errno: code, step: "socket", message: problem });
   }
@@ -89,16 +90,16 @@ export class Children {
 
   /** Takes up a run of an earlier keeper. One that has ended meanwhile is reported at once, its exit unknown. */
   adopt(record: Running): void {
-    this.#children.set(keyOf(record), { ...record, adopted: true });
+    this.#children.set(keyOf(record), { running: record, adopted: true });
     this.#poll ??= setTimeout(() => this.#look(), POLL_MS);
   }
 
   /** Who of the adopted has ended? */
-  checkAdopted(isThere: (child: Child) => boolean = ({ pid, startTime }) => isAlive(pid, startTime)): void {
-    const ended = [...this.#children].filter(([, child]) => child.adopted && !isThere(child));
-    const groups = ended.some(([, { pid }]) => groupLives(pid)) ? livingGroups() : new Set<number>();
-    for (const [key, child] of ended)
-      this.#ended(key, child, { code: null, signal: null, unknown: true, survivors: groups.has(child.pid) });
+  checkAdopted(isThere: (running: Running) => boolean = ({ pid, startTime }) => isAlive(pid, startTime)): void {
+    const ended = [...this.#children].filter(([, { adopted, running }]) => adopted && !isThere(running));
+    const groups = ended.some(([, { running }]) => groupLives(running.pid)) ? livingGroups() : new Set<number>();
+    for (const [key, { running }] of ended)
+      this.#ended(key, running, { code: null, signal: null, unknown: true, survivors: groups.has(running.pid) });
   }
 
   #look(): void {
@@ -109,9 +110,9 @@ export class Children {
   }
 
   signal(key: RunKey, signal: Signal): void {
-    const child = this.#children.get(keyOf(key));
+    const { running } = this.#children.get(keyOf(key)) ?? {};
     // Not there: it has ended, and the report of that is on its way.
-    if (child !== undefined) signalIfThere(-child.pid, signal);
+    if (running !== undefined) signalIfThere(-running.pid, signal);
     failpoint("keeper.signalled");
   }
 
@@ -124,8 +125,8 @@ export class Children {
   /** Forgets what was to be started, and signals all that runs. */
   signalAll(signal: Signal): void {
     this.#queue.length = 0;
-    this.#waiting.clear();
-    for (const child of this.#children.values()) signalIfThere(-child.pid, signal);
+    this.#asked.clear();
+    for (const { pid } of this.running) signalIfThere(-pid, signal);
   }
 
   #drain(): void {
@@ -137,6 +138,7 @@ export class Children {
       this.#queue.shift();
       this.#start(request, pair);
     }
+    rush(this.#queue.length > 0);
     if (this.#queue.length > 0) setImmediate(() => this.#drain());
     else this.#draining = false;
   }
@@ -163,6 +165,7 @@ export class Children {
   }
 
   #start(request: SpawnRequest, pair: Pair | undefined): void {
+    this.#asked.delete(keyOf(request));
     const ends: number[] = [];
     try {
       // The child's own open, blocking and for reading too: no SIGPIPE when the logger dies, and no EAGAIN.
@@ -201,10 +204,9 @@ export class Children {
     readonly since: number;
   }): void {
     failpoint("keeper.forked");
-    const { slot, run } = request;
-    const running: Running = { slot, run, pid, startTime: processStat(pid)?.startTime ?? "", since };
+    const running = newborn(request, pid, since);
     const key = keyOf(request);
-    this.#children.set(key, { ...running, adopted: false, channel });
+    this.#children.set(key, { running, adopted: false, channel });
     child.once("exit", (code, signal) => this.#ended(key, running, { code, signal, unknown: false, survivors: groupLives(pid) }));
     // Without this, a failed kill or send of Node's own would end the keeper.
     child.on("error", (error) => process.emitWarning(error));
@@ -225,6 +227,7 @@ export class Children {
   }
 
   #fail({ slot, run }: RunKey, why: Pick<Failed, "errno" | "step" | "message">): void {
+    this.#asked.delete(keyOf({ slot, run }));
     this.#reports.failed({ slot, run, ...why, at: monotonicMs() });
   }
 }

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { SocketWord } from "../contract/keeper-protocol.ts";
 import { handedOn, type KeptSocket, type KeptSockets } from "../os/kept-sockets.ts";
 import { monotonicMs } from "../os/monotonic.ts";
-import { LATER_MS } from "./later.ts";
+import { later } from "./later.ts";
 
 export type Exit = { readonly code: number | null; readonly signal: string | null };
 
@@ -23,7 +23,7 @@ export class Companion<ToIt, FromIt> {
   #outbox: ToIt[] = [];
   #flushing = false;
   #flushedAt = 0;
-  #later: NodeJS.Timeout | undefined;
+  #takeBack: (() => void) | undefined;
   #over = false;
 
   /** `sockets`: it keeps them, too. */
@@ -71,14 +71,14 @@ export class Companion<ToIt, FromIt> {
   /** For what nobody waits for; it goes with what is sent meanwhile, in order. */
   sendLater(message: ToIt): void {
     this.#outbox.push(message);
-    if (!this.#flushing) this.#later ??= setTimeout(() => void this.flush(), LATER_MS);
+    if (!this.#flushing) this.#takeBack ??= later(() => void this.flush());
   }
 
   /** Resolves when all of it is on its way, so that it arrives even if this process is killed; or the channel broke. */
   flush(): Promise<void> {
     this.#flushing = false;
-    clearTimeout(this.#later);
-    this.#later = undefined;
+    this.#takeBack?.();
+    this.#takeBack = undefined;
     const messages = this.#outbox;
     this.#outbox = [];
     if (messages.length === 0 || !this.isUp) return Promise.resolve();

@@ -40,8 +40,7 @@ test("what can wait is on disk a moment later, with whatever came meanwhile", as
   const path = file(context);
   const journal = new Journal(path, quiet);
   const before = statSync(path).size;
-  journal.add({ t: "run", record: running });
-  journal.flushLater();
+  journal.addLater({ t: "run", record: running });
   journal.add({ t: "note", id: "web", note: "meanwhile" });
   assert.equal(statSync(path).size, before);
   while (statSync(path).size === before) await setImmediate();
@@ -137,4 +136,21 @@ test("the file doesn't grow with the number of restarts", (context) => {
     if (run % 50 === 0) journal.flush();
   }
   assert.ok(statSync(path).size < 1_200_000, String(statSync(path).size));
+});
+
+test("a beginning that could wait is written before the end, and never after it", async (context) => {
+  for (const renewed of [false, true]) {
+    const path = file(context);
+    const journal = new Journal(path, quiet);
+    journal.addLater({ t: "run", record: { ...running, run: ended.run } });
+    if (renewed) journal.renew();
+    journal.add({ t: "end", record: ended });
+    journal.flush();
+    // The time to which it could wait has come.
+    journal.addLater({ t: "note", id: "web", note: "later" });
+    const { size } = statSync(path);
+    while (statSync(path).size === size) await setImmediate();
+    const { books } = new Journal(path, quiet);
+    assert.deepEqual([[...books.running.values()], [...books.ended.values()]], [[], [ended]]);
+  }
 });

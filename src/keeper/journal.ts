@@ -7,7 +7,7 @@ import { makeFolder } from "../os/folder.ts";
 import { bootId } from "../os/process-stat.ts";
 import { type BalancerProcess, type CaptureRecord, type Entry, isEntry, keyOf } from "./entry.ts";
 import type { LoggerProcess } from "./former-logger.ts";
-import { LATER_MS } from "./later.ts";
+import { later } from "./later.ts";
 
 /** All that the entries add up to. */
 export type Books = {
@@ -43,7 +43,9 @@ export class Journal {
   #size = 0;
   #limit = COMPACT_BYTES;
   #lines = "";
-  #later: NodeJS.Timeout | undefined;
+  /** Known, and to be written a little later. */
+  #later: Entry[] = [];
+  #takeBack: (() => void) | undefined;
   #problem: string | undefined;
   readonly #report: (problem: string) => void;
 
@@ -68,6 +70,8 @@ export class Journal {
 
   /** Known at once; on disk with the next `flush`. */
   add(entry: Entry): void {
+    // Its beginning comes first.
+    if (entry.t === "end") this.#takeLater();
     this.#apply(entry);
     this.#lines += `${JSON.stringify(entry)}\n`;
   }
@@ -88,16 +92,19 @@ export class Journal {
   }
 
   /** For what is found out anew by whoever comes after us, only not as fast: a process that has just been started has its beginning to itself. */
-  flushLater(): void {
-    this.#later ??= setTimeout(() => {
-      this.#later = undefined;
+  addLater(entry: Entry): void {
+    this.#apply(entry);
+    this.#later.push(entry);
+    this.#takeBack ??= later(() => {
+      this.#takeBack = undefined;
+      this.#takeLater();
       this.flush();
       failpoint("keeper.recorded");
-    }, LATER_MS);
+    });
   }
 
   remove(): void {
-    clearTimeout(this.#later);
+    this.#takeBack?.();
     closeSync(this.#fd);
     rmSync(this.#path, { force: true });
   }
@@ -124,10 +131,16 @@ export class Journal {
     this.#lines = "";
   }
 
+  #takeLater(): void {
+    for (const entry of this.#later) this.#lines += `${JSON.stringify(entry)}\n`;
+    this.#later = [];
+  }
+
   #compact(): void {
     const before = this.#fd;
     this.#fd = this.#rewrite();
     this.#lines = "";
+    this.#later = [];
     closeSync(before);
   }
 

@@ -19,6 +19,7 @@ import { Children } from "./children.ts";
 import { keyOf } from "./entry.ts";
 import { foundRuns } from "./found.ts";
 import { Journal } from "./journal.ts";
+import { spawnedOf } from "./newborn.ts";
 import { Outputs } from "./outputs.ts";
 import type { Sockets } from "./sockets.ts";
 import { warn } from "./warning.ts";
@@ -179,9 +180,8 @@ export class State {
         },
         spawned: (running, pair, { capture }) => {
           if (pair !== undefined && capture !== undefined) this.outputs.begin(keyOf(running), pair, capture);
-          this.#journal.add({ t: "run", record: running });
-          this.#journal.flushLater();
-          service.sendLater({ t: "spawned", ...running });
+          this.#journal.addLater({ t: "run", record: running });
+          service.sendLater(spawnedOf(running));
         },
         failed: (failed) => {
           this.outputs.cancel(keyOf(failed));
