@@ -1,6 +1,6 @@
 /** Where the procman of a state folder is reached. Waits for a service that is just being started, for the first time or again. */
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isNotThere, ProcmanError } from "../base/errors.ts";
@@ -46,7 +46,7 @@ function beside(stateDir: string): string {
  * The address of the service, which is alive.
  *
  * @param late end of patience, as `monotonicMs` counts (the global `performance` would load a part of Node)
- * @throws {ProcmanError} `no-daemon`: nobody runs; `service-down`: the keeper runs alone, or without an API.
+ * @throws {ProcmanError} `no-daemon`: nobody runs; `service-down`: the keeper runs alone, without an API, or on a full disk.
  */
 export async function reach(stateDir: string, late: number): Promise<Endpoint> {
   for (;;) {
@@ -55,7 +55,8 @@ export async function reach(stateDir: string, late: number): Promise<Endpoint> {
     if (endpoint !== undefined) return endpoint;
     const keeper = await keeperOf(stateDir);
     const reason = textIn(join(stateDir, "service-down"))?.trim();
-    if (reason !== undefined || monotonicMs() > late) throw serviceDown(keeper, reason ?? "it does not answer");
+    if (reason !== undefined) throw serviceDown(keeper, reason);
+    if (monotonicMs() > late) throw isFull(stateDir) ? withoutRoom(keeper, stateDir) : serviceDown(keeper, "it does not answer");
     await sleep(LOOK_MS);
   }
 }
@@ -94,6 +95,19 @@ function withoutApi({ keeper, hostname, port }: Endpoint, problem: string): Proc
     "service-down",
     `Cannot reach procman: it runs (pid ${keeper}), but has no API at ${hostname}:${port}: ${problem}; it is served as soon as that is over; or correct "api" in the configuration and run it again ("procman terminate" stops everything)`,
   );
+}
+
+function withoutRoom({ pid }: Holder, stateDir: string): ProcmanError {
+  return new ProcmanError(
+    "service-down",
+    `Cannot reach procman: it runs (pid ${pid}), but ${stateDir} has no room left for its address; make room: within a second it is written ("procman terminate" stops everything)`,
+  );
+}
+
+/** Not a byte, or not a file, can be written there. The last blocks may be for root alone. */
+function isFull(folder: string): boolean {
+  const { bavail, bfree, files, ffree } = statfsSync(folder);
+  return (process.getuid?.() === 0 ? bfree : bavail) === 0 || (files > 0 && ffree === 0);
 }
 
 /** undefined: there is no such file. */

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { procman as cli } from "../cli.ts";
 import { folderWith, found, gone, isAlive, Procman, running } from "../procman.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
@@ -103,6 +104,12 @@ test("a state folder without inodes: who can't have its output captured is told 
   assert.ok(idsOf(procman, /could not be started: its output can't be captured: .*(no space|ENOSPC)/i).length > 0);
   await procman.line(/^procman: the output of silent\d is not stored: /);
   assert.ok(!procman.lines.some((line) => /the service ended/.test(line)), "nobody dies of it");
+  const { code, err } = await cli(procman.folder, ["status"], { PROCMAN_STATE_DIR: disk });
+  assert.equal(code, 69);
+  assert.match(
+    err,
+    new RegExp(`^procman: Cannot reach procman: it runs \\(pid ${procman.pid}\\), but ${disk}/procman has no room left for its address; make room`),
+  );
   for (const id of ["silent1", "silent2"]) assert.ok(isAlive(pidIn(await procman.line(new RegExp(`${id} .*started`)))));
   const pids = startedPids(procman);
   assert.equal(await procman.stop(), 0);
