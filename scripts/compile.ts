@@ -54,7 +54,7 @@ async function compileCommandLine(): Promise<void> {
 
 /** Reads a configuration, as a first run of five seconds would. */
 function compileService(): void {
-  process.argv.splice(2, process.argv.length, "--config", config);
+  process.argv.splice(2, process.argv.length, `--config=${config}`);
   compileNow(join(DIST, "service-main.cjs"));
   rmSync(folder, { recursive: true });
   process.exit(0);

@@ -19,8 +19,6 @@ function main(args: readonly string[]): void {
   process.title = "procman: keeper";
   // An `--inspect` in NODE_OPTIONS is meant for the processes that are started here.
   if (process.env.NODE_OPTIONS?.includes("--inspect")) process.getBuiltinModule("node:inspector").close();
-  // The terminal may be closed; what is said there is lost with it, nothing else.
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   // A fork copies the page tables of all memory in use: a young generation that doesn't grow makes each spawn a sixth quicker.
   setTimeout(slim, FLAGS_AFTER_MS).unref();
   warnFirstProcess();
@@ -33,11 +31,19 @@ function main(args: readonly string[]): void {
       sockets: takeSockets(),
     };
     new Keeper(start).start();
+    // While service and logger come up: each stream takes a millisecond to be made.
+    outliveTerminal();
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
+    outliveTerminal();
     process.stderr.write(`procman: ${error.message}\n`);
     process.exitCode = error.exitCode;
   }
+}
+
+/** It may be closed; what is said there is lost with it, nothing else. */
+function outliveTerminal(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
 
 /** PID 1 inherits every orphan, and Node awaits only processes that it has started. */

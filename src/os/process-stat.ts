@@ -50,14 +50,18 @@ export function processEnvironment(pid: number): string | undefined {
   }
 }
 
+/** Once it is asked for: it lasts longer than any process. */
+let known: string | undefined;
+
 /**
  * Differs after each boot of the machine, and of a container that has pids of its own: start times, monotonic times and pids
  * of another boot mean nothing.
  */
 export function bootId(): string {
-  return isLinux
+  known ??= isLinux
     ? `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${pidNamespace()}`
     : told("sysctl", ["-n", "kern.boottime"]).trim();
+  return known;
 }
 
 /** namespaces(7); "": this kernel has none. */

@@ -1,6 +1,5 @@
 /** Entry of the service: a child of the keeper, started again by it whenever it ends. */
 import { isIP } from "node:net";
-import { parseArgs } from "node:util";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import type { Config } from "../config/spec.ts";
 import type { FromKeeper } from "../contract/keeper-protocol.ts";
@@ -13,6 +12,7 @@ import { CONFIGURATION, readFormer } from "./former.ts";
 import { openingOf } from "./opening.ts";
 import { Service } from "./service.ts";
 import { inFolder, sourceOf } from "./source.ts";
+import { wishesIn } from "./wishes.ts";
 
 process.title = "procman: service";
 holdYoungGeneration();
@@ -20,20 +20,9 @@ const revival = takeRevival();
 const sockets = keepSockets();
 // The terminal's Ctrl-C and a service manager's SIGTERM are for the keeper, which asks for an orderly stop.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
-/** `state-dir`: there was a service before, and what it started may run. */
-const { values: options } = parseArgs({
-  options: {
-    config: { type: "string" },
-    console: { type: "boolean", default: false },
-    detached: { type: "boolean", default: false },
-    "watch-config": { type: "boolean", default: false },
-    profile: { type: "string" },
-    "exit-with": { type: "string" },
-    "state-dir": { type: "string" },
-  },
-});
-const formerStateDir = options["state-dir"];
-const source = sourceOf(options);
+const wishes = wishesIn(process.argv.slice(2));
+const { stateDir: formerStateDir, exitWith } = wishes;
+const source = sourceOf(wishes);
 const config = configured();
 // Whoever edits the file must not be the end of supervision: it goes on by what was valid last.
 if (config === undefined && formerStateDir === undefined) process.disconnect();
@@ -86,7 +75,6 @@ function configured(): Config | undefined {
   try {
     const found = source();
     for (const { file, line, column, message } of found.warnings) process.stderr.write(`procman: ${file}:${line}:${column}: ${message}\n`);
-    const exitWith = options["exit-with"];
     // Later it may be gone from the file, as any process may.
     if (exitWith !== undefined && formerStateDir === undefined) {
       checkExitWith(exitWith, found);
@@ -112,9 +100,7 @@ function inFormerFolder(found: Config): Config {
 }
 
 function serviceOf(found: Config | undefined, link: Link): Service | undefined {
-  return found === undefined
-    ? undefined
-    : new Service(found, link, { exitWith: options["exit-with"], source, watchFile: options["watch-config"], sockets });
+  return found === undefined ? undefined : new Service(found, link, { exitWith, source, watchFile: wishes.watchConfig, sockets });
 }
 
 /** What the last service went by. */

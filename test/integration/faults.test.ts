@@ -108,7 +108,9 @@ test("a state folder without inodes: who can't have its output captured is told 
   assert.equal(code, 69);
   assert.match(
     err,
-    new RegExp(`^procman: Cannot reach procman: it runs \\(pid ${procman.pid}\\), but ${disk}/procman has no room left for its address; make room`),
+    new RegExp(
+      `^procman: Cannot reach procman: it runs \\(pid ${procman.pid}\\), but ${disk}/procman has no room left for its address; make room`,
+    ),
   );
   for (const id of ["silent1", "silent2"]) assert.ok(isAlive(pidIn(await procman.line(new RegExp(`${id} .*started`)))));
   const pids = startedPids(procman);
