@@ -15,6 +15,8 @@ const CLOSE_LOOK_MS = 20;
 
 /** A successor has started by then, or isn't fit. Milliseconds. */
 const SUCCESSION_MS = 30_000;
+/** Milliseconds. */
+const MOMENT_MS = 10;
 
 export type Estate = { readonly fronts: readonly Front[]; readonly sockets: ReadonlyMap<string, Handle> };
 
@@ -26,6 +28,7 @@ export class Balancer {
   readonly #placement = new Placement();
   readonly #listeners = new Map<string, Listener>();
   #fronts: readonly Front[] = [];
+  #looking: NodeJS.Timeout | undefined;
 
   constructor(worker: Worker, mates: readonly Mate[], changed: () => void) {
     this.#worker = worker;
@@ -34,10 +37,13 @@ export class Balancer {
     this.#evening = new Evening(worker, mates);
   }
 
-  /** A process has new figures. */
+  /** A process has new figures. Who has begun at the same time has its own a moment later. */
   even(): void {
-    this.#evening.look();
-    this.#placement.look([this.#worker, ...this.#mates]);
+    this.#looking ??= setTimeout(() => {
+      this.#looking = undefined;
+      this.#evening.look();
+      this.#placement.look([this.#worker, ...this.#mates]);
+    }, MOMENT_MS);
   }
 
   /** Resolves when who is started by it may run wherever it could at first. */

@@ -11,6 +11,9 @@ import type { Handle } from "./sockets.ts";
 const BACKLOG = 4_096;
 /** Between two looks at connections, while there are any. Milliseconds. */
 const TICK_MS = 250;
+/** Many may have come at once: after so long it is looked whether there is much to do. Milliseconds; of a core. */
+const FIRST_LOOK_MS = 30;
+const MUCH = 0.2;
 /** So long a client may take to be told of a change. Milliseconds. */
 const TELL_MS = 10;
 const SETTLE_LOOK_MS = 2;
@@ -164,7 +167,13 @@ export class Worker {
   #startTicking(): void {
     if (this.#ticking !== undefined) return;
     this.#ticking = setInterval(() => this.#tick(), TICK_MS);
+    setTimeout(() => this.#firstLook(), FIRST_LOOK_MS);
     this.#used = { at: performance.now(), cpu: process.cpuUsage() };
+  }
+
+  #firstLook(): void {
+    this.load = this.#loadAt(performance.now());
+    if (this.load.cpu >= MUCH) this.#tell();
   }
 
   #tick(): void {
