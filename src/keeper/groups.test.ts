@@ -9,9 +9,10 @@ test("2.2 a group lives as long as one of its members, and a pid is taken while 
   assert.ok(isTaken(process.pid) && isTaken(1));
   const child = spawn("/bin/sh", ["-c", "sleep 1000 & echo $!"], { detached: true, stdio: ["ignore", "pipe", "inherit"] });
   const { pid = 0 } = child;
+  const over = once(child, "exit");
   const member = Number(String((await once(child.stdout, "data"))[0]));
   assert.ok(pid > 1 && member > 1);
-  await once(child, "exit");
+  await over;
   assert.deepEqual([isTaken(pid), groupLives(pid), livingGroups().has(pid)], [false, true, true]);
   process.kill(member, "SIGKILL");
   // Its zombie may stay, where nobody looks after orphans.
