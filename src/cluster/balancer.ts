@@ -15,7 +15,7 @@ const CLOSE_LOOK_MS = 20;
 
 /** A successor has started by then, or isn't fit. Milliseconds. */
 const SUCCESSION_MS = 30_000;
-/** Milliseconds. */
+/** Processes that count from the same moment on have their figures within this. Milliseconds. */
 const MOMENT_MS = 10;
 
 export type Estate = { readonly fronts: readonly Front[]; readonly sockets: ReadonlyMap<string, Handle> };

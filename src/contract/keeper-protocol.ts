@@ -74,6 +74,8 @@ export type ToKeeper =
 
 export type Running = RunKey & { readonly pid: number; readonly startTime: string; readonly since: number };
 
+export type Spawned = Omit<Running, "startTime"> & { readonly t: "spawned" };
+
 export type Exited = RunKey & {
   readonly pid: number;
   readonly code: number | null;
@@ -119,7 +121,7 @@ export type FromKeeper =
   | { readonly t: "refused"; readonly reason: string }
   | SocketWord
   | CgroupWord
-  | (Running & { readonly t: "spawned" })
+  | Spawned
   | (Failed & { readonly t: "failed" })
   | (Exited & { readonly t: "exited" })
   | { readonly t: "logger"; readonly message: FromLogger }

@@ -7,9 +7,10 @@ const EPERM = -1;
 type Kill = (pid: number, signal: number) => number | undefined;
 
 /** What `process.kill` itself asks. Its error would be 0.1 ms of the 4 of a restart: nearly all who end leave no group behind. */
-const { _kill: ask = thrown } = process as unknown as { readonly _kill?: Kill };
+const { _kill: quick = thrown } = process as unknown as { readonly _kill?: Kill };
 
-function thrown(...[pid, signal]: Parameters<Kill>): number | undefined {
+/** Where Node has no such thing. */
+export function thrown(...[pid, signal]: Parameters<Kill>): number | undefined {
   try {
     process.kill(pid, signal);
     return 0;
@@ -31,7 +32,7 @@ export function groupLives(pid: number): boolean {
   return isTaken(-pid);
 }
 
-export function isTaken(pid: number): boolean {
+export function isTaken(pid: number, ask: Kill = quick): boolean {
   const errno = ask(pid, 0);
   return errno === 0 || errno === EPERM;
 }

@@ -1,8 +1,8 @@
 /** A run that was started a moment ago. */
-import type { FromKeeper, RunKey, Running } from "../contract/keeper-protocol.ts";
+import type { RunKey, Running, Spawned } from "../contract/keeper-protocol.ts";
 import { processStat } from "../os/process-stat.ts";
 
-/** Its start time is looked for when it is written or told: in the first moments of a process the kernel takes three times as long to tell. */
+/** Its start time is looked for when it is written: in the first moments of a process the kernel takes three times as long to say it. */
 export function newborn({ slot, run }: RunKey, pid: number, since: number): Running {
   let startTime: string | undefined;
   return {
@@ -17,16 +17,6 @@ export function newborn({ slot, run }: RunKey, pid: number, since: number): Runn
   };
 }
 
-export function spawnedOf(running: Running): FromKeeper & { readonly t: "spawned" } {
-  const { slot, run, pid, since } = running;
-  return {
-    t: "spawned",
-    slot,
-    run,
-    pid,
-    since,
-    get startTime() {
-      return running.startTime;
-    },
-  };
+export function spawnedOf({ slot, run, pid, since }: Running): Spawned {
+  return { t: "spawned", slot, run, pid, since };
 }

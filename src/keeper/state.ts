@@ -199,7 +199,7 @@ export class State {
   #spawn(message: ToKeeper & { readonly t: "spawn" }): void {
     const { running, ended } = this.#journal.books;
     const known = running.get(keyOf(message));
-    if (known !== undefined) this.#options.service.send({ t: "spawned", ...known });
+    if (known !== undefined) this.#options.service.send(spawnedOf(known));
     else if (!ended.has(keyOf(message))) this.#children.spawn(message);
   }
 

@@ -1,6 +1,4 @@
 /** For the tests: a log file with all that it needs, folders, small disks, numbered lines. */
-import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -58,17 +56,4 @@ export function collect(path: string): { readonly text: string; readonly rotated
     return (name.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString();
   };
   return { text: [...rotated.map(read), readFileSync(path, "utf8")].join(""), rotated };
-}
-
-/** A small disk of its own, or undefined where that is not permitted. */
-export function smallDisk(name: string): string | undefined {
-  const path = folder(name);
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "none", path], { stdio: "ignore" });
-  } catch (error) {
-    assert.ok(error instanceof Error);
-    if (process.env.CI === "true") throw error;
-    return undefined;
-  }
-  return path;
 }

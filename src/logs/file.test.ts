@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { createReadStream, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { folder, lines, root, setUp, smallDisk } from "./file-rig.ts";
+import { smallDisk } from "../../test/skip.ts";
+import { folder, lines, root, setUp } from "./file-rig.ts";
 
 describe("log file", () => {
   it("makes the folder, and file and folder are closed to others", () => {
@@ -76,50 +77,42 @@ describe("log file", () => {
     file.end();
   });
 
-  it("waits for a full disk and tears or repeats no line", async (test) => {
-    const disk = smallDisk("full");
-    if (disk === undefined) return test.skip("mount is not permitted");
+  it("waits for a full disk and tears or repeats no line", async (context) => {
+    const disk = smallDisk(context, "size=256k");
+    if (disk === undefined) return;
     const path = join(disk, "a.log");
     const { file, events, problems } = setUp(path);
-    try {
-      writeFileSync(join(disk, "filler"), Buffer.alloc(150_000));
-      let at = 0;
-      for (; !file.gate.closed; at += 100) file.write(Buffer.from(lines(at, at + 100)));
-      file.write(Buffer.from(lines(at, at + 100)));
-      assert.equal(problems[0]?.[1], "ENOSPC");
-      assert.notEqual(readFileSync(path).at(-1), 0x0a, "the disk was full within a line");
-      rmSync(join(disk, "filler"));
-      assert.deepEqual(await once(events, "recovered"), [path, 0, 0]);
-      assert.equal(readFileSync(path, "utf8"), lines(0, at + 100));
-      assert.equal(problems.length, 1);
-      file.end();
-    } finally {
-      execFileSync("umount", [disk]);
-    }
+    writeFileSync(join(disk, "filler"), Buffer.alloc(150_000));
+    let at = 0;
+    for (; !file.gate.closed; at += 100) file.write(Buffer.from(lines(at, at + 100)));
+    file.write(Buffer.from(lines(at, at + 100)));
+    assert.equal(problems[0]?.[1], "ENOSPC");
+    assert.notEqual(readFileSync(path).at(-1), 0x0a, "the disk was full within a line");
+    rmSync(join(disk, "filler"));
+    assert.deepEqual(await once(events, "recovered"), [path, 0, 0]);
+    assert.equal(readFileSync(path, "utf8"), lines(0, at + 100));
+    assert.equal(problems.length, 1);
+    file.end();
   });
 
-  it("drops and counts lines when the disk stays full, and marks the place", async (test) => {
-    const disk = smallDisk("dropping");
-    if (disk === undefined) return test.skip("mount is not permitted");
+  it("drops and counts lines when the disk stays full, and marks the place", async (context) => {
+    const disk = smallDisk(context, "size=256k");
+    if (disk === undefined) return;
     const path = join(disk, "a.log");
     const { file, events } = setUp(path, 100);
-    try {
-      writeFileSync(join(disk, "filler"), Buffer.alloc(150_000));
-      let at = 0;
-      for (; !file.gate.closed; at += 100) file.write(Buffer.from(lines(at, at + 100)));
-      const opened = new Promise<void>((resolve) => file.gate.watch(resolve));
-      await opened;
-      const lost = lines(at, at + 7);
-      file.write(Buffer.from(lost));
-      rmSync(join(disk, "filler"));
-      assert.deepEqual(await once(events, "recovered"), [path, 7, lost.length]);
-      file.write(Buffer.from(lines(at + 7, at + 8)));
-      const mark = `[procman: 7 lines (${lost.length} bytes) lost, no space left on device]\n`;
-      assert.equal(readFileSync(path, "utf8"), lines(0, at) + mark + lines(at + 7, at + 8));
-      file.end();
-    } finally {
-      execFileSync("umount", [disk]);
-    }
+    writeFileSync(join(disk, "filler"), Buffer.alloc(150_000));
+    let at = 0;
+    for (; !file.gate.closed; at += 100) file.write(Buffer.from(lines(at, at + 100)));
+    const opened = new Promise<void>((resolve) => file.gate.watch(resolve));
+    await opened;
+    const lost = lines(at, at + 7);
+    file.write(Buffer.from(lost));
+    rmSync(join(disk, "filler"));
+    assert.deepEqual(await once(events, "recovered"), [path, 7, lost.length]);
+    file.write(Buffer.from(lines(at + 7, at + 8)));
+    const mark = `[procman: 7 lines (${lost.length} bytes) lost, no space left on device]\n`;
+    assert.equal(readFileSync(path, "utf8"), lines(0, at) + mark + lines(at + 7, at + 8));
+    file.end();
   });
 
   it("says at its end what it could not write", () => {

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { smallDisk } from "./file-rig.ts";
+import { smallDisk } from "../../test/skip.ts";
 import { flood, inspectFlood } from "./flood-rig.ts";
 import { numbers, Rig, read, sizeOf, until } from "./test-rig.ts";
 
@@ -92,9 +91,9 @@ describe("hand-over of the logger in trouble", () => {
     assert.equal(read(free), "goes on\n");
   });
 
-  it("on a full disk comes when there is room again, before anything else is read", async (test) => {
-    const disk = smallDisk("handover");
-    if (disk === undefined) return test.skip("mount is not permitted");
+  it("on a full disk comes when there is room again, before anything else is read", async (context) => {
+    const disk = smallDisk(context, "size=256k");
+    if (disk === undefined) return;
     const [stdout, filler] = [join(disk, "o.log"), join(disk, "filler")];
     const run = rig.run("web");
     try {
@@ -118,13 +117,12 @@ describe("hand-over of the logger in trouble", () => {
       assert.ok(read(stdout) === numbers(1, 30_000).replaceAll(/^00/gm, ""));
     } finally {
       await rig.kill();
-      execFileSync("umount", [disk]);
     }
   });
 
-  it("is not put down in part where the run folder is full", async (test) => {
-    const disk = smallDisk("home");
-    if (disk === undefined) return test.skip("mount is not permitted");
+  it("is not put down in part where the run folder is full", async (context) => {
+    const disk = smallDisk(context, "size=256k");
+    if (disk === undefined) return;
     const run = rig.run("web");
     try {
       rig.start();
@@ -138,7 +136,6 @@ describe("hand-over of the logger in trouble", () => {
       assert.equal(rig.logger.exitCode, null);
     } finally {
       await rig.kill();
-      execFileSync("umount", [disk]);
     }
   });
 });

@@ -1,10 +1,11 @@
 /** Where the procman of a state folder is reached. Waits for a service that is just being started, for the first time or again. */
 
-import { existsSync, readdirSync, readFileSync, statfsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isNotThere, ProcmanError } from "../base/errors.ts";
 import type { Endpoint } from "../contract/records.ts";
+import { isFull } from "../os/free-room.ts";
 import { type Holder, holderOf, isAbandoned } from "../os/lock.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import { isAlive } from "../os/process-stat.ts";
@@ -102,12 +103,6 @@ function withoutRoom({ pid }: Holder, stateDir: string): ProcmanError {
     "service-down",
     `Cannot reach procman: it runs (pid ${pid}), but ${stateDir} has no room left for its address; make room: within a second it is written ("procman terminate" stops everything)`,
   );
-}
-
-/** Not a byte, or not a file, can be written there. The last blocks may be for root alone. */
-function isFull(folder: string): boolean {
-  const { bavail, bfree, files, ffree } = statfsSync(folder);
-  return (process.getuid?.() === 0 ? bfree : bavail) === 0 || (files > 0 && ffree === 0);
 }
 
 /** undefined: there is no such file. */

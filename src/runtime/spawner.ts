@@ -2,7 +2,17 @@
 import { join } from "node:path";
 import { EXIT } from "../base/errors.ts";
 import type { StopSignal } from "../base/stop-signals.ts";
-import type { CgroupWord, EndReport, Exited, Failed, FromKeeper, RunKey, Running, SpawnRequest } from "../contract/keeper-protocol.ts";
+import type {
+  CgroupWord,
+  EndReport,
+  Exited,
+  Failed,
+  FromKeeper,
+  RunKey,
+  Running,
+  Spawned,
+  SpawnRequest,
+} from "../contract/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import type { RunReports, Spawner } from "../supervisor/ports.ts";
 import type { Ending, Occupied, SignalName } from "../supervisor/states.ts";
@@ -113,7 +123,7 @@ export class KeeperSpawner implements Spawner {
     this.#options.link.forget(id);
   }
 
-  receive(message: (Running & { readonly t: "spawned" }) | EndReport): void {
+  receive(message: Spawned | EndReport): void {
     // What came before the snapshot is in it. An answer now would make the keeper forget what nobody has heard.
     if (!this.#loaded) return;
     if (message.t === "spawned") this.#on(message.slot, message.run)?.spawned(message.pid, message.since);

@@ -1,14 +1,14 @@
 /** The machine gets in procman's way while it runs: a full disk under the state folder, no descriptors left, parts that stand still. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { found } from "../procman.ts";
+import { smallDisk } from "../skip.ts";
 import { folderFor, growth, program, type Rig, said, started, successor } from "./rig.ts";
 
 /** How long a part stands still: `PROCMAN_FAULT_MINUTES` makes it a minute. Milliseconds. */
@@ -31,28 +31,6 @@ const crasher = (folder: string) => ({
   restartDelayMs: 20,
   logger: { stdout: "logs/crash.log" },
 });
-
-function skip(context: TestContext, why: string): undefined {
-  console.error(`!!! SKIPPED: ${why}`);
-  context.skip(why);
-  return undefined;
-}
-
-/** A tmpfs for one test; undefined where that isn't allowed, and the test is skipped. */
-function smallDisk(context: TestContext): string | undefined {
-  const disk = mkdtempSync(join(tmpdir(), "procman-disk-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], { stdio: "pipe" });
-  } catch (error) {
-    rmSync(disk, { recursive: true, force: true });
-    return skip(context, `no tmpfs can be mounted here: ${(error as Error).message}`);
-  }
-  context.after(() => {
-    execFileSync("umount", ["-l", disk]);
-    rmSync(disk, { recursive: true, force: true });
-  });
-  return disk;
-}
 
 /** Takes all the room that there is. */
 function fill(disk: string): () => void {
@@ -94,7 +72,7 @@ function onDisk(context: TestContext, folder: string, disk: string): Promise<Rig
 }
 
 test("ENOSPC when a service comes back: it says that it can't be found yet, and is found as soon as there is room", async (context) => {
-  const disk = smallDisk(context);
+  const disk = smallDisk(context, "size=2m");
   if (disk === undefined) return;
   const folder = folderFor(context);
   const rig = await onDisk(context, folder, disk);
@@ -110,7 +88,7 @@ test("ENOSPC when a service comes back: it says that it can't be found yet, and 
 });
 
 test("ENOSPC in the state folder: said once, supervision and output go on; when there is room again procman may be killed again", async (context) => {
-  const disk = smallDisk(context);
+  const disk = smallDisk(context, "size=2m");
   if (disk === undefined) return;
   const folder = folderFor(context);
   const rig = await onDisk(context, folder, disk);

@@ -4,10 +4,11 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { procman as cli } from "../cli.ts";
 import { folderWith, found, gone, isAlive, Procman, running } from "../procman.ts";
+import { skip, smallDisk } from "../skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
 const DIST = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
@@ -17,28 +18,6 @@ const pidIn = (line: string | undefined): number => Number(/pid (\d+)/.exec(line
 const many = (count: number, of: (id: string) => object) =>
   Array.from({ length: count }, (_, index) => ({ id: `p${index + 1}`, ...of(`p${index + 1}`) }));
 const limited = (limit: string): readonly string[] => ["sh", "-c", `ulimit ${limit}; exec "$@"`, "sh"];
-
-function skip(context: TestContext, why: string): undefined {
-  console.error(`!!! SKIPPED: ${why}`);
-  context.skip(why);
-  return undefined;
-}
-
-/** A tmpfs for one test; undefined where that isn't allowed, and the test is skipped. */
-function smallDisk(context: TestContext, options: string): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "procman-disk-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", folder], { stdio: "pipe" });
-  } catch (error) {
-    rmSync(folder, { recursive: true, force: true });
-    return skip(context, `no tmpfs can be mounted here: ${(error as Error).message}`);
-  }
-  context.after(() => {
-    execFileSync("umount", ["-l", folder]);
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return folder;
-}
 
 /** Ids of lines that match, each once. */
 function idsOf(procman: Procman, pattern: RegExp): readonly string[] {
@@ -112,6 +91,10 @@ test("a state folder without inodes: who can't have its output captured is told 
       `^procman: Cannot reach procman: it runs \\(pid ${procman.pid}\\), but ${disk}/procman has no room left for its address; make room`,
     ),
   );
+  // There is room again.
+  execFileSync("mount", ["-o", "remount,nr_inodes=200", disk]);
+  const { code: later, out } = await cli(procman.folder, ["status"], { PROCMAN_STATE_DIR: disk });
+  assert.deepEqual([later, /silent1/.test(out)], [0, true]);
   for (const id of ["silent1", "silent2"]) assert.ok(isAlive(pidIn(await procman.line(new RegExp(`${id} .*started`)))));
   const pids = startedPids(procman);
   assert.equal(await procman.stop(), 0);

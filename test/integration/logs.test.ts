@@ -1,6 +1,5 @@
 /** Output of real children through the built procman: every line once, whole, in order, where it belongs. Spec 2.3, docs/logging.md. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +7,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { found, type Procman, running } from "../procman.ts";
+import { smallDisk } from "../skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
 const FLOOD = `${process.execPath} "${PROGRAMS}flood.js"`;
@@ -95,25 +95,6 @@ function signalFile(context: TestContext): string {
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, "on"), "");
   return join(folder, "on");
-}
-
-/** A tmpfs for one test; undefined where that isn't allowed, and the test is skipped. */
-function smallDisk(context: TestContext, options: string): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "procman-disk-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", folder], { stdio: "pipe" });
-  } catch (error) {
-    rmSync(folder, { recursive: true, force: true });
-    const why = `SKIPPED: no tmpfs can be mounted here: ${(error as Error).message}`;
-    console.error(why);
-    context.skip(why);
-    return undefined;
-  }
-  context.after(() => {
-    execFileSync("umount", ["-l", folder]);
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return folder;
 }
 
 test("2.3 four processes flat out, into one file and each into one of its own: every line once, whole, in order", async (context) => {
