@@ -41,6 +41,12 @@ export class Credentials {
     return this.#secret;
   }
 
+  /** Whether clients can sign with it. What there was no room for is tried again. */
+  get isSaved(): boolean {
+    if (this.#isUnsaved) this.renew();
+    return !this.#isUnsaved;
+  }
+
   isRevoked(consumer: string): boolean {
     return this.#revoked.has(consumer);
   }
