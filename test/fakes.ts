@@ -54,11 +54,26 @@ export class FakeSpawner implements Spawner {
   /** What was asked for, in order: `spawn web 1`, `SIGTERM web 1`, `sweep SIGKILL web 1`. */
   readonly log: string[] = [];
   readonly memories = new Map<string, unknown>();
+  /** By slot: `2 after any-end`. */
+  readonly prepared = new Map<string, string>();
   readonly #reports = new Map<string, RunReports>();
   #pid = 100;
 
   spawn(slot: string, run: number, on: RunReports): void {
     this.log.push(`spawn ${slot} ${run}`);
+    this.#reports.set(slot, on);
+  }
+
+  prepare(slot: string, run: number, after: string): void {
+    this.prepared.set(slot, `${run} after ${after}`);
+  }
+
+  unprepare(slot: string, run: number): void {
+    if (this.prepared.get(slot)?.startsWith(`${run} `)) this.prepared.delete(slot);
+  }
+
+  follow(slot: string, run: number, on: RunReports): void {
+    this.log.push(`follow ${slot} ${run}`);
     this.#reports.set(slot, on);
   }
 
@@ -101,6 +116,12 @@ export class FakeSpawner implements Spawner {
 
   exit(slot: string, code: number): void {
     this.end(slot, { kind: "exited", code, signal: null });
+  }
+
+  /** It ends, and the next run is being started as it was prepared. */
+  followed(slot: string, code: number): void {
+    this.prepared.delete(slot);
+    this.#reports.get(slot)?.followed({ kind: "exited", code, signal: null });
   }
 
   swept(slot: string): void {

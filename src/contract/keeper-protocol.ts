@@ -40,6 +40,9 @@ export type SpawnRequest = RunKey & {
   readonly channel?: true;
 };
 
+/** Of the next run of a slot that has one. `after`: which ends of that one it follows. */
+export type PreparedRequest = SpawnRequest & { readonly after: "any-end" | "failure" };
+
 export type ToKeeper =
   /** First message of each service: which folder holds the state, how many FIFO pairs to expect. */
   | { readonly t: "open"; readonly protocol: number; readonly version: string; readonly stateDir: string; readonly captures: number }
@@ -48,6 +51,10 @@ export type ToKeeper =
   /** Answers `aside`: it does nothing any more, until it gets a snapshot again. */
   | { readonly t: "aside" }
   | (SpawnRequest & { readonly t: "spawn" })
+  /** To be started as soon as the run before it has ended, unless that leaves somebody behind; `exited` says so. Holds until the next snapshot. */
+  | (PreparedRequest & { readonly t: "prepare" })
+  /** It is not to be started by itself any more. */
+  | (RunKey & { readonly t: "unprepare" })
   /** To the whole process group of the run. */
   | (RunKey & { readonly t: "signal"; readonly signal: Signal })
   /** Sends the worker of this run the message "drain"; this signal when that can't reach it. */
@@ -84,6 +91,8 @@ export type Exited = RunKey & {
   readonly unknown: boolean;
   /** Somebody of its process group still lives. */
   readonly survivors: boolean;
+  /** The next run, which was prepared, is being started. */
+  readonly followed?: true;
   /** The kernel has killed somebody of it for want of memory. Only told of runs with a cgroup. */
   readonly outOfMemory?: true;
   /** Monotonic milliseconds of the machine (CLOCK_MONOTONIC), the same in all processes. */

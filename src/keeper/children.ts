@@ -1,8 +1,8 @@
 /** Spawns, signals and awaits the processes of runs. Holds no opinion on any of them. */
 
 import type { ChildProcess } from "node:child_process";
-import { closeSync, constants, openSync, statSync } from "node:fs";
-import type { Exited, Failed, Listening, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
+import { closeSync, constants, openSync } from "node:fs";
+import type { Exited, Failed, Listening, PreparedRequest, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
 import { isForStoreAlone } from "../contract/logger-protocol.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
 import { monotonicMs } from "../os/monotonic.ts";
@@ -10,11 +10,13 @@ import { isAlive } from "../os/process-stat.ts";
 import { signalIfThere } from "../os/signal.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { keyOf } from "./entry.ts";
+import { errnoOf, isScarcity, stepOf } from "./failure.ts";
 import type { Fifos, Pair } from "./fifos.ts";
 import { Environment, fork, openAnew } from "./fork.ts";
 import { groupLives, isTaken, livingGroups } from "./groups.ts";
 import { rush } from "./later.ts";
 import { newborn } from "./newborn.ts";
+import { Prepared } from "./prepared.ts";
 import type { Sockets } from "./sockets.ts";
 import { warn } from "./warning.ts";
 import type { WorkerChannel } from "./worker-channel.ts";
@@ -48,6 +50,7 @@ export class Children {
   readonly #sockets: Sockets;
   /** Of the requests in the queue, and of those whose socket is being opened. */
   readonly #asked = new Set<string>();
+  readonly prepared = new Prepared();
   #draining = false;
   #poll: NodeJS.Timeout | undefined;
   #looks = 0;
@@ -70,6 +73,11 @@ export class Children {
     this.#asked.add(key);
     if (request.listen === undefined || this.#sockets.fd(request.listen) !== undefined) this.#enqueue(request);
     else void this.#afterOpening(request, request.listen);
+  }
+
+  /** To be started when the run before it ends. That may be over already, and the service decides. */
+  prepare(request: PreparedRequest): void {
+    if (this.#children.has(keyOf({ slot: request.slot, run: request.run - 1 }))) this.prepared.add(request);
   }
 
   /** Others needn't wait for its socket. */
@@ -124,6 +132,7 @@ export class Children {
 
   /** Forgets what was to be started, and signals all that runs. */
   signalAll(signal: Signal): void {
+    this.prepared.clear();
     this.#queue.length = 0;
     this.#asked.clear();
     for (const { pid } of this.running) signalIfThere(-pid, signal);
@@ -217,30 +226,19 @@ export class Children {
     failpoint("keeper.exited");
     this.#children.get(key)?.channel?.close();
     this.#children.delete(key);
-    this.#reports.exited({ slot, run, pid, ...how, ...this.#cgroups.endOf(slot), at: monotonicMs() });
+    const next = this.prepared.after({ slot, run, ...how });
+    const followed = next === undefined ? {} : ({ followed: true } as const);
+    this.#reports.exited({ slot, run, pid, ...how, ...followed, ...this.#cgroups.endOf(slot), at: monotonicMs() });
+    if (next !== undefined) this.spawn(next);
   }
 
   #unstartable(request: SpawnRequest, pair: Pair | undefined, error: NodeJS.ErrnoException): void {
     if (pair !== undefined) this.#fifos.giveBack(pair);
-    const step = isFolder(request.cwd) ? (isScarcity(error.code) ? "fork" : error.syscall === "open" ? "run-folder" : "program") : "cwd";
-    this.#fail(request, { errno: error.code ?? "UNKNOWN", step, message: error.message });
+    this.#fail(request, { errno: error.code ?? "UNKNOWN", step: stepOf(request, error), message: error.message });
   }
 
   #fail({ slot, run }: RunKey, why: Pick<Failed, "errno" | "step" | "message">): void {
     this.#asked.delete(keyOf({ slot, run }));
     this.#reports.failed({ slot, run, ...why, at: monotonicMs() });
   }
-}
-
-/** The machine lacks something now that it may have later. */
-function isScarcity(code: string | undefined): boolean {
-  return ["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"].includes(code ?? "");
-}
-
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-}
-
-function errnoOf(error: NodeJS.ErrnoException): string {
-  return typeof error.code === "string" ? error.code : /No space/.test(error.message) ? "ENOSPC" : "EIO";
 }

@@ -7,7 +7,7 @@ import type { EndReport, FromKeeper, RunKey, Signal, ToKeeper } from "../contrac
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { makeFolder } from "../os/folder.ts";
-import { type Lock, takeLock } from "../os/lock.ts";
+import type { Lock } from "../os/lock.ts";
 import { monotonicMs } from "../os/monotonic.ts";
 import type { ProcessStat } from "../os/process-stat.ts";
 import { endedInOrder } from "../os/revival.ts";
@@ -21,6 +21,7 @@ import { foundRuns } from "./found.ts";
 import { Journal } from "./journal.ts";
 import { spawnedOf } from "./newborn.ts";
 import { Outputs } from "./outputs.ts";
+import { lockOf } from "./own-lock.ts";
 import type { Sockets } from "./sockets.ts";
 import { warn } from "./warning.ts";
 
@@ -43,7 +44,7 @@ const DOWN = "service-down";
 export class State {
   readonly #options: StateOptions;
   #lock: Lock;
-  readonly #journal: Journal;
+  readonly journal: Journal;
   readonly #cgroups: Cgroups;
   readonly #children: Children;
   readonly outputs: Outputs;
@@ -63,8 +64,8 @@ export class State {
       this.#lock.release();
       throw new ProcmanError("no-daemon", 'procman was killed, came back and was stopped in order meanwhile; start it with "procman run"');
     }
-    this.#journal = new Journal(join(run, "journal"), warn);
-    this.outputs = new Outputs(run, this.#journal, options.logger);
+    this.journal = new Journal(join(run, "journal"), warn);
+    this.outputs = new Outputs(run, this.journal, options.logger);
     this.#cgroups = new Cgroups(`procman-${mark}`, (word) => options.service.send(word));
     this.#children = this.#newChildren();
     if (!isClean) this.#adopt();
@@ -81,13 +82,9 @@ export class State {
     return this.#options.stateDir;
   }
 
-  get journal(): Journal {
-    return this.#journal;
-  }
-
   /** Nobody has removed the lock, the journal or the folder of FIFOs. */
   get isThere(): boolean {
-    return this.#lock.holds() && this.#journal.isThere && this.outputs.fifos.isThere;
+    return this.#lock.holds() && this.journal.isThere && this.outputs.fifos.isThere;
   }
 
   /** Makes anew what somebody has removed. @throws ProcmanError `already-running` */
@@ -95,7 +92,7 @@ export class State {
     makeFolder(this.folder, 0o700);
     if (!this.#lock.holds()) this.#lock = lockOf(this.folder);
     this.outputs.renew();
-    this.#journal.renew();
+    this.journal.renew();
   }
 
   /** Nobody runs, and nobody was left behind by a run. */
@@ -103,8 +100,10 @@ export class State {
     return this.#children.running.length === 0 && this.#strays().length === 0;
   }
 
+  /** What a service needs to begin; it prepares runs anew. */
   snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage"> {
-    const { ended, notes, running } = this.#journal.books;
+    const { ended, notes, running } = this.journal.books;
+    this.#children.prepared.clear();
     return {
       running: [...running.values()].map((record) => ({ ...record, captured: this.outputs.has(keyOf(record)) })),
       ended: [...ended.values()],
@@ -113,22 +112,28 @@ export class State {
     };
   }
 
-  command(message: Extract<ToKeeper, { readonly t: "spawn" | "signal" | "drain" | "route" | "note" | "ack" }>): void {
+  command(
+    message: Extract<ToKeeper, { readonly t: "spawn" | "prepare" | "unprepare" | "signal" | "drain" | "route" | "note" | "ack" }>,
+  ): void {
     switch (message.t) {
       case "spawn":
         return this.#spawn(message);
+      case "prepare":
+        return this.#children.prepare(message);
+      case "unprepare":
+        return this.#children.prepared.cancel(message);
       case "signal":
         return this.#children.signal(message, message.signal);
       case "drain":
         return this.#children.drain(message, message.signal);
       case "route": {
-        const running = this.#journal.books.running.get(keyOf(message));
+        const running = this.journal.books.running.get(keyOf(message));
         return running === undefined ? undefined : this.outputs.route(running, message.capture);
       }
       case "note":
-        return this.#journal.add({ t: "note", id: message.id, note: message.note });
+        return this.journal.add({ t: "note", id: message.id, note: message.note });
       case "ack":
-        return this.#journal.add({ t: "ack", slot: message.slot, run: message.run });
+        return this.journal.add({ t: "ack", slot: message.slot, run: message.run });
       default:
         return message satisfies never;
     }
@@ -142,11 +147,11 @@ export class State {
 
   drained(key: string): void {
     // The last holder of its output is gone: so is, most likely, the run.
-    if (this.outputs.drained(key) && this.#journal.books.running.has(key)) this.#children.checkAdopted();
+    if (this.outputs.drained(key) && this.journal.books.running.has(key)) this.#children.checkAdopted();
   }
 
   flush(): void {
-    this.#journal.flush();
+    this.journal.flush();
   }
 
   /** For those who ask while the service stays down. */
@@ -162,7 +167,7 @@ export class State {
   remove(): void {
     this.outputs.remove();
     this.#cgroups.remove();
-    this.#journal.remove();
+    this.journal.remove();
     failpoint("keeper.removed");
     this.serviceIsUp();
     this.#lock.release();
@@ -174,13 +179,13 @@ export class State {
       { fifos: this.outputs.fifos, cgroups: this.#cgroups, sockets },
       {
         starting: ({ slot, run, capture }, pair) => {
-          this.#journal.add({ t: "asked", slot, run });
+          this.journal.add({ t: "asked", slot, run });
           if (pair !== undefined && capture !== undefined) this.outputs.reserve(keyOf({ slot, run }), pair, capture);
           this.flush();
         },
         spawned: (running, pair, { capture }) => {
           if (pair !== undefined && capture !== undefined) this.outputs.begin(keyOf(running), pair, capture);
-          this.#journal.addLater({ t: "run", record: running });
+          this.journal.addLater({ t: "run", record: running });
           service.sendLater(spawnedOf(running));
         },
         failed: (failed) => {
@@ -197,7 +202,7 @@ export class State {
 
   /** Asked for twice, by a service that was started again: the answer is what became of it the first time. */
   #spawn(message: ToKeeper & { readonly t: "spawn" }): void {
-    const { running, ended } = this.#journal.books;
+    const { running, ended } = this.journal.books;
     const known = running.get(keyOf(message));
     if (known !== undefined) this.#options.service.send(spawnedOf(known));
     else if (!ended.has(keyOf(message))) this.#children.spawn(message);
@@ -205,15 +210,15 @@ export class State {
 
   /** Goes on where an earlier keeper was killed: perhaps between the birth of a process and its record. */
   #adopt(): void {
-    const { asked, running, ended } = this.#journal.books;
+    const { asked, running, ended } = this.journal.books;
     for (const record of foundRuns(this.#options.mark)) {
       const known = [...running.values(), ...ended.values()].some(({ slot, run }) => slot === record.slot && run >= record.run);
       if (known) continue;
-      this.#journal.add({ t: "run", record });
+      this.journal.add({ t: "run", record });
       this.outputs.fifos.avoid(record.pid);
     }
     // Nobody is there of a run that was about to be started: it was, most likely, and is over. Once more would be once too often.
-    for (const key of [...asked.values()]) this.#journal.add({ t: "end", record: this.#unseen(key) });
+    for (const key of [...asked.values()]) this.journal.add({ t: "end", record: this.#unseen(key) });
     this.outputs.adopt();
     for (const record of running.values()) this.#children.adopt(record);
     if (running.size > 0) this.#children.checkAdopted();
@@ -231,20 +236,12 @@ export class State {
   }
 
   #over(report: FromKeeper & { readonly t: "exited" | "failed" }): void {
-    // While it decides what follows, the rest is done here.
-    this.#options.service.sendNow(report);
-    this.#journal.add({ t: "end", record: report });
+    // While it decides what follows, the rest is done here. What was decided before is done first.
+    if (report.t === "exited" && report.followed) this.#options.service.sendLater(report);
+    else this.#options.service.sendNow(report);
+    this.journal.add({ t: "end", record: report });
     failpoint("keeper.over");
     // Also when no service is there, whose answer would be written.
     setImmediate(() => this.flush());
   }
-}
-
-function lockOf(stateDir: string): Lock {
-  const lock = takeLock(stateDir);
-  if ("release" in lock) return lock;
-  throw new ProcmanError(
-    "already-running",
-    `procman is already running with this state folder (pid ${lock.pid}, ${stateDir}); stop it with "procman terminate" first`,
-  );
 }

@@ -25,6 +25,8 @@ export type KeeperSpawnerOptions = {
   readonly sweeper: Sweeper;
   /** What a run of a slot consists of; made anew for each run. */
   readonly request: (slot: string, run: number) => Omit<SpawnRequest, keyof RunKey>;
+  /** Whether that can be said before it starts: secrets and env files are read when it does. */
+  readonly isSteady: (slot: string) => boolean;
   readonly marker: (slot: string, run: number) => string;
   /** The signal in place of the message for those that listen to more than signals; undefined: it doesn't. */
   readonly drains: (slot: string) => StopSignal | undefined;
@@ -41,8 +43,11 @@ export class KeeperSpawner implements Spawner {
   readonly #running = new Map<string, Running>();
   readonly #ended = new Map<string, EndReport>();
   readonly #adopted: (() => void)[] = [];
+  /** By slot. */
+  readonly #prepared = new Map<string, { readonly run: number; readonly after: "any-end" | "failure" }>();
   #cgroups: string | undefined;
   #loaded = false;
+  #settled = false;
 
   constructor(options: KeeperSpawnerOptions) {
     this.#options = options;
@@ -73,6 +78,38 @@ export class KeeperSpawner implements Spawner {
     }
   }
 
+  prepare(slot: string, run: number, after: "any-end" | "failure"): void {
+    this.#prepared.set(slot, { run, after });
+    if (this.#options.isSteady(slot)) this.#sendPrepared(slot, run, after);
+  }
+
+  /** What runs consist of may be another now. */
+  renew(): void {
+    for (const [slot, { run, after }] of this.#prepared) {
+      this.#options.link.send({ t: "unprepare", slot, run });
+      this.prepare(slot, run, after);
+    }
+  }
+
+  #sendPrepared(slot: string, run: number, after: "any-end" | "failure"): void {
+    try {
+      this.#options.link.send({ t: "prepare", slot, run, ...this.#options.request(slot, run), after });
+    } catch (error) {
+      // It is told when it matters.
+      if (!(error instanceof Unlaunchable)) throw error;
+    }
+  }
+
+  unprepare(slot: string, run: number): void {
+    this.#prepared.delete(slot);
+    this.#options.link.send({ t: "unprepare", slot, run });
+  }
+
+  follow(slot: string, run: number, on: RunReports): void {
+    if (this.#settled) this.#reports.set(slot, { run, on });
+    else this.#takeUp(slot, run, { seen: "asked", on })();
+  }
+
   signal(slot: string, run: number, signal: SignalName): void {
     this.#options.link.send({ t: "signal", slot, run, signal });
   }
@@ -91,19 +128,24 @@ export class KeeperSpawner implements Spawner {
   }
 
   adopt(slot: string, run: number, seen: "asked" | "alive" | "ended", on: RunReports): void {
+    const tell = this.#takeUp(slot, run, { seen, on });
+    if (seen !== "ended") this.#adopted.push(tell);
+  }
+
+  /** Gives the way to tell what has become of it by the snapshot. */
+  #takeUp(slot: string, run: number, { seen, on }: { readonly seen: "asked" | "alive" | "ended"; readonly on: RunReports }): () => void {
     const key = keyOf(slot, run);
     const [running, ended] = [this.#running.get(key), this.#ended.get(key)];
     this.#reports.set(slot, { run, on });
-    if (seen === "ended") return;
-    this.#ended.delete(key);
-    this.#adopted.push(() => {
+    if (seen !== "ended") this.#ended.delete(key);
+    return () => {
       if (running !== undefined) return on.spawned(running.pid, running.since);
       // The request is in the keeper's queue, or was lost with that.
       if (ended === undefined) return seen === "asked" ? on.lost() : on.ended({ kind: "unknown" }, false);
       // Whom it left behind is found by its pid, which the service that asked for it never learned.
       if (ended.t === "exited" && ended.survivors) on.spawned(ended.pid, ended.at);
       this.#end(ended);
-    });
+    };
   }
 
   /** All runs are taken up, and it is known what the configuration of now wants of them: what became of them is told. Nobody asks for the ends of others. */
@@ -112,6 +154,7 @@ export class KeeperSpawner implements Spawner {
     for (const { slot, run } of this.#ended.values()) this.#options.link.send({ t: "ack", slot, run });
     this.#ended.clear();
     this.#running.clear();
+    this.#settled = true;
     failpoint("service.settled");
   }
 
@@ -136,15 +179,18 @@ export class KeeperSpawner implements Spawner {
   }
 
   #end(report: EndReport): void {
-    const { slot, run } = report;
+    const { slot, run, at } = report;
+    this.#prepared.delete(slot);
     this.#options.link.send({ t: "ack", slot, run });
-    this.#on(slot, run)?.ended(this.#endingOf(report), report.t === "exited" && report.survivors, report.at);
+    const [on, ending] = [this.#on(slot, run), this.#endingOf(report)];
+    if (report.t === "exited" && report.followed) on?.followed(ending, at);
+    else on?.ended(ending, report.t === "exited" && report.survivors, at);
   }
 
   #endingOf(report: EndReport): Ending {
     const { at } = report;
     if (report.t === "exited") {
-      const occupied = report.code === 0 || report.code === null ? undefined : this.#options.occupied(report);
+      const occupied = report.code === 0 || report.code === null || report.followed ? undefined : this.#options.occupied(report);
       const how = { ...(report.outOfMemory === true && { outOfMemory: true as const }), ...(occupied && { occupied }), at };
       return report.unknown ? { kind: "unknown", ...how } : { kind: "exited", code: report.code, signal: report.signal, ...how };
     }

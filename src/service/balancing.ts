@@ -59,6 +59,9 @@ export class Balancing implements Part {
     this.#draining.spawner = spawner;
     return {
       spawn: (slot, run, on) => spawner.spawn(slot, run, on),
+      prepare: (slot, run, after) => spawner.prepare(slot, run, after),
+      unprepare: (slot, run) => spawner.unprepare(slot, run),
+      follow: (slot, run, on) => spawner.follow(slot, run, on),
       signal: (slot, run, signal) =>
         signal !== "SIGKILL" && this.#isServed(slot) ? this.#draining.add({ slot, run, signal }) : spawner.signal(slot, run, signal),
       drain: (slot, run) => (this.#isServed(slot) ? this.#draining.add({ slot, run, drain: true }) : spawner.drain(slot, run)),

@@ -26,8 +26,8 @@ const never = idle({ kind: "never-started" }, 0);
 /** The exit code, once it is over. */
 function over(states: readonly Instance[], nextRun?: number): number | undefined {
   return new ExitWith("job", specOf).over([
-    { id: "job", states, nextRun },
-    { id: "web-1", states: [runs], nextRun: undefined },
+    { id: "job", states, next: () => nextRun },
+    { id: "web-1", states: [runs], next: () => undefined },
   ]);
 }
 
@@ -56,7 +56,7 @@ test("3.6 it is over when nothing starts it again: not while it runs, comes back
 test("3.6 a cluster is over with its last instance; the first code that is not 0 counts", () => {
   const web = new ExitWith("web", specOf);
   const of = (...states: readonly Instance[]) =>
-    states.map((state, index) => ({ id: `web-${index + 1}`, states: [state], nextRun: undefined }));
+    states.map((state, index) => ({ id: `web-${index + 1}`, states: [state], next: () => undefined }));
   assert.equal(web.over(of(exited(0), runs, exited(7))), undefined);
   assert.equal(web.over(of(exited(0), exited(6), exited(7))), 6);
   assert.equal(new ExitWith("web-2", specOf).over(of(runs, exited(6), runs)), 6);

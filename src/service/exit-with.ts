@@ -30,7 +30,7 @@ export function endlessness(id: string, { processes }: Pick<Config, "processes">
   return why === undefined ? undefined : `--exit-with ${id}: it ${why}`;
 }
 
-type Watched = Pick<Process, "id" | "states" | "nextRun">;
+type Watched = Pick<Process, "id" | "states" | "next">;
 
 export class ExitWith {
   readonly #id: string;
@@ -67,8 +67,9 @@ function isMeant(id: string, spec: Pick<ProcessSpec, "id" | "cluster">): boolean
 }
 
 /** It has run, and nothing starts it again: neither its policy nor its schedule. */
-function isOver({ states, nextRun }: Watched): boolean {
-  return nextRun === undefined && states.every(({ status }) => status === "idle") && states.some(({ run }) => run > 0);
+function isOver(process: Watched): boolean {
+  const { states } = process;
+  return process.next("start") === undefined && states.every(({ status }) => status === "idle") && states.some(({ run }) => run > 0);
 }
 
 /** Of a cluster the first that is not 0 counts. Who never ran did nothing wrong. */

@@ -3,7 +3,7 @@ import type { Incident } from "../contract/records.ts";
 import { isSuccess } from "../supervisor/outcome.ts";
 import type { Transition } from "../supervisor/slot.ts";
 import type { Ending, Instance } from "../supervisor/states.ts";
-import { describeEnd, duration, faultText, ofLimit, type Subject, usedUp, whyNot } from "./narrator.ts";
+import { describeEnd, duration, faultText, isUnwanted, ofLimit, type Subject, UNWANTED, usedUp, whyNot } from "./narrator.ts";
 import { processOf } from "./specs.ts";
 import { wall } from "./wall.ts";
 
@@ -108,8 +108,9 @@ function decisionOf({ from, to, input }: Transition, ending: Ending, { policy, b
       return "starts again when what it depends on is there";
     case "idle":
       return `none: ${whyIdle(to, ending, { policy, blocked })}`;
-    case "running":
     case "stopping":
+      return isUnwanted(to, from) ? UNWANTED : "none";
+    case "running":
       return "none";
     default:
       return to satisfies never;

@@ -15,6 +15,13 @@ export type Subject = Standing & {
   readonly trouble?: string | undefined;
 };
 
+/** What a run's end has to do with a wish of the same moment. */
+export const UNWANTED = "its next run, which was started at once, is stopped";
+
+export function isUnwanted(to: Instance, from: Instance): boolean {
+  return to.status === "stopping" && to.run !== from.run;
+}
+
 /** undefined: nothing a reader needs to know. */
 export function narrate({ from, to, input }: Transition, subject: Subject): Line | undefined {
   switch (to.status) {
@@ -33,7 +40,9 @@ export function narrate({ from, to, input }: Transition, subject: Subject): Line
         `${describeEnd(from, to.ending, input.at)}; restart ${to.restarts + 1}${ofLimit(subject.policy)} ${soon(to.until - input.at)}`,
       );
     case "stopping":
-      return onStopping(from, to, subject);
+      return isUnwanted(to, from) && input.type === "ended"
+        ? warn(`${describeEnd(from, input.ending, input.at)}; ${UNWANTED}`)
+        : onStopping(from, to, subject);
     case "idle":
       return onIdle(from, to, { ...subject, at: input.at });
     default:

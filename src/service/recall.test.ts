@@ -66,6 +66,16 @@ test("a run of which nothing is known is taken up as it runs, also an overlappin
   );
 });
 
+test("a run that the keeper has started as it was prepared is known by the one before it, whose end is still to be heard of", () => {
+  const report = exited("web", 4, 3);
+  const [plain, followed] = [[report], [{ ...report, followed: true }] as EndReport[]].map((ended) =>
+    past(configOf("web"), { notes: { web: memory("web", up(4)) }, running: [run("web", 5)], ended }),
+  );
+  assert.deepEqual(followed?.memories.get("web")?.slots, { web: up(4) });
+  assert.deepEqual([followed?.takenUp, followed?.leftovers], [[], []]);
+  assert.deepEqual(plain?.takenUp, [run("web", 5)]);
+});
+
 test("a run that is older than what is known of its slot is a leftover", () => {
   const { memories, leftovers } = past(configOf("web"), { notes: { web: memory("web", up(5)) }, running: [run("web", 4)] });
   assert.deepEqual(memories.get("web")?.slots, { web: up(5) });

@@ -30,7 +30,8 @@ export function recall({ notes, running, ended }: Snapshot, config: Config): Pas
     if (memory === undefined) damaged.push(id);
     else memories.set(id, memory);
   }
-  const found = running.map((run) => ({ run, fit: fitOf(run, memories.get(processOf(run.slot))) }));
+  const followed = new Set(ended.filter((report) => report.t === "exited" && report.followed).map(nextKey));
+  const found = running.map((run) => ({ run, fit: fitOf(run, memories.get(processOf(run.slot)), followed) }));
   const takenUp = found.filter(({ fit }) => fit === "unknown").map(({ run }) => run);
   for (const run of takenUp) put(memories, run, { status: "running", restarts: 0, pid: run.pid, since: run.since, ready: false });
   // Nobody knows of them, but how they ended: by that their policy can decide.
@@ -73,11 +74,17 @@ function memoryIn(note: string, id: string): Memory | undefined {
 }
 
 /** A run that the keeper sees, beside what is remembered of its slot. */
-function fitOf({ slot, run }: RunKey, memory: Memory | undefined): "known" | "unknown" | "outdated" {
+function fitOf({ slot, run }: RunKey, memory: Memory | undefined, followed: ReadonlySet<string>): "known" | "unknown" | "outdated" {
   const state = memory !== undefined && Object.hasOwn(memory.slots, slot) ? memory.slots[slot] : undefined;
+  // It was prepared by the run that is remembered, whose end is still to be heard of.
+  if (state?.run === run - 1 && followed.has(`${slot}#${run}`)) return "known";
   if (state === undefined || run > state.run) return "unknown";
   if (run < state.run) return "outdated";
   return ["idle", "waiting", "backoff"].includes(state.status) ? "unknown" : "known";
+}
+
+function nextKey({ slot, run }: RunKey): string {
+  return `${slot}#${run + 1}`;
 }
 
 type Unnumbered = Instance extends infer State ? (State extends { readonly run: number } ? Omit<State, "run"> : never) : never;

@@ -44,7 +44,7 @@ const made = new WeakMap<Process, Made>();
 
 /** The same record as before, as long as nothing has changed: whoever asks all the time costs little. */
 export function recordOf(process: Process, spec: ProcessSpec, seen: Seen): ProcessRecord {
-  const parts: Parts = [shown(process.states), process.isBlocked, process.nextRun, process.nextTerminate, spec, seen];
+  const parts: Parts = [shown(process.states), process.isBlocked, process.next("start"), process.next("terminate"), spec, seen];
   const before = made.get(process);
   // How long a back-off lasts yet is another number each time.
   if (before !== undefined && parts[0].status !== "backoff" && parts.every((part, index) => part === before[index])) return before[PARTS];

@@ -68,6 +68,7 @@ export class Service {
       supervisor: () => this.supervisor,
       apply: () => {
         for (const part of [...this.#parts, this.plugins]) part.apply();
+        this.#spawner.renew();
       },
       check: (id) => this.#witness.check(id),
     });
@@ -100,7 +101,7 @@ export class Service {
     this.rolling = new Rolling(this, { link, voice: this.#voice, steadyMs: options.steadyMs });
     this.scaling = new Scaling(this, { source: options.source, changeover: this.#changeover, link, voice: this.#voice });
     const control = controlsOf(this, this.#voice);
-    this.#serving = new Serving({ config, control, voice: this.#voice, keeper: this.keeper });
+    this.#serving = new Serving({ config, control, voice: this.#voice, keeper: this.keeper, moved: () => this.#spawner.renew() });
     this.plugins = new Plugins(this, { control, link, voice: this.#voice });
   }
 

@@ -22,6 +22,8 @@ export type Served = {
   readonly control: (caller: Caller) => Control;
   readonly voice: Pick<Voice, "audit" | "info" | "error">;
   readonly keeper: number;
+  /** What processes need to speak for themselves is another now. */
+  readonly moved: () => void;
 };
 
 const ANNOUNCE_AGAIN_MS = 1_000;
@@ -53,6 +55,7 @@ export class Serving {
     this.#credentials = new Credentials(served.config, {
       changed: () => {
         this.#tokens.clear();
+        served.moved();
         this.#api?.recheck();
       },
       unsaved: (why) =>
@@ -173,7 +176,9 @@ export class Serving {
     this.#listening = undefined;
     this.#started = this.#start().then(
       () => {
-        if (this.#problem === undefined && !this.#closed) this.#served.voice.info(`the API is served at ${this.#at} now`);
+        if (this.#problem !== undefined || this.#closed) return;
+        this.#served.moved();
+        this.#served.voice.info(`the API is served at ${this.#at} now`);
       },
       (error: Error) => this.#served.voice.error(`Cannot serve the API at ${this.#at}: ${error.message}`),
     );

@@ -27,6 +27,7 @@ export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api, r
     link,
     sweeper,
     marker,
+    isSteady: (slot) => isSteady(spec(slot)),
     request: (slot, run) => {
       const heard: Place["heard"] = (file, found) => faults.look(slot, file, found);
       return launchOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api, heard });
@@ -40,4 +41,9 @@ export function spawnerOf(link: Link, sweeper: Sweeper, { stateDir, spec, api, r
     },
     occupied: ({ slot, run, survivors }) => (survivors ? undefined : occupiedOf(spec(slot), marker(slot, run))),
   });
+}
+
+/** What its runs consist of doesn't change by itself. Secrets are for nobody to keep; a cgroup is made anew for each run. */
+function isSteady({ envFile = [], env, memoryMax }: ProcessSpec): boolean {
+  return envFile.length === 0 && Object.values(env).every((value) => typeof value === "string") && memoryMax === undefined;
 }

@@ -119,7 +119,7 @@ test("3.3 several that are gone are stopped last first; who comes back while it 
   end(all, "c");
   assert.deepEqual(all.spawner.asked().slice(-2), ["spawn a 2", "sweep SIGTERM c 1"]);
   assert.deepEqual([all.ids(), all.removed], [["a", "b"], ["c"]]);
-  assert.ok(all.supervisor.find("a").nextRun !== undefined, "its schedule counts again");
+  assert.ok(all.supervisor.find("a").next("start") !== undefined, "its schedule counts again");
 });
 
 test("3.3 what concerns the run restarts it, counted from nothing", () => {
@@ -229,7 +229,7 @@ test("3.3 schedules: another pattern counts at once, the same goes on, none ends
   all.spawner.exit("crashes", 1);
   all.spawner.asked();
   all.supervisor.apply([job("0 3 * * *"), plan("crashes", {}, { restart: "never" })], new Map([...eased("job"), ...eased("crashes")]));
-  assert.equal(all.supervisor.find("job").nextRun, all.start + 3 * HOUR);
+  assert.equal(all.supervisor.find("job").next("start"), all.start + 3 * HOUR);
   all.clock.advance(3 * HOUR);
   assert.deepEqual(all.spawner.asked(), ["spawn job 1"]);
   all.supervisor.apply([job()], eased("job"));

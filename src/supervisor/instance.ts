@@ -96,6 +96,7 @@ function onReport(state: Running, input: Input & { readonly type: "ready" | "hea
 }
 
 function onEnded(state: Instance, input: Input & { readonly type: "ended" }, policy: Policy): Step {
+  if (input.followed) return onFollowed(state, input, policy);
   const { ending, at, survivors } = input;
   switch (state.status) {
     case "starting":
@@ -128,6 +129,20 @@ function onEnded(state: Instance, input: Input & { readonly type: "ended" }, pol
     default:
       return state satisfies never;
   }
+}
+
+/** The next run is what the policy wants, as it was when that was prepared; or somebody has had another wish meanwhile, and it is stopped. */
+function onFollowed(state: Instance, input: Input & { readonly type: "ended" }, policy: Policy): Step {
+  if (!("pid" in state) || "ending" in state) return stay(state);
+  const [plan, started]: [Plan, number] =
+    state.status === "running" ? [{ next: "policy", cause: "itself" }, state.since] : [state, state.started];
+  const follow = { type: "follow", run: state.run + 1 } as const;
+  const { state: next } = decide(state, { ending: input.ending, cause: plan.cause, started }, { input, policy });
+  if (plan.next === "policy" && next.status === "starting") return { state: next, effects: [follow] };
+  const held = state.status === "stopping" && state.phase === "held";
+  const { cause } = plan;
+  const unwanted = { next: plan.next, cause: cause === "itself" ? "operator" : cause, ...(held && { held }) } as const;
+  return { state: { ...base(state), run: follow.run, status: "stopping", phase: "spawning", ...unwanted }, effects: [follow] };
 }
 
 function onTimer(state: Instance, input: Input & { readonly type: "timer" }, policy: Policy): Step {

@@ -16,6 +16,8 @@ export interface RunReports {
   /** `at`: when it happened, if that is known; monotonic milliseconds. */
   spawned(pid: number, at?: number): void;
   ended(ending: Ending, survivors: boolean, at?: number): void;
+  /** It ended, and the next run, which was prepared, is being started. */
+  followed(ending: Ending, at?: number): void;
   swept(): void;
   /** It was asked for, but nobody has started it. */
   lost(): void;
@@ -24,6 +26,12 @@ export interface RunReports {
 export interface Spawner {
   /** Starts a run of a slot. Exactly one `ended` follows, also when no child came up. */
   spawn(slot: string, run: number, on: RunReports): void;
+  /** Asks that this run be started as soon as the one before it has ended in such a way, if it can be said now what it consists of; see `RunReports.followed`. */
+  prepare(slot: string, run: number, after: "any-end" | "failure"): void;
+  /** It is not to be started by itself any more; it may be under way. */
+  unprepare(slot: string, run: number): void;
+  /** Takes up the reports of a run that is being started as it was prepared. */
+  follow(slot: string, run: number, on: RunReports): void;
   /** To the process group of the run. */
   signal(slot: string, run: number, signal: SignalName): void;
   /** Asks a worker to finish, by a message: SIGTERM comes later. Others are not asked. */

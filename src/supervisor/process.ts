@@ -62,13 +62,9 @@ export class Process {
     return this.#slots.filter(({ state }) => hasRun(state)).map(({ id, state }) => ({ slot: id, run: state.run, state }));
   }
 
-  /** Milliseconds since 1970. */
-  get nextRun(): number | undefined {
-    return this.#timetable.next("start");
-  }
-
-  get nextTerminate(): number | undefined {
-    return this.#timetable.next("terminate");
+  /** When its schedule has the next one; milliseconds since 1970. */
+  next(kind: "start" | "terminate"): number | undefined {
+    return this.#timetable.next(kind);
   }
 
   /** @throws ProcmanError `process-blocked`, `process-leaving`, or `process-running` when it runs and `overrun` is off. */
@@ -127,8 +123,10 @@ export class Process {
   block(): void {
     if (this.#blocked) return;
     this.#blocked = true;
-    for (const slot of this.#slots)
+    for (const slot of this.#slots) {
+      slot.rearm();
       slot.post(slot.state.status === "waiting" ? { type: "stop", next: "idle", cause: "operator" } : { type: "cancel-restart" });
+    }
     this.#ports.notice(this.id, { type: "blocked" });
     this.#remember();
   }
@@ -136,6 +134,7 @@ export class Process {
   unblock(): void {
     if (!this.#blocked) return;
     this.#blocked = false;
+    for (const slot of this.#slots) slot.rearm();
     this.#ports.notice(this.id, { type: "unblocked" });
     this.#remember();
   }

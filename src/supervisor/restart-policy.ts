@@ -28,6 +28,8 @@ export function stopSignalOf({ stopSignal = "SIGTERM" }: Policy): StopSignal {
 }
 
 const FIRST_DELAY_MS = 100;
+/** A run has settled after this time: what ends sooner may go on ending, and is looked at before it comes back. Milliseconds. */
+const SETTLED_MS = 1_000;
 const LONGEST_DELAY_MS = 30_000;
 
 export function wantsRestart(policy: Policy, failed: boolean): boolean {
@@ -43,4 +45,15 @@ export function restartDelay(policy: Policy, restarts: number, chance: number): 
   if (restarts === 0) return 0;
   const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (restarts - 1));
   return Math.min(LONGEST_DELAY_MS, Math.round(delay * (0.75 + chance / 2)));
+}
+
+/**
+ * From when on it is sure that an end of this run is followed by the next at once; Infinity: it isn't. Monotonic milliseconds, as
+ * `since`. Ends that the policy takes for no reason to start again, as it does successes, are left out.
+ */
+export function followsFrom({ since, restarts }: { readonly since: number; readonly restarts: number }, policy: Policy): number {
+  if (policy.restart === "never" || policy.waits) return Number.POSITIVE_INFINITY;
+  const follows = (count: number): boolean => count < policy.restartLimit && restartDelay(policy, count, 0) === 0;
+  if (follows(restarts)) return since + SETTLED_MS;
+  return follows(0) ? since + Math.max(SETTLED_MS, policy.restartResetMs) : Number.POSITIVE_INFINITY;
 }

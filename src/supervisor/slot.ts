@@ -3,7 +3,7 @@
 import { timers } from "./deadlines.ts";
 import { step } from "./instance.ts";
 import type { Clock, RunReports, Spawner } from "./ports.ts";
-import type { Policy } from "./restart-policy.ts";
+import { followsFrom, type Policy } from "./restart-policy.ts";
 import { type Command, type Input, type Instance, initial, type Report, type TimerName } from "./states.ts";
 
 export type Transition = { readonly slot: string; readonly from: Instance; readonly to: Instance; readonly input: Input };
@@ -23,7 +23,9 @@ export class Slot {
   #busy = false;
   #disposed = false;
   readonly #queue: Input[] = [];
-  readonly #armed = new Map<TimerName, { readonly due: number; readonly drop: () => void }>();
+  /** The run that is started without a word from here when the present one ends. */
+  #prepared: number | undefined;
+  readonly #armed = new Map<TimerName | "prepare", { readonly due: number; readonly drop: () => void }>();
 
   constructor(id: string, ports: SlotPorts, state: Instance = initial) {
     this.id = id;
@@ -47,6 +49,12 @@ export class Slot {
     return this.#state.status === "running" && !this.#state.ready && this.#ports.policy().readyMs === undefined;
   }
 
+  get #prepareAt(): number {
+    const state = this.#state;
+    if (state.status !== "running" || this.#prepared !== undefined) return Number.POSITIVE_INFINITY;
+    return followsFrom(state, this.#ports.policy());
+  }
+
   /** Inputs are handled in order, never inside one another. */
   post(input: Command | Report, at = this.#ports.clock.now()): void {
     if (this.#disposed) return;
@@ -60,9 +68,10 @@ export class Slot {
     }
   }
 
-  /** The policy is another one: deadlines are counted anew, from where they were counted before. */
+  /** The policy is another one, or what a run consists of: deadlines are counted anew, from where they were counted before. */
   rearm(): void {
     if (this.#disposed) return;
+    this.#unprepare();
     this.#arm();
     if (this.#isReadyByPolicy) this.post({ type: "ready", run: this.#state.run });
   }
@@ -79,9 +88,12 @@ export class Slot {
     const { state: to, effects } = step(from, input, this.#ports.policy());
     if (to === from) return;
     this.#state = to;
+    if (input.type === "ended") this.#prepared = undefined;
+    else if (to.status !== "running") this.#unprepare();
     for (const effect of effects) {
       const { spawner } = this.#ports;
       if (effect.type === "spawn") spawner.spawn(this.id, effect.run, this.#reports(effect.run));
+      else if (effect.type === "follow") spawner.follow(this.id, effect.run, this.#reports(effect.run));
       else if (effect.type === "signal") spawner.signal(this.id, effect.run, effect.signal);
       else if (effect.type === "drain") spawner.drain(this.id, effect.run);
       else spawner.sweep(this.id, effect.run, effect.pid, effect.signal);
@@ -94,6 +106,7 @@ export class Slot {
     return {
       spawned: (pid, at) => this.post({ type: "spawned", run, pid }, at),
       ended: (ending, survivors, at) => this.post({ type: "ended", run, ending, survivors }, at),
+      followed: (ending, at) => this.post({ type: "ended", run, ending, survivors: false, followed: true }, at),
       swept: () => this.post({ type: "swept", run }),
       lost: () => this.#onLost(run),
     };
@@ -102,6 +115,17 @@ export class Slot {
   /** It is asked for again, even if its end is wanted by now: the request may still be in a queue. */
   #onLost(run: number): void {
     if (!this.#disposed && this.#state.run === run) this.#ports.spawner.spawn(this.id, run, this.#reports(run));
+  }
+
+  #prepare(): void {
+    const { restart } = this.#ports.policy();
+    this.#prepared = this.#state.run + 1;
+    this.#ports.spawner.prepare(this.id, this.#prepared, restart === "always" ? "any-end" : "failure");
+  }
+
+  #unprepare(): void {
+    if (this.#prepared !== undefined) this.#ports.spawner.unprepare(this.id, this.#prepared);
+    this.#prepared = undefined;
   }
 
   /** A state that an earlier service left: its deadlines are armed again, an unfinished sweep is asked for again. */
@@ -120,7 +144,9 @@ export class Slot {
   /** Arms the deadlines the state has and drops the ones it no longer has. */
   #arm(): void {
     const { run } = this.#state;
-    const wanted = new Map(timers(this.#state, this.#ports.policy()).map(({ name, due }) => [name, due]));
+    const wanted = new Map<TimerName | "prepare", number>(timers(this.#state, this.#ports.policy()).map(({ name, due }) => [name, due]));
+    const prepare = this.#prepareAt;
+    if (prepare < Number.POSITIVE_INFINITY) wanted.set("prepare", prepare);
     for (const [name, { due, drop }] of this.#armed) {
       if (wanted.get(name) === due) wanted.delete(name);
       else {
@@ -131,7 +157,8 @@ export class Slot {
     for (const [name, due] of wanted) {
       const drop = this.#ports.clock.at(due, () => {
         this.#armed.delete(name);
-        this.post({ type: "timer", run, name });
+        if (name === "prepare") this.#prepare();
+        else this.post({ type: "timer", run, name });
       });
       this.#armed.set(name, { due, drop });
     }

@@ -92,7 +92,14 @@ export type Report =
   | { readonly type: "ready"; readonly run: number }
   | { readonly type: "fault"; readonly run: number; readonly fault: Fault }
   | { readonly type: "health"; readonly run: number; readonly good: boolean }
-  | { readonly type: "ended"; readonly run: number; readonly ending: Ending; readonly survivors: boolean }
+  | {
+      readonly type: "ended";
+      readonly run: number;
+      readonly ending: Ending;
+      readonly survivors: boolean;
+      /** The next run is being started already, as it was prepared. */
+      readonly followed?: true;
+    }
   | { readonly type: "swept"; readonly run: number }
   | { readonly type: "timer"; readonly run: number; readonly name: TimerName };
 
@@ -106,6 +113,8 @@ export type SignalName = StopSignal | "SIGKILL";
 
 export type Effect =
   | { readonly type: "spawn"; readonly run: number }
+  /** It is being started already. */
+  | { readonly type: "follow"; readonly run: number }
   /** To the whole process group of the child. */
   | { readonly type: "signal"; readonly run: number; readonly pid: number; readonly signal: SignalName }
   /** To a worker, at the beginning of its grace period. */

@@ -221,7 +221,7 @@ test("2.2 a program that can't be started is errored and not tried again; the la
 
 test("2.2 cron: starts at its times, is skipped while the previous run is under way, and tells the next time", () => {
   const { spawner, clock, notices, process } = setup({ autostart: false, cron: "*/5 * * * *", rules: { restart: "never" } });
-  assert.equal(process.nextRun, clock.wall() + 300_000);
+  assert.equal(process.next("start"), clock.wall() + 300_000);
   clock.advance(300_000);
   spawner.up("web");
   clock.advance(300_000);

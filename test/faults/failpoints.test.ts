@@ -33,6 +33,8 @@ type Transition = {
   readonly points: readonly Failpoint[];
   /** What `print` has to be before: running, if nothing is said. */
   readonly from?: "stopped";
+  /** Absent: at once. */
+  readonly isSettled?: (before: ProcessRecord) => boolean;
   readonly begin: (rig: Rig, before: ProcessRecord) => Promise<void> | void;
   readonly isOver: (now: ProcessRecord, before: ProcessRecord) => boolean;
   /** Whom the transition itself kills. */
@@ -48,6 +50,8 @@ const crash = async ({ folder }: Rig, { pid = 0, run }: ProcessRecord): Promise<
   for (const child of [pid, ...childrenOf(pid)]) if (isProgram(child)) kill(child, "SIGUSR2");
 };
 const always = { autostart: true, restart: "always" };
+/** By then the next run is prepared: a second after its start, or after that of a service. Milliseconds. */
+const SETTLED_MS = 2_000;
 /** A keeper that dies between its record and the deed leaves a process that never got its SIGTERM: it is killed in the end. */
 const brief = { autostart: true, terminateTimeout: 1 };
 
@@ -63,6 +67,13 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
   "a crash with a restart at once": {
     process: { ...always, restartDelayMs: 0 },
     points: [...END, ...DECISION, ...START],
+    begin: crash,
+    isOver: isNext,
+  },
+  "a crash after which the keeper starts the run that was prepared": {
+    process: { ...always, restartDelayMs: 0 },
+    points: [...END, ...DECISION, "keeper.asked", "keeper.forked", "keeper.recorded"],
+    isSettled: ({ started = "" }) => Date.now() - Date.parse(started) > SETTLED_MS,
     begin: crash,
     isOver: isNext,
   },
@@ -150,7 +161,7 @@ function pointsIn(folder: string, points: readonly Failpoint[]) {
 }
 
 async function walk(context: TestContext, transition: Transition): Promise<void> {
-  const { process = { autostart: true }, load = [5_000, 20], redirect = "", points, from, begin, isOver } = transition;
+  const { process = { autostart: true }, load = [5_000, 20], redirect = "", points, from, isSettled, begin, isOver } = transition;
   const folder = folderFor(context);
   const { env, arm, reached } = pointsIn(folder, points);
   const cmd = `${program(folder, "printer", "print", ...load)} ${redirect}`;
@@ -163,6 +174,7 @@ async function walk(context: TestContext, transition: Transition): Promise<void>
     const before = await rig.until("print", ({ status }) =>
       from === undefined ? status === "running" : status !== "stopping" && status !== "running",
     );
+    if (isSettled !== undefined) await found(() => isSettled(before) || undefined);
     const at = monotonicMs();
     arm(point);
     await begin(rig, before);

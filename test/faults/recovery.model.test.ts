@@ -1,6 +1,7 @@
 /** As `test/model/recovery.model.test.ts`, with more happening at a time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Machine } from "../model/machine.ts";
 import { chained, planOf, walk } from "../model/recovery.ts";
 
 const CASES = {
@@ -13,6 +14,12 @@ const CASES = {
     plan: planOf({}),
     bounds: { commands: 1, exits: 1, failures: 0, services: 1, keepers: 0 },
     least: 15_000,
+  },
+  // Two commands and no death are 230 000 states, a command and the death of the keeper 83 000.
+  "the service, around a command and the end of a run that another was prepared for": {
+    plan: planOf({}, { restartDelayMs: 0 }),
+    bounds: { commands: 1, exits: 1, failures: 0, services: 1, keepers: 0 },
+    least: 40_000,
   },
   "the keeper, around a command and a crash": {
     plan: planOf({}),
@@ -48,3 +55,18 @@ for (const [who, { plan, bounds, least }] of Object.entries(CASES))
     context.diagnostic(`${states} states`);
     assert.ok(states >= least, `${states} states, at least ${least}`);
   });
+
+test("the check itself: a keeper that doesn't say which runs it has started by itself is found out", () => {
+  class Secretive extends Machine {
+    override keeperLooks(): void {
+      super.keeperLooks();
+      const [message] = this.toService.pop() ?? [];
+      if (message?.t === "exited") this.toService.push([{ ...message, followed: undefined } as unknown as typeof message]);
+    }
+  }
+  const eager = planOf({}, { restartDelayMs: 0 });
+  assert.throws(
+    () => walk(eager, { commands: 1, exits: 1, failures: 0, services: 0, keepers: 0 }, () => new Secretive()),
+    assert.AssertionError,
+  );
+});

@@ -63,6 +63,12 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
     if (free) {
       for (const others of [false, true])
         for (const ending of [exit(0), exit(1), { kind: "unknown" } as const]) ended("ended", ending, others);
+      // It was prepared when it ran, and nobody could say in time that it is not wanted any more.
+      if (!("ending" in state))
+        for (const ending of [exit(0), exit(1)]) {
+          const input = { type: "ended", run, ending, survivors: false, followed: true };
+          add("followed", input as Input, { ...nobody, leader: "spawning" });
+        }
       add("ready", { type: "ready", run } as Input);
       if (policy.readyMs !== undefined) for (const good of [false, true]) add(`health ${good}`, { type: "health", run, good } as Input);
     }
@@ -85,6 +91,8 @@ function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input
     } else if (effect.type === "signal") {
       holds(result.leader === "alive" && effect.pid === PID, () => `signal to no child: ${where()}`);
       result = { ...result, sigkill: result.sigkill || effect.signal === "SIGKILL" };
+    } else if (effect.type === "follow") {
+      holds(result.leader === "spawning" && effect.run === state.run + 1, () => `nobody to follow: ${where()}`);
     } else if (effect.type === "drain") {
       holds(result.leader === "alive", () => `a message to no child: ${where()}`);
     } else {

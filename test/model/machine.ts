@@ -1,5 +1,5 @@
 /** A machine with a keeper that does as the real one (`src/keeper`), small enough to be walked through: children, journal, channel. */
-import type { EndReport, FromKeeper, RunKey, Running, Signal, ToKeeper } from "../../src/contract/keeper-protocol.ts";
+import type { EndReport, FromKeeper, PreparedRequest, RunKey, Running, Signal, ToKeeper } from "../../src/contract/keeper-protocol.ts";
 
 export type Command = "start" | "stop" | "restart" | "block" | "unblock";
 
@@ -53,6 +53,8 @@ export class Machine {
   #disk = emptyBooks();
   #books = emptyBooks();
   #queue: (ToKeeper & { readonly t: "spawn" })[] = [];
+  /** By slot. */
+  readonly #prepared = new Map<string, PreparedRequest>();
   /** Adopted ones: the keeper isn't their parent and learns no exit code. */
   #adopted = new Set<string>();
   /** The keeper's service has said `open`. */
@@ -81,11 +83,18 @@ export class Machine {
     if (message.t === "open") this.#open();
     else if (message.t === "signal") this.#signal(message, message.signal);
     else if (message.t === "spawn") this.#spawn(message);
+    else if (message.t === "prepare") this.#prepare(message);
+    else if (message.t === "unprepare" && this.#prepared.get(message.slot)?.run === message.run) this.#prepared.delete(message.slot);
+  }
+
+  #prepare(request: PreparedRequest): void {
+    if (this.#books.running.has(keyOf({ ...request, run: request.run - 1 }))) this.#prepared.set(request.slot, request);
   }
 
   #open(): void {
     const { running, ended, notes } = this.#books;
     this.isOpen = true;
+    this.#prepared.clear();
     const alive = [...running.values()].map((record) => ({ ...record, captured: true }));
     this.toService.push([{ t: "snapshot", running: alive, ended: [...ended.values()], notes: Object.fromEntries(notes), lineage: "" }]);
   }
@@ -138,6 +147,10 @@ export class Machine {
     const { key, child, code, signal } = zombie;
     const unknown = this.#adopted.has(key);
     const { slot, run, pid } = child;
+    const survivors = this.leftBehind.has(key);
+    const next = this.#prepared.get(slot);
+    this.#prepared.delete(slot);
+    const follows = next?.run === run + 1 && !survivors && (next.after === "any-end" || unknown || code !== 0);
     this.#over({
       t: "exited",
       slot,
@@ -146,9 +159,11 @@ export class Machine {
       code: unknown ? null : code,
       signal: unknown ? null : signal,
       unknown,
-      survivors: this.leftBehind.has(key),
+      survivors,
+      ...(follows && { followed: true as const }),
       at: this.now,
     });
+    if (follows) this.#queue.push({ t: "spawn", ...next });
   }
 
   /** The channel to a service that has died; a new one comes and says `open`. */
@@ -162,6 +177,7 @@ export class Machine {
   keeperDies(): void {
     this.serviceDies();
     this.#queue = [];
+    this.#prepared.clear();
     this.#books = copyOf(this.#disk);
     for (const key of [...this.#books.asked]) {
       const child = this.children.find((each) => keyOf(each) === key);
@@ -222,6 +238,7 @@ export class Machine {
       [...ended.keys()],
       [...notes],
       this.#queue.map(keyOf),
+      [...this.#prepared.values()],
       [...this.#adopted],
       this.isOpen,
     ];

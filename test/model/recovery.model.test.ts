@@ -27,6 +27,16 @@ const CASES = {
     bounds: { failures: 1, services: 1 },
     least: 300,
   },
+  "the service, around ends of runs that others were prepared for": {
+    plan: planOf({}, { restartDelayMs: 0 }),
+    bounds: { exits: 1, services: 1 },
+    least: 1_500,
+  },
+  "the keeper, around ends of runs that others were prepared for": {
+    plan: planOf({}, { restart: "error", restartDelayMs: 0 }),
+    bounds: { exits: 1, keepers: 1 },
+    least: 1_500,
+  },
   "the keeper, around crashes and starts that fail": { plan: planOf({}), bounds: { exits: 1, failures: 1, keepers: 1 }, least: 2_000 },
   "the keeper, around two commands": {
     plan: planOf({ autostart: false }, { restart: "never" }),

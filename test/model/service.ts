@@ -52,6 +52,7 @@ export class Service {
       link: this.#link,
       sweeper: sweeper as unknown as Sweeper,
       request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
+      isSteady: () => true,
       marker: (slot, run) => keyOf({ slot, run }),
       drains: () => undefined,
       occupied: () => undefined,

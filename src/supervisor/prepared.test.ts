@@ -1,0 +1,133 @@
+/** Runs that are started by the keeper alone, as they were prepared. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
+import type { Process } from "./process.ts";
+import type { Policy } from "./restart-policy.ts";
+import { Supervisor } from "./supervisor.ts";
+
+const POLICY: Policy = {
+  restart: "always",
+  restartLimit: Number.POSITIVE_INFINITY,
+  restartResetMs: 60_000,
+  graceMs: 0,
+  terminateMs: 30_000,
+  timeoutMs: 0,
+  waits: false,
+};
+
+function setup(rules: Partial<Policy> = {}) {
+  const clock = new FakeClock();
+  const spawner = new FakeSpawner();
+  const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
+  const plans = (changed: Partial<Policy> = {}) => [
+    { id: "web", policy: { ...POLICY, ...rules, ...changed }, autostart: true, overrun: false },
+  ];
+  const apply = (changed: Partial<Policy>): void =>
+    supervisor.apply(plans(changed), new Map([["web", { id: "web", fields: ["restart"], restart: false, route: false } as never]]));
+  supervisor.apply(plans());
+  spawner.up("web");
+  spawner.asked();
+  const process: Process = supervisor.find("web");
+  return { clock, spawner, process, apply, state: () => process.states[0], prepared: () => spawner.prepared.get("web") };
+}
+
+/** By its SIGTERM, with nobody left. */
+function ends(spawner: FakeSpawner): void {
+  spawner.end("web", { kind: "exited", code: null, signal: "SIGTERM" });
+  spawner.swept("web");
+}
+
+test("2.2 what follows at once is prepared when a run has settled, for the ends that the policy answers", () => {
+  for (const [rules, expected] of [
+    [{}, "2 after any-end"],
+    [{ restartDelayMs: 0 }, "2 after any-end"],
+    [{ restart: "error" }, "2 after failure"],
+    [{ restart: "never" }, undefined],
+    [{ restartDelayMs: 1 }, undefined],
+    [{ restartLimit: 0 }, undefined],
+  ] as const) {
+    const { clock, prepared } = setup(rules);
+    clock.advance(999);
+    assert.equal(prepared(), undefined);
+    clock.advance(1);
+    assert.equal(prepared(), expected, JSON.stringify(rules));
+    clock.advance(3_600_000);
+    assert.equal(prepared(), expected, JSON.stringify(rules));
+  }
+});
+
+test("2.2 after a restart with a growing delay, or at the limit, what follows is prepared once the run counts as stable", () => {
+  const { clock, spawner, prepared } = setup({ restartLimit: 1 });
+  spawner.exit("web", 1);
+  spawner.up("web");
+  clock.advance(59_999);
+  assert.equal(prepared(), undefined);
+  clock.advance(1);
+  assert.equal(prepared(), "3 after any-end");
+});
+
+test("2.2 a run that was started as it was prepared is the restart, and is counted", () => {
+  const { clock, spawner, state, prepared } = setup({ restartDelayMs: 0 });
+  clock.advance(1_000);
+  spawner.followed("web", 3);
+  assert.deepEqual(spawner.asked(), ["follow web 2"]);
+  assert.deepEqual([state()?.status, state()?.run, state()?.restarts], ["starting", 2, 1]);
+  spawner.up("web");
+  assert.equal(state()?.status, "running");
+  clock.advance(1_000);
+  assert.equal(prepared(), "3 after any-end");
+});
+
+test("2.2 who is stopped, blocked or to be restarted otherwise has no run prepared any more", () => {
+  const { clock, spawner, process, apply, prepared } = setup();
+  clock.advance(1_000);
+  process.block();
+  assert.equal(prepared(), undefined);
+  process.unblock();
+  clock.advance(0);
+  assert.equal(prepared(), "2 after any-end");
+  apply({ restartDelayMs: 500 });
+  clock.advance(0);
+  assert.equal(prepared(), undefined);
+  apply({ restart: "error" });
+  clock.advance(0);
+  assert.equal(prepared(), "2 after failure");
+  process.stop();
+  assert.deepEqual([prepared(), spawner.asked()], [undefined, ["SIGTERM web 1"]]);
+});
+
+test("2.2 a run that was started in the very moment in which it was stopped is stopped, too", () => {
+  const { clock, spawner, process, state } = setup();
+  clock.advance(1_000);
+  process.stop();
+  spawner.followed("web", 3);
+  assert.deepEqual(spawner.asked(), ["SIGTERM web 1", "follow web 2"]);
+  spawner.up("web");
+  assert.deepEqual(spawner.asked(), ["SIGTERM web 2"]);
+  ends(spawner);
+  assert.deepEqual([state()?.status, state()?.run, spawner.asked()], ["idle", 2, ["sweep SIGTERM web 2"]]);
+});
+
+test("2.2 a run that was started in the very moment of a restart by hand may be the one of before: there is another one", () => {
+  const { clock, spawner, process, state } = setup();
+  clock.advance(1_000);
+  process.restart();
+  spawner.followed("web", 3);
+  spawner.up("web");
+  assert.deepEqual(spawner.asked(), ["SIGTERM web 1", "follow web 2", "SIGTERM web 2"]);
+  ends(spawner);
+  spawner.up("web");
+  assert.deepEqual([state()?.status, state()?.run, spawner.asked()], ["running", 3, ["sweep SIGTERM web 2", "spawn web 3"]]);
+});
+
+test("2.2 a run that was started in the very moment in which its process was blocked is stopped", () => {
+  const { clock, spawner, process, state } = setup();
+  clock.advance(1_000);
+  process.block();
+  spawner.followed("web", 3);
+  spawner.up("web");
+  assert.deepEqual(spawner.asked(), ["follow web 2", "SIGTERM web 2"]);
+  ends(spawner);
+  assert.deepEqual([state()?.status, spawner.asked()], ["idle", ["sweep SIGTERM web 2"]]);
+});

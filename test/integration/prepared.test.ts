@@ -1,0 +1,83 @@
+/** A process that has settled comes back without a word from the service, which prepared that. Spec 2.2, docs/supervision.md. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { procman as cli } from "../cli.ts";
+import { folderWith, found, gone, isAlive, Procman, running } from "../procman.ts";
+
+/** A run has settled, and the next is prepared, after a second. Milliseconds. */
+const SETTLED_MS = 3_000;
+const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
+const steady = { autostart: true, restart: "always", restartDelayMs: 0, logger: { console: true } };
+
+async function settled(procman: Procman, id = "web", count = 1): Promise<number> {
+  const line = (await procman.count(new RegExp(`^${id} .*started \\(pid`), count)).at(-1) ?? "";
+  const at = performance.now();
+  await found(() => (performance.now() - at > SETTLED_MS ? true : undefined));
+  return pidIn(line);
+}
+
+function pidsIn(folder: string): readonly number[] {
+  return readFileSync(join(folder, "pids"), "utf8").trim().split("\n").map(Number);
+}
+
+test("2.2 while the service stands still a process that ends is started again, once; its end and its output are known afterwards", async (context) => {
+  const procman = await running(context, [{ id: "web", cmd: 'echo $$ >> pids; echo "here is $$"; exec sleep 1000', ...steady }]);
+  const first = await settled(procman);
+  const service = procman.helper("service");
+  process.kill(service, "SIGSTOP");
+  process.kill(first, "SIGSEGV");
+  const second = await found(() => pidsIn(procman.folder)[1]);
+  await gone(first);
+  // That one is not followed: nobody has prepared it.
+  process.kill(second, "SIGTERM");
+  await gone(second);
+  process.kill(service, "SIGCONT");
+  await procman.line(/web .*ended by SIGSEGV after .*; restart 1 at once/);
+  await procman.line(/web .*ended by SIGTERM after .*; restart 2 at once/);
+  const [, , third = 0] = await procman.count(/web .*here is \d+/, 3);
+  const now = pidIn(String((await procman.count(/web .*started \(pid/, 3)).at(-1)));
+  assert.match(String(third), new RegExp(`here is ${now}$`));
+  assert.deepEqual([pidsIn(procman.folder), isAlive(now)], [[first, second, now], true]);
+  const { out } = await cli(procman.folder, ["why", "web"]);
+  assert.match(out, /ended in the last 24 hours: 2 /);
+});
+
+test("2.2 a service that is killed around it: the end, the run after it and its number are known to the next service", async (context) => {
+  const procman = await running(context, [{ id: "web", cmd: "echo $$ >> pids; exec sleep 1000", ...steady }]);
+  const first = await settled(procman);
+  const service = procman.helper("service");
+  process.kill(service, "SIGSTOP");
+  process.kill(first, "SIGSEGV");
+  const second = await found(() => pidsIn(procman.folder)[1]);
+  process.kill(service, "SIGKILL");
+  await procman.line(/web .*ended by SIGSEGV after .*; restart 1 at once/);
+  const [record] = JSON.parse((await cli(procman.folder, ["status", "--json"])).out);
+  assert.deepEqual([record.status, record.pid, record.run, record.restarts], ["running", second, 2, 1]);
+  assert.deepEqual(pidsIn(procman.folder), [first, second]);
+});
+
+test("2.2 what changed after a run was prepared counts for it: its env file, where its output goes, a block", async (context) => {
+  const cmd = 'echo "said $WORD"; exec sleep 1000';
+  const logged = (stdout: string) => ({ id: "logged", cmd, ...steady, env: { WORD: "all" }, logger: { stdout } });
+  const others = [
+    { id: "file", cmd, envFile: ".env", ...steady },
+    { id: "blocked", cmd, ...steady, env: { WORD: "nothing" } },
+  ];
+  const folder = folderWith(context, { processes: [logged("one.log"), ...others] });
+  const read = (name: string): string => (existsSync(join(folder, name)) ? readFileSync(join(folder, name), "utf8") : "");
+  writeFileSync(join(folder, ".env"), "WORD=one\n");
+  const procman = new Procman(folder);
+  for (const id of ["file", "blocked"]) await procman.line(new RegExp(`${id} .*said`));
+  await settled(procman, "logged");
+  writeFileSync(join(folder, ".env"), "WORD=two\n");
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes: [logged("two.log"), ...others] }));
+  assert.equal((await cli(folder, ["reload"])).code, 0);
+  assert.equal((await cli(folder, ["block", "blocked"])).code, 0);
+  for (const id of ["logged", "file", "blocked"]) process.kill(pidIn(await procman.line(new RegExp(`^${id} .*started`))), "SIGKILL");
+  await procman.line(/file .*said two/);
+  await procman.line(/blocked .*ended by SIGKILL.*not restarted, as it is blocked/);
+  await found(() => (/said all/.test(read("two.log")) ? true : undefined));
+  assert.deepEqual([read("one.log").match(/said/g)?.length, procman.lines.filter((line) => /said nothing/.test(line)).length], [1, 1]);
+});
