@@ -15,6 +15,11 @@ const CASES = {
     bounds: { commands: 1, exits: 1, failures: 0, services: 1, keepers: 0 },
     least: 15_000,
   },
+  "both, around a crash, and the end of a run that another was prepared for": {
+    plan: planOf({}, { restart: "error", restartDelayMs: 0 }),
+    bounds: { commands: 0, exits: 1, failures: 0, services: 1, keepers: 1 },
+    least: 7_000,
+  },
   // Two commands and no death are 230 000 states, a command and the death of the keeper 83 000.
   "the service, around a command and the end of a run that another was prepared for": {
     plan: planOf({}, { restartDelayMs: 0 }),

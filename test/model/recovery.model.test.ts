@@ -44,7 +44,7 @@ const CASES = {
     least: 1_500,
   },
   "both, around a crash": {
-    plan: planOf({}, { restart: "error", restartDelayMs: 0 }),
+    plan: planOf({}, { restart: "error", restartDelayMs: 10 }),
     bounds: { exits: 1, services: 1, keepers: 1 },
     least: 2_000,
   },
