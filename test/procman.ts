@@ -228,7 +228,7 @@ function threadsOf(pid: number): number {
 
 /** Resolves with what `look` finds; for what tells nobody when it changes, as files. */
 export async function found<T>(look: () => T | undefined): Promise<T> {
-  for (const end = Date.now() + LOST_MS; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
+  for (const end = performance.now() + LOST_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
     const result = look();
     if (result !== undefined) return result;
   }

@@ -141,8 +141,13 @@ function isProgram(pid: number): boolean {
 
 /** Each end of a run leaves one record, whoever dies meanwhile. */
 async function writtenOnce({ procman }: Rig, run: number | undefined): Promise<void> {
-  const answer = await procman.api.ask("GET", "/processes/print/incidents?limit=100");
-  const incidents: unknown = answer?.body;
+  // A service whose keeper has died may have told of the next run before it ended itself.
+  let answer = await procman.api.ask("GET", "/processes/print/incidents?limit=100");
+  while (answer === undefined) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    answer = await procman.api.ask("GET", "/processes/print/incidents?limit=100");
+  }
+  const incidents: unknown = answer.body;
   assert.ok(Array.isArray(incidents), JSON.stringify(answer));
   const runs = incidents.map((incident: Incident) => incident.run);
   assert.equal(runs.filter((each) => each === run).length, 1, `the end of run ${run}: ${runs.join(" ")}`);
