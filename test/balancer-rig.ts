@@ -55,9 +55,9 @@ export class TestBalancer {
 
   /** A socket has its name before it listens. */
   async #listens(): Promise<void> {
-    const end = Date.now() + LOST_MS;
+    const end = performance.now() + LOST_MS;
     for (let isRefused = true; isRefused; ) {
-      assert.ok(Date.now() < end, "the balancer doesn't listen");
+      assert.ok(performance.now() < end, "the balancer doesn't listen");
       const attempt = connect(this.socket);
       isRefused = await new Promise((resolve) => attempt.once("connect", () => resolve(false)).once("error", () => resolve(true)));
       attempt.destroy();
@@ -251,7 +251,7 @@ export async function received(socket: Socket): Promise<string> {
 
 /** Resolves with what `look` finds; for what tells nobody when it changes. */
 export async function found<T>(look: () => T | undefined): Promise<T> {
-  for (const end = Date.now() + LOST_MS; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 5))) {
+  for (const end = performance.now() + LOST_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 5))) {
     const result = look();
     if (result !== undefined) return result;
   }

@@ -50,10 +50,10 @@ export async function clientOf(state: string): Promise<Client> {
 
 /** Waits until the record of this id fits. */
 export async function record(client: Client, id: string, fits: (record: ProcessRecord) => boolean): Promise<ProcessRecord> {
-  for (const end = Date.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
+  for (const end = performance.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
     const found = await client.process(id);
     if (fits(found)) return found;
-    assert.ok(Date.now() < end, `${id} stays ${JSON.stringify(found)}`);
+    assert.ok(performance.now() < end, `${id} stays ${JSON.stringify(found)}`);
   }
 }
 

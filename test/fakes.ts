@@ -1,7 +1,19 @@
 /** A clock that only moves when told, and a spawner whose children do as they are told. */
 
 import type { Clock, RunReports, Spawner } from "../src/supervisor/ports.ts";
+import type { Policy } from "../src/supervisor/restart-policy.ts";
 import type { Ending, SignalName } from "../src/supervisor/states.ts";
+
+/** Of a process that comes back after errors, and for which nothing else is said. */
+export const POLICY: Policy = {
+  restart: "error",
+  restartLimit: Number.POSITIVE_INFINITY,
+  restartResetMs: 60_000,
+  graceMs: 0,
+  terminateMs: 30_000,
+  timeoutMs: 0,
+  waits: false,
+};
 
 export class FakeClock implements Clock {
   #now = 1_000;

@@ -49,7 +49,7 @@ export async function api<Answer>(procman: Procman, path: string, method = "GET"
 /** Its record once it is as wished. */
 export async function plugin(procman: Procman, id: string, isRight: (record: PluginRecord) => boolean): Promise<PluginRecord> {
   let last: unknown;
-  for (const end = Date.now() + 40_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (const end = performance.now() + 40_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
     // While the service is being started again nobody answers.
     const state = await api<StateRecord>(procman, "/state").catch((error: Error) => error);
     const record = state instanceof Error ? undefined : state.plugins?.find((each) => each.id === id);

@@ -207,8 +207,8 @@ export function isAlive(pid: number): boolean {
 
 /** Resolves when the process is gone: looks, as nobody but its parent is told. */
 export async function gone(pid: number): Promise<void> {
-  for (const end = Date.now() + LOST_MS; isAlive(pid); await new Promise((resolve) => setTimeout(resolve, 10)))
-    if (Date.now() > end) throw new Error(`process ${pid} does not end`);
+  for (const end = performance.now() + LOST_MS; isAlive(pid); await new Promise((resolve) => setTimeout(resolve, 10)))
+    if (performance.now() > end) throw new Error(`process ${pid} does not end`);
 }
 
 /** Resolves when all of its threads are gone: the first may be a zombie while others still hold its sockets. */

@@ -1,4 +1,5 @@
 /** The service against a keeper that is only a list of messages. */
+import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -66,11 +67,16 @@ export function begun(context: TestContext, config: Config, snapshot: Snapshot =
   const link = new Link(channel, { message: (message) => service.receive(message as never), closed: () => undefined });
   const service = new Service(config, link, options);
   const tell = (...messages: readonly FromKeeper[]): void => void channel.emit("message", messages);
+  /** All that was sent in one with this note. */
+  const batchOf = (id: string): readonly ToKeeper[] => {
+    const batch = channel.batches.find((each) => each.some((message) => message.t === "note" && message.id === id));
+    return batch ?? assert.fail(`${id} is not noted`);
+  };
   context.after(() => service.retire());
   void service.listen();
   channel.batches.length = 0;
   tell({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "7 500", ...snapshot });
-  return { service, channel, tell };
+  return { service, channel, tell, batchOf };
 }
 
 /** A pid that no machine has: nobody is met by a sweep. */

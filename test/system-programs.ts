@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { skip } from "./skip.ts";
 
 export const SYSTEM_PATHS: readonly string[] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
@@ -10,8 +11,6 @@ export function isMissing(context: TestContext, program: string): boolean {
   const folders = [...(process.env.PATH ?? "").split(":"), ...SYSTEM_PATHS];
   const missing = (process.env.PROCMAN_TEST_MISSING ?? "").split(" ").includes(program);
   if (!missing && folders.some((folder) => existsSync(join(folder, program)))) return false;
-  const why = `SKIPPED: ${program} is not installed`;
-  console.error(`!!! ${why}`);
-  context.skip(why);
+  skip(context, `${program} is not installed`);
   return true;
 }

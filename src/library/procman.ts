@@ -1,5 +1,4 @@
 /** procman in a program: starts one, or finds the one that runs, and speaks with it. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.ts";
 import { load } from "../config/load.ts";
 import { type Location, locate } from "../config/locate.ts";
@@ -8,9 +7,8 @@ import type { PlanRecord } from "../contract/plan.ts";
 import type { LogItem, LogPage, LogQuery, ProcessRecord } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import { holderOf } from "../os/lock.ts";
-import { isAlive } from "../os/process-stat.ts";
 import { connectTo } from "../remote/connect.ts";
-import { keeperOf } from "../remote/endpoint.ts";
+import { ended } from "../remote/ending.ts";
 import { LogReader } from "../remote/log-reader.ts";
 import type { Configuration } from "./configuration.ts";
 import { Events, type Listener, type ProcmanEvents, warn } from "./events.ts";
@@ -22,7 +20,6 @@ import { start } from "./start.ts";
 const CONSUMER = "library";
 /** A stop may take its 30 s until SIGKILL. Seconds. */
 const PATIENCE_SECONDS = 60;
-const LOOK_MS = 20;
 
 export type RunOptions = LineOptions & {
   /** Folder that relative paths of a configuration object resolve from, and that holds its `.procman`. Default: the current folder. */
@@ -205,9 +202,7 @@ export class Procman {
 
   /** Stops all processes in order and ends procman; resolves when it has ended, and listeners and `onLine` have got its last words. */
   async terminate(): Promise<void> {
-    const { pid, startTime } = await keeperOf(this.stateDir);
-    await (await this.#control()).terminate();
-    while (isAlive(pid, startTime)) await sleep(LOOK_MS);
+    await ended(this.stateDir, async () => (await this.#control()).terminate());
     await Promise.all([this.#events.over(), this.#lines]);
     this.close();
   }

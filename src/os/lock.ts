@@ -6,7 +6,10 @@ import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, unli
 import { join } from "node:path";
 import { bootId, isAlive, processStat } from "./process-stat.ts";
 
-export type Holder = { readonly pid: number; readonly startTime: string; readonly bootId: string };
+type Claim = { readonly pid: number; readonly startTime: string; readonly bootId: string };
+
+/** `number`: 1, or one more than that of the holder in whose place it came. */
+export type Holder = Claim & { readonly number: number };
 
 export type Lock = {
   /** False once somebody has removed it. */
@@ -50,7 +53,8 @@ export function isAbandoned(stateDir: string): boolean {
 
 function lastIn(stateDir: string): Holder | undefined {
   const last = numbers(stateDir).at(-1);
-  return last === undefined ? undefined : read(join(stateDir, `lock.${last}`));
+  const claim = last === undefined ? undefined : read(join(stateDir, `lock.${last}`));
+  return last === undefined || claim === undefined ? undefined : { ...claim, number: last };
 }
 
 function numbers(stateDir: string): readonly number[] {
@@ -61,8 +65,8 @@ function numbers(stateDir: string): readonly number[] {
 
 function create(stateDir: string, path: string): boolean {
   const whole = join(stateDir, `lock-${process.pid}.tmp`);
-  const holder: Holder = { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "", bootId: bootId() };
-  writeFileSync(whole, JSON.stringify(holder), { mode: 0o600 });
+  const claim: Claim = { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "", bootId: bootId() };
+  writeFileSync(whole, JSON.stringify(claim), { mode: 0o600 });
   try {
     linkSync(whole, path);
     return true;
@@ -75,9 +79,9 @@ function create(stateDir: string, path: string): boolean {
 }
 
 /** A lock that can't be read holds nothing: its writer ended before it was whole, or it has just been given back. */
-function read(path: string): Holder | undefined {
+function read(path: string): Claim | undefined {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as Holder;
+    return JSON.parse(readFileSync(path, "utf8")) as Claim;
   } catch {
     return undefined;
   }

@@ -25,12 +25,15 @@ export async function keeperOf(stateDir: string): Promise<Holder> {
     if (holder !== undefined) return holder;
     // What may not be looked into may well have one.
     readable(stateDir, () => namesIn(stateDir));
-    if (monotonicMs() > late || !isAbandoned(stateDir))
-      throw new ProcmanError(
-        "no-daemon",
-        `Cannot reach procman: none is running for ${stateDir}${beside(stateDir)}. Start it with "procman run"`,
-      );
+    if (monotonicMs() > late || !isAbandoned(stateDir)) throw noDaemon(stateDir);
   }
+}
+
+function noDaemon(stateDir: string): ProcmanError {
+  const remedy = isAbandoned(stateDir)
+    ? `It was killed, and what it ran may run on: "procman run" takes that up`
+    : `Start it with "procman run"`;
+  return new ProcmanError("no-daemon", `Cannot reach procman: none is running for ${stateDir}${beside(stateDir)}. ${remedy}`);
 }
 
 /** Of the same folder's configuration, whose name may be another now, or not to be read in a file that is not valid. */

@@ -14,7 +14,7 @@ import type {
   SpawnRequest,
 } from "../contract/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
-import type { RunReports, Spawner } from "../supervisor/ports.ts";
+import type { Following, RunReports, Spawner } from "../supervisor/ports.ts";
 import type { Ending, Occupied, SignalName } from "../supervisor/states.ts";
 import type { Link } from "./link.ts";
 import type { Sweeper } from "./sweeper.ts";
@@ -44,7 +44,7 @@ export class KeeperSpawner implements Spawner {
   readonly #ended = new Map<string, EndReport>();
   readonly #adopted: (() => void)[] = [];
   /** By slot. */
-  readonly #prepared = new Map<string, { readonly run: number; readonly after: "any-end" | "failure" }>();
+  readonly #prepared = new Map<string, { readonly run: number; readonly after: Following }>();
   #cgroups: string | undefined;
   #loaded = false;
   #settled = false;
@@ -78,20 +78,9 @@ export class KeeperSpawner implements Spawner {
     }
   }
 
-  prepare(slot: string, run: number, after: "any-end" | "failure"): void {
+  prepare(slot: string, run: number, after: Following): void {
     this.#prepared.set(slot, { run, after });
-    if (this.#options.isSteady(slot)) this.#sendPrepared(slot, run, after);
-  }
-
-  /** What runs consist of may be another now. */
-  renew(): void {
-    for (const [slot, { run, after }] of this.#prepared) {
-      this.#options.link.send({ t: "unprepare", slot, run });
-      this.prepare(slot, run, after);
-    }
-  }
-
-  #sendPrepared(slot: string, run: number, after: "any-end" | "failure"): void {
+    if (!this.#options.isSteady(slot)) return;
     try {
       this.#options.link.send({ t: "prepare", slot, run, ...this.#options.request(slot, run), after });
     } catch (error) {
@@ -103,6 +92,14 @@ export class KeeperSpawner implements Spawner {
   unprepare(slot: string, run: number): void {
     this.#prepared.delete(slot);
     this.#options.link.send({ t: "unprepare", slot, run });
+  }
+
+  /** What runs consist of may be another now. */
+  renew(): void {
+    for (const [slot, { run, after }] of this.#prepared) {
+      this.#options.link.send({ t: "unprepare", slot, run });
+      this.prepare(slot, run, after);
+    }
   }
 
   follow(slot: string, run: number, on: RunReports): void {

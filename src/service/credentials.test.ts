@@ -78,9 +78,9 @@ test("a secret that can't be written is used all the same, said once, and writte
   assert.deepEqual([look(), look(), credentials.secret()], [0, 0, secret]);
   assert.equal(unsaved.length, 1);
   assert.match(unsaved[0] ?? "", /ENOENT/);
-  assert.equal(credentials.isSaved, false);
+  assert.equal(credentials.save(), false);
   mkdirSync(config.stateDir);
-  assert.equal(credentials.isSaved, true);
+  assert.equal(credentials.save(), true);
   assert.deepEqual(readFileSync(secretFile(config.stateDir)), Buffer.from(secret));
   assert.deepEqual(readdirSync(config.stateDir), ["secret"]);
   assert.deepEqual([unsaved.length, unsaved[1]], [2, undefined]);

@@ -41,8 +41,8 @@ export class Credentials {
     return this.#secret;
   }
 
-  /** Whether clients can sign with it. What there was no room for is tried again. */
-  get isSaved(): boolean {
+  /** Whether clients can sign with it; what there was no room for is tried again. */
+  save(): boolean {
     if (this.#isUnsaved) this.renew();
     return !this.#isUnsaved;
   }
@@ -67,7 +67,7 @@ export class Credentials {
 
   /** Whether anything is another now. */
   look(): void {
-    if (this.#isUnsaved) this.renew();
+    this.save();
     const secret = this.#lookAtSecret();
     const revoked = this.#lookAtConfig();
     if (secret || revoked) this.#events.changed();

@@ -55,8 +55,8 @@ test("only the instances that come or go are touched; the number is noted in the
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual([added.map(({ id }) => id), removed], [["web-3", "web-4"], []]);
   assert.deepEqual(rig.asked(), ["spawn web-3 1", "spawn web-4 1"]);
-  const [batch = []] = rig.channel.batches;
-  for (const id of [SCALES, CONFIGURATION]) assert.ok(batch.some((each) => each.t === "note" && each.id === id));
+  assert.equal(rig.batchOf(SCALES), rig.batchOf(CONFIGURATION));
+  assert.equal(rig.batchOf(SCALES).filter(({ t }) => t === "spawn").length, 2);
   assert.deepEqual(rig.ids(), ["first", "web-1", "web-2", "web-3", "web-4", "last"]);
   rig.tell(spawned("web-3"), spawned("web-4"));
   assert.deepEqual(

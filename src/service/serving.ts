@@ -189,7 +189,7 @@ export class Serving {
     if (this.#closed) return undefined;
     try {
       // Whoever finds the address and no secret makes one, and all tokens of before would be void.
-      if (!this.#credentials.isSaved) throw new Error("its secret has no file");
+      if (!this.#credentials.save()) throw new Error("its secret has no file");
       announce(this.#served.config.stateDir, endpoint);
       return undefined;
     } catch (error) {

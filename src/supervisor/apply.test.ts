@@ -1,7 +1,7 @@
 /** From one set of plans to another, and from what an earlier service left: issue 3, "Build" 1 and 3. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
+import { FakeClock, FakeSpawner, POLICY } from "../../test/fakes.ts";
 import type { Change } from "./change.ts";
 import type { Memory } from "./memory.ts";
 import type { Notice } from "./notice.ts";
@@ -12,18 +12,8 @@ import { Supervisor } from "./supervisor.ts";
 
 process.env.TZ = "UTC";
 const HOUR = 3_600_000;
-const policy: Policy = {
-  restart: "error",
-  restartLimit: Number.POSITIVE_INFINITY,
-  restartResetMs: 60_000,
-  graceMs: 0,
-  terminateMs: 30_000,
-  timeoutMs: 0,
-  waits: false,
-};
-
 function plan(id: string, fields: Partial<Plan> = {}, rules: Partial<Policy> = {}): Plan {
-  return { id, autostart: true, overrun: false, ...fields, policy: { ...policy, ...rules } };
+  return { id, autostart: true, overrun: false, ...fields, policy: { ...POLICY, ...rules } };
 }
 
 function setup(memories: Readonly<Record<string, Memory>> = {}, before: readonly Plan[] = [], leaving: readonly string[] = []) {

@@ -23,11 +23,14 @@ export interface RunReports {
   lost(): void;
 }
 
+/** Which ends of a run the next one follows by itself. */
+export type Following = "any-end" | "failure";
+
 export interface Spawner {
   /** Starts a run of a slot. Exactly one `ended` follows, also when no child came up. */
   spawn(slot: string, run: number, on: RunReports): void;
   /** Asks that this run be started as soon as the one before it has ended in such a way, if it can be said now what it consists of; see `RunReports.followed`. */
-  prepare(slot: string, run: number, after: "any-end" | "failure"): void;
+  prepare(slot: string, run: number, after: Following): void;
   /** It is not to be started by itself any more; it may be under way. */
   unprepare(slot: string, run: number): void;
   /** Takes up the reports of a run that is being started as it was prepared. */

@@ -1,27 +1,17 @@
 /** Runs that are started by the keeper alone, as they were prepared. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
+import { FakeClock, FakeSpawner, POLICY } from "../../test/fakes.ts";
 import type { Process } from "./process.ts";
 import type { Policy } from "./restart-policy.ts";
 import { Supervisor } from "./supervisor.ts";
-
-const POLICY: Policy = {
-  restart: "always",
-  restartLimit: Number.POSITIVE_INFINITY,
-  restartResetMs: 60_000,
-  graceMs: 0,
-  terminateMs: 30_000,
-  timeoutMs: 0,
-  waits: false,
-};
 
 function setup(rules: Partial<Policy> = {}) {
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
   const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
   const plans = (changed: Partial<Policy> = {}) => [
-    { id: "web", policy: { ...POLICY, ...rules, ...changed }, autostart: true, overrun: false },
+    { id: "web", policy: { ...POLICY, restart: "always" as const, ...rules, ...changed }, autostart: true, overrun: false },
   ];
   const apply = (changed: Partial<Policy>): void =>
     supervisor.apply(plans(changed), new Map([["web", { id: "web", fields: ["restart"], restart: false, route: false } as never]]));

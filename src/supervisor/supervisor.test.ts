@@ -1,21 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
+import { FakeClock, FakeSpawner, POLICY } from "../../test/fakes.ts";
 import type { Memory } from "./memory.ts";
 import type { Notice } from "./notice.ts";
 import type { Plan } from "./plan.ts";
 import type { Policy } from "./restart-policy.ts";
 import { Supervisor } from "./supervisor.ts";
-
-const policy: Policy = {
-  restart: "error",
-  restartLimit: Number.POSITIVE_INFINITY,
-  restartResetMs: 60_000,
-  graceMs: 0,
-  terminateMs: 30_000,
-  timeoutMs: 0,
-  waits: false,
-};
 
 function setup(plan: Partial<Plan> & { readonly rules?: Partial<Policy> } = {}, memory?: Memory) {
   const { rules, ...rest } = plan;
@@ -30,7 +20,7 @@ function setup(plan: Partial<Plan> & { readonly rules?: Partial<Policy> } = {}, 
     notice: (_id, notice) => notices.push(notice),
     removed: () => undefined,
   });
-  const plans = [{ id: "web", policy: { ...policy, ...rules }, autostart: true, overrun: false, ...rest }];
+  const plans = [{ id: "web", policy: { ...POLICY, ...rules }, autostart: true, overrun: false, ...rest }];
   supervisor.resume(plans, memory === undefined ? new Map() : new Map([["web", memory]]));
   supervisor.apply(plans);
   const process = supervisor.find("web");

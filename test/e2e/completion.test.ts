@@ -6,11 +6,12 @@ import { delimiter, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { BIN, homeOf, procman } from "../cli.ts";
 import { cleanEnvironment } from "../procman.ts";
+import { skip } from "../skip.ts";
 
 /** What could not be installed is told, and is a failure where CI=true (scripts/test.mjs counts it). */
 function isMissing(context: TestContext, name: string): boolean {
   const missing = !(process.env.PATH ?? "").split(delimiter).some((place) => existsSync(join(place, name)));
-  if (missing) context.skip(`${name} is not installed`);
+  if (missing) skip(context, `${name} is not installed`);
   return missing;
 }
 

@@ -1,11 +1,11 @@
 /** The packed tarball in an empty folder, used as the README tells. */
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../ports.ts";
 import { cleanEnvironment, found, gone } from "../procman.ts";
@@ -26,6 +26,22 @@ function run(program: string, args: readonly string[], cwd = folder): Promise<Ou
 
 function procman(...args: readonly string[]): Promise<Outcome> {
   return run(join(home, "node_modules/.bin/procman"), args);
+}
+
+/** A program in the folder that does not outlive its test, however that ends. */
+function background(context: TestContext, program: string, ...args: readonly string[]): ChildProcess {
+  const child = spawn(program, args, { cwd: folder, env: cleanEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+  for (const stream of [child.stdout, child.stderr]) stream.resume();
+  const exit = once(child, "exit");
+  context.after(async () => {
+    child.kill();
+    await exit;
+  });
+  return child;
+}
+
+function daemonOf(context: TestContext, ...options: readonly string[]): ChildProcess {
+  return background(context, join(home, "node_modules/.bin/procman"), "run", ...options);
 }
 
 /** procman's API answers: its address is written down. */
@@ -64,7 +80,7 @@ test("V8 can hold each program of it with one byte a letter", () => {
   for (const name of programs) assert.doesNotMatch(readFileSync(join(dist, name), "utf8"), /[^\0-\u00ff]/, name);
 });
 
-test("init, append, validate, run, Ctrl-C", async () => {
+test("init, append, validate, run, Ctrl-C", async (context) => {
   assert.equal((await procman("init", "--id", "web", "--cmd", "sleep 1000")).code, 0);
   assert.equal((await procman("append", "--id", "tick", "--cmd", "echo tick-tock; sleep 1000", "--autostart")).code, 0);
   assert.equal((await procman("append", "--id", "job", "--cmd", "true", "--cron", "0 3 * * *")).code, 0);
@@ -72,14 +88,10 @@ test("init, append, validate, run, Ctrl-C", async () => {
   assert.equal(valid.code, 0, valid.err);
   assert.match(valid.out, /procman\.jsonc: valid, 3 processes/);
   assert.match(valid.out, /job: next run .*03:00/);
-  const daemon = spawn(join(home, "node_modules/.bin/procman"), ["run", "--console"], {
-    cwd: folder,
-    env: cleanEnvironment(),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const daemon = daemonOf(context as TestContext, "--console");
   let text = "";
   for (const stream of [daemon.stdout, daemon.stderr])
-    stream.on("data", (data) => {
+    stream?.on("data", (data) => {
       text += String(data);
     });
   await found(() => (/tick-tock/.test(text) ? true : undefined));
@@ -107,9 +119,9 @@ test("remove takes a process out and leaves every comment", async () => {
   assert.equal((await procman("remove", "--id", "c")).code, 1);
 });
 
-test("terminate ends all of it", async () => {
+test("terminate ends all of it", async (context) => {
   await procman("init", "--id", "web", "--cmd", "sleep 1000");
-  const daemon = spawn(join(home, "node_modules/.bin/procman"), ["run"], { cwd: folder, env: cleanEnvironment(), stdio: "ignore" });
+  const daemon = daemonOf(context as TestContext);
   await found(() => (isAnnounced() ? true : undefined));
   const exit = once(daemon, "exit");
   const ended = await procman("terminate");
@@ -201,16 +213,16 @@ await procman.terminate();`;
 
 /** Asks until somebody answers. */
 async function answers(port: number): Promise<string> {
-  for (const end = Date.now() + 20_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
+  for (const end = performance.now() + 20_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
     try {
       return await (await fetch(`http://127.0.0.1:${port}`)).text();
     } catch (error) {
-      if (Date.now() > end) throw error;
+      if (performance.now() > end) throw error;
     }
   }
 }
 
-test("issue 5, 3: procman/cluster listens on the shared socket, by import and by require, and on a port where there is none", async () => {
+test("issue 5, 3: procman/cluster listens on the shared socket, by import and by require, and on a port where there is none", async (context) => {
   const server = "listen(createServer((request, response) => response.end(process.argv[1])), Number(process.argv[2]))";
   writeFileSync(join(folder, "a.mjs"), `import { createServer } from "node:http"; import { listen } from "procman/cluster"; ${server};`);
   writeFileSync(
@@ -230,10 +242,9 @@ test("issue 5, 3: procman/cluster listens on the shared socket, by import and by
   });
   const processes = [process("a", "node a.mjs 1", ports[0]), process("b", "cd . && exec node b.cjs 1", ports[1])];
   writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes }));
-  const daemon = spawn(join(home, "node_modules/.bin/procman"), ["run"], { cwd: folder, env: cleanEnvironment(), stdio: "ignore" });
-  const alone = spawn("node", ["a.mjs", String(ports[2])], { cwd: folder, env: cleanEnvironment(), stdio: "ignore" });
+  const daemon = daemonOf(context as TestContext);
+  background(context as TestContext, "node", "a.mjs", String(ports[2]));
   for (const [index, file] of ["a.mjs", "b.cjs", "a.mjs"].entries()) assert.equal(await answers(ports[index] ?? 0), join(folder, file));
-  alone.kill();
   const nothing = await run("node", ["c.mjs"]);
   assert.match(
     nothing.err,

@@ -63,7 +63,7 @@ async function why(
   id: string,
   ends: number,
 ): Promise<{ readonly process: ProcessRecord; readonly incidents: readonly Incident[] }> {
-  for (const end = Date.now() + 30_000; Date.now() < end; ) {
+  for (const end = performance.now() + 30_000; performance.now() < end; ) {
     const { code, out } = await command(folder, ["why", id, "--json"]);
     if (code === 0 && JSON.parse(out).incidents.length >= ends) return JSON.parse(out);
   }

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { found } from "../procman.ts";
+import { skip } from "../skip.ts";
 import { folderFor, growth, program, started } from "./rig.ts";
 
 const HOUR_MS = 3_600_000;
@@ -18,11 +19,7 @@ function libfaketime(): string | undefined {
 /** A procman whose clock goes by as much as `set` says. */
 async function withClock(context: TestContext, processes: (folder: string) => Parameters<typeof started>[2]) {
   const library = libfaketime();
-  if (library === undefined) {
-    console.error("!!! SKIPPED: libfaketime is not installed");
-    context.skip("libfaketime is not installed");
-    return undefined;
-  }
+  if (library === undefined) return skip(context, "libfaketime is not installed");
   const folder = folderFor(context);
   const offset = join(folder, "offset");
   const set = (hours: number): void => {

@@ -73,7 +73,7 @@ export async function started(
     procman,
     records,
     until: async (id, holds) => {
-      for (const end = Date.now() + 30_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
+      for (const end = performance.now() + 30_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
         const record = (await records()).find((each) => each.id === id);
         if (record !== undefined && holds(record)) return record;
       }

@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { allProcesses, type ProcessStat } from "../../src/os/process-stat.ts";
 import { BIN } from "../cli.ts";
 import { folderWith, found, gone, type Process, Procman } from "../procman.ts";
+import { skip } from "../skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
 const ORPHANS = 20;
@@ -23,9 +24,7 @@ function isImpossible(context: TestContext): boolean {
     return false;
   } catch (error) {
     if (process.env.CI === "true") throw error;
-    const why = `SKIPPED: no PID namespace with tini can be made here: ${(error as Error).message}`;
-    console.error(`!!! ${why}`);
-    context.skip(why);
+    skip(context, `no PID namespace with tini can be made here: ${(error as Error).message}`);
     return true;
   }
 }

@@ -34,7 +34,7 @@ async function allDecided(procman: Procman, count: number): Promise<void> {
 
 /** procman's service, as soon as it is there. */
 async function nextService(keeper: number, before: number | undefined): Promise<number> {
-  for (const end = Date.now() + 20_000; Date.now() < end; await new Promise((resolve) => setImmediate(resolve))) {
+  for (const end = performance.now() + 20_000; performance.now() < end; await new Promise((resolve) => setImmediate(resolve))) {
     const children = readFileSync(`/proc/${keeper}/task/${keeper}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
     const service = children.find((pid) => pid !== before && isService(pid));
     if (service !== undefined) return service;

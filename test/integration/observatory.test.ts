@@ -33,7 +33,7 @@ async function ask<Answer>(procman: Procman, path: string, { method = "GET", con
 
 /** Tries until `look` finds something; for what has to be asked for. */
 async function tried<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
-  for (const end = Date.now() + 25_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (const end = performance.now() + 25_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const result = await look();
     if (result !== undefined) return result;
   }

@@ -9,6 +9,7 @@ import { NO_LOAD } from "../../src/cluster/shares.ts";
 import { processStat } from "../../src/os/process-stat.ts";
 import { processorsOf, unbind } from "../../src/os/processors.ts";
 import { type Context, echo, found, TestBackend, TestBalancer } from "../balancer-rig.ts";
+import { skip } from "../skip.ts";
 import { isMissing } from "../system-programs.ts";
 import { Talker } from "../talker.ts";
 
@@ -19,7 +20,7 @@ const HOPS = 16;
 
 function isLacking(context: TestContext): boolean {
   if (PAIR.length === 2) return isMissing(context, "taskset");
-  context.skip("it takes two processors, and a kernel that tells which they are");
+  skip(context, "it takes two processors, and a kernel that tells which they are");
   return true;
 }
 

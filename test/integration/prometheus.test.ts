@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { familiesOf, ServiceGauges } from "../../src/service/families.ts";
 import { expose } from "../../src/telemetry/prometheus.ts";
+import { skip } from "../skip.ts";
 
 const state = { name: "shop", status: "running", uptimeSeconds: 3 } as never;
 const telemetry = {
@@ -25,10 +26,8 @@ const process = (id: string, more: object = {}) =>
 
 test("4.4 promtool finds nothing to say about the metrics", (context) => {
   const isThere = (globalThis.process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, "promtool")));
-  if (!isThere || (globalThis.process.env.PROCMAN_TEST_MISSING ?? "").split(" ").includes("promtool")) {
-    console.error("!!! SKIPPED: promtool is not installed");
-    return context.skip("promtool is not installed");
-  }
+  if (!isThere || (globalThis.process.env.PROCMAN_TEST_MISSING ?? "").split(" ").includes("promtool"))
+    return skip(context, "promtool is not installed");
   const text = expose(
     familiesOf(
       [

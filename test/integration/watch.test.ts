@@ -57,7 +57,7 @@ async function serviceOf(procman: Procman): Promise<number> {
 }
 
 async function incidents(procman: Procman, id: string, count: number): Promise<readonly Incident[]> {
-  for (const end = Date.now() + 25_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (const end = performance.now() + 25_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const all = (await new IncidentBook(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
     if (all.length >= count) return all;
   }

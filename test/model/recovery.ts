@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Dependency, Plan } from "../../src/supervisor/plan.ts";
 import type { Process } from "../../src/supervisor/process.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
+import { POLICY } from "../fakes.ts";
 import { keyOf, Machine } from "./machine.ts";
 import { Service, type Turn } from "./service.ts";
 
@@ -257,19 +258,8 @@ function describe(ending: { readonly kind: string; readonly code?: number | null
   return ending.kind === "exited" ? String(ending.code ?? ending.signal) : ending.kind;
 }
 
-const POLICY: Policy = {
-  restart: "always",
-  restartDelayMs: 10,
-  restartLimit: Number.POSITIVE_INFINITY,
-  restartResetMs: 60_000,
-  graceMs: 0,
-  terminateMs: 30_000,
-  timeoutMs: 0,
-  waits: false,
-};
-
 export function planOf(more: Partial<Plan>, rules: Partial<Policy> = {}): Plan {
-  return { id: "web", policy: { ...POLICY, ...rules }, autostart: true, overrun: false, ...more };
+  return { id: "web", policy: { ...POLICY, restart: "always", restartDelayMs: 10, ...rules }, autostart: true, overrun: false, ...more };
 }
 
 /** `web` waits until `db` is there, and follows a restart of it if `restart` says so. */

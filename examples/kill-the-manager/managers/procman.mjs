@@ -104,16 +104,24 @@ export class Procman {
 
   /** Stops everything; resolves with those that it left behind. */
   async end(patienceMs = 60_000) {
-    const { keeper } = this;
-    if (keeper !== undefined) {
+    // One that has just been killed is replaced by one that nobody has asked yet.
+    for (let keeper = await this.#keeperAfter(); keeper !== undefined; keeper = await this.#keeperAfter(keeper)) {
       const answer = await this.api.ask("POST", "/terminate");
       if (answer?.status !== 202) kill(keeper, "SIGTERM");
-      await within(patienceMs, () => !isAlive(keeper));
+      if ((await within(patienceMs, () => !isAlive(keeper))) === undefined) break;
     }
-    // Whoever ends at the same moment is given that moment.
-    await within(10_000, () => marked(this.mark).length === 0);
     this.journal.stop();
     return marked(this.mark);
+  }
+
+  /** The keeper that comes after that one; undefined: nobody is left, or nobody comes. */
+  async #keeperAfter(before) {
+    let next;
+    await within(10_000, () => {
+      next = this.keeper;
+      return (next !== undefined && next !== before) || marked(this.mark).length === 0;
+    });
+    return next === before ? undefined : next;
   }
 
   /** For whoever gives up: nobody stays behind. */

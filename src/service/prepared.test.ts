@@ -1,0 +1,42 @@
+/** What the service tells the keeper of the run after the present one. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { found } from "../../test/procman.ts";
+import { begun, configOf, folder, spawned } from "../../test/service-rig.ts";
+import { replaceSecret } from "../os/secret.ts";
+
+const web = { id: "web", cmd: "sleep 1000", autostart: true };
+
+test("2.2 a run is prepared unless it consists of what is read when it starts: env files, secrets, a cgroup", async (context) => {
+  const stateDir = folder(context);
+  writeFileSync(join(stateDir, "secret.txt"), "hush");
+  writeFileSync(join(stateDir, ".env"), "WORD=one");
+  const others = {
+    file: { envFile: ".env" },
+    secret: { env: { PASSWORD: { file: join(stateDir, "secret.txt") } } },
+    own: { env: { PASSWORD: { env: "PATH" } } },
+    capped: { memoryMax: "1GB" },
+  };
+  const processes = Object.entries(others).map(([id, more]) => ({ ...web, id, ...more }));
+  const { tell, channel } = begun(context, configOf(stateDir, [...processes, web]));
+  // They have run for longer than a second; who was started last is prepared last.
+  tell(...processes.map(({ id }) => spawned(id)), spawned("web"));
+  await found(() => (channel.asked("prepare").length > 0 ? true : undefined));
+  assert.deepEqual(channel.asked("prepare", "unprepare"), ["prepare web 2"]);
+  const [prepared] = channel.sent.filter(({ t }) => t === "prepare");
+  assert.ok(prepared?.t === "prepare" && prepared.after === "failure" && /^web\.2@/.test(prepared.env.PROCMAN_RUN_ID ?? ""));
+});
+
+test("2.2, 3.3 a run that is prepared gets the token of the secret that holds", async (context) => {
+  const stateDir = folder(context);
+  const { tell, channel } = begun(context, configOf(stateDir, [web], { api: { port: 0 } as never }));
+  tell(spawned("web"));
+  const tokens = (): readonly string[] => channel.sent.flatMap((each) => (each.t === "prepare" ? [each.env.PROCMAN_API_TOKEN ?? ""] : []));
+  await found(() => (tokens().length > 0 ? true : undefined));
+  replaceSecret(stateDir);
+  await found(() => (tokens().length > 1 ? true : undefined));
+  assert.notEqual(tokens()[0], tokens()[1]);
+  assert.deepEqual(channel.asked("prepare", "unprepare"), ["prepare web 2", "unprepare web 2", "prepare web 2"]);
+});
