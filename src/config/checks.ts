@@ -12,6 +12,7 @@ import type { LooseConfig, LooseProcess } from "./loose.ts";
 import { unknownPlaceholder } from "./placeholders.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { probingErrors } from "./probes.ts";
+import { refusedPortWarnings } from "./refused-ports.ts";
 import { variableErrors, variableWarnings } from "./variables.ts";
 import { workerProblem } from "./worker.ts";
 
@@ -52,7 +53,7 @@ export function checkMeaning(config: LooseConfig, around: Surroundings): Verdict
   const warnings = [...processes.flatMap(({ process, path }) => processWarnings(process, path)), ...dependencyWarnings(config)];
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
-  warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)));
+  warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)), ...refusedPortWarnings(config));
   if (around.looksAtFiles === true && errors.length === 0) warnings.push(...fileWarnings(config, around.folder));
   return { errors, warnings };
 }

@@ -295,6 +295,8 @@ test("doubtful things are warnings, not errors", () => {
     warningsOf({ cluster: { instances: 2, startPort: 3000, strategy: "ip-hash" } })[0] ?? "",
     /strategy Found "strategy" without "commonPort"/,
   );
+  assert.match(warningsOf({}, { api: { port: 6000 } })[0] ?? "", /^api\.port Found 6000: no browser opens this port/);
+  assert.deepEqual(warningsOf({}, { api: { port: 6001 } }), []);
   assert.match(
     warningsOf({}, { plugins: [{ url: "https://host/x@1.0.0.mjs" }] })[0] ?? "",
     /^plugins\[0\]\.url Found .* without "integrity": whoever serves it could replace it/,
