@@ -1,6 +1,6 @@
 /** The FIFOs that carry the output of runs: made ahead in batches, used again once they are drained. */
-import { execFile } from "node:child_process";
-import { closeSync, constants, existsSync, fstatSync, openSync, readlinkSync, rmSync, statSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../os/folder.ts";
 
@@ -13,6 +13,10 @@ export type Paths = { readonly out: string; readonly err: string };
 const SPARE = 4;
 /** Free pairs hold descriptors, too. */
 const LARGEST_BATCH = 128;
+/** Of many, so many are made first, for the first runs: `mkfifo` takes 0.1 ms a pair. */
+const FIRST_BATCH = 16;
+
+const MODE = ["-m", "600"];
 
 export class Fifos {
   readonly #folder: string;
@@ -75,12 +79,25 @@ export class Fifos {
     return { number, out, err, holds };
   }
 
-  /** Rejects when the folder takes no more FIFOs. */
+  /** Resolves when some are there: of many the rest is made while those are used. Rejects when the folder takes no more FIFOs. */
   fill(count: number): Promise<void> {
-    this.#filling ??= this.#make(count <= 1 ? 1 : Math.min(count + SPARE, LARGEST_BATCH)).finally(() => {
+    this.#filling ??= this.#fill(count <= 1 ? 1 : Math.min(count + SPARE, LARGEST_BATCH));
+    return this.#filling;
+  }
+
+  async #fill(count: number): Promise<void> {
+    const first = count > 2 * FIRST_BATCH ? FIRST_BATCH : count;
+    try {
+      await this.#make(first);
+    } finally {
+      this.#filling = undefined;
+    }
+    if (first === count) return;
+    this.#filling = this.#make(count - first).finally(() => {
       this.#filling = undefined;
     });
-    return this.#filling;
+    // A failure meets whoever needs one of them.
+    this.#filling.catch(() => undefined);
   }
 
   /** Closes all that is free, and removes the folder. */
@@ -103,11 +120,12 @@ export class Fifos {
     const numbers = Array.from({ length: count }, (_, index) => this.#last + 1 + index);
     const names = numbers.flatMap((number) => [`${number}.out`, `${number}.err`]);
     const remove = (): void => {
-      for (const name of names) rmSync(join(this.#folder, name), { force: true });
+      const there = new Set(this.isThere ? readdirSync(this.#folder) : []);
+      for (const name of names) if (there.has(name)) rmSync(join(this.#folder, name), { force: true });
     };
     remove();
     try {
-      await mkfifo(this.#folder, names);
+      await (count === 1 ? mkfifo(this.#folder, names) : mkfifoInSilence(this.#folder, names));
       this.#free.push(...this.#openAll(numbers).toReversed());
       this.#last += count;
     } catch (error) {
@@ -192,11 +210,21 @@ function close({ holds }: Pair): void {
   for (const fd of holds) closeSync(fd);
 }
 
+/** With its words, if it fails. */
 function mkfifo(cwd: string, names: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    execFile("mkfifo", ["-m", "600", ...names], { cwd }, (error, _stdout, stderr) => {
+    execFile("mkfifo", [...MODE, ...names], { cwd }, (error, _stdout, stderr) => {
       if (error === null) resolve();
       else reject(new Error(stderr.split("\n")[0] || error.message));
     });
+  });
+}
+
+/** Whoever hears of a failure tries with fewer. Two pipes less to be made are milliseconds of a start. */
+function mkfifoInSilence(cwd: string, names: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn("mkfifo", [...MODE, ...names], { cwd, stdio: "ignore" });
+    child.once("error", reject);
+    child.once("exit", (code) => (code === 0 ? resolve() : reject(new Error(`mkfifo ended with ${code}`))));
   });
 }

@@ -149,8 +149,11 @@ export class Keeper {
     this.#versions.service = version;
     if (protocol !== PROTOCOL)
       return this.#refuse(`the running keeper speaks protocol ${PROTOCOL}, the service ${protocol}; stop procman and start it again`);
-    if (this.#state === undefined && !this.#take(stateDir, captures)) return;
+    const isFirst = this.#state === undefined;
+    if (isFirst && !this.#take(stateDir)) return;
     this.#brief();
+    // While the service decides what to start.
+    if (isFirst) this.#state?.expect(captures);
   }
 
   #brief(): void {
@@ -159,11 +162,11 @@ export class Keeper {
     void this.#service.flush();
   }
 
-  #take(stateDir: string, captures: number): boolean {
+  #take(stateDir: string): boolean {
     try {
       const [mark, isRevival] = [fingerprint(stateDir), this.#start.revivals > 0];
       const parts = { service: this.#service, logger: this.#logger, sockets: this.#sockets };
-      this.#state = new State({ stateDir, mark, isRevival, captures, ...parts });
+      this.#state = new State({ stateDir, mark, isRevival, ...parts });
     } catch (error) {
       // Service and logger of a killed keeper have both called for another.
       if (this.#start.revivals > 0 && error instanceof ProcmanError) void this.#ending.finish(EXIT.done);

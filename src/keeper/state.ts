@@ -31,8 +31,6 @@ export type StateOptions = {
   readonly mark: string;
   /** It comes in place of a killed keeper: nobody asked for a start. */
   readonly isRevival: boolean;
-  /** How many FIFO pairs will be asked for at first. */
-  readonly captures: number;
   readonly service: Attendant<FromKeeper, ToKeeper>;
   readonly logger: Attendant<ToLogger, FromLogger>;
   readonly sockets: Sockets;
@@ -71,9 +69,6 @@ export class State {
     if (!isClean) this.#adopt();
     failpoint("keeper.adopted");
     this.adopted = this.#children.running.length;
-    const { count, fifos } = this.outputs;
-    // A failure meets the first run that needs one again, and is told with that run's name.
-    if (options.captures > count) fifos.fill(options.captures - count).catch(() => undefined);
     this.serviceIsUp();
     this.flush();
   }
@@ -98,6 +93,13 @@ export class State {
   /** Nobody runs, and nobody was left behind by a run. */
   get isEmpty(): boolean {
     return this.#children.running.length === 0 && this.#strays().length === 0;
+  }
+
+  /** So many FIFO pairs will be asked for at first. */
+  expect(captures: number): void {
+    const { count, fifos } = this.outputs;
+    // A failure meets the first run that needs one again, and is told with that run's name.
+    if (captures > count) fifos.fill(captures - count).catch(() => undefined);
   }
 
   /** What a service needs to begin; it prepares runs anew. */
