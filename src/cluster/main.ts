@@ -8,7 +8,7 @@ import type { BalancerIdentity, FromBalancer } from "../contract/balancer-protoc
 import type { BalancerWord } from "../contract/keeper-protocol.ts";
 import { processStat } from "../os/process-stat.ts";
 import { takeRevival } from "../os/revival.ts";
-import { holdYoungGeneration } from "../os/young-generation.ts";
+import { holdYoungGeneration } from "../os/v8-flags.ts";
 import { Balancer } from "./balancer.ts";
 import { type FromMate, Mate, type ToMate } from "./crew.ts";
 import { Desk, othersAt } from "./desk.ts";

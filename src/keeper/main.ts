@@ -4,7 +4,7 @@ import { setFlagsFromString } from "node:v8";
 import { ProcmanError } from "../base/errors.ts";
 import { takeSockets } from "../os/kept-sockets.ts";
 import { takeRevived } from "../os/revival.ts";
-import { holdYoungGeneration } from "../os/young-generation.ts";
+import { holdYoungGeneration } from "../os/v8-flags.ts";
 import { Keeper } from "./keeper.ts";
 import { runOptions } from "./options.ts";
 import { warn } from "./warning.ts";

@@ -4,7 +4,7 @@ import type { SocketWord } from "../contract/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
 import { isForKeeping, keepSockets } from "../os/kept-sockets.ts";
 import { takeRevival } from "../os/revival.ts";
-import { holdYoungGeneration } from "../os/young-generation.ts";
+import { holdYoungGeneration } from "../os/v8-flags.ts";
 import { Logger } from "./logger.ts";
 import { callForKeeper } from "./orphan.ts";
 

@@ -1,5 +1,5 @@
 /** Parts of Node that a start does without for a while. */
-import { hasOtherFlags, withFlagsOfStart } from "./young-generation.ts";
+import { hasOtherFlags, withFlagsOfStart } from "./v8-flags.ts";
 
 type Parts = {
   readonly "node:cluster": typeof import("node:cluster");

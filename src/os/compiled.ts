@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import Module, { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { Script } from "node:vm";
-import { withFlagsOfStart } from "./young-generation.ts";
+import { withFlagsOfStart } from "./v8-flags.ts";
 
 /** By then what a start needs is compiled. Milliseconds. */
 const KEEP_AFTER_MS = 5_000;

@@ -3,9 +3,8 @@ import type { Process } from "../supervisor/process.ts";
 
 /** Ids of processes, by the pids that lead their runs. */
 export function leadersOf(processes: readonly Process[]): ReadonlyMap<number, string> {
-  return new Map(
-    processes.flatMap(({ id, states }) =>
-      states.flatMap((state) => ("pid" in state && !("ending" in state) ? [[state.pid, id] as const] : [])),
-    ),
-  );
+  const leaders = new Map<number, string>();
+  for (const { id, states } of processes)
+    for (const state of states) if ("pid" in state && !("ending" in state)) leaders.set(state.pid, id);
+  return leaders;
 }

@@ -5,7 +5,7 @@ import type { Config } from "../config/spec.ts";
 import type { FromKeeper } from "../contract/keeper-protocol.ts";
 import { isForKeeping, keepSockets } from "../os/kept-sockets.ts";
 import { revive, takeRevival } from "../os/revival.ts";
-import { holdYoungGeneration } from "../os/young-generation.ts";
+import { holdYoungGeneration, optimiseLate } from "../os/v8-flags.ts";
 import { Link } from "../runtime/link.ts";
 import { checkExitWith, endlessness } from "./exit-with.ts";
 import { CONFIGURATION, readFormer } from "./former.ts";
@@ -16,6 +16,7 @@ import { wishesIn } from "./wishes.ts";
 
 process.title = "procman: service";
 holdYoungGeneration();
+optimiseLate();
 const revival = takeRevival();
 const sockets = keepSockets();
 // The terminal's Ctrl-C and a service manager's SIGTERM are for the keeper, which asks for an orderly stop.
