@@ -41,8 +41,8 @@ export class Balancer {
   even(): void {
     this.#looking ??= setTimeout(() => {
       this.#looking = undefined;
-      this.#evening.look();
-      this.#placement.look([this.#worker, ...this.#mates]);
+      const isEvening = this.#evening.look();
+      this.#placement.look([this.#worker, ...this.#mates], { isEvening });
     }, MOMENT_MS);
   }
 

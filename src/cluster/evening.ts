@@ -21,15 +21,16 @@ export class Evening {
     this.#mates = mates;
   }
 
-  /** There are new figures. */
-  look(): void {
-    if (this.#isOver || this.#move !== undefined || performance.now() < this.#notBefore) return;
+  /** There are new figures. Returns whether connections begin to move by them. */
+  look(): boolean {
+    if (this.#isOver || this.#move !== undefined || performance.now() < this.#notBefore) return false;
     const transfer = transferOf([this.#worker, ...this.#mates].map(({ load }) => load));
-    if (transfer === undefined) return;
+    if (transfer === undefined) return false;
     this.#move = this.#carryOut(transfer).then(() => {
       this.#move = undefined;
       this.#notBefore = performance.now() + SETTLE_MS;
     });
+    return true;
   }
 
   /** Resolves when nothing is on its way, and nothing will be. */

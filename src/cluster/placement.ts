@@ -36,8 +36,8 @@ export class Placement {
     this.#processors = processors;
   }
 
-  /** There are new figures. `now`: monotonic milliseconds. */
-  look(members: readonly Member[], now = performance.now()): void {
+  /** There are new figures. `isEvening`: connections move, for which they were uneven. `now`: monotonic milliseconds. */
+  look(members: readonly Member[], { isEvening = false, now = performance.now() } = {}): void {
     if (members.length < 2 || members.length !== this.#processors.length) return;
     this.#receive(members);
     const cpus = members.map(({ load }) => load.cpu);
@@ -47,7 +47,7 @@ export class Placement {
     const isEven = least >= EVEN * most;
     this.#unevenSince = isEven ? undefined : (this.#unevenSince ?? now);
     if (!isBound) {
-      if (mean >= BUSY && isEven && now >= this.#notBefore) this.#bind(members.map(({ pid }) => pid));
+      if (mean >= BUSY && (isEven || isEvening) && now >= this.#notBefore) this.#bind(members.map(({ pid }) => pid));
     } else if (mean < STILL_BUSY) this.#release(now, REST_MS);
     else if (now - (this.#unevenSince ?? now) >= STEADY_MS) this.#release(now, AGAIN_MS);
   }

@@ -22,13 +22,19 @@ const MOST = 32;
 
 export const NO_LOAD: Load = { cpu: 0, busy: 0, room: 0 };
 
-/** What would make the most and the least loaded process even. undefined: they are, or a whole connection would be too much. */
+/**
+ * What would make the most and the least loaded process even. undefined: they are, or a whole connection would be too much.
+ *
+ * Where no processor has time left, a process gets less than it could use, and its CPU time doesn't tell how much more it has to
+ * do than another: then its connections do.
+ */
 export function transferOf(loads: readonly Load[]): Transfer | undefined {
   const [from, most] = extreme(loads, (one, other) => one.cpu > other.cpu);
   const [to, least] = extreme(loads, (one, other) => one.cpu < other.cpu);
   const apart = most.cpu - least.cpu;
   if (most.cpu < LOADED || apart < APART) return undefined;
-  const count = Math.min(MOST, least.room, Math.floor((most.busy * apart) / (2 * most.cpu)));
+  const halfOfMore = Math.max(most.busy - least.busy, (most.busy * apart) / most.cpu) / 2;
+  const count = Math.min(MOST, least.room, Math.floor(halfOfMore));
   return count <= 0 ? undefined : { from, to, count };
 }
 

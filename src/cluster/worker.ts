@@ -172,15 +172,19 @@ export class Worker {
   }
 
   #firstLook(): void {
-    this.load = this.#loadAt(performance.now());
+    this.#look();
     if (this.load.cpu >= MUCH) this.#tell();
   }
 
-  #tick(): void {
+  #look(): void {
     const now = performance.now();
     for (const distributor of this.#all) distributor.tick(now);
-    for (const distributor of this.#former) if (distributor.clients === 0) this.#former.delete(distributor);
     this.load = this.#loadAt(now);
+  }
+
+  #tick(): void {
+    this.#look();
+    for (const distributor of this.#former) if (distributor.clients === 0) this.#former.delete(distributor);
     this.#tell();
     if (this.clients > 0) return;
     clearInterval(this.#ticking);

@@ -47,10 +47,10 @@ test("those that are busy and even are bound, until one of them has less to do o
   if (isLacking(context)) return;
   const pids = [await sleeper(context), await sleeper(context)];
   const placement = new Placement(PAIR);
-  const look = (cpus: readonly number[], now: number): void =>
+  const look = (cpus: readonly number[], now: number, isEvening = false): void =>
     placement.look(
       pids.map((pid, index) => ({ pid, load: load(cpus[index] ?? 0) })),
-      now,
+      { isEvening, now },
     );
   look([0.3, 0.3], 100_000);
   look([0.9, 0.4], 100_300);
@@ -76,6 +76,13 @@ test("those that are busy and even are bound, until one of them has less to do o
   await anywhere(pids);
   look([0.6, 0.6], 109_000);
   await alone(pids);
+  // Uneven for want of connections only, which are on their way.
+  look([0.1, 0.1], 110_000);
+  await anywhere(pids);
+  look([0.9, 0.2], 112_000);
+  await anywhere(pids);
+  look([0.9, 0.2], 112_200, true);
+  await alone(pids);
 });
 
 test("as many as the machine has processors, or nobody; one that comes in place of another starts free", async (context) => {
@@ -85,7 +92,7 @@ test("as many as the machine has processors, or nobody; one that comes in place 
   const look = (pids: readonly number[], now: number): void =>
     placement.look(
       pids.map((pid) => ({ pid, load: load(0.6) })),
-      now,
+      { now },
     );
   for (const pids of [[first], [first, second, third]]) for (const now of [0, 500, 1_000]) look(pids, now);
   await anywhere([first, second, third]);
@@ -109,7 +116,7 @@ test("one that leaves is bound no more, also when another process has ended mean
   const look = (now: number): void =>
     placement.look(
       [first, second].map((pid) => ({ pid, load: load(0.6) })),
-      now,
+      { now },
     );
   process.kill(second, "SIGKILL");
   // Awaited, too: a zombie can be bound.
