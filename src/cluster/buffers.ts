@@ -39,8 +39,8 @@ let used = 0;
 
 /** Views of the first bytes of `shared` and of a desk that nothing lies on, by their length: making one costs more than copying what is in it. */
 const SMALL_VIEW = 2_048;
-const sources: Buffer[] = [];
-let targets: Buffer[] = [];
+const sources = noViews();
+let targets = noViews();
 
 /** A copy of the first bytes of `shared`, in memory that is used again with the next call unless `keepCopy` was called. */
 export function copyOfShared(count: number): Buffer {
@@ -57,11 +57,16 @@ export function keepCopy(count: number): void {
 
 function clearDesk(): void {
   desk = Buffer.allocUnsafeSlow(DESK_BYTES);
-  targets = [];
+  targets = noViews();
   used = 0;
 }
 
-function viewOf(views: Buffer[], buffer: Buffer, count: number): Buffer {
+/** As long as it may become: V8 makes a slow table of an array that is written to far behind its end. */
+function noViews(): (Buffer | undefined)[] {
+  return new Array<Buffer | undefined>(SMALL_VIEW + 1);
+}
+
+function viewOf(views: (Buffer | undefined)[], buffer: Buffer, count: number): Buffer {
   if (count > SMALL_VIEW) return buffer.subarray(0, count);
   views[count] ??= buffer.subarray(0, count);
   return views[count];

@@ -28,7 +28,7 @@ export class Pair {
   #bytes = 0;
   /** Bytes at the last look at which they were more than before, and when that was. */
   #seen = -1;
-  #movedAt = 0;
+  #movedAt = performance.now();
   /** It lasts, and something has flowed since the last look. */
   isBusy = false;
 
