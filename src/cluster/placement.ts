@@ -36,7 +36,7 @@ export class Placement {
     this.#processors = processors;
   }
 
-  /** There are new figures. `isEvening`: connections move, for which they were uneven. `now`: monotonic milliseconds. */
+  /** There are new figures. `isEvening`: they are uneven by connections that are on their way already. `now`: monotonic milliseconds. */
   look(members: readonly Member[], { isEvening = false, now = performance.now() } = {}): void {
     if (members.length < 2 || members.length !== this.#processors.length) return;
     this.#receive(members);

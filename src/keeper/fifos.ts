@@ -66,12 +66,8 @@ export class Fifos {
 
   /** The pair that this process writes to, whatever became of its files. Linux only. */
   ofProcess(pid: number): Pair | undefined {
-    const held = { out: `/proc/${pid}/fd/1`, err: `/proc/${pid}/fd/2` };
-    const number = Number(
-      linkOf(held.out)
-        .slice(this.#folder.length + 1)
-        .split(".")[0],
-    );
+    const held = heldBy(pid);
+    const number = this.#numberOf(pid);
     const { out, err } = this.#paths(number);
     if (!linkOf(held.out).startsWith(out) || !linkOf(held.err).startsWith(err)) return undefined;
     this.#last = Math.max(this.#last, number);

@@ -13,12 +13,14 @@ type Flag = { readonly name: string; readonly atStart: number; readonly changed:
  */
 const YOUNG_GENERATION: Flag = { name: "--semi-space-growth-factor", atStart: 2, changed: 1 };
 
+/** So many times as often something has to be done before V8 optimises it. */
+const LATER = 15;
 /** Node 20 counts bytecode, later ones calls. By major version; of others it is not known what they begin with. */
 const OPTIMISATION: Readonly<Record<string, Flag>> = {
-  v20: { name: "--interrupt-budget", atStart: 67_584, changed: 1_000_000 },
-  v22: { name: "--invocation-count-for-turbofan", atStart: 3_000, changed: 45_000 },
-  v24: { name: "--invocation-count-for-turbofan", atStart: 10_000, changed: 150_000 },
-  v26: { name: "--invocation-count-for-turbofan", atStart: 16_000, changed: 240_000 },
+  v20: late("--interrupt-budget", 67_584),
+  v22: late("--invocation-count-for-turbofan", 3_000),
+  v24: late("--invocation-count-for-turbofan", 10_000),
+  v26: late("--invocation-count-for-turbofan", 16_000),
 };
 
 const KEY = Symbol.for("procman.v8-flags");
@@ -37,7 +39,7 @@ export function holdYoungGeneration(): void {
 
 /**
  * By V8's measure whatever is done for each process every few seconds is soon worth being optimised, which takes more than it
- * ever saves: from now on only what is done fifteen times as often.
+ * ever saves: from now on only what is done far more often.
  */
 export function optimiseLate(): void {
   const flag = OPTIMISATION[process.version.split(".")[0] ?? ""];
@@ -56,6 +58,10 @@ export function withFlagsOfStart<Result>(act: () => Result): Result {
   } finally {
     for (const { name, changed: value } of changed()) setFlagsFromString(`${name}=${value}`);
   }
+}
+
+function late(name: string, atStart: number): Flag {
+  return { name, atStart, changed: LATER * atStart };
 }
 
 function change(flag: Flag): void {
