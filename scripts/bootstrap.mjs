@@ -21,7 +21,7 @@ const PROGRAMS = {
 const SYSTEM_PATHS = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 const MINUTE = 60_000;
-const BUILD_INPUTS = ["src", "package.json", "package-lock.json", "tsconfig.json", "tsdown.config.ts", "scripts/compile.ts"];
+const BUILD_INPUTS = ["src", "package.json", "package-lock.json", "tsconfig.json", "tsdown.config.ts"];
 
 /** `npm ci`, unless what it installed last is as new as the lock file. */
 export async function ensurePackages() {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runTogether, UNIT } from "./node-tests.mjs";
 import { ROOT, runCommand } from "./run-command.mjs";
 
-const STEP_TIMEOUT_MS = 240_000;
+const STEP_TIMEOUT_MS = 480_000;
 const LANES = 2;
 
 const tool = (script, ...args) => [process.execPath, `node_modules/${script}`, ...args];
@@ -17,6 +17,7 @@ const STEPS = [
   { name: "types", argv: tool("typescript/bin/tsc", "-p", ".", "--incremental", "--tsBuildInfoFile", ".cache/tsc.json") },
   { name: "unused", argv: tool("knip/bin/knip.js", "--no-progress", "--no-config-hints") },
   { name: "layers", argv: script("scripts/check-layers.ts", "src") },
+  { name: "house", argv: script("scripts/check-house.ts", "src") },
   { name: "schema", argv: script("scripts/schema.ts", "--check"), onlyWith: "scripts/schema.ts" },
   { name: "api docs", argv: script("scripts/api-docs.ts", "--check"), onlyWith: "scripts/api-docs.ts" },
   { name: "format and lint", argv: tool("@biomejs/biome/bin/biome", "check", "--error-on-warnings", "--max-diagnostics=30", ".") },

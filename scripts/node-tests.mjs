@@ -5,13 +5,13 @@ import { pathToFileURL } from "node:url";
 import { ROOT, runCommand } from "./run-command.mjs";
 
 /** Tests beside the source whose subject is real files, FIFOs and processes: they take their time, and no build. */
-export const REAL = ["src/logs", "src/store", "src/watch"];
+export const REAL = ["src/logger", "src/log-store", "src/file-watcher"];
 
 /** Tests that need no build and no other program, and are quick. */
 export const UNIT = [
   ...readdirSync(join(ROOT, "src"))
     .map((name) => `src/${name}`)
-    .filter((folder) => !REAL.includes(folder) && statSync(join(ROOT, folder)).isDirectory()),
+    .filter((place) => !REAL.includes(place) && (statSync(join(ROOT, place)).isDirectory() || place.endsWith(".test.ts"))),
   "test/model",
   "test/scripts",
 ];
@@ -53,17 +53,17 @@ export function runTogether(places, options) {
 
 /**
  * @param {readonly string[]} places
- * @param {{ timeoutMs: number, concurrency?: number, env?: Record<string, string>, show?: boolean }} options
+ * @param {{ timeoutMs: number, concurrency?: number, node?: string, env?: Record<string, string>, show?: boolean }} options
  * @returns {Promise<{ ok: boolean, output: string, ms: number, why: string, passed: number, failed: number }>}
  */
 export function runTests(places, options) {
   return runFiles(findTests(places), places, options);
 }
 
-async function runFiles(files, places, { concurrency = 2, ...options }) {
+async function runFiles(files, places, { concurrency = 2, node = process.execPath, ...options }) {
   if (files.length === 0) return { ok: false, output: "", ms: 0, why: `no test file in ${places.join(", ")}`, passed: 0, failed: 1 };
   const flags = ["--import", "tsx", "--test", "--test-reporter=spec", `--test-concurrency=${concurrency}`];
-  const result = await runCommand([process.execPath, ...flags, ...files], options);
+  const result = await runCommand([node, ...flags, ...files], options);
   return withTotals(result);
 }
 

@@ -2,31 +2,31 @@
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { Packer } from "../../src/store/packer.ts";
-import { readLogs } from "../../src/store/query.ts";
-import { Label } from "../../src/store/record.ts";
-import { logsFolder, segmentFile, segmentsIn } from "../../src/store/shelf.ts";
-import { Store } from "../../src/store/store.ts";
+import { SegmentCompressor } from "../../src/log-store/compressor.ts";
+import { readLogs } from "../../src/log-store/log-query.ts";
+import { RecordHeader } from "../../src/log-store/record.ts";
+import { logsFolder, segmentFile, segmentsIn } from "../../src/log-store/segment-files.ts";
+import { LogStore } from "../../src/log-store/store.ts";
 
 const [dir = "", count = "10000000", mode = "make"] = process.argv.slice(2);
 
 async function make(lines: number): Promise<void> {
-  const store = new Store({ problem: (_folder, error) => console.error(error), recovered: () => undefined });
+  const store = new LogStore({ problem: (_folder, error) => console.error(error), recovered: () => undefined });
   store.folder = logsFolder(dir);
-  const labels = Array.from({ length: 10 }, (_, number) => new Label({ process: `web-${number + 1}`, instance: number + 1, run: 1, category: "stdout", severity: "info" }, false));
-  const error = new Label({ process: "db", run: 3, category: "stderr", severity: "error" }, false);
+  const labels = Array.from({ length: 10 }, (_, number) => new RecordHeader({ process: `web-${number + 1}`, instance: number + 1, run: 1, category: "stdout", severity: "info" }, false));
+  const error = new RecordHeader({ process: "db", run: 3, category: "stderr", severity: "error" }, false);
   let seed = 1;
   const random = (): number => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648);
   for (let line = 0; line < lines; ) {
     let text = "";
     for (const end = Math.min(lines, line + 650); line < end; line += 1)
       text += `${`2026-11-21T10:00:00.${String(line % 1000).padStart(3, "0")}Z INFO request id=${random().toString(16)} GET /api/users/${random() % 9973} status=${random() % 17 ? 200 : 500} took ${random() % 997}ms`.padEnd(99).slice(0, 99)}\n`;
-    store.add(labels[(line / 650) % 10 | 0] as Label, Buffer.from(text));
+    store.add(labels[(line / 650) % 10 | 0] as RecordHeader, Buffer.from(text));
     if (line % (650 * 300) < 650) store.add(error, Buffer.from(`connection lost at line ${line}\n`));
     if (line % 6500 < 650) await new Promise((resolve) => setImmediate(resolve));
   }
   store.end();
-  await new Packer(() => false).run(logsFolder(dir));
+  await new SegmentCompressor(() => false).run(logsFolder(dir));
 }
 
 async function measure(): Promise<void> {

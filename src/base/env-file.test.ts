@@ -5,7 +5,7 @@ import { readEnvFile } from "./env-file.ts";
 const variablesIn = (text: string) => readEnvFile(text).variables;
 const faultsIn = (text: string) => readEnvFile(text).faults.map(({ line, problem }) => `${line} ${problem}`);
 
-test("2.2 envFile: names, values, quotes and comments, as usual", () => {
+test("2.2 envFile: names, values, quotes and comments are parsed", () => {
   const cases: readonly (readonly [text: string, variables: Readonly<Record<string, string>>])[] = [
     ["", {}],
     ["A=1\nB=2", { A: "1", B: "2" }],
@@ -26,29 +26,29 @@ test("2.2 envFile: names, values, quotes and comments, as usual", () => {
   for (const [text, variables] of cases) assert.deepEqual(readEnvFile(text), { variables, faults: [] }, JSON.stringify(text));
 });
 
-test("2.2 envFile: a line that is no NAME=value is told with its number, without what it has, and takes no other along", () => {
+test("2.2 envFile: a malformed line is reported by its number without its text, and affects no other line", () => {
   const secret = "A=1\ns3cret\nB: s3cret\nset C=s3cret\n=s3cret\nexport D\nE=2";
   assert.deepEqual(variablesIn(secret), { A: "1", E: "2" });
   assert.deepEqual(
     faultsIn(secret),
-    [2, 3, 4, 5, 6].map((line) => `${line} is no NAME=value, and is ignored; write it so, or put # in front of it`),
+    [2, 3, 4, 5, 6].map((line) => `${line} is not NAME=value and is ignored; write it like that, or put # in front of it`),
   );
 });
 
-test("2.2 envFile: a quote that is never closed is told, and is a part of the value", () => {
+test("2.2 envFile: an unclosed quote is reported and is part of the value", () => {
   const text = 'A=1\nB=\'two # three\nC="4"';
   assert.deepEqual(variablesIn(text), { A: "1", B: "'two # three", C: "4" });
   assert.deepEqual(faultsIn(text), [
-    "2 opens a quote that is never closed, so the quote is a part of the value; close it, or put the value in other quotes",
+    "2 opens a quote that is never closed, so the quote is part of the value; close it, or use other quotes",
   ]);
 });
 
-test("2.2 envFile: what follows a closing quote is told, also where a quote that is not closed takes the next one for its end", () => {
-  const problem = "has something after the closing quote of its value, which is ignored; put the value in other quotes, or remove it";
+test("2.2 envFile: text after a closing quote is reported, also if an unclosed quote ends at the next one", () => {
+  const problem = "has text after the closing quote of its value, which is ignored; use other quotes, or remove it";
   const apostrophe = "A=1\nB='don't'\nC=3";
   assert.deepEqual(variablesIn(apostrophe), { A: "1", B: "don", C: "3" });
   assert.deepEqual(faultsIn(apostrophe), [`2 ${problem}`]);
   const unclosed = 'A="one\nB="two"\nC=3\nD';
   assert.deepEqual(variablesIn(unclosed), { A: "one\nB=", C: "3" });
-  assert.match(faultsIn(unclosed).join(), /^1 has something after .*,4 is no NAME=value/);
+  assert.match(faultsIn(unclosed).join(), /^1 has text after .*,4 is not NAME=value/);
 });

@@ -1,26 +1,26 @@
-/** The text of an env file: its variables, and what is wrong with its lines. Not left to Node, whose versions differ in what they make of a line that is not well-formed. */
+/** Parser of env files. procman doesn't use Node's, whose versions differ on malformed lines. */
 
 export type EnvFile = { readonly variables: Readonly<Record<string, string>>; readonly faults: readonly EnvFault[] };
 
-/** `problem` follows the place, and never tells what the line has: that may be a secret. `line` counts from 1. */
+/** `problem` follows the place in a message, and never quotes the line, which may hold a secret. `line` counts from 1. */
 export type EnvFault = { readonly line: number; readonly problem: string };
 
-const NO_ASSIGNMENT = "is no NAME=value, and is ignored; write it so, or put # in front of it";
-const UNCLOSED = "opens a quote that is never closed, so the quote is a part of the value; close it, or put the value in other quotes";
-const TRAILING = "has something after the closing quote of its value, which is ignored; put the value in other quotes, or remove it";
+const NO_ASSIGNMENT = "is not NAME=value and is ignored; write it like that, or put # in front of it";
+const UNCLOSED = "opens a quote that is never closed, so the quote is part of the value; close it, or use other quotes";
+const TRAILING = "has text after the closing quote of its value, which is ignored; use other quotes, or remove it";
 
-/** Blank lines and comments match, too, without a name. */
+/** Also matches blank lines and comments, without a name. */
 const LINE = /^[ \t]*(?:#.*|(?:export[ \t]+)?(?<name>[^\s=#][^\s=]*)[ \t]*=[ \t]*(?<value>.*?)[ \t]*)?$/;
-/** A quoted value from its quote on, with the rest of the line that it ends on. */
+/** A quoted value, with the rest of the line on which it ends. */
 const QUOTED = /^(?<quote>["'`])(?<value>[\s\S]*?)\k<quote>(?<rest>.*)/;
 const COMMENT = /^[ \t]*(?:#.*)?$/;
 
 /**
- * Lines as `NAME=value`, with `export` or without, comments, and values in quotes of three kinds, which may have several
- * lines; `\n` within double quotes is a line end. What is none of that is ignored, and its neighbours count all the same.
+ * Reads lines `NAME=value`, with or without `export`, comments, and values in three kinds of quotes, which may span lines;
+ * `\n` in double quotes is a line break. Malformed lines are ignored and reported.
  *
  * @example
- * readEnvFile("A=1\nB: 2\n") // { variables: { A: "1" }, faults: [{ line: 2, problem: "is no NAME=value, …" }] }
+ * readEnvFile("A=1\nB: 2\n") // { variables: { A: "1" }, faults: [{ line: 2, problem: "is not NAME=value …" }] }
  */
 export function readEnvFile(file: string): EnvFile {
   const lines = file
@@ -41,10 +41,10 @@ export function readEnvFile(file: string): EnvFile {
   return { variables, faults };
 }
 
-type Read = { readonly value: string; readonly lines: number; readonly problem?: string };
+type ParsedLine = { readonly value: string; readonly lines: number; readonly problem?: string };
 
-/** `below`: the lines that it may go on in. */
-function readValue(text: string, below: readonly string[]): Read {
+/** `below`: the lines on which the value may continue. */
+function readValue(text: string, below: readonly string[]): ParsedLine {
   if (!/^["'`]/.test(text)) return { value: text.replace(/[ \t]*#.*$/, ""), lines: 1 };
   const quoted = QUOTED.exec([text, ...below].join("\n"))?.groups;
   if (quoted === undefined) return { value: text, lines: 1, problem: UNCLOSED };

@@ -1,6 +1,6 @@
-/** The one table of errors: what a user may be told, with which HTTP status and exit code. */
+/** The table of errors that users can see, with their HTTP status and exit code. */
 
-/** Exit codes of the command line (sysexits.h where it has a name for it; 128 and the number of the signal after Ctrl-C). */
+/** Exit codes of the command line: those of sysexits.h where it has a name for the case; 130 is 128 + SIGINT. */
 export const EXIT = { done: 0, refused: 1, usage: 64, noDaemon: 69, bug: 70, configuration: 78, interrupted: 130 } as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
@@ -19,15 +19,15 @@ export const ERRORS = {
   "process-leaving": { status: 409, exit: EXIT.refused },
   "events-lost": { status: 503, exit: EXIT.refused },
   "start-failed": { status: 500, exit: EXIT.refused },
-  /** What was asked for is not to be reached, or somebody else has asked for the contrary. */
+  /** The requested state can't be reached, or another caller has asked for the opposite. */
   "process-failed": { status: 409, exit: EXIT.refused },
   "reload-running": { status: 409, exit: EXIT.refused },
-  /** Everything is as it was before. */
+  /** The previous configuration is active again. */
   "reload-failed": { status: 409, exit: EXIT.refused },
   "roll-running": { status: 409, exit: EXIT.refused },
-  /** Some instances are restarted, the others run on as before. */
+  /** Some instances were restarted; the others keep running as before. */
   "roll-failed": { status: 409, exit: EXIT.refused },
-  /** This cluster can't have so many instances, or not now. */
+  /** The cluster can't be scaled to this size, or not now. */
   "scale-refused": { status: 409, exit: EXIT.refused },
   "process-foreign": { status: 403, exit: EXIT.refused },
   "wait-timeout": { status: 504, exit: EXIT.refused },
@@ -50,8 +50,8 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** One thing that is wrong with an input: its place (`query.limit`, `body.memory.rss`), what was found and what is allowed. */
-export type Fault = { readonly place: string; readonly message: string };
+/** One fault of an input: its place (`query.limit`, `body.memory.rss`), and what was found and is allowed. */
+export type ErrorPlace = { readonly place: string; readonly message: string };
 
 /**
  * An error that a user can act on. Its message reads `Cannot <do x>: <what is the case>`.
@@ -62,10 +62,10 @@ export type Fault = { readonly place: string; readonly message: string };
  */
 export class ProcmanError extends Error {
   readonly code: ErrorCode;
-  /** What is wrong with the input, and where: all of it. */
-  readonly faults: readonly Fault[];
+  /** All faults of the input, with their places. */
+  readonly faults: readonly ErrorPlace[];
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { readonly faults?: readonly Fault[] }) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { readonly faults?: readonly ErrorPlace[] }) {
     super(message, options);
     this.name = "ProcmanError";
     this.code = code;
@@ -81,8 +81,20 @@ export class ProcmanError extends Error {
   }
 }
 
-/** Whether the system has refused a path since nothing is there. */
+/** Whether an operation failed because the path doesn't exist. */
 export function isNotThere(error: unknown): boolean {
   const { code = "" } = error as { readonly code?: string };
   return code === "ENOENT" || code === "ENOTDIR";
+}
+
+/** `ENOSPC`, or "UNKNOWN" if it isn't a system error. */
+export function errnoOf(error: unknown): string {
+  if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
+  return "UNKNOWN";
+}
+
+/** `no space left on device` of Node's `ENOSPC: no space left on device, write`. */
+export function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return /^[A-Z0-9]+: ([^,]+)/.exec(message)?.[1] ?? message;
 }

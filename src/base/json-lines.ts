@@ -1,6 +1,6 @@
-/** Messages as lines of JSON on a stream of text. */
+/** Messages as lines of JSON in a text stream. */
 
-/** Takes text in any pieces and gives whole messages. */
+/** Collects chunks of text and reports complete messages. */
 export class JsonLines<Message> {
   readonly #onMessage: (message: Message) => void;
   #rest = "";

@@ -4,7 +4,7 @@ import { didYouMean, suggest } from "./suggest.ts";
 
 const KEYS = ["id", "cmd", "restart", "restartDelayMs", "restartLimit", "cluster"];
 
-test("a slip of the finger is found: swapped, missing, added and wrong letters", () => {
+test("typing errors are recognised: swapped, missing, added and wrong letters", () => {
   assert.equal(suggest("restrat", KEYS), "restart");
   assert.equal(suggest("restar", KEYS), "restart");
   assert.equal(suggest("clustter", KEYS), "cluster");
@@ -12,11 +12,11 @@ test("a slip of the finger is found: swapped, missing, added and wrong letters",
   assert.equal(suggest("restartdelayms", KEYS), "restartDelayMs");
 });
 
-test("a word that is far from all is no slip", () => {
+test("a word far from all candidates has no suggestion", () => {
   assert.equal(suggest("autostart", ["id", "cmd"]), undefined);
   assert.equal(didYouMean("x", []), "");
 });
 
-test("the sentence names the nearest", () => {
+test("the sentence names the nearest candidate", () => {
   assert.equal(didYouMean("restrat", KEYS), ' Did you mean "restart"?');
 });

@@ -1,9 +1,9 @@
-/** "Did you mean": the known word nearest to what was written. */
+/** "Did you mean": finds the known word nearest to a misspelled one. */
 
-/** Longer words are no slips of the finger, and comparing them costs their product. */
+/** Longer words are cut: the cost of a comparison is the product of both lengths. */
 const LONGEST = 64;
 
-/** The nearest of the candidates, or undefined when none is near enough to be meant. */
+/** The nearest candidate, or undefined if none is near enough. */
 export function suggest(written: string, candidates: Iterable<string>): string | undefined {
   const word = written.slice(0, LONGEST).toLowerCase();
   let best: string | undefined;
@@ -15,13 +15,13 @@ export function suggest(written: string, candidates: Iterable<string>): string |
   return best;
 }
 
-/** The same as the end of a sentence: ` Did you mean "restart"?`, or nothing. */
+/** The suggestion as the end of a message: ` Did you mean "restart"?`, or an empty text. */
 export function didYouMean(written: string, candidates: Iterable<string>): string {
   const near = suggest(written, candidates);
   return near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
 }
 
-/** Optimal string alignment: insert, delete, replace, and swap of two neighbours count one each. */
+/** Optimal string alignment distance: an insertion, deletion, replacement or swap of neighbours counts one. */
 function distance(a: string, b: string): number {
   let before: readonly number[] = [];
   let above: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { VERSION } from "./version.ts";
 
-test("the version is that of package.json", () => {
+test("the version equals that of package.json", () => {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   assert.equal(VERSION, (JSON.parse(text) as { readonly version: string }).version);
 });

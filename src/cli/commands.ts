@@ -1,22 +1,38 @@
-/** All commands. Those that speak with a running procman are here, as they are used most; each other is loaded when it is named. */
-import { CONTROL } from "./control-commands.ts";
+/** All commands; their modules are loaded on use. */
+import type { Action } from "../contract/control.ts";
 import type { CommandName } from "./overview.ts";
 import type { CommandModule } from "./program.ts";
 
-export const COMMANDS: Readonly<Record<CommandName, () => CommandModule | Promise<CommandModule>>> = {
-  ...CONTROL,
-  run: () => import("./commands/run.ts"),
-  terminate: () => import("./commands/terminate.ts"),
-  upgrade: () => import("./commands/upgrade.ts"),
-  init: () => import("./commands/init.ts"),
-  append: () => import("./commands/append.ts"),
-  remove: () => import("./commands/remove.ts"),
-  validate: () => import("./commands/validate.ts"),
-  schema: () => import("./commands/schema.ts"),
-  token: () => import("./commands/token.ts"),
-  completion: () => import("./commands/completion.ts"),
+export const COMMANDS: Readonly<Record<CommandName, () => Promise<CommandModule>>> = {
+  run: () => import("./commands/run-command.ts"),
+  terminate: () => import("./commands/terminate-command.ts"),
+  upgrade: () => import("./commands/upgrade-command.ts"),
+  status: () => import("./commands/status-command.ts"),
+  logs: () => import("./commands/logs-command.ts"),
+  why: () => import("./commands/why-command.ts"),
+  next: () => import("./commands/next-command.ts"),
+  start: () => action("start"),
+  stop: () => action("stop"),
+  restart: () => action("restart"),
+  block: () => action("block"),
+  unblock: () => action("unblock"),
+  scale: () => import("./commands/scale-command.ts"),
+  plan: () => import("./commands/plan-command.ts"),
+  reload: () => import("./commands/reload-command.ts"),
+  init: () => import("./commands/init-command.ts"),
+  append: () => import("./commands/append-command.ts"),
+  remove: () => import("./commands/remove-command.ts"),
+  validate: () => import("./commands/validate-command.ts"),
+  schema: () => import("./commands/schema-command.ts"),
+  token: () => import("./commands/token-command.ts"),
+  completion: () => import("./commands/completion-command.ts"),
 };
 
 export function isCommand(name: string): name is CommandName {
   return Object.hasOwn(COMMANDS, name);
+}
+
+async function action(name: Action): Promise<CommandModule> {
+  const { actionCommand } = await import("./commands/act-command.ts");
+  return actionCommand(name);
 }

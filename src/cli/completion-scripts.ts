@@ -1,4 +1,4 @@
-/** The scripts for shells. They ask `procman __complete` at each Tab, so that they never grow old. */
+/** Completion scripts for shells. They call `procman __complete` for each completion, so they never become outdated. */
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 

@@ -1,17 +1,17 @@
-/** `procman run --detach`: starts procman in a session of its own, and is done when its API answers. */
+/** `procman run --detach`: starts procman in the background and returns when its API answers. */
 import { readFileSync } from "node:fs";
 import { constants as os } from "node:os";
 import { join } from "node:path";
 import { EXIT, ProcmanError } from "../base/errors.ts";
+import { shown } from "../config/config-file.ts";
 import { load } from "../config/load.ts";
-import { shown } from "../config/source.ts";
 import type { Config } from "../config/spec.ts";
+import { connectTo } from "../connection/connect.ts";
+import { type Daemon, type DaemonEnd, START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
+import { packageRoot } from "../connection/package-root.ts";
 import { holderOf } from "../os/lock.ts";
-import { connectTo } from "../remote/connect.ts";
-import { COME_UP_MS, type Daemon, type End, startDaemon, upOrEnded } from "../remote/daemon.ts";
-import { packageRoot } from "../remote/package-root.ts";
+import { printWarnings } from "./edit-file.ts";
 import { statusTable } from "./status-table.ts";
-import { printWarnings } from "./warnings.ts";
 
 export type DetachOptions = {
   readonly config?: string;
@@ -21,10 +21,10 @@ export type DetachOptions = {
   readonly profile?: string;
 };
 
-/** @throws {ProcmanError} what `load` does; `already-running`, `state-folder`, `service-down` */
+/** @throws {ProcmanError} those of `load`; `already-running`, `state-folder`, `service-down` */
 export async function runDetached(
   { config: path, console = false, watchConfig = false, exitWith, profile }: DetachOptions,
-  patienceMs = COME_UP_MS,
+  patienceMs = START_TIMEOUT_MS,
 ): Promise<void> {
   const config = load(path, process.cwd(), profile);
   const first = holderOf(config.stateDir);
@@ -36,16 +36,18 @@ export async function runDetached(
     ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
   ];
   const daemon = startDaemon(config, join(packageRoot(), "dist/procman.cjs"), args);
-  const stopWaiting = waitOnlyUntilTold(daemon);
-  const end = await upOrEnded(config, daemon, patienceMs).finally(stopWaiting);
-  if (end !== undefined) return tellEnd(end, daemon.log);
-  await tellSuccess(config, daemon);
+  const stopWaiting = stopWaitingOnSignal(daemon);
+  const end = await waitForStart(config, daemon, patienceMs).finally(stopWaiting);
+  if (end !== undefined) return reportEnd(end, daemon.log);
+  await reportSuccess(config, daemon);
 }
 
-/** Ctrl-C, and a terminal that is closed, end the waiting alone. */
-function waitOnlyUntilTold({ child }: Daemon): () => void {
+/** Ctrl-C and closing the terminal end only the waiting. */
+function stopWaitingOnSignal({ child }: Daemon): () => void {
   const leave = (signal: NodeJS.Signals): void => {
-    process.stderr.write(`procman: no longer waited for; it goes on in the background (pid ${child.pid}), "procman terminate" ends it\n`);
+    process.stderr.write(
+      `procman: stopped waiting; the start continues in the background (pid ${child.pid}), "procman terminate" stops it\n`,
+    );
     process.exit(128 + os.signals[signal]);
   };
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -56,18 +58,18 @@ function waitOnlyUntilTold({ child }: Daemon): () => void {
   };
 }
 
-function tellEnd([code, signal]: End, log: string): void {
+function reportEnd([code, signal]: DaemonEnd, log: string): void {
   process.stderr.write(readFileSync(log, "utf8"));
   if (signal !== null) process.stderr.write(`procman: was ended by ${signal} before it had come up\n`);
   process.exitCode = code ?? EXIT.refused;
 }
 
-async function tellSuccess(config: Config, { child: { pid } }: Daemon): Promise<void> {
+async function reportSuccess(config: Config, { child: { pid } }: Daemon): Promise<void> {
   const records = await (await connectTo(config)).processes();
   printWarnings(config, readFileSync(config.file, "utf8"));
   const console = shown(join(config.stateDir, "logs/console.log"), process.cwd());
   process.stdout.write(
-    `${statusTable(records, process.stdout)}\n\n${config.name} runs in the background (pid ${pid}), "procman terminate" ends it. Its log: ${console}\n`,
+    `${statusTable(records, process.stdout)}\n\n${config.name} is running in the background (pid ${pid}), "procman terminate" stops it. Its log: ${console}\n`,
   );
 }
 

@@ -1,6 +1,6 @@
-/** Entry of all commands but `procman run`, which the bin hands to the keeper, what `boot.ts` answers itself, and those of `control-main.ts`. */
+/** Entry of all commands except `procman run`, which runs in the keeper, and those that `cli-boot.ts` handles itself. */
 import { COMMANDS } from "./commands.ts";
-import { complete } from "./complete.ts";
+import { complete } from "./completion.ts";
 import { runProgram } from "./program.ts";
 
 runProgram(COMMANDS, complete);

@@ -1,5 +1,8 @@
-/** Options that several commands have. */
+/** Options and arguments shared by commands. */
 import { type Command, InvalidArgumentError } from "commander";
+import { ProcmanError } from "../base/errors.ts";
+import { didYouMean } from "../base/suggest.ts";
+import type { ProcessRecord } from "../contract/records.ts";
 
 export function withConfig(command: Command): Command {
   return command.option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)");
@@ -19,4 +22,25 @@ function parser(isAllowed: (value: number) => boolean, allowed: string): (text: 
     if (!isAllowed(value)) throw new InvalidArgumentError(`Allowed: ${allowed}.`);
     return value;
   };
+}
+
+/**
+ * The records of these ids (processes, instances or clusters; all records for no id or `all`), in order.
+ *
+ * @throws {ProcmanError} `process-unknown`
+ */
+export function selected(records: readonly ProcessRecord[], ids: readonly string[]): readonly ProcessRecord[] {
+  const wanted = new Set(ids);
+  if (wanted.size === 0 || wanted.has("all")) return records;
+  const everyone = records.flatMap((record) => [record, ...(record.instances ?? [])]);
+  for (const id of wanted)
+    if (!everyone.some((record) => record.id === id))
+      throw new ProcmanError(
+        "process-unknown",
+        `Cannot find process "${id}": there is none of this id.${didYouMean(
+          id,
+          everyone.map((record) => record.id),
+        )}`,
+      );
+  return records.flatMap((record) => (wanted.has(record.id) ? [record] : (record.instances ?? []).filter(({ id }) => wanted.has(id))));
 }

@@ -1,4 +1,4 @@
-/** What `procman help` shows: all commands in groups, each with a word on what it does. */
+/** The output of `procman help`: all commands in groups, with summaries. */
 
 type Group = { readonly title: string; readonly commands: Readonly<Record<string, string>> };
 
@@ -6,18 +6,18 @@ const GROUPS = [
   {
     title: "Run",
     commands: {
-      run: "Start what the configuration names, and supervise it until it is told to end",
+      run: "Start and supervise the processes of the configuration",
       terminate: "Stop all processes and end procman",
-      upgrade: "Replace the running procman by this version; no process is restarted",
+      upgrade: "Replace the running procman with this version; no process is restarted",
     },
   },
   {
     title: "See",
     commands: {
       status: "Show processes with their states",
-      logs: "Show the stored output and what happened; -f goes on",
-      why: "Tell why a process is in its state, and how its runs ended",
-      next: "Show what is started and stopped when",
+      logs: "Show stored output and lifecycle messages; -f follows",
+      why: "Explain the state of a process, and how its runs ended",
+      next: "Show the next scheduled starts and stops",
     },
   },
   {
@@ -25,29 +25,29 @@ const GROUPS = [
     commands: {
       start: "Start processes",
       stop: "Stop processes",
-      restart: "Restart processes; start those that don't run",
-      block: "Keep processes from being started, by policy or schedule too",
-      unblock: "Lift a block",
-      scale: "Give a cluster more or fewer instances while it runs",
+      restart: "Restart processes; start those that aren't running",
+      block: "Prevent processes from starting, also by policy or schedule",
+      unblock: "Allow blocked processes to start again",
+      scale: "Give a cluster more or fewer instances while it is running",
       plan: "Show what a changed configuration file would do to each process",
-      reload: "Take up a changed configuration file; only what it concerns is restarted",
+      reload: "Apply a changed configuration file; only affected processes restart",
     },
   },
   {
     title: "Configure",
     commands: {
-      init: "Make a configuration file",
+      init: "Create a configuration file",
       append: "Add a process to the configuration file",
       remove: "Remove a process from the configuration file",
-      validate: "Check the configuration file and show every problem at once",
+      validate: "Check the configuration file and show all problems",
       schema: "Print the JSON schema of the configuration file",
     },
   },
   {
     title: "Other",
     commands: {
-      token: "Make a token for the API",
-      completion: "Print a script by which bash, zsh or fish complete commands, options and ids",
+      token: "Create a token for the API",
+      completion: "Print a script that completes commands, options and ids in bash, zsh or fish",
       version: "Print the version",
       help: "Print this, or the help of a command",
     },
@@ -56,17 +56,8 @@ const GROUPS = [
 
 type NamesOf<G> = G extends { readonly commands: infer C } ? keyof C : never;
 
-/** Of a command that has a module of its own. */
+/** Commands that have a module. */
 export type CommandName = Exclude<NamesOf<(typeof GROUPS)[number]>, "version" | "help">;
-
-type NamesIn<Title extends string> = NamesOf<Extract<(typeof GROUPS)[number], { readonly title: Title }>>;
-
-/** Of a command that speaks with a running procman. */
-export type ControlName = NamesIn<"See" | "Control">;
-
-export function isControl(name: string | undefined): boolean {
-  return GROUPS.some(({ title, commands }) => (title === "See" || title === "Control") && Object.hasOwn(commands, name ?? ""));
-}
 
 /** All names with their summaries. */
 export const SUMMARIES: Readonly<Record<string, string>> = Object.assign({}, ...GROUPS.map(({ commands }) => commands));

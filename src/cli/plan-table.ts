@@ -1,10 +1,10 @@
-/** What a changed configuration does, as a table. */
+/** The effect of a changed configuration, as a table. */
 import type { PlannedChange, PlanRecord } from "../contract/plan.ts";
 import { table } from "./table.ts";
 
 const UNCHANGED = "unchanged";
 
-/** What is not changed is counted alone. */
+/** Unchanged processes are only counted. */
 export function planTable({ processes, settings, profile }: PlanRecord, width = Number.POSITIVE_INFINITY): string {
   const shown = processes.filter(({ reason }) => reason !== UNCHANGED);
   const rows = [
@@ -12,12 +12,12 @@ export function planTable({ processes, settings, profile }: PlanRecord, width = 
     ...settings.map(({ field, takesEffect }) => [
       field,
       takesEffect,
-      takesEffect === "in-place" ? "has changed" : "has changed; it counts when procman is terminated and run again",
+      takesEffect === "in-place" ? "has changed" : "has changed; takes effect when procman is terminated and run again",
     ]),
   ];
   const rest = processes.length - shown.length;
   const count = rest === 1 ? "1 process is unchanged" : `${rest} processes are unchanged`;
-  const by = profile === undefined ? "" : `\nBy the profile "${profile}".`;
+  const by = profile === undefined ? "" : `\nWith the profile "${profile}".`;
   if (rows.length === 0) return `Nothing has changed (${rest === 1 ? "1 process" : `${rest} processes`}).${by}`;
   return `${table(["ID", "ACTION", "WHY"], rows, { width })}${rest === 0 ? "" : `\n${count}.`}${by}`;
 }

@@ -1,4 +1,4 @@
-/** Flags that describe one process, for `init` and `append`. */
+/** Options that describe a process, for `init` and `append`. */
 import type { Command } from "commander";
 import { ProcmanError } from "../base/errors.ts";
 
@@ -19,7 +19,7 @@ export type ProcessOptions = {
 
 const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
 
-/** Adds the flags to a command. */
+/** Adds the options to a command. */
 export function withProcessOptions(command: Command): Command {
   return command
     .option("--id <id>", "name of the process, for other commands")
@@ -28,19 +28,19 @@ export function withProcessOptions(command: Command): Command {
     .option("--cwd <folder>", "working directory (default: the folder of the file)")
     .option("--env <name=value>", "environment variable (repeatable)", collect)
     .option("--autostart", "start with procman (default without --cron and --watch)")
-    .option("--no-autostart", "start only by hand, or by --cron or --watch")
-    .option("--cron <pattern>", 'start by a schedule, as "0 3 * * *"')
-    .option("--watch <path>", "start, and start again when this path changes (repeatable)", collect)
+    .option("--no-autostart", "start only manually, or by --cron or --watch")
+    .option("--cron <pattern>", 'start on a schedule such as "0 3 * * *"')
+    .option("--watch <path>", "start, and restart when this path changes (repeatable)", collect)
     .option("--restart <when>", "restart always, or after an error (default: error)")
-    .option("--instances <count>", 'run a cluster: a number, or "max" for one instance a processor')
+    .option("--instances <count>", 'run a cluster: a number, or "max" for one instance per processor')
     .option("--start-port <port>", "PROCMAN_CLUSTER_PORT of the first instance")
-    .option("--stdout <file>", "log file, as logs/{id}.log");
+    .option("--stdout <file>", "log file, such as logs/{id}.log");
 }
 
 /**
- * The process that the flags describe, as it is written into the file. Values are checked later, with the whole file.
+ * The process as written to the file. Values are validated later, together with the whole file.
  *
- * @throws {ProcmanError} `usage`: which flag is missing, or contradicts another.
+ * @throws {ProcmanError} `usage` if an option is missing or contradicts another
  */
 export function processOf(options: ProcessOptions, action: string): Readonly<Record<string, unknown>> {
   const missing = [
@@ -69,12 +69,12 @@ export function processOf(options: ProcessOptions, action: string): Readonly<Rec
   });
 }
 
-/** A script, or a list of it and its arguments. A path may begin with a bracket, too, but hardly with one and a quote. */
+/** A script, or a JSON list of a script and its arguments. */
 function workerOf(text: string | undefined, action: string): string | readonly string[] | undefined {
   if (text === undefined || !/^\s*\[\s*["\]]/.test(text)) return text;
   const list = jsonIn(text);
   if (Array.isArray(list) && list.every((entry) => typeof entry === "string")) return list;
-  throw new ProcmanError("usage", `Cannot ${action}: --worker ${text} is no list of strings; write it as ["script.js", "argument"]`);
+  throw new ProcmanError("usage", `Cannot ${action}: --worker ${text} is not a list of strings; write it as ["script.js", "argument"]`);
 }
 
 function jsonIn(text: string): unknown {
@@ -89,7 +89,7 @@ function present(members: Readonly<Record<string, unknown>>): Readonly<Record<st
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** What is no number stays text, so that the check of the file can say what is allowed. */
+/** An invalid number stays text, so that the validation of the file can report what is allowed. */
 function number(text: string | undefined): number | string | undefined {
   return text !== undefined && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }

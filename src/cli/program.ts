@@ -1,4 +1,4 @@
-/** Runs the command that the arguments name, and tells what came of it. */
+/** Runs the command that the arguments name, and reports its errors. */
 import { Command, CommanderError } from "commander";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { didYouMean } from "../base/suggest.ts";
@@ -6,9 +6,9 @@ import { SUMMARIES } from "./overview.ts";
 
 export type CommandModule = { readonly define: (parent: Command) => void };
 
-export type Commands = Readonly<Record<string, () => CommandModule | Promise<CommandModule>>>;
+export type Commands = Readonly<Record<string, () => Promise<CommandModule>>>;
 
-/** `complete`: what the shells ask for. */
+/** `complete`: the completion for shells. */
 export function runProgram(commands: Commands, complete?: (words: readonly string[]) => Promise<string>): void {
   process.stdout.on("error", unwritten);
   const [name = "", ...args] = process.argv.slice(2);
@@ -20,7 +20,7 @@ export function runProgram(commands: Commands, complete?: (words: readonly strin
         : runCommand(commands, name, args);
   void done.then(
     () => {
-      // A command that did its part may have a code of its own.
+      // A command may have set another exit code.
       process.exitCode ??= EXIT.done;
     },
     (error: unknown) => {
@@ -30,7 +30,7 @@ export function runProgram(commands: Commands, complete?: (words: readonly strin
 }
 
 function unwritten(error: NodeJS.ErrnoException): never {
-  // Whoever reads has seen enough, as `| head` does.
+  // The reader, such as `head`, has closed the pipe.
   if (error.code === "EPIPE") process.exit(EXIT.done);
   process.stderr.write(`procman: Cannot write to standard output: ${error.message}\n`);
   process.exit(EXIT.refused);
@@ -64,7 +64,7 @@ function inOurWords(message: string): string {
     .replace(/[.\s]+$/, "");
 }
 
-/** What a user can act on is one message; a bug shows where it happened. */
+/** Prints a message for an error that a user can act on, and a stack trace for a bug. */
 function report(error: unknown): number {
   if (error instanceof ProcmanError) {
     process.stderr.write(`procman: ${error.message}\n`);

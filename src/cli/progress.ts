@@ -1,14 +1,14 @@
-/** A line on the terminal that moves while a command waits; nothing anywhere else. */
+/** An animated line on the terminal while a command waits; nothing on other outputs. */
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
 const FRAME_MS = 80;
-/** What is over sooner needs no word. Milliseconds. */
+/** Shorter waits show nothing. Milliseconds. */
 const QUIET_MS = 250;
 
-type Screen = { readonly isTTY?: boolean; readonly columns?: number; readonly write: (text: string) => unknown };
+type ProgressScreen = { readonly isTTY?: boolean; readonly columns?: number; readonly write: (text: string) => unknown };
 
-/** Shows `text()` until the work is over. */
-export async function withProgress<T>(text: () => string, work: Promise<T>, screen: Screen = process.stderr): Promise<T> {
+/** Shows `text()` until the work is done. */
+export async function withProgress<T>(text: () => string, work: Promise<T>, screen: ProgressScreen = process.stderr): Promise<T> {
   if (screen.isTTY !== true) return work;
   const began = performance.now();
   const clear = "\r\u001b[K";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessRecord } from "../contract/records.ts";
-import { plannedOf } from "./commands/next.ts";
-import { selected } from "./selection.ts";
+import { plannedOf } from "./commands/next-command.ts";
+import { age, size } from "./format.ts";
+import { selected } from "./options.ts";
 import { statusTable } from "./status-table.ts";
-import { age, size } from "./units.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");
 const WEB: ProcessRecord = {
@@ -40,7 +40,7 @@ const API: ProcessRecord = {
   ],
 };
 
-test("numbers stand at the right, instances below their cluster, and what doesn't run has no time", () => {
+test("numbers are right-aligned, instances are below their cluster, and stopped processes have no time", () => {
   assert.equal(
     statusTable([WEB, { ...API, instances: API.instances?.slice(0, 1) ?? [] }, JOB], {}, NOW).replace(/for reasons.*/g, "…"),
     [
@@ -53,7 +53,7 @@ test("numbers stand at the right, instances below their cluster, and what doesn'
   );
 });
 
-test("columns that nobody has a value for are left out", () => {
+test("columns without values are left out", () => {
   assert.match(statusTable([JOB], {}, NOW), /^ID {3}STATUS +PID {2}UP {2}RESTARTS {2}WHY\n/);
 });
 
@@ -69,7 +69,7 @@ for (const width of [32, 40, 60, 80, 100, 140])
     );
   });
 
-test("in a narrow terminal the least important columns are left out, so that there is room for why", () => {
+test("in a narrow terminal the least important columns are left out, to make room for WHY", () => {
   assert.deepEqual(statusTable([{ ...WEB, backend: BACKEND }, JOB], { columns: 76 }, NOW).split("\n"), [
     "ID   STATUS            PID   UP        CPU   MEMORY  WHY",
     "web  running           4711  2 min  12.3 %  48.1 MB  runs, restarted 2 time…",
@@ -82,11 +82,11 @@ test("in a narrow terminal the least important columns are left out, so that the
   ]);
 });
 
-test("a terminal that doesn't know its width gets everything", () => {
+test("a terminal of unknown width gets all columns", () => {
   assert.equal(statusTable([WEB, JOB], { columns: 0 }, NOW), statusTable([WEB, JOB], {}, NOW));
 });
 
-test("colours are for a terminal, and not where NO_COLOR is set", () => {
+test("colours are for terminals without NO_COLOR", () => {
   const before = process.env.NO_COLOR;
   delete process.env.NO_COLOR;
   try {
@@ -99,7 +99,7 @@ test("colours are for a terminal, and not where NO_COLOR is set", () => {
   }
 });
 
-test("ids select processes, instances and clusters; an unknown one is told with the nearest", () => {
+test("ids select processes, instances and clusters; an unknown one is reported with the nearest", () => {
   const all = [WEB, API, JOB];
   const ids = (...wanted: readonly string[]): readonly string[] => selected(all, wanted).map(({ id }) => id);
   assert.deepEqual(ids(), ["web", "api", "job"]);
@@ -110,7 +110,7 @@ test("ids select processes, instances and clusters; an unknown one is told with 
   assert.throws(() => ids("wbe"), /Cannot find process "wbe": there is none of this id\. Did you mean "web"\?/);
 });
 
-test("what is planned is told soonest first, of the instances of a cluster too", () => {
+test("scheduled actions are listed soonest first, also those of a cluster's instances", () => {
   assert.deepEqual(plannedOf([{ ...JOB, nextRestart: "2026-11-21T12:00:05Z" }, API, WEB]), [
     { process: "job", action: "restart", time: "2026-11-21T12:00:05Z" },
     { process: "api-2", action: "start", time: "2026-11-21T13:00:00Z" },
@@ -118,7 +118,7 @@ test("what is planned is told soonest first, of the instances of a cluster too",
   ]);
 });
 
-test("spans and sizes have as many digits as people read", () => {
+test("durations and sizes have few digits", () => {
   assert.deepEqual([0, 59_999, 60_000, 3_600_000 * 47, 3_600_000 * 48].map(age), ["0 s", "59 s", "1 min", "47 h", "2 d"]);
   assert.deepEqual([0, 999, 1_000, 48_123_904, 99_950_000, 999_600_000, 2.5e12].map(size), [
     "0 B",

@@ -1,18 +1,17 @@
 /** The states of processes as a table that fits the terminal. */
 import type { ProcessRecord } from "../contract/records.ts";
-import { colorOf, painterFor } from "./paint.ts";
+import { age, colorOf, local, painterFor, size } from "./format.ts";
 import { table } from "./table.ts";
-import { age, local, size } from "./units.ts";
 
-type Screen = { readonly isTTY?: boolean; readonly columns?: number };
+type TableScreen = { readonly isTTY?: boolean; readonly columns?: number };
 
 type Column = {
   readonly title: string;
-  /** In a narrow terminal the columns with the lowest number are left out first; those without one stay. */
+  /** In a narrow terminal, columns with the lowest rank are dropped first; columns without a rank stay. */
   readonly rank?: number;
   readonly cell: (record: ProcessRecord, now: number) => string;
   readonly isRight?: boolean;
-  /** Left out when nobody has a value. */
+  /** Left out if all its cells are empty. */
   readonly isOptional?: boolean;
 };
 
@@ -51,13 +50,13 @@ function remarks({ blocked, ready, healthy }: ProcessRecord): readonly string[] 
   return [...(blocked ? ["blocked"] : []), ...(ready === false ? ["not ready"] : []), ...(healthy === false ? ["unhealthy"] : [])];
 }
 
-/** Open through the load balancer; of a cluster, all of them. */
+/** Open connections through the load balancer; for a cluster, the sum. */
 function connections({ backend, instances = [] }: ProcessRecord): string {
   const backends = [backend, ...instances.map((instance) => instance.backend)].filter((each) => each !== undefined);
   return backends.length === 0 ? "" : String(backends.reduce((sum, each) => sum + each.connections, 0));
 }
 
-export function statusTable(records: readonly ProcessRecord[], screen: Screen, now = Date.now()): string {
+export function statusTable(records: readonly ProcessRecord[], screen: TableScreen, now = Date.now()): string {
   const shown = records.flatMap((record) => [record, ...(record.instances ?? [])]);
   const rows = shown.map((record) => COLUMNS.map(({ cell }) => cell(record, now)));
   const isUsed = ({ isOptional }: Column, index: number): boolean => isOptional !== true || rows.some((row) => row[index] !== "");
@@ -75,7 +74,7 @@ export function statusTable(records: readonly ProcessRecord[], screen: Screen, n
   );
 }
 
-/** Indexes, in the order in which they can be done without. */
+/** Indexes of the columns in the order in which they are dropped. */
 function spareOf(columns: readonly Column[]): readonly number[] {
   const ranked = columns.flatMap(({ rank }, index) => (rank === undefined ? [] : [{ rank, index }]));
   return ranked.sort((one, two) => one.rank - two.rank).map(({ index }) => index);

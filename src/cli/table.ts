@@ -1,19 +1,19 @@
-/** Rows in columns, as wide as they must be; the last column takes what the terminal has left. */
+/** Formats rows in columns of minimal width; the last column gets the rest of the terminal. */
 
 const GAP = "  ";
-/** Characters that the last column gets, where it has so much to say and others can do with less. */
+/** Minimum width of the last column, if it needs it and other columns can shrink. */
 const LEAST = 16;
-/** What the first one keeps. */
+/** Minimum width of the first column. */
 const LEAST_FIRST = 8;
 
 type Options = {
-  /** Columns of the terminal; 0: it doesn't know. */
+  /** Columns of the terminal; 0: unknown. */
   readonly width?: number;
-  /** Those that are left out, one after the other, where a narrow terminal has no room for the last one. */
+  /** Indexes of the columns to drop, in this order, if a narrow terminal has no room for the last one. */
   readonly spare?: readonly number[];
-  /** Of numbers, by their index. */
+  /** Indexes of right-aligned columns. */
   readonly right?: readonly number[];
-  /** Puts colours around a cell that has its final width. */
+  /** Colours a cell that has its final width. */
   readonly paint?: (cell: string, at: { readonly row: number; readonly column: number }) => string;
 };
 
@@ -41,7 +41,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   ].join("\n");
 }
 
-/** The columns that are shown, with their widths. */
+/** The shown columns with their widths. */
 function fitted(natural: readonly number[], width: number, spare: readonly number[]): ReadonlyMap<number, number> {
   const last = natural.length - 1;
   const widths = new Map(natural.entries());

@@ -17,25 +17,26 @@ import type {
 } from "../contract/records.ts";
 import { ROUTES, type RouteName } from "../contract/routes.ts";
 import type { StateRecord } from "../contract/state-record.ts";
-import { errorOf } from "./problem.ts";
-import type { Reply, Send } from "./send.ts";
 import { subscribe } from "./subscription.ts";
+import { errorOf, type Reply, type SendRequest } from "./transport.ts";
 
 type Query = Parameters<typeof writeQuery>[0];
 
 type Details = { readonly id?: string; readonly query?: Query; readonly body?: object; readonly options?: ActOptions };
 
 /**
- * Control of a running procman. Where requests go through is given, so that it works in browsers, too.
+ * Controls a running procman over HTTP. The transport is a parameter, so the client also works in browsers.
+ *
+ * Every method rejects with a `ProcmanError`, whose `code` names the case, or with the error of the transport.
  *
  * @example
  * const control = new Client(fetchSend({ url: "http://127.0.0.1:9000", token }));
  * await control.act("web", "restart", { waitSeconds: 30 });
  */
 export class Client implements Control {
-  readonly #send: Send;
+  readonly #send: SendRequest;
 
-  constructor(send: Send) {
+  constructor(send: SendRequest) {
     this.#send = send;
   }
 
@@ -138,7 +139,7 @@ function logQuery({ processes, categories, ...rest }: LogQuery): Query {
   return { ...rest, process: processes, category: categories };
 }
 
-/** Cursor of the next page, out of a `Link` header. */
+/** Cursor of the next page, from a `Link` header. */
 function nextOf(link: string | null): string | undefined {
   const target = /<([^>]*)>;\s*rel="next"/.exec(link ?? "")?.[1];
   return target === undefined ? undefined : (new URLSearchParams(target.slice(target.indexOf("?") + 1)).get("cursor") ?? undefined);

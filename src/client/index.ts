@@ -1,8 +1,8 @@
 /** `procman/client`: control of a running procman from Node and from browsers. */
 import { Client } from "./client.ts";
-import { type FetchOptions, fetchSend } from "./send.ts";
+import { type FetchOptions, fetchSend } from "./transport.ts";
 
-export { type ErrorCode, type Fault, ProcmanError } from "../base/errors.ts";
+export { type ErrorCode, type ErrorPlace as Fault, ProcmanError } from "../base/errors.ts";
 export type { Action, ActOptions, Control, PlanOptions, Scaling } from "../contract/control.ts";
 export type { EventRecord, EventType } from "../contract/event-record.ts";
 export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "../contract/plan.ts";
@@ -10,14 +10,14 @@ export type { PluginRecord } from "../contract/plugin-record.ts";
 export type * from "../contract/records.ts";
 export type { StateRecord, SystemRecord } from "../contract/state-record.ts";
 export { Client } from "./client.ts";
-export type { FetchOptions, Reply, Request, Send } from "./send.ts";
+export type { FetchOptions, Reply, Request, SendRequest as Send } from "./transport.ts";
 
 /**
- * Control of the procman that listens at `url`. Nothing is sent before something is asked.
+ * Controls the procman whose API is at `url`. No request is sent before the first call.
  *
- * Every method rejects with a `ProcmanError` whose `code` tells the case (`process-unknown`, `unauthorized`, `wait-timeout` …),
- * or with the error of `fetch` when nobody answers. Streams (`follow`, `events`) come again by themselves when a connection
- * breaks, and go on where they were, until their signal is aborted.
+ * Every method rejects with a `ProcmanError` whose `code` names the case (`process-unknown`, `unauthorized`, `wait-timeout` …), or
+ * with the error of `fetch` if there is no answer. Streams (`follow`, `events`) reconnect when a connection breaks and continue
+ * after the last item, until their signal is aborted.
  *
  * @example
  * import { connect } from "procman/client";

@@ -1,9 +1,9 @@
-/** Streams that break: issue 4, "Build" 8. */
+/** Streams that reconnect. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ProcmanError } from "../base/errors.ts";
 import { Client } from "./client.ts";
-import type { Reply, Request } from "./send.ts";
+import type { Reply, Request } from "./transport.ts";
 
 function reply(status: number, ...pieces: readonly string[]): Reply {
   const body = (async function* (): AsyncGenerator<Uint8Array> {
@@ -17,7 +17,7 @@ function reply(status: number, ...pieces: readonly string[]): Reply {
 
 const event = (id: string): string => `id: ${id}\nevent: log\ndata: {"id":"${id}"}\n\n`;
 
-/** What is asked for, in turn; what a script has not is asked for in vain. */
+/** Answers in order; a request beyond the script fails. */
 function scripted(...script: readonly (Reply | Error)[]): { readonly client: Client; readonly asked: Request[] } {
   const asked: Request[] = [];
   const client = new Client(async (request) => {
@@ -28,7 +28,7 @@ function scripted(...script: readonly (Reply | Error)[]): { readonly client: Cli
   return { client, asked };
 }
 
-test("a stream that breaks comes again after the last event, also when nobody answers for a while", async () => {
+test("a broken stream continues after the last event, also if there is no answer for a while", async () => {
   const busy = JSON.stringify({ code: "too-many-streams", detail: "Cannot open another stream" });
   const { client, asked } = scripted(
     reply(200, "retry: 1\n\n", event("1"), event("2"), 'id: 3\ndata: {"id', "break"),
@@ -46,12 +46,12 @@ test("a stream that breaks comes again after the last event, also when nobody an
   assert.deepEqual(ids, ["1", "2", "3", "4"]);
   assert.deepEqual(
     asked.map(({ path, headers }) => [path, headers["last-event-id"]]),
-    // An id counts once its event has come.
+    // An id takes effect once its event is complete.
     [undefined, "2", "2", "2", "3"].map((id) => ["/events?after=0", id]),
   );
 });
 
-test("who was too slow for a moment goes on after the last that came", async () => {
+test("a client that was too slow for a moment continues after its last event", async () => {
   const lost = JSON.stringify({ code: "events-lost", detail: "Cannot send all events" });
   const { client, asked } = scripted(reply(200, "retry: 1\n\n", event("1"), `event: problem\ndata: ${lost}\n\n`), reply(200, event("2")));
   const ids: string[] = [];
@@ -63,7 +63,7 @@ test("who was too slow for a moment goes on after the last that came", async () 
   assert.equal(asked[1]?.headers["last-event-id"], "1");
 });
 
-test("what trying again can't mend is thrown: at the first attempt all of it, later what procman itself says", async () => {
+test("errors that a retry can't resolve are thrown: at first all errors, later those of procman itself", async () => {
   const next = (client: Client): Promise<unknown> => client.events(undefined, new AbortController().signal)[Symbol.asyncIterator]().next();
   await assert.rejects(next(scripted().client), /nobody answers/);
   const refused = JSON.stringify({ code: "unauthorized", detail: "Cannot answer: no" });
@@ -71,12 +71,12 @@ test("what trying again can't mend is thrown: at the first attempt all of it, la
     next(scripted(reply(401, refused)).client),
     (error) => error instanceof ProcmanError && error.code === "unauthorized",
   );
-  await assert.rejects(next(scripted(reply(502, "<html>")).client), /502: what answers there is no procman/);
+  await assert.rejects(next(scripted(reply(502, "<html>")).client), /502: the server is not procman/);
   const ended = scripted(reply(200, `event: problem\ndata: ${refused}\n\n`));
   await assert.rejects(next(ended.client), (error) => error instanceof ProcmanError && error.code === "unauthorized");
 });
 
-test("an interest that ends in the middle ends the request", async () => {
+test("a consumer that stops early ends the request", async () => {
   const { client, asked } = scripted(reply(200, event("1"), event("2")));
   for await (const { id } of client.events(undefined, new AbortController().signal)) {
     assert.equal(id, "1");

@@ -1,17 +1,16 @@
-/** A stream of events that outlives its connections: it comes again and goes on after the last event. */
+/** A stream of events that reconnects and continues after the last event. */
 import { ProcmanError } from "../base/errors.ts";
-import { errorOf } from "./problem.ts";
-import { chunksOf, type Reply, type Send } from "./send.ts";
-import { EventParser } from "./server-sent-events.ts";
+import { EventParser } from "./sse-parser.ts";
+import { chunksOf, errorOf, type Reply, type SendRequest } from "./transport.ts";
 
-/** Between attempts: doubles up to the longest. Milliseconds. */
+/** Delay between attempts, doubled up to the longest. Milliseconds. */
 const FIRST_MS = 200;
 const LONGEST_MS = 10_000;
 
-type Wanted = { readonly send: Send; readonly path: string; readonly signal: AbortSignal };
+type SubscriptionOptions = { readonly send: SendRequest; readonly path: string; readonly signal: AbortSignal };
 
-/** Ends when the signal is aborted. Throws what the first attempt met, and later whatever trying again can't mend. */
-export async function* subscribe({ send, path, signal }: Wanted): AsyncGenerator<unknown, void, undefined> {
+/** Ends when the signal is aborted. Throws any error of the first attempt, and later only errors that a retry can't resolve. */
+export async function* subscribe({ send, path, signal }: SubscriptionOptions): AsyncGenerator<unknown, void, undefined> {
   const parser = new EventParser();
   let isFirst = true;
   let pauseMs = FIRST_MS;
@@ -33,7 +32,7 @@ export async function* subscribe({ send, path, signal }: Wanted): AsyncGenerator
   }
 }
 
-async function open({ send, path, signal }: Wanted, lastEventId: string): Promise<Reply> {
+async function open({ send, path, signal }: SubscriptionOptions, lastEventId: string): Promise<Reply> {
   const headers = { accept: "text/event-stream", ...(lastEventId === "" ? {} : { "last-event-id": lastEventId }) };
   const reply = await send({ method: "GET", path, headers, signal });
   if (reply.status === 200) return reply;
@@ -48,7 +47,7 @@ async function* itemsOf({ body }: Reply, parser: EventParser): AsyncGenerator<un
     }
 }
 
-/** Nobody answered, too many asked, or this one was too slow for a moment: it goes on after the last that came. */
+/** No answer, too many requests, or this client was too slow: it continues after the last event. */
 function isPassing(error: unknown): boolean {
   return !(error instanceof ProcmanError) || ["too-many-requests", "too-many-streams", "events-lost"].includes(error.code);
 }

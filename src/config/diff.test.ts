@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Changed, diff } from "./diff.ts";
+import type { RawConfig, RawProcess } from "./config-schema.ts";
+import { type ChangedProcesses, diff } from "./diff.ts";
+import type { Fields } from "./fields/field.ts";
+import { PROCESS } from "./fields/process-fields.ts";
 import { normalise } from "./normalise.ts";
-import type { RawConfig, RawProcess } from "./schema.ts";
 import type { ProcessSpec } from "./spec.ts";
 
 const around = { folder: "/srv", parallelism: 2, now: new Date(0), stripsTypes: false };
@@ -13,7 +15,7 @@ function specs(processes: readonly RawProcess[], top: Partial<RawConfig> = {}): 
 }
 
 /** What changes for a process `web` that was `one` and is `other`, where there is no log store. */
-function change(one: Partial<RawProcess>, other: Partial<RawProcess>): Changed | undefined {
+function change(one: Partial<RawProcess>, other: Partial<RawProcess>): ChangedProcesses | undefined {
   const of = (fields: Partial<RawProcess>): readonly ProcessSpec[] =>
     specs([{ id: "web", cmd: "node web.js", ...fields }], { logger: { internalLogHours: 0 } });
   return diff(of(one), of(other)).changed[0];
@@ -21,6 +23,7 @@ function change(one: Partial<RawProcess>, other: Partial<RawProcess>): Changed |
 
 const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][] = [
   ["cmd", {}, { cmd: "node web.js --port 80" }],
+  ["worker", { cmd: undefined, worker: "a.js" }, { cmd: undefined, worker: "b.js" }],
   ["cwd", {}, { cwd: "elsewhere" }],
   ["env", { env: { A: "1" } }, { env: { A: "2" } }],
   ["env", { env: { A: "1" } }, {}],
@@ -33,6 +36,9 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
   ["ulimits", {}, { ulimits: { nofile: 100 } }],
   ["umask", { umask: "022" }, { umask: "027" }],
   ["nice", {}, { nice: 1 }],
+  ["memoryMax", {}, { memoryMax: "1GB" }],
+  ["user", {}, { user: 65_534 }],
+  ["group", {}, { group: 65_534 }],
   ["ready", {}, { ready: { fd: 3 } }],
   ["ready", { ready: { fd: 3 } }, { ready: { fd: 4 } }],
   ["logger", { logger: { console: true } }, {}],
@@ -42,6 +48,17 @@ test("another socket to share is a matter of the runs, which have it from their 
   const share = (port: number): Partial<RawProcess> => ({ cluster: { instances: 1, commonPort: port, mode: "share" } });
   const of = (cluster: Partial<RawProcess>): readonly ProcessSpec[] => specs([{ id: "web", cmd: "x", ...cluster }]);
   assert.deepEqual(diff(of(share(80)), of(share(81))).changed, [{ id: "web-1", fields: ["cluster"], restart: true, route: false }]);
+});
+
+test("3.3 each field that a run has from its start is tried here", () => {
+  const restarting = Object.entries(PROCESS as Fields).flatMap(([name, { onChange }]) =>
+    onChange === "restart" && name !== "cluster" ? [name] : [],
+  );
+  for (const name of restarting)
+    assert.ok(
+      concernsRun.some(([field]) => field === name),
+      name,
+    );
 });
 
 test("3.3 what concerns a run asks for a restart, and is named as in the file", () => {

@@ -1,10 +1,15 @@
 /** What has changed between two configurations, and what that asks of the processes that run. */
 import { isDeepStrictEqual } from "node:util";
+import type { PlannedSetting } from "../contract/plan.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
-import { isCaptured } from "./log-spec.ts";
-import type { ProcessSpec } from "./spec.ts";
+import { API, TOP } from "./config-schema.ts";
+import type { Field, Fields } from "./fields/field.ts";
+import { LOGGER } from "./fields/logger-fields.ts";
+import { PROCESS } from "./fields/process-fields.ts";
+import { isCaptured } from "./normalise.ts";
+import type { Config, ProcessSpec } from "./spec.ts";
 
-export type Changed = {
+export type ChangedProcesses = {
   readonly id: string;
   /** What has changed, by the names in the file. */
   readonly fields: readonly string[];
@@ -19,34 +24,20 @@ export type Diff = {
   readonly added: readonly string[];
   /** Ids, in the order of before. */
   readonly removed: readonly string[];
-  readonly changed: readonly Changed[];
+  readonly changed: readonly ChangedProcesses[];
 };
 
+type Part = Exclude<keyof ProcessSpec, "id" | "command" | "policy" | "log">;
+
+/** `cluster` is one field in the file. How the balancer serves its common port is no matter for the runs. */
+const OF_CLUSTER = { cluster: true, front: false, share: true } as const;
+
 /** Whether a run must be started anew to have another value. */
-const CONCERNS_RUN: Readonly<Record<Exclude<keyof ProcessSpec, "id" | "command" | "policy" | "log">, boolean>> = {
-  cwd: true,
-  env: true,
-  envFile: true,
-  path: true,
-  pidFile: true,
-  cluster: true,
-  ready: false,
-  dependsOn: false,
-  health: false,
-  memoryLimit: false,
-  memoryMax: true,
-  ulimits: true,
-  user: true,
-  group: true,
-  nice: true,
-  umask: true,
-  front: false,
-  share: true,
-  overrun: false,
-  autostart: false,
-  cron: false,
-  watch: false,
-  terminate: false,
+const RESTARTS: Readonly<Record<Part, boolean>> = {
+  ...(Object.fromEntries(
+    Object.entries(PROCESS).flatMap(([name, row]) => ("spec" in row ? [[name, row.onChange === "restart"]] : [])),
+  ) as Record<Exclude<Part, keyof typeof OF_CLUSTER>, boolean>),
+  ...OF_CLUSTER,
 };
 
 const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
@@ -73,15 +64,14 @@ export function diff(before: readonly ProcessSpec[], now: readonly ProcessSpec[]
   };
 }
 
-function changeOf(before: ProcessSpec, now: ProcessSpec): readonly Changed[] {
+function changeOf(before: ProcessSpec, now: ProcessSpec): readonly ChangedProcesses[] {
   if (before === now) return [];
   const isOther = (name: keyof ProcessSpec): boolean => !isDeepStrictEqual(before[name], now[name]);
   const command = isOther("command") ? [now.command.kind === "worker" ? "worker" : "cmd"] : [];
-  const plain = namesOf(CONCERNS_RUN).filter(isOther);
+  const plain = namesOf(RESTARTS).filter(isOther);
   const policy = namesOf(POLICY_NAMES).filter((name) => before.policy[name] !== now.policy[name]);
   const logger = isOther("log") ? ["logger"] : [];
-  // How a cluster's common port is served is part of "cluster" in the file, but no matter for the runs.
-  const named = new Set(plain.map((name) => (name === "front" || name === "share" ? "cluster" : name)));
+  const named = new Set(plain.map((name) => (name in OF_CLUSTER ? "cluster" : name)));
   const fields = [...new Set([...command, ...named, ...policy.map((name) => POLICY_NAMES[name]), ...logger])];
   if (fields.length === 0) return [];
   const [wasCaptured, captured] = [isCaptured(before.log), isCaptured(now.log)];
@@ -91,7 +81,7 @@ function changeOf(before: ProcessSpec, now: ProcessSpec): readonly Changed[] {
       fields,
       restart:
         command.length > 0 ||
-        plain.some((name) => CONCERNS_RUN[name]) ||
+        plain.some((name) => RESTARTS[name]) ||
         descriptorOf(before) !== descriptorOf(now) ||
         wasCaptured !== captured,
       route: logger.length > 0 && wasCaptured && captured,
@@ -106,4 +96,38 @@ function descriptorOf({ ready }: ProcessSpec): number | undefined {
 
 function namesOf<Name extends string>(table: Readonly<Record<Name, unknown>>): readonly Name[] {
   return Object.keys(table) as Name[];
+}
+
+type SettingsOf<Rows, Prefix extends string> = {
+  readonly [Name in keyof Rows & string as Rows[Name] extends { readonly onChange: unknown } ? `${Prefix}${Name}` : never]: (
+    config: Config,
+  ) => unknown;
+};
+
+/** What counts for all processes: the value of each field whose row says what a change does. */
+const SETTINGS: SettingsOf<typeof TOP, ""> & SettingsOf<typeof API, "api."> & SettingsOf<typeof LOGGER, "logger."> = {
+  name: ({ name }) => name,
+  "api.hostname": ({ api }) => api.hostname,
+  "api.port": ({ api }) => api.port,
+  "api.revoked": ({ api }) => api.revoked,
+  "api.cors": ({ api }) => api.cors,
+  watcher: ({ watcher }) => watcher,
+  plugins: ({ plugins }) => plugins,
+  "logger.decorate": ({ console }) => console.decorate,
+  "logger.colors": ({ console }) => console.colors,
+  "logger.internalLogHours": ({ internalLogHours }) => internalLogHours,
+  "logger.internalLogSize": ({ internalLogBytes }) => internalLogBytes,
+};
+
+/** What has changed beside the processes, and when that takes effect. */
+export function changedSettings(before: Config, now: Config): readonly PlannedSetting[] {
+  return namesOf(SETTINGS)
+    .filter((field) => !isDeepStrictEqual(SETTINGS[field](before), SETTINGS[field](now)))
+    .map((field) => ({ field, takesEffect: rowOf(field)?.onChange === "next-run" ? "next-run" : "in-place" }));
+}
+
+function rowOf(field: string): Field | undefined {
+  const [section = "", name = ""] = field.split(".");
+  const sections: Readonly<Record<string, Fields>> = { api: API, logger: LOGGER };
+  return name === "" ? (TOP as Fields)[section] : sections[section]?.[name];
 }

@@ -1,25 +1,25 @@
 /** A JSONC text as data, with the place of every value in it. */
 import { type Node, type ParseError, parseTree } from "jsonc-parser";
 import { didYouMean } from "../base/suggest.ts";
-import { faultless } from "./faultless.ts";
+import { fastParse } from "./fast-parse.ts";
 
-export type Path = readonly (string | number)[];
+export type JsonPath = readonly (string | number)[];
 
 /** Lines and columns count from 1, columns in UTF-16 units; both are 0 where there is no text. */
-export type Place = { readonly line: number; readonly column: number };
+export type TextPlace = { readonly line: number; readonly column: number };
 
-export type Fault = Place & { readonly path: string; readonly message: string };
+export type SyntaxFault = TextPlace & { readonly path: string; readonly message: string };
 
 export type Document = {
   readonly data: unknown;
   /** Not JSON at all: nothing else can be said before these are repaired. */
-  readonly syntax: readonly Fault[];
+  readonly syntax: readonly SyntaxFault[];
   /** Keys that stand twice in one object. */
-  readonly duplicates: readonly Fault[];
+  readonly duplicates: readonly SyntaxFault[];
   /** Place of a value, or of its key; for what is missing the place of the nearest thing around it. */
-  readonly place: (path: Path, of?: "value" | "key") => Place;
+  readonly place: (path: JsonPath, of?: "value" | "key") => TextPlace;
   /** Where the data of this path are written, if that is elsewhere. */
-  readonly origin?: (path: Path) => Path;
+  readonly origin?: (path: JsonPath) => JsonPath;
 };
 
 /** Data without a text: all places are 0. */
@@ -29,7 +29,7 @@ export function dataDocument(data: unknown): Document {
 
 /** Reads JSON with comments and trailing commas. Never throws: what is wrong is in `syntax` and `duplicates`. */
 export function parseDocument(source: string): Document {
-  const read = faultless(source);
+  const read = fastParse(source);
   if (read === undefined) return placedDocument(source);
   let placed: Document | undefined;
   // Few ever ask for a place.
@@ -47,7 +47,7 @@ export function placedDocument(source: string): Document {
   // What is missing at the end is shown at the end of the last line with text.
   const end = source.trimEnd().length;
   const syntax = faults.map((fault) => ({ ...locate(Math.min(fault.offset, end)), path: "", message: fault.message }));
-  const duplicates: Fault[] = [];
+  const duplicates: SyntaxFault[] = [];
   const data =
     root === undefined
       ? undefined
@@ -69,7 +69,7 @@ export function withoutBom(text: string): string {
 }
 
 /** `processes[0].restart`; keys that are no plain words in brackets. */
-export function showPath(path: Path): string {
+export function showPath(path: JsonPath): string {
   const parts = path.map((part) => {
     if (typeof part === "number") return `[${part}]`;
     return /^[$A-Za-z_][\w$]*$/.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`;
@@ -148,7 +148,7 @@ function meant(error: number, found: string, after: string): number {
   return error === 1 && /^\s*:/.test(after) ? 3 : error;
 }
 
-function dataOf(node: Node, twice: (key: Node, path: Path) => void, path: Path = []): unknown {
+function dataOf(node: Node, twice: (key: Node, path: JsonPath) => void, path: JsonPath = []): unknown {
   const children = node.children ?? [];
   if (node.type === "array") return children.map((child, index) => dataOf(child, twice, [...path, index]));
   if (node.type !== "object") return node.value;
@@ -163,7 +163,7 @@ function dataOf(node: Node, twice: (key: Node, path: Path) => void, path: Path =
   return object;
 }
 
-function offsetOf(root: Node | undefined, path: Path, of: "value" | "key"): number {
+function offsetOf(root: Node | undefined, path: JsonPath, of: "value" | "key"): number {
   let node = root;
   let key = root;
   for (const step of path) {
@@ -175,7 +175,7 @@ function offsetOf(root: Node | undefined, path: Path, of: "value" | "key"): numb
   return (of === "key" ? key : node)?.offset ?? 0;
 }
 
-function locator(source: string): (offset: number) => Place {
+function locator(source: string): (offset: number) => TextPlace {
   const starts = [0];
   for (const { index, 0: text } of source.matchAll(/\r\n|\r|\n/g)) starts.push(index + text.length);
   return (offset) => {

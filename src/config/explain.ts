@@ -1,70 +1,72 @@
-/** zod's issues in words that tell what to do. */
+/** What is wrong with the schema of a configuration, in words that tell what to do. */
 
+import { type JsonSchema, keysOf } from "../base/schema.ts";
+import type { Violation } from "../base/schema-check.ts";
 import { didYouMean, suggest } from "../base/suggest.ts";
-import type { Path } from "./document.ts";
-import { type Finding, notAllowed, show } from "./finding.ts";
-import { keysAt, NAME_PATTERN } from "./schema.ts";
-import type { Issue } from "./zod-schema.ts";
+import type { JsonPath } from "./document.ts";
+import { NAME_PATTERN } from "./fields/field.ts";
+import { type Finding, notAllowed, show } from "./problems.ts";
 
-/** One finding for each thing that is wrong; at most one for each value. */
-export function explain(issues: readonly Issue[], data: unknown): readonly Finding[] {
-  const findings = issues.flatMap((issue) => explainOne(issue, issue.path as Path, data));
-  const seen = new Set<string>();
-  return findings.filter(({ path, at }) => {
-    const key = JSON.stringify([path, at]);
-    return !seen.has(key) && seen.add(key);
-  });
+/** One finding for each violation. */
+export function explain(violations: readonly Violation[]): readonly Finding[] {
+  return violations.flatMap((violation) => explainOne(violation, violation.path));
 }
 
-function explainOne(issue: Issue, path: Path, data: unknown): readonly Finding[] {
-  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(key, path));
-  if (issue.code === "invalid_union") {
-    const meant = meantBranch(issue.errors);
-    if (meant !== undefined) return meant.flatMap((inner) => explainOne(inner, [...path, ...(inner.path as Path)], data));
-  }
-  const found = valueAt(data, path);
-  if (issue.code === "invalid_key")
-    return [{ path, at: "key", message: notAllowed(path.at(-1), issue.issues[0]?.message ?? "another name") }];
-  if (found === undefined) return [missing(path, allowedBy(issue))];
-  return [{ path, message: notAllowed(found, allowedBy(issue), hint(issue, found)) }];
+function explainOne(violation: Violation, path: JsonPath): readonly Finding[] {
+  const { keyword, schema, found } = violation;
+  if (keyword === "additionalProperties") return [unknownKey(String(path.at(-1)), path, schema)];
+  const meant = meantBranch(violation.branches ?? []);
+  if (meant !== undefined) return meant.flatMap((inner) => explainOne(inner, [...path, ...inner.path]));
+  if (keyword === "propertyNames") return [{ path, at: "key", message: notAllowed(found, schema.allowed ?? "another name") }];
+  if (found === undefined) return [missing(path, allowedBy(violation))];
+  return [{ path, message: notAllowed(found, allowedBy(violation), hint(violation)) }];
 }
 
-/** The one branch of a union whose type fits: what is wrong lies inside the value. */
-function meantBranch(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
-  const fitting = branches.filter((issues) =>
-    issues.every(({ code, path }) => path.length > 0 || (code !== "invalid_type" && code !== "invalid_value")),
-  );
-  return fitting.length === 1 ? fitting[0] : undefined;
+/** The one alternative of a union that is meant: only a bound of it is not kept, or what is wrong lies inside the value. */
+function meantBranch(branches: readonly (readonly Violation[])[]): readonly Violation[] | undefined {
+  const near = branches.filter((violations) => violations.every(({ keyword }) => isBound(keyword)));
+  const fitting = branches.filter((violations) => violations.every(({ keyword, path }) => path.length > 0 || !isOfAnotherKind(keyword)));
+  return near.length === 1 ? near[0] : fitting.length === 1 ? fitting[0] : undefined;
 }
 
-function unknownKey(key: string, parent: Path): Finding {
-  const known = keysAt(parent);
+function isBound(keyword: Violation["keyword"]): boolean {
+  return ["pattern", "minimum", "maximum", "minItems"].includes(keyword);
+}
+
+function isOfAnotherKind(keyword: Violation["keyword"]): boolean {
+  return keyword === "type" || keyword === "const" || keyword === "enum";
+}
+
+function unknownKey(key: string, path: JsonPath, schema: JsonSchema): Finding {
+  const known = keysOf(schema);
   const near = suggest(key, known);
-  const home = known.find((sibling) => keysAt([...parent, sibling]).includes(key));
+  const home = Object.entries(schema.properties ?? {}).find(([, member]) => keysOf(member).includes(key))?.[0];
   const elsewhere = home === undefined ? ` Known here: ${known.join(", ")}.` : ` It belongs in ${JSON.stringify(home)}.`;
-  const hint = near === undefined ? elsewhere : ` Did you mean ${JSON.stringify(near)}?`;
-  return { path: [...parent, key], at: "key", message: `Found the unknown key ${JSON.stringify(key)}.${hint}` };
+  const meant = near === undefined ? elsewhere : ` Did you mean ${JSON.stringify(near)}?`;
+  return { path, at: "key", message: `Found the unknown key ${JSON.stringify(key)}.${meant}` };
 }
 
-function missing(path: Path, allowed: string): Finding {
+function missing(path: JsonPath, allowed: string): Finding {
   const key = path.at(-1);
   return { path, message: typeof key === "string" ? `Missing key ${JSON.stringify(key)}: ${allowed}.` : `Missing value: ${allowed}.` };
 }
 
-function allowedBy(issue: Issue): string {
-  return issue.code === "invalid_value" ? issue.values.map((value) => show(value)).join(", ") : issue.message;
+function allowedBy({ keyword, schema }: Violation): string {
+  if (keyword === "minItems") return "at least one entry";
+  const values = schema.enum ?? (schema.const === undefined ? undefined : [schema.const]);
+  return schema.allowed ?? values?.map(show).join(", ") ?? "an object";
 }
 
-function hint(issue: Issue, found: unknown): string {
-  if (issue.code === "invalid_value") return typeof found === "string" ? meantWord(found, issue.values.map(String)) : "";
-  if (issue.code === "invalid_type") return otherQuotes(issue.expected, found);
-  if (issue.code === "invalid_union") return issue.errors.every(isOtherType) ? otherQuotes("string", found) : "";
-  return issue.code === "invalid_format" && issue.pattern === String(NAME_PATTERN) && typeof found === "string" ? otherName(found) : "";
+function hint({ keyword, schema, found, branches = [] }: Violation): string {
+  if (keyword === "anyOf") return branches.every(isOtherType) ? otherQuotes("string", found) : "";
+  if (schema.enum !== undefined) return typeof found === "string" ? meantWord(found, schema.enum) : "";
+  if (keyword === "type") return otherQuotes(schema.type, found);
+  return keyword === "pattern" && schema.pattern === NAME_PATTERN.source && typeof found === "string" ? otherName(found) : "";
 }
 
-/** A branch of a union that takes another type: a number that is merely too large is none of them. */
-function isOtherType(issues: readonly Issue[]): boolean {
-  return issues.some(({ code, path }) => code === "invalid_type" && path.length === 0);
+/** An alternative that takes another type: a number that is merely too large is none of them. */
+function isOtherType(violations: readonly Violation[]): boolean {
+  return violations.some(({ keyword, path, schema }) => keyword === "type" && path.length === 0 && schema.const === undefined);
 }
 
 /** Why a name won't do whose characters are, or nearly are, allowed. */
@@ -80,18 +82,9 @@ function meantWord(found: string, values: readonly string[]): string {
 }
 
 /** `"10"` for a number, or 8080 for a string. */
-function otherQuotes(expected: string, found: unknown): string {
+function otherQuotes(expected: JsonSchema["type"], found: unknown): string {
   if (expected === "string" && (typeof found === "number" || typeof found === "boolean")) return ` Write it in double quotes: "${found}".`;
   const bare = expected === "boolean" ? /^(true|false)$/ : /^-?\d+(\.\d+)?$/;
   if (expected !== "string" && typeof found === "string" && bare.test(found)) return ` Write it without quotes: ${found}.`;
   return "";
-}
-
-function valueAt(data: unknown, path: Path): unknown {
-  let value = data;
-  for (const step of path) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return undefined;
-    value = (value as Record<string | number, unknown>)[step];
-  }
-  return value;
 }

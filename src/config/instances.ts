@@ -1,12 +1,12 @@
 /** The runs-to-be of one process of the file: itself, or the instances of its cluster. */
-import type { Names } from "./placeholders.ts";
+import type { Names } from "./checks/command-checks.ts";
 
-export type Instance = Names & { readonly index?: number };
+export type ClusterInstance = Names & { readonly index?: number };
 
 type Clustered = { readonly id?: string | undefined; readonly cluster?: { readonly instances?: number | "max" | undefined } | undefined };
 
 /** Names of all instances; one without `index` for a process without cluster. */
-export function instances(process: Clustered, name: string, parallelism: number): readonly Instance[] {
+export function instances(process: Clustered, name: string, parallelism: number): readonly ClusterInstance[] {
   const id = process.id ?? "";
   if (process.cluster === undefined) return [{ name, id, process: id, instance: "" }];
   return Array.from({ length: count(process, parallelism) }, (_, index) => ({

@@ -1,8 +1,9 @@
 /** Reads and checks the configuration file. */
+
+import { type ConfigText, read } from "./config-file.ts";
 import { parseDocument, withoutBom } from "./document.ts";
+import type { Scale } from "./instance-overrides.ts";
 import { ConfigurationError } from "./problems.ts";
-import type { Scale } from "./scale.ts";
-import { read, type Source } from "./source.ts";
 import type { Config } from "./spec.ts";
 import { type ValidateOptions, validateConfiguration } from "./validate.ts";
 
@@ -22,7 +23,7 @@ export function load(path: string | undefined, cwd: string, profile?: string, sc
 
 /** Checks what was read. */
 export function check(
-  { file, shownAs, text }: Source,
+  { file, shownAs, text }: ConfigText,
   options: Pick<ValidateOptions, "profile" | "allProfiles" | "looksAtFiles" | "scale"> = {},
 ): Config {
   return validateConfiguration(text, { file, shownAs, ...options });
@@ -33,7 +34,7 @@ export function check(
  *
  * @throws {ConfigurationError}
  */
-export function checkSyntax({ shownAs, text }: Source): void {
+export function checkSyntax({ shownAs, text }: ConfigText): void {
   const source = withoutBom(text);
   const faults = parseDocument(source).syntax.map((fault) => ({ file: shownAs, ...fault }));
   if (faults.length > 0) throw new ConfigurationError(faults, source);

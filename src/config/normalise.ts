@@ -1,35 +1,36 @@
 /** From a checked file to what is supervised: defaults filled in, units converted, paths absolute, frozen. */
 import { delimiter, resolve } from "node:path";
+import type { Rotation } from "../ipc/logger-protocol.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
-import type { Surroundings } from "./checks.ts";
-import { dependencyOf } from "./dependencies.ts";
-import { type Instance, instances } from "./instances.ts";
-import { limitsOf } from "./limits.ts";
-import { DEFAULT_NAME, stateDirOf } from "./locate.ts";
-import { INTERNAL_LOG_HOURS, logSpec } from "./log-spec.ts";
-import { fill } from "./placeholders.ts";
-import { pluginSpecs } from "./plugin-spec.ts";
-import { healthSpec, readyProbe } from "./probes.ts";
-import type { RawConfig, RawProcess } from "./schema.ts";
-import type { Command, Config, EnvValue, ProcessSpec, WatcherSpec } from "./spec.ts";
-import { milliseconds, parseSize } from "./units.ts";
-import { filledIn } from "./variables.ts";
-
-const GRACE_SECONDS = 0;
-const TERMINATE_SECONDS = 30;
-const READY_SECONDS = 30;
-const RESTART_RESET_MS = 60_000;
-const INTERNAL_LOG_SIZE = "1GB";
-const API_HOSTNAME = "127.0.0.1";
-const FRONT_HOSTNAME = "127.0.0.1";
-const WATCH_INTERVAL_MS = 1_000;
-const WATCH_EXTS = ["ts", "tsx", "js", "jsx", "json"];
-const WATCH_MATCH = ["**/*.*"];
-const WATCH_SKIP = ["**/.git/**"];
+import type { CheckContext } from "./checks/checks.ts";
+import { fill, filledIn, type Names } from "./checks/command-checks.ts";
+import { dependencyOf } from "./checks/dependency-checks.ts";
+import { limitsOf } from "./checks/limit-checks.ts";
+import { pluginSpecs } from "./checks/plugin-checks.ts";
+import { healthSpec, readyProbe } from "./checks/probe-checks.ts";
+import {
+  API,
+  type RawConfig,
+  type RawLogger,
+  type RawProcess,
+  type RawProcessLogger,
+  type RawRotation,
+  TOP,
+  WATCHER,
+} from "./config-schema.ts";
+import { CLUSTER } from "./fields/cluster-fields.ts";
+import { milliseconds } from "./fields/field.ts";
+import { LOGGER, ROTATION } from "./fields/logger-fields.ts";
+import { READY } from "./fields/probe-fields.ts";
+import { PROCESS } from "./fields/process-fields.ts";
+import { stateDirOf } from "./find-config.ts";
+import { type ClusterInstance, instances } from "./instances.ts";
+import type { CommandSpec, Config, EnvValue, LogSpec, ProcessSpec, WatcherSpec } from "./spec.ts";
+import { parseSize } from "./units.ts";
 
 /** The configuration as the service uses it, but for `file` and `warnings`, which only the reader knows. */
-export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "file" | "warnings"> {
-  const { name = DEFAULT_NAME, logger, api } = raw;
+export function normalise(raw: RawConfig, around: CheckContext): Omit<Config, "file" | "warnings"> {
+  const { name = TOP.name.default, logger, api } = raw;
   return {
     name,
     stateDir: stateDirOf(around.folder, name),
@@ -38,13 +39,13 @@ export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "f
         specOf(process, instance, { raw, folder: around.folder, parallelism: around.parallelism }),
       ),
     ),
-    console: { decorate: logger?.decorate ?? false, colors: logger?.colors ?? false },
-    internalLogHours: logger?.internalLogHours ?? INTERNAL_LOG_HOURS,
-    internalLogBytes: parseSize(logger?.internalLogSize ?? INTERNAL_LOG_SIZE),
+    console: { decorate: logger?.decorate ?? LOGGER.decorate.default, colors: logger?.colors ?? LOGGER.colors.default },
+    internalLogHours: logger?.internalLogHours ?? LOGGER.internalLogHours.default,
+    internalLogBytes: parseSize(logger?.internalLogSize ?? LOGGER.internalLogSize.default),
     api: {
-      hostname: api?.hostname ?? API_HOSTNAME,
+      hostname: api?.hostname ?? API.hostname.default,
       ...(api?.port !== undefined && { port: api.port }),
-      revoked: api?.revoked ?? [],
+      revoked: api?.revoked ?? API.revoked.default,
       ...(api?.cors !== undefined && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
     },
     watcher: watcherOf(raw),
@@ -53,8 +54,8 @@ export function normalise(raw: RawConfig, around: Surroundings): Omit<Config, "f
 }
 
 function watcherOf({ watcher = {} }: RawConfig): WatcherSpec {
-  const { interval = WATCH_INTERVAL_MS, exts = WATCH_EXTS, match = WATCH_MATCH, skip = WATCH_SKIP } = watcher;
-  return { intervalMs: interval, exts, match, skip };
+  const { interval, exts = WATCHER.exts.default, match = WATCHER.match.default, skip = WATCHER.skip.default } = watcher;
+  return { intervalMs: milliseconds(WATCHER.interval, interval), exts, match, skip };
 }
 
 /** With its lists and plain objects copied to their depth. */
@@ -71,9 +72,9 @@ export function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-type Origin = { readonly raw: RawConfig; readonly folder: string; readonly parallelism: number };
+type ConfigOrigin = { readonly raw: RawConfig; readonly folder: string; readonly parallelism: number };
 
-function specOf(process: RawProcess, instance: Instance, { raw, folder, parallelism }: Origin): ProcessSpec {
+function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, parallelism }: ConfigOrigin): ProcessSpec {
   const { PATH, ...env } = process.env ?? {};
   const place = (path: string): string => resolve(folder, filledIn(path));
   const envFile = [process.envFile ?? []].flat().map(place);
@@ -86,8 +87,8 @@ function specOf(process: RawProcess, instance: Instance, { raw, folder, parallel
     env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue(value, place)])),
     ...(envFile.length > 0 && { envFile }),
     path: [...folders(process.path), ...folders(PATH as string | undefined)].map((entry) => resolve(folder, entry)),
-    overrun: process.overrun ?? false,
-    autostart: process.autostart ?? false,
+    overrun: process.overrun ?? PROCESS.overrun.default,
+    autostart: process.autostart ?? PROCESS.autostart.default,
     watch: (process.watch ?? []).map((path) => resolve(folder, path)),
     policy: policyOf(process, raw),
     log: logSpec(process.logger, raw.logger, { names: instance, folder }),
@@ -102,7 +103,7 @@ function specOf(process: RawProcess, instance: Instance, { raw, folder, parallel
   };
 }
 
-function commandOf({ cmd, worker }: RawProcess, folder: string): Command {
+function commandOf({ cmd, worker }: RawProcess, folder: string): CommandSpec {
   if (worker === undefined) return { kind: "shell", line: cmd ?? "" };
   const [script = "", ...args] = [worker].flat();
   return { kind: "worker", script: resolve(folder, script), args };
@@ -126,18 +127,18 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
   return {
     restart: process.restart ?? (startsByItself ? "error" : "never"),
     restartLimit: process.restartLimit ?? Infinity,
-    restartResetMs: process.restartResetMs ?? RESTART_RESET_MS,
-    graceMs: milliseconds(process.terminateGracePeriod ?? raw.terminateGracePeriod ?? GRACE_SECONDS),
-    terminateMs: milliseconds(process.terminateTimeout ?? raw.terminateTimeout ?? TERMINATE_SECONDS),
-    timeoutMs: milliseconds(process.timeout ?? 0),
+    restartResetMs: milliseconds(PROCESS.restartResetMs, process.restartResetMs),
+    graceMs: milliseconds(TOP.terminateGracePeriod, process.terminateGracePeriod ?? raw.terminateGracePeriod),
+    terminateMs: milliseconds(TOP.terminateTimeout, process.terminateTimeout ?? raw.terminateTimeout),
+    timeoutMs: milliseconds(PROCESS.timeout, process.timeout),
     waits: (process.dependsOn?.length ?? 0) > 0,
     ...(restartDelayMs !== undefined && { restartDelayMs }),
     ...(stopSignal !== undefined && { stopSignal }),
-    ...(ready !== undefined && { readyMs: milliseconds(ready.timeout ?? READY_SECONDS) }),
+    ...(ready !== undefined && { readyMs: milliseconds(READY.timeout, ready.timeout) }),
   };
 }
 
-function clusterOf({ id, cluster }: RawProcess, { index }: Instance): ProcessSpec["cluster"] {
+function clusterOf({ id, cluster }: RawProcess, { index }: ClusterInstance): ProcessSpec["cluster"] {
   if (cluster === undefined || index === undefined) return undefined;
   const { startPort } = cluster;
   return { id, index, ...(startPort !== undefined && { port: startPort + index }) };
@@ -145,10 +146,48 @@ function clusterOf({ id, cluster }: RawProcess, { index }: Instance): ProcessSpe
 
 /** How its common port is served, if it has one. */
 function frontOf({ id, cluster }: RawProcess): Pick<ProcessSpec, "front" | "share"> {
-  const { mode, commonPort, hostname = FRONT_HOSTNAME, strategy = "round-robin", proxyProtocol = false } = cluster ?? {};
+  const { mode, commonPort, hostname = CLUSTER.hostname.default } = cluster ?? {};
   if (commonPort === undefined) return {};
   if (mode === "share") return { share: { hostname, port: commonPort } };
-  const { idleTimeout = 0, maxConnections } = cluster ?? {};
-  const limits = { idleMs: milliseconds(idleTimeout), ...(maxConnections !== undefined && { maxConnections }) };
+  const { strategy = CLUSTER.strategy.default, proxyProtocol = CLUSTER.proxyProtocol.default, idleTimeout, maxConnections } = cluster ?? {};
+  const limits = { idleMs: milliseconds(CLUSTER.idleTimeout, idleTimeout), ...(maxConnections !== undefined && { maxConnections }) };
   return { front: { id, hostname, port: commonPort, strategy, proxyProtocol, ...limits } };
+}
+
+/** Logger settings of one process: its own, over the global ones, over the defaults. */
+
+type Own = RawProcessLogger | undefined;
+
+/** Settings for one instance; file names get their placeholders filled in and become absolute. */
+function logSpec(own: Own, global: RawLogger | undefined, place: { readonly names: Names; readonly folder: string }): LogSpec {
+  const absolute = (pattern: string | undefined): string | undefined =>
+    pattern === undefined ? undefined : resolve(place.folder, fill(pattern, place.names));
+  const stdout = absolute(own?.stdout ?? global?.stdout);
+  // A separate file for standard output takes standard error along, whatever the global logger says.
+  const stderr = absolute(own?.stderr ?? (own?.stdout === undefined ? global?.stderr : undefined));
+  const rotation = rotationOf(own?.rotate, global?.rotate);
+  return {
+    console: own?.console ?? global?.console ?? LOGGER.console.default,
+    decorateFiles: own?.decorateFiles ?? global?.decorateFiles ?? LOGGER.decorateFiles.default,
+    ...(stdout !== undefined && { stdout }),
+    ...(stderr !== undefined && { stderr }),
+    ...(rotation !== undefined && { rotation }),
+    ...((global?.internalLogHours ?? LOGGER.internalLogHours.default) > 0 && { stored: true as const }),
+  };
+}
+
+/** Whether anybody wants the output at all. */
+export function isCaptured({ console, stdout, stderr, stored }: LogSpec): boolean {
+  return stored === true || console || stdout !== undefined || stderr !== undefined;
+}
+
+function rotationOf(own: RawRotation | undefined, global: RawRotation | undefined): Rotation | undefined {
+  if ((own ?? global) === false) return undefined;
+  const { size, hours, total, gzip } = { ...(global || {}), ...(own || {}) };
+  return {
+    sizeBytes: parseSize(size ?? ROTATION.size.default),
+    ageMs: milliseconds(ROTATION.hours, hours),
+    totalBytes: parseSize(total ?? ROTATION.total.default),
+    gzip: gzip ?? ROTATION.gzip.default,
+  };
 }

@@ -1,7 +1,8 @@
 /** What is wrong with a configuration: the error that carries it, and how it is shown. */
 import { ProcmanError } from "../base/errors.ts";
 import { codeFrame } from "./code-frame.ts";
-import type { Problem } from "./spec.ts";
+import { type Document, type JsonPath, showPath } from "./document.ts";
+import type { ConfigProblem } from "./spec.ts";
 
 export type RenderOptions = { readonly colors?: boolean };
 
@@ -16,11 +17,11 @@ export type RenderOptions = { readonly colors?: boolean };
  * }
  */
 export class ConfigurationError extends ProcmanError {
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ConfigProblem[];
   /** Text of the file, to render the problems anew (in colours, say). Empty when there was no text. */
   readonly source: string;
 
-  constructor(problems: readonly Problem[], source = "") {
+  constructor(problems: readonly ConfigProblem[], source = "") {
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
     const file = problems[0]?.file || "the configuration";
     const faults = problems.map(({ file: name, line, column, path, message }) => ({
@@ -40,14 +41,14 @@ export class ConfigurationError extends ProcmanError {
  * @example
  * console.error(renderProblems(error.problems, error.source, { colors: process.stderr.isTTY }));
  */
-export function renderProblems(problems: readonly Problem[], source: string, options: RenderOptions = {}): string {
-  const paint: Paint = options.colors ? (code, text) => `\u001b[${code}m${text}\u001b[0m` : (_, text) => text;
+export function renderProblems(problems: readonly ConfigProblem[], source: string, options: RenderOptions = {}): string {
+  const paint: ProblemPainter = options.colors ? (code, text) => `\u001b[${code}m${text}\u001b[0m` : (_, text) => text;
   return problems.map((problem) => render(problem, source, paint)).join("\n\n");
 }
 
-type Paint = (code: number, text: string) => string;
+type ProblemPainter = (code: number, text: string) => string;
 
-function render(problem: Problem, source: string, paint: Paint): string {
+function render(problem: ConfigProblem, source: string, paint: ProblemPainter): string {
   if (problem.line === 0) return `${paint(1, problem.path || "(top level)")}\n  ${problem.message}`;
   const place = `${problem.file}:${problem.line}:${problem.column}`;
   const head = problem.path === "" ? paint(36, place) : `${paint(36, place)} ${paint(1, problem.path)}`;
@@ -55,4 +56,37 @@ function render(problem: Problem, source: string, paint: Paint): string {
   const margin = `${problem.line} | `;
   const below = `${" ".repeat(margin.length - 2)}| `;
   return `${head}\n  ${paint(2, margin)}${frame.text}\n  ${paint(2, below)}${paint(31, frame.carets)}\n  ${problem.message}`;
+}
+
+/** Something wrong at a path of the data, before it has a place in a text. */
+
+export type Finding = {
+  readonly path: JsonPath;
+  readonly message: string;
+  /** Point at the key instead of the value. */
+  readonly at?: "key";
+};
+
+/** Sentence for a value that is not allowed: what was found, what is allowed, what was perhaps meant. */
+export function notAllowed(found: unknown, allowed: string, hint = ""): string {
+  return `Found ${show(found)}; allowed: ${allowed}.${hint}`;
+}
+
+/** A value in a message: short, and never a whole object. */
+export function show(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value !== "string") return typeof value === "function" ? "a function" : String(value);
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 59)}…` : value);
+}
+
+/** Findings as problems with file, line and column, in the order of the file. */
+export function placed(findings: readonly Finding[], document: Document, file: string): readonly ConfigProblem[] {
+  const problems = findings.map(({ path, message, at }) => ({
+    file,
+    ...document.place(path, at),
+    path: showPath(document.origin?.(path) ?? path),
+    message,
+  }));
+  return problems.sort((a, b) => a.line - b.line || a.column - b.column);
 }

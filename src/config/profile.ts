@@ -1,11 +1,11 @@
 /** A profile: a part of the configuration that is merged over the rest when it is asked for. */
 import { didYouMean } from "../base/suggest.ts";
-import type { Document, Path } from "./document.ts";
-import { type Finding, show } from "./finding.ts";
+import type { Document, JsonPath } from "./document.ts";
+import { type Finding, show } from "./problems.ts";
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** A profile can't change these: whoever looks for a running procman knows of no profile. */
+/** A profile can't change these: clients find a running procman by them, without reading profiles. */
 const FIXED = ["$schema", "name", "profiles"] as const;
 
 /** Names of the profiles that the data has, whatever they are worth. */
@@ -34,7 +34,7 @@ export function withProfile(document: Document, name: string): Document {
   const base = isObject(document.data) ? document.data : {};
   const profile = profileIn(document, name);
   const rest: Data = Object.fromEntries(Object.entries(profile).filter(([key]) => !FIXED.some((fixed) => fixed === key)));
-  const origin = (path: Path): Path => originOf(path, { base, profile: rest, name });
+  const origin = (path: JsonPath): JsonPath => originOf(path, { base, profile: rest, name });
   return { ...document, data: mergedTop(base, rest), origin, place: (path, of) => document.place(origin(path), of) };
 }
 
@@ -69,7 +69,7 @@ function merged(base: unknown, over: unknown): unknown {
 type Origins = { readonly base: Data; readonly profile: Data; readonly name: string };
 
 /** Where a value of the merged data is written. */
-function originOf(path: Path, { base, profile, name }: Origins): Path {
+function originOf(path: JsonPath, { base, profile, name }: Origins): JsonPath {
   const [first, index, ...rest] = path;
   const { processes: own } = base;
   const { processes: more } = profile;
@@ -86,7 +86,7 @@ function sameId(list: readonly unknown[], process: unknown): number {
   return id === undefined ? -1 : list.findIndex((other) => isObject(other) && other.id === id);
 }
 
-function has(data: unknown, path: Path): boolean {
+function has(data: unknown, path: JsonPath): boolean {
   let value = data;
   for (const step of path) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, step)) return false;

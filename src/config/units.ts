@@ -6,7 +6,7 @@ const POWER: Readonly<Record<string, number>> = { B: 0, K: 1, M: 2, G: 3, T: 4 }
 /** As a regular expression for the schema: `500MB`, `1.5 GiB`. */
 export const SIZE_PATTERN: RegExp = SIZE;
 
-/** One that is more than nothing. */
+/** A size of more than 0. */
 export const AMOUNT_PATTERN: RegExp = new RegExp(`^(?=[0.]*[1-9])${SIZE.source.slice(1)}`);
 
 /** Bytes of `500MB` (powers of 1000) or `500MiB` (powers of 1024), or of a number of bytes. */
@@ -15,11 +15,6 @@ export function parseSize(size: string | number): number {
   const [, amount = "0", unit = "B"] = SIZE.exec(size) ?? [];
   const base = unit.includes("i") ? 1024 : 1000;
   return Math.floor(Number(amount) * base ** (POWER[unit.charAt(0).toUpperCase()] ?? 0));
-}
-
-/** Of seconds. */
-export function milliseconds(seconds: number): number {
-  return Math.round(seconds * 1000);
 }
 
 /** The longest that one timer of Node can wait is 24.8 days; all durations stay below it. */

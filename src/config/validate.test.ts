@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkMeaning } from "./checks.ts";
+import { checkMeaning } from "./checks/checks.ts";
 import { showPath } from "./document.ts";
 import { ConfigurationError } from "./problems.ts";
 import { validateConfiguration } from "./validate.ts";

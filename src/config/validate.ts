@@ -1,20 +1,18 @@
 /** A configuration from its text or its data: checked completely, then normalised. */
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
-import { checkMeaning, type Surroundings } from "./checks.ts";
+import { matches, violations } from "../base/schema-check.ts";
+import { type CheckContext, checkMeaning } from "./checks/checks.ts";
+import { stripsTypes, typeScriptFlags } from "./checks/command-checks.ts";
+import { configuration } from "./config-schema.ts";
 import { type Document, dataDocument, parseDocument, withoutBom } from "./document.ts";
 import { explain } from "./explain.ts";
-import { placed } from "./finding.ts";
-import { fits } from "./fits.ts";
-import { loosen } from "./loose.ts";
+import { type Scale, scaled } from "./instance-overrides.ts";
 import { copyOf, deepFreeze, normalise } from "./normalise.ts";
-import { ConfigurationError } from "./problems.ts";
+import { dropInvalid } from "./partial.ts";
+import { ConfigurationError, placed } from "./problems.ts";
 import { profileErrors, profileNames, withProfile } from "./profile.ts";
-import { type Scale, scaled } from "./scale.ts";
-import { configuration, type RawConfig } from "./schema.ts";
-import type { Config, Problem } from "./spec.ts";
-import { stripsTypes, typeScriptFlags } from "./worker.ts";
-import { judge } from "./zod-schema.ts";
+import type { Config, ConfigProblem } from "./spec.ts";
 
 export type ValidateOptions = {
   /** The file that the configuration stands for. Relative paths resolve from its folder. */
@@ -66,14 +64,14 @@ export function validateConfiguration(input: unknown, options: ValidateOptions =
   return deepFreeze({ file: file === "" ? "" : resolve(cwd, file), ...(profile !== undefined && { profile }), ...outcome, warnings });
 }
 
-function surroundings(folder: string, { parallelism = availableParallelism(), looksAtFiles = false }: ValidateOptions): Surroundings {
+function surroundings(folder: string, { parallelism = availableParallelism(), looksAtFiles = false }: ValidateOptions): CheckContext {
   // Asked of few: to look through all flags of this Node takes a millisecond.
   const node = { stripsTypes: stripsTypes(), isStrippable: () => typeScriptFlags() !== undefined };
   return { folder, parallelism, now: new Date(), ...node, looksAtFiles };
 }
 
-type Context = {
-  readonly around: Surroundings;
+type ValidationContext = {
+  readonly around: CheckContext;
   readonly shownAs: string;
   readonly source: string | undefined;
   readonly scale: Scale | undefined;
@@ -82,8 +80,12 @@ type Context = {
 type Examined = { readonly outcome: ReturnType<typeof normalise>; readonly warnings: Config["warnings"] };
 
 /** The outcome is that of the first; what is wrong with several is said once. */
-function examineAll(document: Document, [first, ...others]: readonly [string | undefined, ...string[]], context: Context): Examined {
-  const found: Problem[] = [];
+function examineAll(
+  document: Document,
+  [first, ...others]: readonly [string | undefined, ...string[]],
+  context: ValidationContext,
+): Examined {
+  const found: ConfigProblem[] = [];
   const attempt = (profile: string | undefined): Examined | undefined => {
     try {
       return examine(document, profile, context);
@@ -102,7 +104,7 @@ function examineAll(document: Document, [first, ...others]: readonly [string | u
   );
 }
 
-function examine(written: Document, profile: string | undefined, { around, shownAs, source, scale }: Context): Examined {
+function examine(written: Document, profile: string | undefined, { around, shownAs, source, scale }: ValidationContext): Examined {
   const refuse = (problems: Config["warnings"]): never => {
     throw new ConfigurationError(problems, source);
   };
@@ -110,16 +112,13 @@ function examine(written: Document, profile: string | undefined, { around, shown
   const wishes = profile === undefined ? [] : profileErrors(written, profile);
   const merged = profile === undefined ? written : withProfile(written, profile);
   const document = scale === undefined ? merged : { ...merged, data: scaled(merged.data, scale) };
-  const { config, issues } = checkShape(document.data);
-  const shape = explain(issues, document.data);
-  const meaning = checkMeaning(loosen(document.data, shape) ?? {}, around);
+  const { data } = document;
+  const config = matches(data, configuration) ? data : undefined;
+  const shape = config === undefined ? explain(violations(data, configuration)) : [];
+  const meaning = checkMeaning(dropInvalid(data, shape) ?? {}, around);
   const errors = placed([...wishes, ...shape, ...meaning.errors], document, shownAs);
   const twice = document.duplicates.map((fault) => ({ file: shownAs, ...fault }));
   if (config === undefined || errors.length + twice.length > 0)
     return refuse([...errors, ...twice].sort((a, b) => a.line - b.line || a.column - b.column));
   return { outcome: normalise(config, around), warnings: placed(meaning.warnings, document, shownAs) };
-}
-
-function checkShape(data: unknown): ReturnType<typeof judge> {
-  return fits(data, configuration) ? { config: data as RawConfig, issues: [] } : judge(data);
 }

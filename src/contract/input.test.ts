@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parse } from "../api/body.ts";
 import { ProcmanError } from "../base/errors.ts";
+import { faultsOf } from "../base/schema-check.ts";
+import { parse } from "../http/request-body.ts";
 import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
-import { faultsOf } from "./json-schema.ts";
-import { EVENTS, LOGS, METRICS, WAIT } from "./parameters.ts";
-import { invalid, readQuery, writeQuery } from "./query.ts";
+import { EVENTS, invalid, LOGS, METRICS, readQuery, WAIT, writeQuery } from "./query.ts";
 
 const SECONDS = Number(process.env.PROCMAN_FUZZ_SECONDS ?? 0);
 const effort = SECONDS > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: SECONDS * 1_000 } : { numRuns: 300 };

@@ -5,4 +5,4 @@ export const ULIMITS = ["as", "core", "cpu", "data", "fsize", "memlock", "nofile
 /** Bytes, for `cpu` seconds, for `nofile` and `nproc` a count; -1: unlimited. */
 export type Ulimits = Readonly<Partial<Record<(typeof ULIMITS)[number], number>>>;
 
-export type Account = { readonly name: string; readonly uid: number; readonly gid: number; readonly home?: string };
+export type UserAccount = { readonly name: string; readonly uid: number; readonly gid: number; readonly home?: string };

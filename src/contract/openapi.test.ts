@@ -1,7 +1,8 @@
 /** The OpenAPI document: that it is one, and that nothing in it points nowhere. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { faultsOf, type JsonSchema } from "./json-schema.ts";
+import type { JsonSchema } from "../base/schema.ts";
+import { faultsOf } from "../base/schema-check.ts";
 import { openApi } from "./openapi.ts";
 import { SCHEMAS } from "./record-schemas.ts";
 import { ROUTES } from "./routes.ts";

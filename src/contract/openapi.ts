@@ -1,18 +1,19 @@
 /** The OpenAPI 3.1 document of a table of routes. */
+
+import type { JsonSchema } from "../base/schema.ts";
 import { VERSION } from "../base/version.ts";
-import type { JsonSchema } from "./json-schema.ts";
+import { titleOf } from "./http-status.ts";
 import { SCHEMAS } from "./record-schemas.ts";
 import type { Output, Route } from "./route.ts";
-import { titleOf } from "./status.ts";
 
-type Json = { readonly [name: string]: unknown };
+type OpenApiJson = { readonly [name: string]: unknown };
 
 /** What every route that needs a token may answer with. */
 const ALWAYS = [400, 401, 403, 429, 500];
 
 /** `procman` describes itself with it at `GET /openapi.json`. */
-export function openApi(routes: Readonly<Record<string, Route>>): Json {
-  const paths: Record<string, Record<string, Json>> = {};
+export function openApi(routes: Readonly<Record<string, Route>>): OpenApiJson {
+  const paths: Record<string, Record<string, OpenApiJson>> = {};
   for (const [name, route] of Object.entries(routes))
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(name, route) };
   return {
@@ -34,7 +35,7 @@ export function openApi(routes: Readonly<Record<string, Route>>): Json {
   };
 }
 
-function operation(name: string, route: Route): Json {
+function operation(name: string, route: Route): OpenApiJson {
   const { scope, summary, description, body, status, output, errors, follow } = route;
   const parameters = parametersOf(route);
   const says = [description, scope === undefined ? "Needs no token." : `Needs the scope \`${scope}\` (or \`admin\`).`];
@@ -57,7 +58,7 @@ function operation(name: string, route: Route): Json {
   };
 }
 
-function parametersOf({ path, parameters, output, follow }: Route): readonly Json[] {
+function parametersOf({ path, parameters, output, follow }: Route): readonly OpenApiJson[] {
   const id = {
     name: "id",
     in: "path",
@@ -82,7 +83,7 @@ function lasts({ parameters, output, follow }: Route): boolean {
   return "wait" in parameters || output.kind === "stream" || follow !== undefined;
 }
 
-function contentOf(output: Output): Json {
+function contentOf(output: Output): OpenApiJson {
   if (output.kind === "text") return { [output.type.split(";", 1)[0] ?? ""]: { schema: { type: "string" } } };
   // OpenAPI 3.1 has no word for the type of an event of a stream: the schema is that of each event's data.
   if (output.kind === "stream") return { "text/event-stream": { schema: reference(output.schema) } };
@@ -94,7 +95,7 @@ function schemaOf({ schema, list = false }: Output & { readonly kind: "json" }):
   return list ? { type: "array", items: reference(schema) } : reference(schema);
 }
 
-function problem(status: number): Json {
+function problem(status: number): OpenApiJson {
   return { description: titleOf(status), content: { "application/problem+json": { schema: reference("Problem") } } };
 }
 

@@ -1,5 +1,5 @@
 /** What a changed configuration file does, or would do. */
-import type { JsonSchema } from "./json-schema.ts";
+import { boolean, enumeration, list, optional, schemaFor, string } from "../base/schema.ts";
 
 export const PLANNED_ACTIONS = ["start", "stop", "restart", "in-place", "none"] as const;
 
@@ -39,39 +39,27 @@ export type PlanRecord = {
   readonly warnings: readonly string[];
 };
 
-const text = (description: string): JsonSchema => ({ type: "string", description });
+const CHANGE = schemaFor<PlannedChange>({
+  process: string({ description: "Id of the process or instance." }),
+  action: enumeration(PLANNED_ACTIONS, { description: "`in-place`: it takes the change over as it is." }),
+  fields: list(string({ description: "As in the file." }), { description: "What has changed." }),
+  reason: string({ description: "In one sentence." }),
+  rolling: boolean({ description: "It is restarted when the instance before it is up, and undone if it doesn't come up." }),
+  problem: optional(string({ description: "After a reload that was waited for: why it is not as it should be." })),
+});
 
-const CHANGE: JsonSchema = {
-  type: "object",
-  required: ["process", "action", "fields", "reason", "rolling"],
-  properties: {
-    process: text("Id of the process or instance."),
-    action: { type: "string", enum: PLANNED_ACTIONS, description: "`in-place`: it takes the change over as it is." },
-    fields: { type: "array", items: text("As in the file."), description: "What has changed." },
-    reason: text("In one sentence."),
-    rolling: { type: "boolean", description: "It is restarted when the instance before it is up, and undone if it doesn't come up." },
-    problem: text("After a reload that was waited for: why it is not as it should be."),
-  } satisfies Readonly<Record<keyof PlannedChange, JsonSchema>>,
-};
+const SETTING = schemaFor<PlannedSetting>({
+  field: string({ description: "As `api.port`." }),
+  takesEffect: enumeration(["in-place", "next-run"], { description: "`next-run`: when procman is terminated and run again." }),
+});
 
-const SETTING: JsonSchema = {
-  type: "object",
-  required: ["field", "takesEffect"],
-  properties: {
-    field: text("As `api.port`."),
-    takesEffect: { type: "string", enum: ["in-place", "next-run"], description: "`next-run`: when procman is terminated and run again." },
-  } satisfies Readonly<Record<keyof PlannedSetting, JsonSchema>>,
-};
-
-export const PLAN: JsonSchema = {
-  type: "object",
-  description: "What a changed configuration file does, or would do.",
-  required: ["configFile", "processes", "settings", "warnings"],
-  properties: {
-    configFile: text("Absolute path."),
-    profile: text("The one that is merged over the rest of the file; absent: none."),
-    processes: { type: "array", items: CHANGE, description: "In the order of the file; those that are gone from it at the end." },
-    settings: { type: "array", items: SETTING, description: "What has changed beside the processes." },
-    warnings: { type: "array", items: text("With its place."), description: "What is doubtful in the file." },
-  } satisfies Readonly<Record<keyof PlanRecord, JsonSchema>>,
-};
+export const PLAN = schemaFor<PlanRecord>(
+  {
+    configFile: string({ description: "Absolute path." }),
+    profile: optional(string({ description: "The one that is merged over the rest of the file; absent: none." })),
+    processes: list(CHANGE, { description: "In the order of the file; those that are gone from it at the end." }),
+    settings: list(SETTING, { description: "What has changed beside the processes." }),
+    warnings: list(string({ description: "With its place." }), { description: "What is doubtful in the file." }),
+  },
+  { description: "What a changed configuration file does, or would do." },
+);

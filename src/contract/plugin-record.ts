@@ -1,5 +1,5 @@
 /** What is shown of a plugin. */
-import { record, text, time, whole } from "./schema-words.ts";
+import { enumeration, integer, optional, schemaFor, string, time } from "../base/schema.ts";
 
 /** A plugin of the configuration. */
 export type PluginRecord = {
@@ -24,24 +24,19 @@ export type PluginRecord = {
   readonly memoryBytes?: number;
 };
 
-export const PLUGIN = record<PluginRecord>(
-  "A plugin of the configuration.",
-  ["name", "version", "started", "nextRestart", "problem", "memoryBytes"],
+export const PLUGIN = schemaFor<PluginRecord>(
   {
-    id: text("From the last part of its address."),
-    url: text("As the configuration has it."),
-    status: {
-      type: "string",
-      enum: ["starting", "running", "backoff", "stopping"],
-      description: "`backoff`: it has failed, and is tried again.",
-    },
-    restarts: whole("Since the service was started."),
-    name: text("As it names itself."),
-    version: text("As it says."),
-    started: time("Begin of its thread."),
-    nextRestart: time("When it is tried again."),
-    problem: text("Why it failed the last time."),
-    lostEvents: whole("Events that it was too slow for."),
-    memoryBytes: whole("Of its thread."),
+    id: string({ description: "From the last part of its address." }),
+    url: string({ description: "As the configuration has it." }),
+    status: enumeration(["starting", "running", "backoff", "stopping"], { description: "`backoff`: it has failed, and is tried again." }),
+    restarts: integer({ description: "Since the service was started." }),
+    name: optional(string({ description: "As it names itself." })),
+    version: optional(string({ description: "As it says." })),
+    started: optional(time({ description: "Begin of its thread." })),
+    nextRestart: optional(time({ description: "When it is tried again." })),
+    problem: optional(string({ description: "Why it failed the last time." })),
+    lostEvents: integer({ description: "Events that it was too slow for." }),
+    memoryBytes: optional(integer({ description: "Of its thread." })),
   },
+  { description: "A plugin of the configuration." },
 );

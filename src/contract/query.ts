@@ -1,16 +1,19 @@
 /** What a route takes after the `?`: how each parameter is written, read and described. */
-import { type Fault, ProcmanError } from "../base/errors.ts";
+import { type ErrorPlace, ProcmanError } from "../base/errors.ts";
+import type { JsonSchema } from "../base/schema.ts";
+import { faultsOf, MOST_FAULTS } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
-import { faultsOf, type JsonSchema, MOST_FAULTS } from "./json-schema.ts";
+import { EVENT_TYPES } from "./event-record.ts";
+import { CATEGORIES, SEVERITIES } from "./records.ts";
 
 /** `number` and `flag` (1, 0, true, false) are read from text, `time` is ISO 8601 or milliseconds since 1970, `list` may be repeated and separated by commas. */
-type Kind = "text" | "number" | "flag" | "time" | "list";
+type ParameterKind = "text" | "number" | "flag" | "time" | "list";
 
-export type Parameter = { readonly kind: Kind; readonly description: string; readonly schema: JsonSchema };
+export type Parameter = { readonly kind: ParameterKind; readonly description: string; readonly schema: JsonSchema };
 
 export type Parameters = Readonly<Record<string, Parameter>>;
 
-type Value<P extends Parameter> = P extends { readonly kind: "number" | "time" }
+type ParameterValue<P extends Parameter> = P extends { readonly kind: "number" | "time" }
   ? number
   : P extends { readonly kind: "flag" }
     ? boolean
@@ -19,11 +22,11 @@ type Value<P extends Parameter> = P extends { readonly kind: "number" | "time" }
       : string;
 
 /** What was read: members that were not given are absent. */
-export type Values<P extends Parameters> = { readonly [name in keyof P]?: Value<P[name]> };
+export type ParameterValues<P extends Parameters> = { readonly [name in keyof P]?: ParameterValue<P[name]> };
 
 /** The values of a query (without `?`). @throws {ProcmanError} `input-invalid` with all faults */
 export function readQuery(text: string, parameters: Parameters): Readonly<Record<string, unknown>> {
-  const faults: Fault[] = [];
+  const faults: ErrorPlace[] = [];
   const values: Record<string, unknown> = {};
   if (/%(?![0-9a-f]{2})/i.test(text)) faults.push({ place: "query", message: 'has a "%" that begins no escape; write it as %25' });
   const given = new URLSearchParams(text);
@@ -37,7 +40,7 @@ export function readQuery(text: string, parameters: Parameters): Readonly<Record
   return values;
 }
 
-export function invalid(faults: readonly Fault[]): ProcmanError {
+export function invalid(faults: readonly ErrorPlace[]): ProcmanError {
   const [first, ...others] = faults;
   const message = first?.message.replace(/\.$/, "") ?? "";
   const more = others.length === 0 ? "" : message.endsWith("?") ? ` And ${others.length} more` : `; and ${others.length} more`;
@@ -61,7 +64,7 @@ export function writeQuery(values: Readonly<Record<string, string | number | boo
 function readValue(
   texts: readonly string[],
   { kind, schema }: Parameter,
-  at: { readonly place: string; readonly faults: Fault[] },
+  at: { readonly place: string; readonly faults: ErrorPlace[] },
 ): unknown {
   if (kind !== "list" && texts.length > 1) at.faults.push({ place: at.place, message: `is given ${texts.length} times; give it once` });
   const value = kind === "list" ? texts.flatMap((text) => text.split(",")).filter((text) => text !== "") : valueIn(texts[0] ?? "", kind);
@@ -72,7 +75,7 @@ function readValue(
 }
 
 /** What can't be read stays text, and is not valid then. */
-function valueIn(text: string, kind: Kind): unknown {
+function valueIn(text: string, kind: ParameterKind): unknown {
   if (kind === "number") return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   if (kind === "flag") return text === "1" || text === "true" ? true : text === "0" || text === "false" ? false : text;
   return kind === "time" ? timeOf(text) : text;
@@ -83,3 +86,99 @@ function timeOf(text: string): number | undefined {
   const time = /^\d{1,16}$/.test(text) ? Number(text) : Date.parse(text.replace(/ (?=\d\d:?\d\d$)/, "+"));
   return Number.isNaN(time) || time > 8.64e15 || !/^\d/.test(text) ? undefined : time;
 }
+
+/** The query parameters of the routes that have any. */
+
+const WAIT_LIMIT_SECONDS = 3_600;
+
+export const WAIT = {
+  wait: {
+    kind: "number",
+    description: "Answer when the target state is reached, after so many seconds at most (then 504). Without it the answer comes at once.",
+    schema: { type: "number", minimum: 0, maximum: WAIT_LIMIT_SECONDS },
+  },
+} as const satisfies Parameters;
+
+export const PLAN = {
+  profile: {
+    kind: "text",
+    description: "What it would do with this profile of the file. Without it: with the one that procman was run with, if any.",
+    schema: { type: "string", minLength: 1, maxLength: 200 },
+  },
+} as const satisfies Parameters;
+
+export const RESTART = {
+  ...WAIT,
+  hard: {
+    kind: "flag",
+    description: "`1`: all instances of a cluster at once, instead of one after another.",
+    schema: { type: "boolean" },
+  },
+} as const satisfies Parameters;
+
+const TIMES = {
+  from: { kind: "time", description: "From this time on (ISO 8601, or milliseconds since 1970).", schema: { type: "string" } },
+  to: { kind: "time", description: "Before this time.", schema: { type: "string" } },
+} as const satisfies Parameters;
+
+export const LOGS = {
+  process: {
+    kind: "list",
+    description: "Processes, instances or clusters, separated by commas. Default: all.",
+    schema: { type: "array", items: { type: "string", maxLength: 80 }, maxItems: 1_000 },
+  },
+  severity: { kind: "text", description: "At least this severe.", schema: { type: "string", enum: SEVERITIES } },
+  category: {
+    kind: "list",
+    description: "Where the lines come from, separated by commas. Default: all.",
+    schema: { type: "array", items: { type: "string", enum: CATEGORIES } },
+  },
+  ...TIMES,
+  search: {
+    kind: "text",
+    description: "A part of the text, upper and lower case alike.",
+    schema: { type: "string", minLength: 1, maxLength: 1_000 },
+  },
+  limit: {
+    kind: "number",
+    description: "So many lines; fewer, and a next page, where they have more than 4 MiB of text.",
+    schema: { type: "integer", minimum: 1, maximum: 10_000, default: 100 },
+  },
+  cursor: {
+    kind: "text",
+    description: "Of the page before: goes on after it, without gap or repeat.",
+    schema: { type: "string", minLength: 1, maxLength: 1_000 },
+  },
+  order: { kind: "text", description: "`desc`: newest first.", schema: { type: "string", enum: ["asc", "desc"], default: "desc" } },
+  follow: {
+    kind: "flag",
+    description: "`1`: a stream of what is stored, then of what comes; without `to`, and oldest first.",
+    schema: { type: "boolean" },
+  },
+} as const satisfies Parameters;
+
+export const METRICS = {
+  ...TIMES,
+  step: {
+    kind: "number",
+    description: "Seconds: points are put together to one each so long.",
+    schema: { type: "number", minimum: 1, maximum: 86_400 },
+  },
+} as const satisfies Parameters;
+
+export const INCIDENTS = {
+  limit: { kind: "number", description: "So many.", schema: { type: "integer", minimum: 1, maximum: 1_000 } },
+} as const satisfies Parameters;
+
+export const EVENTS = {
+  after: {
+    kind: "text",
+    description: "Id of an event: what came after it first, as far as it is still known. The header `Last-Event-ID` does the same.",
+    schema: { type: "string", minLength: 1, maxLength: 1_000 },
+  },
+  types: {
+    kind: "list",
+    description: "Types of events, separated by commas. Default: all but `log`, the lines of the log.",
+    schema: { type: "array", items: { type: "string", enum: EVENT_TYPES } },
+  },
+} as const satisfies Parameters;

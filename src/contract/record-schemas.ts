@@ -1,14 +1,28 @@
 /** What procman answers with, as schemas for the OpenAPI document. A member that the type has and the schema has not is an error of the compiler. */
 
+import type { ErrorPlace } from "../base/errors.ts";
+import {
+  boolean,
+  enumeration,
+  integer,
+  type JsonSchema,
+  list,
+  number,
+  optional,
+  reference,
+  schemaFor,
+  string,
+  time,
+} from "../base/schema.ts";
 import type { EventRecord } from "./event-record.ts";
 import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
-import type { JsonSchema } from "./json-schema.ts";
 import { PLAN } from "./plan.ts";
-import { PLUGIN } from "./plugin-record.ts";
+import { PLUGIN, type PluginRecord } from "./plugin-record.ts";
 import {
   type BackendRecord,
   type BalancerRecord,
   CATEGORIES,
+  CAUSES,
   type Incident,
   type LogEntry,
   type MetricPoint,
@@ -16,194 +30,157 @@ import {
   type ProcessRecord,
   SEVERITIES,
   type SocketRecord,
-  type Status,
+  STATUSES,
+  type TelemetryReport,
 } from "./records.ts";
-import { listOf, named, number, record, text, time, truth, whole } from "./schema-words.ts";
-import { STATE } from "./state-record.ts";
+import { STATE, type StateRecord } from "./state-record.ts";
 
-const STATUSES = Object.keys({
-  created: 0,
-  waiting: 0,
-  starting: 0,
-  running: 0,
-  stopping: 0,
-  backoff: 0,
-  stopped: 0,
-  finished: 0,
-  errored: 0,
-  exhausted: 0,
-  mixed: 0,
-} satisfies Record<Status, number>);
-
-const PROCESS = record<ProcessRecord>(
-  "A process, an instance of a cluster, or a cluster with its instances. What has no value is absent.",
-  [
-    ...([
-      "pid",
-      "run",
-      "code",
-      "signal",
-      "started",
-      "exited",
-      "updated",
-      "nextRun",
-      "nextTerminate",
-      "nextRestart",
-      "ready",
-      "healthy",
-    ] as const),
-    ...([
-      "cpuPercent",
-      "memoryBytes",
-      "telemetry",
-      "instance",
-      "cluster",
-      "dependsOn",
-      "waitsFor",
-      "instances",
-      "backend",
-      "balancer",
-      "socket",
-    ] as const),
-  ],
+const PROCESS = schemaFor<ProcessRecord>(
   {
-    id: text("Id of the configuration; of an instance `ID-1` … `ID-n`."),
-    type: { type: "string", enum: ["process", "worker", "cluster"] },
-    status: { type: "string", enum: STATUSES, description: "`mixed`: the instances of a cluster don't agree." },
-    blocked: truth("No restart and no scheduled start until it is unblocked."),
-    pid: whole("While it runs."),
-    run: whole("Number of its latest run, from 1."),
-    restarts: whole("Since the count was last cleared."),
-    code: whole("What the last run ended with."),
-    signal: text("What ended the last run, as `SIGKILL`."),
-    started: time("Begin of the run that goes on."),
-    exited: time("End of the last run, while none goes on."),
-    updated: time("Since when it is in this state."),
-    nextRun: time("Next start by its schedule."),
-    nextTerminate: time("Next termination by its schedule."),
-    nextRestart: time("Next attempt, after a failure."),
-    ready: truth("While it runs: it does its work, as far as is known."),
-    healthy: truth("While it runs: the outcome of its health checks, if it has any."),
-    reason: text("Why it is in this state, in one sentence."),
-    cpuPercent: number("Of the process with all its descendants; 100 is one core."),
-    memoryBytes: number("Of the process with all its descendants."),
-    telemetry: named("TelemetryReport", "The last that it sent about itself."),
-    instance: whole("Number from 1, for an instance of a cluster."),
-    cluster: text("Id of its cluster."),
-    dependsOn: {
-      type: "array",
-      description: "Processes that it waits for before it starts.",
-      items: {
-        type: "object",
-        required: ["process", "condition"],
-        properties: { process: text("Id."), condition: { type: "string", enum: ["started", "ready", "finished"] } },
-      },
-    },
-    waitsFor: text("What must be the case before it starts, as `db (ready)`; only while it waits."),
-    instances: listOf("ProcessRecord", "Of a cluster."),
-    backend: record<BackendRecord>(
-      "What the load balancer says of an instance behind it; counted since the load balancer was started.",
-      [],
-      {
-        port: whole("Where the instance listens."),
-        accepting: truth("It gets connections."),
-        connections: whole("Open now."),
-        totalConnections: whole("In all."),
-        receivedBytes: whole("From clients."),
-        sentBytes: whole("To clients."),
-        refused: whole("Connections that it refused; each client got another instance."),
-      },
+    id: string({ description: "Id of the configuration; of an instance `ID-1` … `ID-n`." }),
+    type: enumeration(["process", "worker", "cluster"]),
+    status: enumeration(STATUSES, { description: "`mixed`: the instances of a cluster don't agree." }),
+    blocked: boolean({ description: "No restart and no scheduled start until it is unblocked." }),
+    pid: optional(integer({ description: "While it runs." })),
+    run: optional(integer({ description: "Number of its latest run, from 1." })),
+    restarts: integer({ description: "Since the count was last cleared." }),
+    code: optional(integer({ description: "What the last run ended with." })),
+    signal: optional(string({ description: "What ended the last run, as `SIGKILL`." })),
+    started: optional(time({ description: "Begin of the run that goes on." })),
+    exited: optional(time({ description: "End of the last run, while none goes on." })),
+    updated: optional(time({ description: "Since when it is in this state." })),
+    nextRun: optional(time({ description: "Next start by its schedule." })),
+    nextTerminate: optional(time({ description: "Next termination by its schedule." })),
+    nextRestart: optional(time({ description: "Next attempt, after a failure." })),
+    ready: optional(boolean({ description: "While it runs: it does its work, as far as is known." })),
+    healthy: optional(boolean({ description: "While it runs: the outcome of its health checks, if it has any." })),
+    reason: string({ description: "Why it is in this state, in one sentence." }),
+    cpuPercent: optional(number({ description: "Of the process with all its descendants; 100 is one core." })),
+    memoryBytes: optional(number({ description: "Of the process with all its descendants." })),
+    telemetry: optional(reference<TelemetryReport>("TelemetryReport", { description: "The last that it sent about itself." })),
+    instance: optional(integer({ description: "Number from 1, for an instance of a cluster." })),
+    cluster: optional(string({ description: "Id of its cluster." })),
+    dependsOn: optional(
+      list(
+        schemaFor<NonNullable<ProcessRecord["dependsOn"]>[number]>({
+          process: string({ description: "Id." }),
+          condition: enumeration(["started", "ready", "finished"]),
+        }),
+        { description: "Processes that it waits for before it starts." },
+      ),
     ),
-    balancer: record<BalancerRecord>("The common port of a cluster.", ["problem"], {
-      hostname: text("Address."),
-      port: whole("Port."),
-      strategy: text("How connections are distributed."),
-      problem: text("Why nobody listens there; it is tried again and again."),
-      waiting: whole("Clients that wait for an instance."),
-      rejected: whole("Clients that waited in vain, or were turned away."),
-    }),
-    socket: record<SocketRecord>("What the instances share.", [], { hostname: text("Address."), port: whole("Port.") }),
+    waitsFor: optional(string({ description: "What must be the case before it starts, as `db (ready)`; only while it waits." })),
+    instances: optional(list(reference<ProcessRecord>("ProcessRecord"), { description: "Of a cluster." })),
+    backend: optional(
+      schemaFor<BackendRecord>(
+        {
+          port: integer({ description: "Where the instance listens." }),
+          accepting: boolean({ description: "It gets connections." }),
+          connections: integer({ description: "Open now." }),
+          totalConnections: integer({ description: "In all." }),
+          receivedBytes: integer({ description: "From clients." }),
+          sentBytes: integer({ description: "To clients." }),
+          refused: integer({ description: "Connections that it refused; each client got another instance." }),
+        },
+        { description: "What the load balancer says of an instance behind it; counted since the load balancer was started." },
+      ),
+    ),
+    balancer: optional(
+      schemaFor<BalancerRecord>(
+        {
+          hostname: string({ description: "Address." }),
+          port: integer({ description: "Port." }),
+          strategy: string({ description: "How connections are distributed." }),
+          problem: optional(string({ description: "Why nobody listens there; it is tried again and again." })),
+          waiting: integer({ description: "Clients that wait for an instance." }),
+          rejected: integer({ description: "Clients that waited in vain, or were turned away." }),
+        },
+        { description: "The common port of a cluster." },
+      ),
+    ),
+    socket: optional(
+      schemaFor<SocketRecord>(
+        { hostname: string({ description: "Address." }), port: integer({ description: "Port." }) },
+        { description: "What the instances share." },
+      ),
+    ),
   },
+  { description: "A process, an instance of a cluster, or a cluster with its instances. What has no value is absent." },
 );
 
-const LOG_ENTRY = record<LogEntry>("One line of the log.", ["process", "instance", "run"], {
-  time: time("When it was written."),
-  process: text("Id of the process or instance; absent: procman's own."),
-  instance: whole("Number of the instance, from 1."),
-  run: whole("Number of the run."),
-  severity: { type: "string", enum: SEVERITIES, description: "Output has `info` (stdout) or `error` (stderr)." },
-  category: { type: "string", enum: CATEGORIES },
-  text: text("Without the line end."),
-});
-
-const METRIC_POINT = record<MetricPoint>("CPU and memory of a process with all its descendants at one time.", [], {
-  time: time("When it was measured."),
-  cpuPercent: number("100 is one core."),
-  memoryBytes: number("Resident memory."),
-  processes: whole("How many processes that were."),
-});
-
-const INCIDENT = record<Incident>("One end of a run.", ["code", "signal", "pid", "started", "by", "leftOut"], {
-  time: time("When it ended."),
-  process: text("Id of the process or instance."),
-  run: whole("Number of the run."),
-  cause: {
-    type: "string",
-    enum: [
-      "exit",
-      "signal",
-      "out-of-memory",
-      "unstartable",
-      "timeout",
-      "unready",
-      "unhealthy",
-      "memory",
-      "terminate",
-      "watch",
-      "operator",
-      "shutdown",
-      "unknown",
-    ],
+const LOG_ENTRY = schemaFor<LogEntry>(
+  {
+    time: time({ description: "When it was written." }),
+    process: optional(string({ description: "Id of the process or instance; absent: procman's own." })),
+    instance: optional(integer({ description: "Number of the instance, from 1." })),
+    run: optional(integer({ description: "Number of the run." })),
+    severity: enumeration(SEVERITIES, { description: "Output has `info` (stdout) or `error` (stderr)." }),
+    category: enumeration(CATEGORIES),
+    text: string({ description: "Without the line end." }),
   },
-  reason: text("In one sentence."),
-  code: whole("What it ended with."),
-  signal: text("What ended it."),
-  pid: whole("What its pid was."),
-  started: time("Begin of the run."),
-  by: text("Who asked for it: the consumer of the token."),
-  decision: text("What is done now."),
-  lines: listOf("LogEntry", "Its last lines, oldest first."),
-  metrics: listOf("MetricPoint", "Its last minutes."),
-  leftOut: whole("So many ends just before it came too fast to be written down one by one."),
-});
+  { description: "One line of the log." },
+);
 
-const PROBLEM = record<ProblemRecord>("An error (RFC 9457).", ["problems"], {
-  type: text("Always `about:blank`."),
-  title: text("Name of the status."),
-  status: whole("Status of the answer."),
-  detail: text("What is the case, and what to do."),
-  code: text("What programs tell errors apart by."),
-  problems: {
-    type: "array",
-    description: "Of an input that is not valid: everything that is wrong with it.",
-    items: {
-      type: "object",
-      required: ["place", "message"],
-      properties: { place: text("As `query.limit` or `body.memory.rss`."), message: text("What was found, and what is allowed.") },
-    },
+const METRIC_POINT = schemaFor<MetricPoint>(
+  {
+    time: time({ description: "When it was measured." }),
+    cpuPercent: number({ description: "100 is one core." }),
+    memoryBytes: number({ description: "Resident memory." }),
+    processes: integer({ description: "How many processes that were." }),
   },
-});
+  { description: "CPU and memory of a process with all its descendants at one time." },
+);
+
+const INCIDENT = schemaFor<Incident>(
+  {
+    time: time({ description: "When it ended." }),
+    process: string({ description: "Id of the process or instance." }),
+    run: integer({ description: "Number of the run." }),
+    cause: enumeration(CAUSES),
+    reason: string({ description: "In one sentence." }),
+    code: optional(integer({ description: "What it ended with." })),
+    signal: optional(string({ description: "What ended it." })),
+    pid: optional(integer({ description: "What its pid was." })),
+    started: optional(time({ description: "Begin of the run." })),
+    by: optional(string({ description: "Who asked for it: the consumer of the token." })),
+    decision: string({ description: "What is done now." }),
+    lines: list(reference<LogEntry>("LogEntry"), { description: "Its last lines, oldest first." }),
+    metrics: list(reference<MetricPoint>("MetricPoint"), { description: "Its last minutes." }),
+    leftOut: optional(integer({ description: "So many ends just before it came too fast to be written down one by one." })),
+  },
+  { description: "One end of a run." },
+);
+
+const PROBLEM = schemaFor<ProblemRecord>(
+  {
+    type: string({ description: "Always `about:blank`." }),
+    title: string({ description: "Name of the status." }),
+    status: integer({ description: "Status of the answer." }),
+    detail: string({ description: "What is the case, and what to do." }),
+    code: string({ description: "What programs tell errors apart by." }),
+    problems: optional(
+      list(
+        schemaFor<ErrorPlace>({
+          place: string({ description: "As `query.limit` or `body.memory.rss`." }),
+          message: string({ description: "What was found, and what is allowed." }),
+        }),
+        { description: "Of an input that is not valid: everything that is wrong with it." },
+      ),
+    ),
+  },
+  { description: "An error (RFC 9457)." },
+);
 
 /** The further members of each kind of event. */
 const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonSchema>>>> = {
-  "process.state": { process: named("ProcessRecord"), text: text("What happened, in one sentence.") },
-  "process.scheduled": { process: text("Id."), text: text("What its schedule did.") },
-  "process.watch": { process: text("Id."), file: text("What has changed.") },
-  "process.telemetry": { report: named("TelemetryReport") },
-  "process.incident": { incident: named("Incident") },
-  log: { entry: named("LogEntry") },
-  "plugin.state": { plugin: named("PluginRecord") },
-  "service.state": { state: named("StateRecord") },
+  "process.state": { process: reference<ProcessRecord>("ProcessRecord"), text: string({ description: "What happened, in one sentence." }) },
+  "process.scheduled": { process: string({ description: "Id." }), text: string({ description: "What its schedule did." }) },
+  "process.watch": { process: string({ description: "Id." }), file: string({ description: "What has changed." }) },
+  "process.telemetry": { report: reference<TelemetryReport>("TelemetryReport") },
+  "process.incident": { incident: reference<Incident>("Incident") },
+  log: { entry: reference<LogEntry>("LogEntry") },
+  "plugin.state": { plugin: reference<PluginRecord>("PluginRecord") },
+  "service.state": { state: reference<StateRecord>("StateRecord") },
 };
 
 const EVENT: JsonSchema = {
@@ -211,7 +188,12 @@ const EVENT: JsonSchema = {
   oneOf: Object.entries(EVENTS).map(([type, members]) => ({
     type: "object",
     required: ["id", "time", "type", ...Object.keys(members).filter((name) => name !== "text" || type !== "process.state")],
-    properties: { id: text("Of the event."), time: time("When it happened."), type: { type: "string", const: type }, ...members },
+    properties: {
+      id: string({ description: "Of the event." }),
+      time: time({ description: "When it happened." }),
+      type: { type: "string", const: type },
+      ...members,
+    },
   })),
 };
 
@@ -221,12 +203,20 @@ const LOG_ITEM: JsonSchema = {
     {
       type: "object",
       required: ["type", "entry", "cursor"],
-      properties: { type: { type: "string", const: "entry" }, entry: named("LogEntry"), cursor: text("Where to go on from.") },
+      properties: {
+        type: { type: "string", const: "entry" },
+        entry: reference<LogEntry>("LogEntry"),
+        cursor: string({ description: "Where to go on from." }),
+      },
     },
     {
       type: "object",
       required: ["type", "bytes", "cursor"],
-      properties: { type: { type: "string", const: "gap" }, bytes: whole("What was missed."), cursor: text("Where to go on from.") },
+      properties: {
+        type: { type: "string", const: "gap" },
+        bytes: integer({ description: "What was missed." }),
+        cursor: string({ description: "Where to go on from." }),
+      },
     },
   ],
 };

@@ -1,19 +1,22 @@
 /** What the control surface shows. Times are ISO 8601 in UTC; durations and sizes name their unit; what has no value is absent. */
-import type { Fault } from "../base/errors.ts";
+import type { ErrorPlace } from "../base/errors.ts";
 
 /** `mixed`: the instances of a cluster don't agree. */
-export type Status =
-  | "created"
-  | "waiting"
-  | "starting"
-  | "running"
-  | "stopping"
-  | "backoff"
-  | "stopped"
-  | "finished"
-  | "errored"
-  | "exhausted"
-  | "mixed";
+export const STATUSES = [
+  "created",
+  "waiting",
+  "starting",
+  "running",
+  "stopping",
+  "backoff",
+  "stopped",
+  "finished",
+  "errored",
+  "exhausted",
+  "mixed",
+] as const;
+
+export type Status = (typeof STATUSES)[number];
 
 export type ProcessRecord = {
   readonly id: string;
@@ -112,7 +115,7 @@ export type ProblemRecord = {
   readonly detail: string;
   readonly code: string;
   /** Of an input that is not valid: everything that is wrong with it. */
-  readonly problems?: readonly Fault[];
+  readonly problems?: readonly ErrorPlace[];
 };
 
 export const SEVERITIES = ["debug", "info", "warn", "error"] as const;
@@ -200,25 +203,29 @@ export type MetricPoint = {
 /** Milliseconds since 1970; `stepSeconds`: points are put together to one each so long. */
 export type MetricQuery = { readonly from?: number; readonly to?: number; readonly stepSeconds?: number };
 
+/** Why a run ended. */
+export const CAUSES = [
+  "exit",
+  "signal",
+  "out-of-memory",
+  "unstartable",
+  "timeout",
+  "unready",
+  "unhealthy",
+  "memory",
+  "terminate",
+  "watch",
+  "operator",
+  "shutdown",
+  "unknown",
+] as const;
+
 /** One end of a run: what happened, why, and what follows. */
 export type Incident = {
   readonly time: string;
   readonly process: string;
   readonly run: number;
-  readonly cause:
-    | "exit"
-    | "signal"
-    | "out-of-memory"
-    | "unstartable"
-    | "timeout"
-    | "unready"
-    | "unhealthy"
-    | "memory"
-    | "terminate"
-    | "watch"
-    | "operator"
-    | "shutdown"
-    | "unknown";
+  readonly cause: (typeof CAUSES)[number];
   /** One sentence. */
   readonly reason: string;
   readonly code?: number;

@@ -1,13 +1,13 @@
 /** What a route is: one row of the table in `routes.ts`. */
 
-import type { Scope } from "./claims.ts";
+import type { JsonSchema } from "../base/schema.ts";
 import type { Control } from "./control.ts";
-import type { JsonSchema } from "./json-schema.ts";
 import type { Parameters } from "./query.ts";
 import type { SCHEMAS } from "./record-schemas.ts";
+import type { TokenScope } from "./token-claims.ts";
 
 /** A request that was found to be valid. */
-export type Input = {
+export type RouteInput = {
   readonly id: string;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
@@ -28,7 +28,7 @@ export type Route = {
   /** `{id}` stands for one segment. */
   readonly path: string;
   /** Absent: no token is needed. */
-  readonly scope?: Scope;
+  readonly scope?: TokenScope;
   readonly summary: string;
   readonly description?: string;
   readonly parameters: Parameters;
@@ -39,11 +39,11 @@ export type Route = {
   /** Errors beside those that every route may answer with. */
   readonly errors: readonly number[];
   /** A page of a list, or a stream: `Page` and `AsyncIterable`. */
-  readonly answer: (control: Control, input: Input) => Promise<unknown> | AsyncIterable<unknown>;
+  readonly answer: (control: Control, input: RouteInput) => Promise<unknown> | AsyncIterable<unknown>;
   /** The same as a stream, by `follow=1`. */
   readonly follow?: {
     readonly output: Output & { readonly kind: "stream" };
-    readonly answer: (control: Control, input: Input) => AsyncIterable<unknown>;
+    readonly answer: (control: Control, input: RouteInput) => AsyncIterable<unknown>;
   };
 };
 

@@ -2,8 +2,7 @@
 import { ACTIONS, type Action, type ActOptions, type Scaling } from "./control.ts";
 import type { EventType } from "./event-record.ts";
 import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
-import { EVENTS, INCIDENTS, LOGS, METRICS, PLAN, RESTART, WAIT } from "./parameters.ts";
-import type { Parameters, Values } from "./query.ts";
+import { EVENTS, INCIDENTS, LOGS, METRICS, type Parameters, type ParameterValues, PLAN, RESTART, WAIT } from "./query.ts";
 import type { LogQuery, LogSubmission, TelemetryReport } from "./records.ts";
 import { Page, type Route } from "./route.ts";
 
@@ -29,7 +28,7 @@ function action(name: Action): Route {
     output: one,
     errors: [404, 409, 504],
     answer: (control, { id, query, signal }) => {
-      const { hard = false } = query as Values<typeof RESTART>;
+      const { hard = false } = query as ParameterValues<typeof RESTART>;
       return control.act(id, name, { ...waiting(query, signal), ...(hard && { hard }) });
     },
   };
@@ -82,7 +81,7 @@ export const ROUTES = {
     status: 200,
     output: { kind: "json", schema: "Incident", list: true },
     errors: [404],
-    answer: (control, { id, query }) => control.incidents(id, (query as Values<typeof INCIDENTS>).limit),
+    answer: (control, { id, query }) => control.incidents(id, (query as ParameterValues<typeof INCIDENTS>).limit),
   },
   metrics: {
     method: "GET",
@@ -94,7 +93,7 @@ export const ROUTES = {
     output: { kind: "json", schema: "MetricPoint", list: true },
     errors: [404],
     answer: (control, { id, query }) => {
-      const { step, ...times } = query as Values<typeof METRICS>;
+      const { step, ...times } = query as ParameterValues<typeof METRICS>;
       return control.metrics(id, { ...times, ...(step === undefined ? {} : { stepSeconds: step }) });
     },
   },
@@ -174,7 +173,7 @@ export const ROUTES = {
     status: 200,
     output: { kind: "json", schema: "PlanRecord" },
     errors: [409],
-    answer: (control, { query }) => control.plan(query as Values<typeof PLAN>),
+    answer: (control, { query }) => control.plan(query as ParameterValues<typeof PLAN>),
   },
   reload: {
     method: "POST",
@@ -236,12 +235,12 @@ export const ROUTES = {
 export type RouteName = keyof typeof ROUTES;
 
 function waiting(query: Readonly<Record<string, unknown>>, signal: AbortSignal): ActOptions {
-  const { wait } = query as Values<typeof WAIT>;
+  const { wait } = query as ParameterValues<typeof WAIT>;
   return wait === undefined ? {} : { waitSeconds: wait, signal };
 }
 
 function logQuery(query: Readonly<Record<string, unknown>>): LogQuery {
-  const { process, category, follow: _follow, ...rest } = query as Values<typeof LOGS>;
+  const { process, category, follow: _follow, ...rest } = query as ParameterValues<typeof LOGS>;
   return {
     ...(rest as LogQuery),
     ...(process === undefined ? {} : { processes: process }),

@@ -1,7 +1,7 @@
 /** What procman says of itself and its machine, with its schema. */
+import { enumeration, integer, list, number, openObject, optional, reference, schemaFor, string, time } from "../base/schema.ts";
 import type { PluginRecord } from "./plugin-record.ts";
 import type { MemoryRecord, Status } from "./records.ts";
-import { listOf, number, record, text, time, whole } from "./schema-words.ts";
 
 /** The machine. */
 export type SystemRecord = {
@@ -43,45 +43,59 @@ export type StateRecord = {
   readonly plugins?: readonly PluginRecord[];
 };
 
-const MEMORY = record<MemoryRecord>("Memory of the service, as it sees itself.", [], {
-  rss: whole("All that is resident. Bytes."),
-  heapTotal: whole("Of the JavaScript heap. Bytes."),
-  heapUsed: whole("Used of it. Bytes."),
-  external: whole("Outside of it. Bytes."),
-});
-
-const SYSTEM = record<SystemRecord>("The machine.", [], {
-  hostname: text("Its name."),
-  platform: text("As Node names it: `linux`, `darwin`."),
-  release: text("Of the kernel."),
-  arch: text("As Node names it: `x64`, `arm64`."),
-  cpus: whole("Processors that can be used."),
-  loadAverage: { type: "array", items: { type: "number" }, description: "Of 1, 5 and 15 minutes." },
-  totalMemoryBytes: whole("All of it."),
-  freeMemoryBytes: whole("Of it."),
-  uptimeSeconds: whole("Since the machine was started."),
-});
-
-export const STATE = record<StateRecord>("State of the application.", ["api", "plugins"], {
-  name: text("Name of the configuration."),
-  version: text("Of procman."),
-  pid: whole("Of procman's keeper: the one to signal."),
-  status: { type: "string", enum: ["running", "terminating"] },
-  started: time("Begin of the service."),
-  updated: time("When this was said."),
-  uptimeSeconds: number("From one to the other."),
-  configFile: text("Absolute path of the configuration."),
-  api: record<NonNullable<StateRecord["api"]>>("Where the API listens.", [], { hostname: text("Address."), port: whole("Port.") }),
-  memory: MEMORY,
-  cpuPercent: number("Of the service, since its start. 100 is one core."),
-  system: SYSTEM,
-  runtime: record<StateRecord["runtime"]>("What the service runs on.", [], { name: text("`node`."), version: text("As `24.1.0`.") }),
-  processes: {
-    type: "object",
-    description: "How many there are, in all and by status.",
-    required: ["total"],
-    properties: { total: whole("In all.") },
-    additionalProperties: { type: "integer" },
+const MEMORY = schemaFor<MemoryRecord>(
+  {
+    rss: integer({ description: "All that is resident. Bytes." }),
+    heapTotal: integer({ description: "Of the JavaScript heap. Bytes." }),
+    heapUsed: integer({ description: "Used of it. Bytes." }),
+    external: integer({ description: "Outside of it. Bytes." }),
   },
-  plugins: listOf("PluginRecord", "Of the configuration; absent: it has none."),
-});
+  { description: "Memory of the service, as it sees itself." },
+);
+
+const SYSTEM = schemaFor<SystemRecord>(
+  {
+    hostname: string({ description: "Its name." }),
+    platform: string({ description: "As Node names it: `linux`, `darwin`." }),
+    release: string({ description: "Of the kernel." }),
+    arch: string({ description: "As Node names it: `x64`, `arm64`." }),
+    cpus: integer({ description: "Processors that can be used." }),
+    loadAverage: list(number(), { description: "Of 1, 5 and 15 minutes." }),
+    totalMemoryBytes: integer({ description: "All of it." }),
+    freeMemoryBytes: integer({ description: "Of it." }),
+    uptimeSeconds: integer({ description: "Since the machine was started." }),
+  },
+  { description: "The machine." },
+);
+
+export const STATE = schemaFor<StateRecord>(
+  {
+    name: string({ description: "Name of the configuration." }),
+    version: string({ description: "Of procman." }),
+    pid: integer({ description: "Of procman's keeper: the one to signal." }),
+    status: enumeration(["running", "terminating"]),
+    started: time({ description: "Begin of the service." }),
+    updated: time({ description: "When this was said." }),
+    uptimeSeconds: number({ description: "From one to the other." }),
+    configFile: string({ description: "Absolute path of the configuration." }),
+    api: optional(
+      schemaFor<NonNullable<StateRecord["api"]>>(
+        { hostname: string({ description: "Address." }), port: integer({ description: "Port." }) },
+        { description: "Where the API listens." },
+      ),
+    ),
+    memory: MEMORY,
+    cpuPercent: number({ description: "Of the service, since its start. 100 is one core." }),
+    system: SYSTEM,
+    runtime: schemaFor<StateRecord["runtime"]>(
+      { name: string({ description: "`node`." }), version: string({ description: "As `24.1.0`." }) },
+      { description: "What the service runs on." },
+    ),
+    processes: openObject(
+      { total: integer({ description: "In all." }) },
+      { description: "How many there are, in all and by status.", additionalProperties: integer() },
+    ),
+    plugins: optional(list(reference<PluginRecord>("PluginRecord"), { description: "Of the configuration; absent: it has none." })),
+  },
+  { description: "State of the application." },
+);

@@ -1,6 +1,6 @@
 /** Checks the tokens of the API: JWT, HS256 and nothing else (RFC 7519, RFC 8725). */
 import { jwtVerify } from "jose";
-import { type Claims, ISSUER, SCOPES } from "./claims.ts";
+import { type Claims, ISSUER, SCOPES } from "./token-claims.ts";
 
 /** How far clocks may differ. Seconds. */
 export const LEEWAY_SECONDS = 5;

@@ -6,7 +6,7 @@ const TODAY_MS = 24 * 3_600_000;
 const SHOWN_LINES = 10;
 
 /** What is on disk about a process. */
-export type Past = {
+export type PastRuns = {
   readonly id: string;
   /** Newest first. */
   readonly incidents: readonly Incident[];
@@ -44,7 +44,7 @@ export function explain(record: ProcessRecord, incidents: readonly Incident[], n
 }
 
 /** What is on disk about a process, while procman does not answer: it does not run, or only its keeper does. */
-export function recount({ id, incidents, unended, until }: Past, isRunning: boolean, now = Date.now()): string[] {
+export function recount({ id, incidents, unended, until }: PastRuns, isRunning: boolean, now = Date.now()): string[] {
   const recent = incidents.filter(({ time }) => now - Date.parse(time) < TODAY_MS);
   const [last] = incidents;
   return [

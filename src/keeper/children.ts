@@ -1,24 +1,31 @@
 /** Spawns, signals and awaits the processes of runs. Holds no opinion on any of them. */
-
 import type { ChildProcess } from "node:child_process";
-import { closeSync, constants, openSync } from "node:fs";
-import type { Exited, Failed, Listening, PreparedRequest, RunKey, Running, Signal, SpawnRequest } from "../contract/keeper-protocol.ts";
-import { isForStoreAlone } from "../contract/logger-protocol.ts";
+import { closeSync, constants, openSync, statSync } from "node:fs";
+import type {
+  ExitedReport,
+  FailedReport,
+  Listening,
+  RestartOrder,
+  RunKey,
+  RunningRun,
+  Signal,
+  SpawnRequest,
+} from "../ipc/keeper-protocol.ts";
+import { isForStoreAlone } from "../ipc/logger-protocol.ts";
+import { monotonicMs } from "../os/clock.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
-import { monotonicMs } from "../os/monotonic.ts";
-import { isAlive } from "../os/process-stat.ts";
-import { signalIfThere } from "../os/signal.ts";
-import type { Cgroups } from "./cgroups.ts";
-import { keyOf } from "./entry.ts";
-import { errnoOf, isScarcity, stepOf } from "./failure.ts";
-import type { Fifos, Pair } from "./fifos.ts";
-import { Environment, fork, openAnew } from "./fork.ts";
-import { groupLives, isTaken, livingGroups } from "./groups.ts";
-import { rush } from "./later.ts";
-import { newborn } from "./newborn.ts";
-import { Prepared } from "./prepared.ts";
-import type { Sockets } from "./sockets.ts";
-import { warn } from "./warning.ts";
+import { groupLives, isTaken, livingGroups } from "../os/process-groups.ts";
+import { signalIfThere } from "../os/process-signal.ts";
+import { isAlive, type ProcessStat, processEnvironment } from "../os/process-stat.ts";
+import { markedProcesses } from "../os/process-tree.ts";
+import type { DeferredQueue } from "./deferred-queue.ts";
+import type { FifoPair, FifoPool } from "./fifo-pool.ts";
+import { keyOf } from "./journal.ts";
+import type { ListeningSockets } from "./listening-sockets.ts";
+import { warn } from "./log.ts";
+import type { MemoryCgroups } from "./memory-cgroups.ts";
+import { RestartOrders } from "./restart-orders.ts";
+import { fork, newborn, openAnew } from "./spawn.ts";
 import type { WorkerChannel } from "./worker-channel.ts";
 
 /** Spawning blocks the loop; longer than this in one turn, and a storm of restarts would leave nothing else a chance. Milliseconds. */
@@ -28,41 +35,48 @@ const POLL_MS = 100;
 /** Each look asks only whether the pid is taken; every so many, whether it is still the same process, and no zombie. */
 const LOOKS_PER_STAT = 20;
 
-export type Reports = {
+export type ChildReports = {
   /** Right before the fork. */
-  readonly starting: (request: SpawnRequest, pair: Pair | undefined) => void;
-  readonly spawned: (running: Running, pair: Pair | undefined, request: SpawnRequest) => void;
-  readonly failed: (failed: Failed) => void;
-  readonly exited: (exited: Exited) => void;
+  readonly starting: (request: SpawnRequest, pair: FifoPair | undefined) => void;
+  readonly spawned: (running: RunningRun, pair: FifoPair | undefined, request: SpawnRequest) => void;
+  readonly failed: (failed: FailedReport) => void;
+  readonly exited: (exited: ExitedReport) => void;
 };
 
-type Means = { readonly fifos: Fifos; readonly cgroups: Cgroups; readonly sockets: Sockets };
+type ChildrenOptions = {
+  readonly fifos: FifoPool;
+  readonly cgroups: MemoryCgroups;
+  readonly sockets: ListeningSockets;
+  readonly deferred: DeferredQueue;
+};
 
-type Child = { readonly running: Running; readonly adopted: boolean; readonly channel?: WorkerChannel | undefined };
+type Child = { readonly running: RunningRun; readonly adopted: boolean; readonly channel?: WorkerChannel | undefined };
 
 export class Children {
-  readonly #fifos: Fifos;
-  readonly #cgroups: Cgroups;
-  readonly #reports: Reports;
-  readonly #environment = new Environment(withoutFailpoints(process.env));
+  readonly #fifos: FifoPool;
+  readonly #cgroups: MemoryCgroups;
+  readonly #reports: ChildReports;
+  readonly #environment = withoutFailpoints(process.env);
   readonly #children = new Map<string, Child>();
   readonly #queue: SpawnRequest[] = [];
-  readonly #sockets: Sockets;
+  readonly #sockets: ListeningSockets;
+  readonly #deferred: DeferredQueue;
   /** Of the requests in the queue, and of those whose socket is being opened. */
   readonly #asked = new Set<string>();
-  readonly prepared = new Prepared();
+  readonly prepared = new RestartOrders();
   #draining = false;
   #poll: NodeJS.Timeout | undefined;
   #looks = 0;
 
-  constructor({ fifos, cgroups, sockets }: Means, reports: Reports) {
+  constructor({ fifos, cgroups, sockets, deferred }: ChildrenOptions, reports: ChildReports) {
     this.#sockets = sockets;
+    this.#deferred = deferred;
     this.#fifos = fifos;
     this.#cgroups = cgroups;
     this.#reports = reports;
   }
 
-  get running(): readonly Running[] {
+  get running(): readonly RunningRun[] {
     return [...this.#children.values()].map(({ running }) => running);
   }
 
@@ -76,7 +90,7 @@ export class Children {
   }
 
   /** To be started when the run before it ends. That may be over already, and the service decides. */
-  prepare(request: PreparedRequest): void {
+  prepare(request: RestartOrder): void {
     if (this.#children.has(keyOf({ slot: request.slot, run: request.run - 1 }))) this.prepared.add(request);
   }
 
@@ -97,13 +111,13 @@ export class Children {
   }
 
   /** Takes up a run of an earlier keeper. One that has ended meanwhile is reported at once, its exit unknown. */
-  adopt(record: Running): void {
+  adopt(record: RunningRun): void {
     this.#children.set(keyOf(record), { running: record, adopted: true });
     this.#poll ??= setTimeout(() => this.#look(), POLL_MS);
   }
 
   /** Who of the adopted has ended? */
-  checkAdopted(isThere: (running: Running) => boolean = ({ pid, startTime }) => isAlive(pid, startTime)): void {
+  checkAdopted(isThere: (running: RunningRun) => boolean = ({ pid, startTime }) => isAlive(pid, startTime)): void {
     const ended = [...this.#children].filter(([, { adopted, running }]) => adopted && !isThere(running));
     const groups = ended.some(([, { running }]) => groupLives(running.pid)) ? livingGroups() : new Set<number>();
     for (const [key, { running }] of ended)
@@ -147,7 +161,7 @@ export class Children {
       this.#queue.shift();
       this.#start(request, pair);
     }
-    rush(this.#queue.length > 0);
+    this.#deferred.isRush = this.#queue.length > 0;
     if (this.#queue.length > 0) setImmediate(() => this.#drain());
     else this.#draining = false;
   }
@@ -173,7 +187,7 @@ export class Children {
     this.#start(request, undefined);
   }
 
-  #start(request: SpawnRequest, pair: Pair | undefined): void {
+  #start(request: SpawnRequest, pair: FifoPair | undefined): void {
     this.#asked.delete(keyOf(request));
     const ends: number[] = [];
     try {
@@ -206,7 +220,7 @@ export class Children {
     since,
   }: {
     readonly request: SpawnRequest;
-    readonly pair: Pair | undefined;
+    readonly pair: FifoPair | undefined;
     readonly child: ChildProcess;
     readonly channel: WorkerChannel | undefined;
     readonly pid: number;
@@ -222,7 +236,7 @@ export class Children {
     this.#reports.spawned(running, pair, request);
   }
 
-  #ended(key: string, { slot, run, pid }: Running, how: Pick<Exited, "code" | "signal" | "unknown" | "survivors">): void {
+  #ended(key: string, { slot, run, pid }: RunningRun, how: Pick<ExitedReport, "code" | "signal" | "unknown" | "survivors">): void {
     failpoint("keeper.exited");
     this.#children.get(key)?.channel?.close();
     this.#children.delete(key);
@@ -232,13 +246,58 @@ export class Children {
     if (next !== undefined) this.spawn(next);
   }
 
-  #unstartable(request: SpawnRequest, pair: Pair | undefined, error: NodeJS.ErrnoException): void {
+  #unstartable(request: SpawnRequest, pair: FifoPair | undefined, error: NodeJS.ErrnoException): void {
     if (pair !== undefined) this.#fifos.giveBack(pair);
     this.#fail(request, { errno: error.code ?? "UNKNOWN", step: stepOf(request, error), message: error.message });
   }
 
-  #fail({ slot, run }: RunKey, why: Pick<Failed, "errno" | "step" | "message">): void {
+  #fail({ slot, run }: RunKey, why: Pick<FailedReport, "errno" | "step" | "message">): void {
     this.#asked.delete(keyOf({ slot, run }));
     this.#reports.failed({ slot, run, ...why, at: monotonicMs() });
   }
+}
+
+/** Runs that are found by the mark in their environment, when the records that told of them are gone. */
+
+/** Of each slot the latest run, with its leader: the member that leads a group and was there first. */
+export function foundRuns(mark: string): readonly RunningRun[] {
+  const found = new Map<string, RunningRun>();
+  for (const stat of markedProcesses(mark).filter(({ pid, group }) => pid === group)) {
+    const run = runOf(stat, mark);
+    const known = run === undefined ? undefined : found.get(run.slot);
+    if (run !== undefined && (known === undefined || isBetter(run, known))) found.set(run.slot, run);
+  }
+  return [...found.values()];
+}
+
+function runOf({ pid, startTime }: ProcessStat, mark: string): RunningRun | undefined {
+  const [, slot, run] =
+    new RegExp(`(?:^|[\\0 ])PROCMAN_RUN_ID=([^\\0 ]*)\\.(\\d+)@${mark}(?:$|[\\0 ])`).exec(processEnvironment(pid) ?? "") ?? [];
+  return slot === undefined ? undefined : { slot, run: Number(run), pid, startTime, since: monotonicMs() };
+}
+
+function isBetter(one: RunningRun, other: RunningRun): boolean {
+  return one.run === other.run ? Number(one.startTime) < Number(other.startTime) : one.run > other.run;
+}
+
+/** Why a run could not be started. */
+
+/** Which step has failed, as far as the error tells. */
+function stepOf({ cwd }: SpawnRequest, { code, syscall }: NodeJS.ErrnoException): FailedReport["step"] {
+  if (!isFolder(cwd)) return "cwd";
+  if (isScarcity(code)) return "fork";
+  return syscall === "open" ? "run-folder" : "program";
+}
+
+/** The machine lacks something now that it may have later. */
+function isScarcity(code: string | undefined): boolean {
+  return ["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"].includes(code ?? "");
+}
+
+function errnoOf(error: NodeJS.ErrnoException): string {
+  return typeof error.code === "string" ? error.code : /No space/.test(error.message) ? "ENOSPC" : "EIO";
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

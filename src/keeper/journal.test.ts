@@ -30,7 +30,7 @@ function filled(path: string): Journal {
 test("a later keeper reads what runs, what ended and was not acknowledged, and the latest notes", (context) => {
   const path = file(context);
   filled(path);
-  const { books } = new Journal(path, quiet);
+  const { state: books } = new Journal(path, quiet);
   assert.deepEqual([...books.running.values()], [running]);
   assert.deepEqual([...books.ended.values()], [ended]);
   assert.deepEqual([...books.notes], [["web", "new"]]);
@@ -40,11 +40,11 @@ test("what can wait is on disk a moment later, with whatever came meanwhile", as
   const path = file(context);
   const journal = new Journal(path, quiet);
   const before = statSync(path).size;
-  journal.addLater({ t: "run", record: running });
+  journal.addDeferred({ t: "run", record: running });
   journal.add({ t: "note", id: "web", note: "meanwhile" });
   assert.equal(statSync(path).size, before);
   while (statSync(path).size === before) await setImmediate();
-  const { books } = new Journal(path, quiet);
+  const { state: books } = new Journal(path, quiet);
   assert.deepEqual([[...books.running.values()], [...books.notes]], [[running], [["web", "meanwhile"]]]);
 });
 
@@ -55,7 +55,7 @@ test("what is acknowledged or drained is forgotten", (context) => {
   journal.add({ t: "ack", slot: "web", run: 3 });
   journal.add({ t: "drained", key: "web#4" });
   journal.flush();
-  const { books } = new Journal(path, quiet);
+  const { state: books } = new Journal(path, quiet);
   assert.deepEqual([books.ended.size, books.captures.size], [0, 0]);
 });
 
@@ -68,8 +68,8 @@ test("an empty note is none: it is forgotten, also when the file was written ane
   next.add({ t: "note", id: "web", note: "" });
   next.add({ t: "note", id: "nobody", note: "" });
   next.flush();
-  assert.deepEqual([...next.books.notes], [["job", "there"]]);
-  assert.deepEqual([...new Journal(path, quiet).books.notes], [["job", "there"]]);
+  assert.deepEqual([...next.state.notes], [["job", "there"]]);
+  assert.deepEqual([...new Journal(path, quiet).state.notes], [["job", "there"]]);
 });
 
 test("all loggers that may still read are known, the latest last, until they are gone", (context) => {
@@ -78,14 +78,14 @@ test("all loggers that may still read are known, the latest last, until they are
   for (const pid of [21, 22, 23, 21]) journal.add({ t: "logger", pid, startTime: String(pid) });
   journal.add({ t: "logger-gone", pid: 22 });
   journal.flush();
-  assert.deepEqual([...new Journal(path, quiet).books.loggers.keys()], [23, 21]);
+  assert.deepEqual([...new Journal(path, quiet).state.loggers.keys()], [23, 21]);
 });
 
 test("a torn last line is left out, and so is anything that is no entry", (context) => {
   const path = file(context);
   filled(path);
   appendFileSync(path, '{"t":"run","record":{"slot":"torn');
-  assert.deepEqual([...new Journal(path, quiet).books.running.values()], [running]);
+  assert.deepEqual([...new Journal(path, quiet).state.running.values()], [running]);
 });
 
 test("lines that are no entries are left out, and that is said", (context) => {
@@ -93,7 +93,7 @@ test("lines that are no entries are left out, and that is said", (context) => {
   filled(path);
   appendFileSync(path, 'rubbish\n{"t":"run","record":{"slot":"web","run":9,"pid":1,"startTime":"7"}}\n{"t":"later-invention"}\n');
   const said: string[] = [];
-  assert.deepEqual([...new Journal(path, (problem) => said.push(problem)).books.running.values()], [running]);
+  assert.deepEqual([...new Journal(path, (problem) => said.push(problem)).state.running.values()], [running]);
   assert.equal(said.length, 1);
   assert.match(said[0] ?? "", /^2 lines of .* can't be read/);
 });
@@ -115,14 +115,14 @@ test("a removed file is noticed, and written anew with all that counts", (contex
   assert.ok(!journal.isThere);
   journal.renew();
   assert.ok(journal.isThere);
-  assert.deepEqual([...new Journal(path, quiet).books.running.values()], [running]);
+  assert.deepEqual([...new Journal(path, quiet).state.running.values()], [running]);
 });
 
 test("after another boot nothing of it counts", (context) => {
   const path = file(context);
   filled(path);
   writeFileSync(path, readFileSync(path, "utf8").replace(/"boot":"[^"]*"/, '"boot":"another"'));
-  const { books } = new Journal(path, quiet);
+  const { state: books } = new Journal(path, quiet);
   assert.deepEqual([books.running.size, books.ended.size, books.notes.size], [0, 0, 0]);
 });
 
@@ -142,15 +142,15 @@ test("a beginning that could wait is written before the end, and never after it"
   for (const renewed of [false, true]) {
     const path = file(context);
     const journal = new Journal(path, quiet);
-    journal.addLater({ t: "run", record: { ...running, run: ended.run } });
+    journal.addDeferred({ t: "run", record: { ...running, run: ended.run } });
     if (renewed) journal.renew();
     journal.add({ t: "end", record: ended });
     journal.flush();
     // The time to which it could wait has come.
-    journal.addLater({ t: "note", id: "web", note: "later" });
+    journal.addDeferred({ t: "note", id: "web", note: "later" });
     const { size } = statSync(path);
     while (statSync(path).size === size) await setImmediate();
-    const { books } = new Journal(path, quiet);
+    const { state: books } = new Journal(path, quiet);
     assert.deepEqual([[...books.running.values()], [...books.ended.values()]], [[], [ended]]);
   }
 });

@@ -1,19 +1,19 @@
 /** What a later keeper must know, as lines of JSON appended to one file: a torn last line is left out, the rest stands. */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import type { EndReport, RunKey, Running } from "../contract/keeper-protocol.ts";
+import type { EndReport, RunKey, RunningRun } from "../ipc/keeper-protocol.ts";
+import type { CaptureSpec } from "../ipc/logger-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
-import { makeFolder } from "../os/folder.ts";
+import { makeFolder } from "../os/files.ts";
 import { bootId } from "../os/process-stat.ts";
-import { type BalancerProcess, type CaptureRecord, type Entry, isEntry, keyOf } from "./entry.ts";
-import type { LoggerProcess } from "./former-logger.ts";
-import { later } from "./later.ts";
+import { DeferredQueue } from "./deferred-queue.ts";
+import type { LoggerProcess } from "./logger-handover.ts";
 
 /** All that the entries add up to. */
-export type Books = {
+export type JournalState = {
   /** Those whose start was under way. */
   readonly asked: Map<string, RunKey>;
-  readonly running: Map<string, Running>;
+  readonly running: Map<string, RunningRun>;
   readonly ended: Map<string, EndReport>;
   readonly captures: Map<string, CaptureRecord>;
   readonly notes: Map<string, string>;
@@ -29,7 +29,7 @@ const FORMAT = 1;
 const COMPACT_BYTES = 1 << 20;
 
 export class Journal {
-  readonly books: Books = {
+  readonly state: JournalState = {
     asked: new Map(),
     running: new Map(),
     ended: new Map(),
@@ -44,12 +44,14 @@ export class Journal {
   #limit = COMPACT_BYTES;
   #lines = "";
   /** Known, and to be written a little later. */
-  #later: Entry[] = [];
-  #takeBack: (() => void) | undefined;
+  #later: JournalEntry[] = [];
+  readonly #deferred: DeferredQueue;
+  #cancelDeferred: (() => void) | undefined;
   #problem: string | undefined;
   readonly #report: (problem: string) => void;
 
-  constructor(path: string, report: (problem: string) => void) {
+  constructor(path: string, report: (problem: string) => void, deferred = new DeferredQueue()) {
+    this.#deferred = deferred;
     this.#path = path;
     this.#report = report;
     makeFolder(dirname(path), 0o700);
@@ -69,7 +71,7 @@ export class Journal {
   }
 
   /** Known at once; on disk with the next `flush`. */
-  add(entry: Entry): void {
+  add(entry: JournalEntry): void {
     // Its beginning comes first.
     if (entry.t === "end") this.#takeLater();
     this.#apply(entry);
@@ -92,11 +94,11 @@ export class Journal {
   }
 
   /** For what is found out anew by whoever comes after us, only not as fast: a process that has just been started has its beginning to itself. */
-  addLater(entry: Entry): void {
+  addDeferred(entry: JournalEntry): void {
     this.#apply(entry);
     this.#later.push(entry);
-    this.#takeBack ??= later(() => {
-      this.#takeBack = undefined;
+    this.#cancelDeferred ??= this.#deferred.add(() => {
+      this.#cancelDeferred = undefined;
       this.#takeLater();
       this.flush();
       failpoint("keeper.recorded");
@@ -104,7 +106,7 @@ export class Journal {
   }
 
   remove(): void {
-    this.#takeBack?.();
+    this.#cancelDeferred?.();
     closeSync(this.#fd);
     rmSync(this.#path, { force: true });
   }
@@ -156,8 +158,8 @@ export class Journal {
     );
   }
 
-  #apply(entry: Entry): void {
-    const { asked, running, ended, captures, notes, loggers, balancer } = this.books;
+  #apply(entry: JournalEntry): void {
+    const { asked, running, ended, captures, notes, loggers, balancer } = this.state;
     switch (entry.t) {
       case "asked":
         return void asked.set(keyOf(entry), { slot: entry.slot, run: entry.run });
@@ -194,8 +196,8 @@ export class Journal {
   }
 
   #rewrite(): number {
-    const { asked, running, ended, captures, notes, loggers, balancer } = this.books;
-    const entries: readonly Entry[] = [
+    const { asked, running, ended, captures, notes, loggers, balancer } = this.state;
+    const entries: readonly JournalEntry[] = [
       ...(balancer.current === undefined ? [] : [{ t: "balancer", ...balancer.current } as const]),
       ...[...loggers.values()].map((logger) => ({ t: "logger", ...logger }) as const),
       ...[...captures].map(([key, capture]) => ({ t: "capture", key, ...capture }) as const),
@@ -227,4 +229,64 @@ function parsed(line: string): object {
   } catch {
     return {};
   }
+}
+
+/** The lines of the journal, and what is none: files are read with care, whoever wrote them. */
+
+export type JournalEntry =
+  /** It is about to be started: written before the fork, so that no later keeper starts it once more. */
+  | { readonly t: "asked"; readonly slot: string; readonly run: number }
+  | { readonly t: "run"; readonly record: RunningRun }
+  | ({ readonly t: "capture"; readonly key: string } & CaptureRecord)
+  | { readonly t: "end"; readonly record: EndReport }
+  | { readonly t: "ack"; readonly slot: string; readonly run: number }
+  /** All output of the run is written: its FIFOs are free. */
+  | { readonly t: "drained"; readonly key: string }
+  | ({ readonly t: "logger" } & LoggerProcess)
+  /** A logger has ended, and what it left is in the hands of another. */
+  | { readonly t: "logger-gone"; readonly pid: number }
+  | ({ readonly t: "balancer" } & BalancerProcess)
+  | { readonly t: "balancer-gone"; readonly pid: number }
+  /** "": it is forgotten. */
+  | { readonly t: "note"; readonly id: string; readonly note: string };
+
+export type BalancerProcess = { readonly pid: number; readonly startTime: string };
+
+/** Output of a run that may not all be written yet, whether the run lives or not. */
+export type CaptureRecord = { readonly fifos: number; readonly capture: CaptureSpec };
+
+export function keyOf({ slot, run }: { readonly slot: string; readonly run: number }): string {
+  return `${slot}#${run}`;
+}
+
+function isEntry(value: object): value is JournalEntry {
+  const { t, record, key, capture, slot, run, pid, id, note, fifos } = value as Readonly<Record<string, unknown>>;
+  switch (t) {
+    case "run":
+      return isRun(record) && typeof record.pid === "number" && record.pid > 1 && typeof record.startTime === "string";
+    case "end":
+      return isRun(record) && (record.t === "exited" || record.t === "failed");
+    case "asked":
+    case "ack":
+      return typeof slot === "string" && typeof run === "number";
+    case "capture":
+      return typeof key === "string" && typeof fifos === "number" && typeof capture === "object" && capture !== null;
+    case "drained":
+      return typeof key === "string";
+    case "logger":
+    case "logger-gone":
+    case "balancer":
+    case "balancer-gone":
+      return typeof pid === "number" && pid > 1;
+    case "note":
+      return typeof id === "string" && typeof note === "string";
+    default:
+      return false;
+  }
+}
+
+function isRun(record: unknown): record is Readonly<Record<string, unknown>> {
+  if (typeof record !== "object" || record === null) return false;
+  const { slot, run } = record as Readonly<Record<string, unknown>>;
+  return typeof slot === "string" && typeof run === "number";
 }

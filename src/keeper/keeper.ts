@@ -1,40 +1,42 @@
 /** Owns the children and keeps service and logger up. Does as it is told and remembers what it saw. */
-
 import { EXIT, ProcmanError } from "../base/errors.ts";
-import { fingerprint } from "../base/fingerprint.ts";
+import { fingerprint } from "../base/hash.ts";
 import { VERSION } from "../base/version.ts";
-import { type FromKeeper, PROTOCOL, type ToKeeper } from "../contract/keeper-protocol.ts";
-import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
-import type { UpgradeStep } from "../contract/upgrade.ts";
+import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
+import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
+import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
-import { Attendant } from "./attendant.ts";
-import { BalancerPost } from "./balancer-post.ts";
-import { Caretaker } from "./caretaker.ts";
-import type { Exit } from "./companion.ts";
-import { Ending } from "./ending.ts";
-import { balancerOf, type Installation, loggerOf, ownEnvironment, type Start, serviceOf } from "./installation.ts";
-import { onceGone } from "./parent.ts";
-import { Pulse } from "./pulse.ts";
-import { Sockets } from "./sockets.ts";
-import { State } from "./state.ts";
-import { stepOf } from "./succession.ts";
-import { Upgrade } from "./upgrade.ts";
-import { UpgradeDesk } from "./upgrade-desk.ts";
-import { cantUse, sayAdopted, warn } from "./warning.ts";
+import { isAlive } from "../os/process-stat.ts";
+import { BalancerProcessKeeper } from "./balancer-process.ts";
+import { stepOf } from "./balancer-upgrade.ts";
+import { DeferredQueue } from "./deferred-queue.ts";
+import { RestartingProcess } from "./internal-process.ts";
+import type { ProcessExit } from "./ipc-process.ts";
+import type { ParentOptions } from "./keeper-options.ts";
+import { KeeperShutdown } from "./keeper-shutdown.ts";
+import { KeeperState } from "./keeper-state.ts";
+import { ListeningSockets } from "./listening-sockets.ts";
+import { cantUse, sayAdopted, warn } from "./log.ts";
+import { balancerProgram, type Installation, loggerProgram, ownEnvironment, type ProgramStart, serviceProgram } from "./programs.ts";
+import { StateDirWatch } from "./state-dir.ts";
+import { UpgradeRun } from "./upgrade.ts";
+import { UpgradeRequests } from "./upgrade-requests.ts";
+import { Watchdog } from "./watchdog.ts";
 
 /** The service is started again this often in a row before it stays down; the processes live on without it. */
 const SERVICE_LIMIT = 10;
 
 export class Keeper {
-  readonly #start: Start;
-  readonly #service: Attendant<FromKeeper, ToKeeper>;
-  readonly #logger: Attendant<ToLogger, FromLogger>;
-  readonly #balancer: BalancerPost;
-  readonly #sockets: Sockets;
-  readonly #ending: Ending;
-  readonly #upgrade: Upgrade;
-  readonly #caretaker: Caretaker;
-  readonly #pulse = new Pulse({
+  readonly #start: ProgramStart;
+  readonly #deferred = new DeferredQueue();
+  readonly #service: RestartingProcess<FromKeeper, ToKeeper>;
+  readonly #logger: RestartingProcess<ToLogger, FromLogger>;
+  readonly #balancer: BalancerProcessKeeper;
+  readonly #sockets: ListeningSockets;
+  readonly #ending: KeeperShutdown;
+  readonly #upgrade: UpgradeRun;
+  readonly #caretaker: StateDirWatch;
+  readonly #pulse = new Watchdog({
     look: () => this.#caretaker.look(),
     ping: () => this.#service.send({ t: "ping" }),
     hangs: (silentMs) => this.#onHang(silentMs),
@@ -42,38 +44,42 @@ export class Keeper {
   /** Where they come from: changes with an upgrade. */
   readonly #from: { service: Installation; logger: Installation; balancer: Installation };
   readonly #versions = { service: VERSION, logger: VERSION };
-  #state: State | undefined;
+  #state: KeeperState | undefined;
   #style: ToLogger | undefined;
 
-  constructor(start: Start) {
+  constructor(start: ProgramStart) {
     const { installation, options } = start;
     this.#start = start;
     this.#from = { service: installation, logger: installation, balancer: installation };
-    const own = { environment: () => ownEnvironment(start, this.#from.service), sockets: () => this.#sockets.all };
-    this.#service = new Attendant({
-      argv: () => serviceOf(this.#from.service, options, this.#state?.folder ?? start.stateDir),
+    const own = {
+      environment: () => ownEnvironment(start, this.#from.service),
+      sockets: () => this.#sockets.all,
+      deferred: this.#deferred,
+    };
+    this.#service = new RestartingProcess({
+      argv: () => serviceProgram(this.#from.service, options, this.#state?.folder ?? start.stateDir),
       ...own,
       limit: SERVICE_LIMIT,
       onStart: () => this.#pulse.answered(),
       onMessages: (messages) => this.#onService(messages),
       onExit: (how) => this.#onServiceExit(how),
     });
-    this.#logger = new Attendant({
-      argv: () => loggerOf(this.#from.logger),
+    this.#logger = new RestartingProcess({
+      argv: () => loggerProgram(this.#from.logger),
       ...own,
       limit: Number.POSITIVE_INFINITY,
       onStart: () => this.#onLoggerStart(false),
       onMessages: (messages) => this.#onLogger(messages),
       onExit: () => this.#upgrade.loggerExited(),
     });
-    this.#sockets = new Sockets({ start, from: () => this.#from.service, keepers: () => [this.#service, this.#logger] });
-    this.#balancer = new BalancerPost({
-      argv: (socket) => balancerOf(this.#from.balancer, socket),
+    this.#sockets = new ListeningSockets({ start, from: () => this.#from.service, keepers: () => [this.#service, this.#logger] });
+    this.#balancer = new BalancerProcessKeeper({
+      argv: (socket) => balancerProgram(this.#from.balancer, socket),
       stateDir: () => this.#state?.folder ?? "",
       environment: own.environment,
       journal: () => this.#state?.journal,
     });
-    this.#ending = new Ending({
+    this.#ending = new KeeperShutdown({
       service: this.#service,
       logger: this.#logger,
       balancer: this.#balancer,
@@ -81,17 +87,17 @@ export class Keeper {
       // Whose exit code was wanted has not come to its end.
       cutShort: options.exitWith === undefined ? EXIT.done : EXIT.refused,
     });
-    this.#caretaker = new Caretaker({
+    this.#caretaker = new StateDirWatch({
       state: () => this.#state,
       isEnding: () => this.#ending.isUnderWay,
       renewed: () => this.#service.send({ t: "renewed" }),
       leave: () => this.#leaveAll(),
     });
-    this.#upgrade = new Upgrade({ service: this.#service, logger: this.#logger, brief: () => this.#brief() });
+    this.#upgrade = new UpgradeRun({ service: this.#service, logger: this.#logger, brief: () => this.#brief() });
   }
 
   start(): void {
-    const desk = new UpgradeDesk((to) => this.#goOver(to));
+    const desk = new UpgradeRequests((to) => this.#goOver(to));
     this.#service.start();
     this.#logger.start();
     this.#pulse.start();
@@ -121,7 +127,7 @@ export class Keeper {
         return this.#open(message);
       case "logger": {
         if (message.message.t === "style") this.#style = message.message;
-        return this.#logger.sendLater(message.message);
+        return this.#logger.send(message.message, "deferred");
       }
       case "sync":
         return this.#service.send({ t: "synced", number: message.number });
@@ -165,8 +171,8 @@ export class Keeper {
   #take(stateDir: string): boolean {
     try {
       const [mark, isRevival] = [fingerprint(stateDir), this.#start.revivals > 0];
-      const parts = { service: this.#service, logger: this.#logger, sockets: this.#sockets };
-      this.#state = new State({ stateDir, mark, isRevival, ...parts });
+      const parts = { service: this.#service, logger: this.#logger, sockets: this.#sockets, deferred: this.#deferred };
+      this.#state = new KeeperState({ stateDir, mark, isRevival, ...parts });
     } catch (error) {
       // Service and logger of a killed keeper have both called for another.
       if (this.#start.revivals > 0 && error instanceof ProcmanError) void this.#ending.finish(EXIT.done);
@@ -199,7 +205,7 @@ export class Keeper {
   }
 
   /** A service that ends on purpose before anything runs (a bad configuration, a second `run`) ends the keeper too. */
-  #onServiceExit({ code, signal, final }: Exit & { readonly final: boolean }): void {
+  #onServiceExit({ code, signal, final }: ProcessExit & { readonly final: boolean }): void {
     if (this.#ending.serviceExited() || this.#upgrade.serviceExited()) return;
     if (this.#state === undefined && (code !== null || final)) return void this.#ending.finish(code ?? EXIT.bug);
     const how = signal === null ? `exit code ${code}` : signal;
@@ -211,16 +217,16 @@ export class Keeper {
 
   /** Service first: it says what it needs of the logger. */
   async #goOver(to: Installation): Promise<readonly UpgradeStep[]> {
-    const service = await this.#upgrade.service(serviceOf(to, this.#start.options, this.#state?.folder), this.#versions.service);
+    const service = await this.#upgrade.service(serviceProgram(to, this.#start.options, this.#state?.folder), this.#versions.service);
     if (!service.ok) return [service];
     this.#from.service = to;
     this.#versions.service = service.to;
     this.#state?.serviceIsUp();
-    const logger = await this.#upgrade.logger(loggerOf(to), this.#versions.logger);
+    const logger = await this.#upgrade.logger(loggerProgram(to), this.#versions.logger);
     if (!logger.ok) return [service, logger];
     this.#from.logger = to;
     this.#versions.logger = logger.to;
-    const balancer = await stepOf(() => this.#balancer.replace((socket) => balancerOf(to, socket)));
+    const balancer = await stepOf(() => this.#balancer.replace((socket) => balancerProgram(to, socket)));
     if (balancer?.ok !== false) this.#from.balancer = to;
     return [service, logger, balancer ?? []].flat();
   }
@@ -244,4 +250,18 @@ export class Keeper {
     this.#logger.current?.kill("SIGUSR1");
     process.exit(EXIT.refused);
   }
+}
+
+/** The program that procman was started to end with. (Not by a pipe from it: a keeper that comes in place of a killed one has none.) */
+
+/** Where there is no /proc, each look starts a program. Milliseconds. */
+const LOOK_MS = process.platform === "linux" ? 250 : 2_000;
+
+/** Calls once when that very program has ended, by whatever. */
+function onceGone({ pid, startTime }: ParentOptions, call: () => void): void {
+  const timer = setInterval(() => {
+    if (isAlive(pid, startTime)) return;
+    clearInterval(timer);
+    call();
+  }, LOOK_MS);
 }

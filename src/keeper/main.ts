@@ -1,16 +1,12 @@
 /** Entry of the keeper: `procman run` becomes this process. */
 
-import { setFlagsFromString } from "node:v8";
 import { ProcmanError } from "../base/errors.ts";
-import { takeSockets } from "../os/kept-sockets.ts";
-import { takeRevived } from "../os/revival.ts";
-import { holdYoungGeneration } from "../os/v8-flags.ts";
+import { takeSockets } from "../os/inherited-sockets.ts";
+import { takeFailedOver } from "../os/keeper-failover.ts";
+import { stayCompactLater } from "../os/node-tuning.ts";
 import { Keeper } from "./keeper.ts";
-import { runOptions } from "./options.ts";
-import { warn } from "./warning.ts";
-
-/** By then all of Node that is needed is loaded: a change of flags makes its compiled code useless. Milliseconds. */
-const FLAGS_AFTER_MS = 1_000;
+import { runOptions } from "./keeper-options.ts";
+import { warn } from "./log.ts";
 
 main(process.argv.slice(3));
 
@@ -19,15 +15,14 @@ function main(args: readonly string[]): void {
   process.title = "procman: keeper";
   // An `--inspect` in NODE_OPTIONS is meant for the processes that are started here.
   if (process.env.NODE_OPTIONS?.includes("--inspect")) process.getBuiltinModule("node:inspector").close();
-  // A fork copies the page tables of all memory in use: a young generation that doesn't grow makes each spawn a sixth quicker.
-  setTimeout(slim, FLAGS_AFTER_MS).unref();
+  stayCompactLater();
   warnFirstProcess();
   try {
     const start = {
       installation: { node: process.execPath, folder: __dirname },
       args,
       options: runOptions(args),
-      ...takeRevived(),
+      ...takeFailedOver(),
       sockets: takeSockets(),
     };
     new Keeper(start).start();
@@ -50,9 +45,4 @@ function outliveTerminal(): void {
 function warnFirstProcess(): void {
   if (process.pid === 1)
     warn('is PID 1 here: orphans that its processes leave stay zombies; put an init in front of it, as "docker run --init" or tini');
-}
-
-function slim(): void {
-  holdYoungGeneration();
-  setFlagsFromString("--optimize-for-size");
 }

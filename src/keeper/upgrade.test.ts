@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
-import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
-import type { UpgradeStep } from "../contract/upgrade.ts";
-import { Attendant } from "./attendant.ts";
-import { Upgrade } from "./upgrade.ts";
+import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
+import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
+import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
+import { RestartingProcess } from "./internal-process.ts";
+import { UpgradeRun } from "./upgrade.ts";
 
 /** What a program does that stands in for a service or a logger: by the first argument. */
 const PROGRAM = `
@@ -29,9 +29,9 @@ process.on("message", (messages) => {
 `;
 
 type Office = {
-  readonly service: Attendant<FromKeeper, ToKeeper>;
-  readonly logger: Attendant<ToLogger, FromLogger>;
-  readonly upgrade: Upgrade;
+  readonly service: RestartingProcess<FromKeeper, ToKeeper>;
+  readonly logger: RestartingProcess<ToLogger, FromLogger>;
+  readonly upgrade: UpgradeRun;
   readonly argv: (how: string, version?: string) => readonly string[];
   /** How often a service was told everything. */
   readonly briefed: () => number;
@@ -51,7 +51,7 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
     ready.wake = () => started.service && started.logger && resolve();
   });
   const limit = Number.POSITIVE_INFINITY;
-  const service: Office["service"] = new Attendant<FromKeeper, ToKeeper>({
+  const service: Office["service"] = new RestartingProcess<FromKeeper, ToKeeper>({
     argv: () => argv(how),
     environment,
     limit,
@@ -66,7 +66,7 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
     },
     onExit: () => void upgrade.serviceExited(),
   });
-  const logger: Office["logger"] = new Attendant<ToLogger, FromLogger>({
+  const logger: Office["logger"] = new RestartingProcess<ToLogger, FromLogger>({
     argv: () => argv(loggerHow),
     environment,
     limit,
@@ -81,7 +81,7 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
     count += 1;
     service.send({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "" });
   };
-  const upgrade = new Upgrade({ service, logger, brief, patience: { load: 5_000, aside: 300, ready: 1_000, handover: 300 } });
+  const upgrade = new UpgradeRun({ service, logger, brief, patience: { load: 5_000, aside: 300, ready: 1_000, handover: 300 } });
   service.start();
   logger.start();
   context.after(async () => {

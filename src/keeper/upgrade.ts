@@ -1,14 +1,15 @@
 /** Replaces service and logger (the balancer: `balancer-post.ts`) by those of another installation, one by one, while everything runs. The old one goes on where the new one doesn't do. */
-import type { FromKeeper, ToKeeper } from "../contract/keeper-protocol.ts";
-import { PROTOCOL } from "../contract/keeper-protocol.ts";
-import type { FromLogger, ToLogger } from "../contract/logger-protocol.ts";
-import type { UpgradeStep } from "../contract/upgrade.ts";
-import type { Attendant } from "./attendant.ts";
-import type { Companion } from "./companion.ts";
-import { Latch } from "./latch.ts";
+
+import { Deferred } from "../base/async.ts";
+import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
+import { PROTOCOL } from "../ipc/keeper-protocol.ts";
+import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
+import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
+import type { RestartingProcess } from "./internal-process.ts";
+import type { IpcProcess } from "./ipc-process.ts";
 
 /** How long each is waited for. Milliseconds. */
-export type Patience = {
+export type UpgradeTimeouts = {
   /** For a newcomer to load and to say its first word. */
   readonly load: number;
   /** For the old service to step aside. */
@@ -19,25 +20,27 @@ export type Patience = {
   readonly handover: number;
 };
 
-const PATIENCE: Patience = { load: 20_000, aside: 5_000, ready: 20_000, handover: 20_000 };
+const PATIENCE: UpgradeTimeouts = { load: 20_000, aside: 5_000, ready: 20_000, handover: 20_000 };
 
-type Service = Companion<FromKeeper, ToKeeper>;
+type UpgradedService = IpcProcess<FromKeeper, ToKeeper>;
 
 export type UpgradeParts = {
-  readonly service: Attendant<FromKeeper, ToKeeper>;
-  readonly logger: Attendant<ToLogger, FromLogger>;
+  readonly service: RestartingProcess<FromKeeper, ToKeeper>;
+  readonly logger: RestartingProcess<ToLogger, FromLogger>;
   /** Gives the service that is in office now all that it must know. */
   readonly brief: () => void;
-  readonly patience?: Patience;
+  readonly patience?: UpgradeTimeouts;
 };
 
-export class Upgrade {
+export class UpgradeRun {
   readonly #parts: UpgradeParts;
-  readonly #patience: Patience;
+  readonly #patience: UpgradeTimeouts;
   /** A service on its way into office, and the one that it replaces. */
-  #handing: { readonly newcomer: Service; readonly former: Service | undefined; readonly done: Latch<string | undefined> } | undefined;
-  #leaving: { readonly newcomer: Companion<ToLogger, FromLogger>; readonly done: Latch<void> } | undefined;
-  #aside: Latch<void> | undefined;
+  #handing:
+    | { readonly newcomer: UpgradedService; readonly former: UpgradedService | undefined; readonly done: Deferred<string | undefined> }
+    | undefined;
+  #leaving: { readonly newcomer: IpcProcess<ToLogger, FromLogger>; readonly done: Deferred<void> } | undefined;
+  #aside: Deferred<void> | undefined;
 
   constructor(parts: UpgradeParts) {
     this.#parts = parts;
@@ -53,21 +56,21 @@ export class Upgrade {
   }
 
   onAside(): void {
-    this.#aside?.open();
+    this.#aside?.resolve();
   }
 
   onReady(problem: string | undefined): void {
-    this.#handing?.done.open(problem);
+    this.#handing?.done.resolve(problem);
   }
 
   /** The service has ended. True: it is looked after. */
   serviceExited(): boolean {
-    this.#aside?.fail("it has ended");
+    this.#aside?.reject("it has ended");
     const handing = this.#handing;
     if (handing === undefined) return false;
     this.#handing = undefined;
     if (handing.former?.exists) this.#restore(handing.former);
-    handing.done.fail("it ended before it had taken up its work");
+    handing.done.reject("it ended before it had taken up its work");
     return true;
   }
 
@@ -76,14 +79,14 @@ export class Upgrade {
     const leaving = this.#leaving;
     this.#leaving = undefined;
     if (leaving === undefined || !leaving.newcomer.isUp) return;
-    this.#parts.logger.take(leaving.newcomer);
-    leaving.done.open();
+    this.#parts.logger.promote(leaving.newcomer);
+    leaving.done.resolve();
   }
 
   /** Resolves with the version that is in office now. */
   async #replaceService(argv: readonly string[]): Promise<string> {
     const { service, brief } = this.#parts;
-    const newcomer = service.tryOut(argv);
+    const newcomer = service.spawnCandidate(argv);
     const { version, protocol } = await firstWord(newcomer, "open", this.#patience.load);
     if (protocol !== PROTOCOL) {
       newcomer.kill();
@@ -93,11 +96,11 @@ export class Upgrade {
     }
     const former = service.current;
     if (former !== undefined) await this.#stepAside(former);
-    const done = new Latch<string | undefined>(this.#patience.ready, "it did not take up its work in time");
+    const done = new Deferred<string | undefined>(this.#patience.ready, "it did not take up its work in time");
     this.#handing = { newcomer, former, done };
-    service.take(newcomer);
+    service.promote(newcomer);
     brief();
-    const problem = await done.wait().catch((error: Error) => error.message);
+    const problem = await done.promise().catch((error: Error) => error.message);
     if (problem === undefined) {
       this.#handing = undefined;
       former?.kill();
@@ -110,18 +113,18 @@ export class Upgrade {
 
   async #replaceLogger(argv: readonly string[]): Promise<string> {
     const { logger } = this.#parts;
-    const newcomer = logger.tryOut(argv);
+    const newcomer = logger.spawnCandidate(argv);
     const { version } = await firstWord(newcomer, "ready", this.#patience.load);
     const former = logger.current;
     if (former === undefined) {
-      logger.take(newcomer);
+      logger.promote(newcomer);
       return version;
     }
-    const done = new Latch<void>(this.#patience.handover, "the old one still holds lines that it can't write");
+    const done = new Deferred<void>(this.#patience.handover, "the old one still holds lines that it can't write");
     this.#leaving = { newcomer, done };
     former.kill("SIGUSR1");
     try {
-      await done.wait();
+      await done.promise();
     } catch (error) {
       this.#leaving = undefined;
       newcomer.kill();
@@ -131,32 +134,32 @@ export class Upgrade {
   }
 
   /** One that doesn't, or ends instead, is ended: what it had decided has arrived, or it is decided anew. */
-  async #stepAside(former: Service): Promise<void> {
-    const aside = new Latch<void>(this.#patience.aside, "");
+  async #stepAside(former: UpgradedService): Promise<void> {
+    const aside = new Deferred<void>(this.#patience.aside, "");
     this.#aside = aside;
     former.send({ t: "aside" });
-    await aside.wait().catch(() => former.kill());
+    await aside.promise().catch(() => former.kill());
     this.#aside = undefined;
   }
 
-  #restore(former: Service): void {
-    this.#parts.service.take(former);
+  #restore(former: UpgradedService): void {
+    this.#parts.service.promote(former);
     this.#parts.brief();
   }
 }
 
 /** The first message of a newcomer, or why it has none to say. */
 function firstWord<To, From extends { readonly t: string }, T extends From["t"]>(
-  newcomer: Companion<To, From>,
+  newcomer: IpcProcess<To, From>,
   type: T,
   ms: number,
 ): Promise<Extract<From, { readonly t: T }>> {
-  const latch = new Latch<Extract<From, { readonly t: T }>>(ms, "it did not load in time");
+  const latch = new Deferred<Extract<From, { readonly t: T }>>(ms, "it did not load in time");
   newcomer.events = {
-    messages: ([first]) => first?.t === type && latch.open(first as Extract<From, { readonly t: T }>),
-    exit: ({ code, signal }) => latch.fail(`it ended at once (${signal ?? `exit code ${code}`})`),
+    messages: ([first]) => first?.t === type && latch.resolve(first as Extract<From, { readonly t: T }>),
+    exit: ({ code, signal }) => latch.reject(`it ended at once (${signal ?? `exit code ${code}`})`),
   };
-  return latch.wait().catch((error: Error) => {
+  return latch.promise().catch((error: Error) => {
     if (newcomer.exists) newcomer.kill();
     throw error;
   });

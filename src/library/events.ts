@@ -1,10 +1,9 @@
 /** Events of a running procman for listeners, over restarts of its service. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.ts";
+import { type LogReader, reconnectError } from "../connection/log-reader.ts";
 import type { EventRecord } from "../contract/event-record.ts";
 import { logEvent } from "../contract/log-event.ts";
-import type { LogReader } from "../remote/log-reader.ts";
-import { lossOf } from "../remote/loss.ts";
 
 /** Each event by its name. */
 export type ProcmanEvents = { readonly [Type in EventRecord["type"]]: EventRecord & { readonly type: Type } } & {
@@ -12,12 +11,12 @@ export type ProcmanEvents = { readonly [Type in EventRecord["type"]]: EventRecor
   readonly end: { readonly type: "end" };
 };
 
-export type Listener<Name extends keyof ProcmanEvents> = (event: ProcmanEvents[Name]) => void;
+export type LibraryListener<Name extends keyof ProcmanEvents> = (event: ProcmanEvents[Name]) => void;
 
 /** The service is just being started again. Milliseconds. */
 const AGAIN_MS = 50;
 
-export class Events {
+export class LibraryEvents {
   readonly #connect: () => Promise<Client>;
   readonly #reader: () => LogReader;
   readonly #listeners = new Map<string, Set<(event: never) => void>>();
@@ -31,7 +30,7 @@ export class Events {
     this.#stop = stop;
   }
 
-  add<Name extends keyof ProcmanEvents>(name: Name, listener: Listener<Name>): void {
+  add<Name extends keyof ProcmanEvents>(name: Name, listener: LibraryListener<Name>): void {
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners.add(listener));
     // Output may come fast: it is read for those alone who want it, from where it is stored.
@@ -39,7 +38,7 @@ export class Events {
     else this.#listening ??= this.#listen().catch(warn);
   }
 
-  remove<Name extends keyof ProcmanEvents>(name: Name, listener: Listener<Name>): void {
+  remove<Name extends keyof ProcmanEvents>(name: Name, listener: LibraryListener<Name>): void {
     this.#listeners.get(name)?.delete(listener);
   }
 
@@ -61,7 +60,7 @@ export class Events {
           this.#emit(event);
         }
       } catch (error) {
-        if (!this.#stop.aborted) loss = lossOf(error, true);
+        if (!this.#stop.aborted) loss = reconnectError(error, true);
       }
     }
     if (!this.#stop.aborted) this.#emit({ type: "end" });

@@ -1,20 +1,18 @@
 /** procman in a program: starts one, or finds the one that runs, and speaks with it. */
 import type { Client } from "../client/client.ts";
+import { type Location, locate } from "../config/find-config.ts";
 import { load } from "../config/load.ts";
-import { type Location, locate } from "../config/locate.ts";
+import { connectTo } from "../connection/connect.ts";
+import { LogReader } from "../connection/log-reader.ts";
+import { waitForEnd } from "../connection/terminate.ts";
 import type { Action, PlanOptions, Scaling } from "../contract/control.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { LogItem, LogPage, LogQuery, ProcessRecord } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import { holderOf } from "../os/lock.ts";
-import { connectTo } from "../remote/connect.ts";
-import { ended } from "../remote/ending.ts";
-import { LogReader } from "../remote/log-reader.ts";
 import type { Configuration } from "./configuration.ts";
-import { Events, type Listener, type ProcmanEvents, warn } from "./events.ts";
-import { fileFor } from "./file.ts";
-import { type LineOptions, passLines } from "./lines.ts";
-import { start } from "./start.ts";
+import { LibraryEvents, type LibraryListener, type ProcmanEvents, warn } from "./events.ts";
+import { fileFor, type LineOptions, passLines, start } from "./start.ts";
 
 /** As who it is known in audit lines and incidents. */
 const CONSUMER = "library";
@@ -54,13 +52,13 @@ export class Procman {
   /** Folder of all that it keeps. */
   readonly stateDir: string;
   readonly #stop = new AbortController();
-  readonly #events: Events;
+  readonly #events: LibraryEvents;
   readonly #lines: Promise<void>;
 
   private constructor(location: Location, options: LineOptions & { readonly from: number }) {
     this.name = location.name;
     this.stateDir = location.stateDir;
-    this.#events = new Events(
+    this.#events = new LibraryEvents(
       () => this.#control(),
       () => this.#reader(),
       this.#stop.signal,
@@ -190,19 +188,19 @@ export class Procman {
   }
 
   /** What happens from now on. The first listener opens a connection, which keeps the program alive until `close`. */
-  on<Name extends keyof ProcmanEvents>(name: Name, listener: Listener<Name>): this {
+  on<Name extends keyof ProcmanEvents>(name: Name, listener: LibraryListener<Name>): this {
     this.#events.add(name, listener);
     return this;
   }
 
-  off<Name extends keyof ProcmanEvents>(name: Name, listener: Listener<Name>): this {
+  off<Name extends keyof ProcmanEvents>(name: Name, listener: LibraryListener<Name>): this {
     this.#events.remove(name, listener);
     return this;
   }
 
   /** Stops all processes in order and ends procman; resolves when it has ended, and listeners and `onLine` have got its last words. */
   async terminate(): Promise<void> {
-    await ended(this.stateDir, async () => (await this.#control()).terminate());
+    await waitForEnd(this.stateDir, async () => (await this.#control()).terminate());
     await Promise.all([this.#events.over(), this.#lines]);
     this.close();
   }

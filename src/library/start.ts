@@ -1,13 +1,22 @@
 /** Starts a procman for a program, in the background. */
-import { readFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ProcmanError } from "../base/errors.ts";
+import { stateDirOf } from "../config/find-config.ts";
 import type { Config } from "../config/spec.ts";
+import { validateConfiguration } from "../config/validate.ts";
+import { START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
+import { LogFormatter } from "../connection/log-format.ts";
+import type { LogReader } from "../connection/log-reader.ts";
+import { packageRoot } from "../connection/package-root.ts";
+import type { LogEntry } from "../contract/records.ts";
+import { makeFolder } from "../os/files.ts";
 import { holderOf } from "../os/lock.ts";
 import { processStat } from "../os/process-stat.ts";
-import { COME_UP_MS, startDaemon, upOrEnded } from "../remote/daemon.ts";
-import { packageRoot } from "../remote/package-root.ts";
+import { rooted } from "./absolute-paths.ts";
+import type { Configuration } from "./configuration.ts";
+import { throwLater } from "./events.ts";
 
 /** Resolves when it answers. `detached`: it doesn't end with this program. @throws {ProcmanError} `start-failed` */
 export async function start(config: Config, detached: boolean): Promise<void> {
@@ -15,7 +24,7 @@ export async function start(config: Config, detached: boolean): Promise<void> {
   const args = [...(detached ? [] : [`--with-parent=${ownMark()}`]), ...(profile === undefined ? [] : [`--profile=${profile}`])];
   const script = join(packageRoot(fileURLToPath(import.meta.url)), "dist/procman.cjs");
   const daemon = startDaemon(config, script, args);
-  const end = await upOrEnded(config, daemon, COME_UP_MS).finally(() => daemon.child.unref());
+  const end = await waitForStart(config, daemon, START_TIMEOUT_MS).finally(() => daemon.child.unref());
   // Another program may have been quicker by a moment.
   if (end === undefined || holderOf(config.stateDir) !== undefined) return;
   const [code, signal] = end;
@@ -26,4 +35,68 @@ export async function start(config: Config, detached: boolean): Promise<void> {
 /** This program, and no later one of its pid. */
 function ownMark(): string {
   return `${process.pid}-${processStat(process.pid)?.startTime ?? ""}`;
+}
+
+/** Gives a configuration object the file that procman reads. */
+
+/**
+ * The path of its file: written unless a procman runs by it. `.procman/NAME/procman.json` in `cwd`, so that its state folder is
+ * `.procman/NAME` beside it; below PROCMAN_STATE_DIR both are the same folder.
+ *
+ * @throws {ConfigurationError}
+ * @throws {ProcmanError} `state-folder`
+ */
+export function fileFor(config: Configuration, cwd: string): string {
+  const { name } = validateConfiguration(config, { cwd });
+  const folder = stateDirOf(cwd, name);
+  const file = join(folder, "procman.json");
+  if (holderOf(stateDirOf(folder, name)) !== undefined) return file;
+  try {
+    makeFolder(folder, 0o700);
+    const draft = `${file}.${process.pid}.tmp`;
+    writeFileSync(draft, JSON.stringify(rooted(config, cwd), undefined, 2), { mode: 0o600 });
+    renameSync(draft, file);
+  } catch (cause) {
+    throw new ProcmanError(
+      "state-folder",
+      `Cannot run: ${file} can't be written: ${(cause as Error).message}; PROCMAN_STATE_DIR names another place for it`,
+      { cause },
+    );
+  }
+  return file;
+}
+
+/** Lines of the log as they come: to the program's own logger, and to its standard output what that doesn't take over. */
+
+export type LineOptions = {
+  /**
+   * Gets each line of the log as it comes: output of processes, what happens to them, procman's own messages. `true`: it is taken
+   * over, and not printed by `console`.
+   */
+  readonly onLine?: (entry: LogEntry) => unknown;
+  /** Print the lines to standard output, in colours on a terminal. Default: false. */
+  readonly console?: boolean;
+};
+
+/** Goes on until procman has ended, or the signal came. `from`: milliseconds since 1970. */
+export async function passLines(
+  reader: LogReader,
+  options: LineOptions & { readonly from: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const { from, onLine, console = false, signal } = options;
+  if (onLine === undefined && !console) return;
+  const lines = new LogFormatter(process.stdout.isTTY === true && !process.env.NO_COLOR);
+  for await (const item of reader.follow({ from }, signal)) {
+    const isTaken = item.type === "entry" && isTakenOver(item.entry, onLine);
+    if (console && !isTaken) process.stdout.write(item.type === "entry" ? lines.line(item.entry) : lines.gap(item.bytes));
+  }
+}
+
+function isTakenOver(entry: LogEntry, onLine: LineOptions["onLine"]): boolean {
+  try {
+    return onLine?.(entry) === true;
+  } catch (error) {
+    throwLater(error);
+    return false;
+  }
 }

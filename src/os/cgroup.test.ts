@@ -1,4 +1,4 @@
-/** Limits of memory by cgroup v2: what is written, and what is said when that can't be; moving and killing on the machine's own. */
+/** cgroup v2: which files are written, which errors are reported; moving and killing use real cgroups of this machine. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,7 +20,7 @@ import {
 } from "./cgroup.ts";
 import { hadOomKill } from "./oom.ts";
 
-/** A folder with files as the kernel has them in a cgroup. */
+/** A folder with the files of a cgroup. */
 function fake(context: TestContext, files: Readonly<Record<string, string>> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), "procman-cgroup-"));
   context.after(() => rmSync(folder, { recursive: true }));
@@ -37,7 +37,7 @@ function text(folder: string, file: string): string {
   return readFileSync(join(folder, file), "utf8");
 }
 
-test("the first cgroup of a machine gives its memory controller to those below without anybody being moved", (context) => {
+test("the root cgroup of a machine delegates its memory controller without moving its members", (context) => {
   const root = fake(context, { "cgroup.controllers": "cpu memory pids\n", "cgroup.procs": "1\n2\n", "cgroup.subtree_control": "" });
   const folder = filled(join(root, "procman-1"), { "cgroup.subtree_control": "" });
   divideMemory(root, folder);
@@ -46,9 +46,9 @@ test("the first cgroup of a machine gives its memory controller to those below w
   assert.ok(!existsSync(join(root, "procman")));
 });
 
-test("a cgroup without the controller, or that can't be divided, says so", (context) => {
+test("a cgroup without a memory controller, or that can't be divided, is an error", (context) => {
   const without = fake(context, { "cgroup.controllers": "cpu pids\n" });
-  assert.throws(() => divideMemory(without, join(without, "procman-1")), /^Error: the cgroup .* has no memory controller to give away$/);
+  assert.throws(() => divideMemory(without, join(without, "procman-1")), /^Error: the cgroup .* has no memory controller to delegate$/);
   assert.ok(!existsSync(join(without, "procman-1")), "nothing was made or moved");
   const strange = fake(context, { "cgroup.controllers": "memory\n" });
   assert.throws(
@@ -57,7 +57,7 @@ test("a cgroup without the controller, or that can't be divided, says so", (cont
   );
 });
 
-test("a limit of memory: all of them go at once, nothing is moved to the disk, and no file is made that the kernel doesn't have", (context) => {
+test("a memory limit kills all members at once, disables swap, and creates no files that the kernel doesn't have", (context) => {
   const files = { "memory.oom.group": "0\n", "memory.max": "max\n" };
   const plain = fake(context, files);
   capMemory(plain, 100_000_000);
@@ -71,19 +71,19 @@ test("a limit of memory: all of them go at once, nothing is moved to the disk, a
   assert.ok(!existsSync(join(none, "memory.oom.group")));
 });
 
-test("a cgroup that is used again has no limit any more", (context) => {
+test("a reused cgroup has no limit", (context) => {
   const folder = fake(context, { "cgroup.procs": "4711\n", "memory.max": "100\n" });
   renewCgroup(folder);
   assert.equal(text(folder, "memory.max"), "max\n");
 });
 
-test("whether somebody was killed for want of memory is what the cgroup counts", (context) => {
+test("out-of-memory kills are counted per cgroup", (context) => {
   assert.ok(hadOomKill(fake(context, { "memory.events": "low 0\nhigh 0\nmax 12\noom 1\noom_kill 1\noom_group_kill 1\n" })));
   assert.ok(!hadOomKill(fake(context, { "memory.events": "low 0\nhigh 0\nmax 12\noom 1\noom_kill 0\noom_group_kill 0\n" })));
   assert.ok(!hadOomKill(fake(context)));
 });
 
-test("a cgroup named procman is procman's own, and the one above it is what is divided", (context) => {
+test("in a cgroup named procman, its parent is the one that is divided", (context) => {
   const folder = fake(context, { "cgroup.procs": "" });
   assert.equal(ownCgroup(folder), folder);
   assert.equal(ownCgroup(filled(join(folder, "procman"), { "cgroup.procs": "" })), folder);
@@ -93,7 +93,7 @@ test("a cgroup named procman is procman's own, and the one above it is what is d
 
 const own = ownCgroup();
 
-test("on this machine: members are moved to a cgroup below, come to their end there, and leave nothing", {
+test("members of a real cgroup are moved to a subgroup, killed there, and the subgroup is removed", {
   skip: own === undefined && "no cgroup v2 that may be divided",
 }, async () => {
   const root = join(own ?? "", `procman-test-${process.pid}`);
@@ -110,7 +110,7 @@ test("on this machine: members are moved to a cgroup below, come to their end th
     assert.equal(basename(currentCgroup() ?? ""), basename(own ?? ""), "nobody else was moved");
   } finally {
     killCgroup(home);
-    // Where the kernel can't do that.
+    // Where the kernel doesn't allow that.
     for (const child of children) child.kill("SIGKILL");
     await Promise.all(ends);
     removeCgroup(home);

@@ -1,22 +1,22 @@
-/** cgroup v2, where procman may use it: a folder of its own for each slot holds whoever its runs have started, wherever they went. */
+/** cgroup v2: where procman may use it, each slot has a cgroup with all processes that its runs have started. */
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** Where procman's own processes are once their cgroup is divided, and what systemd's DelegateSubgroup is to be called. */
+/** Name of the cgroup for procman's own processes, once their cgroup is divided; also the value for systemd's DelegateSubgroup. */
 const HOME = "procman";
-/** Whoever forks while all are moved leaves another one behind. */
+/** A process that forks while members are moved leaves a child behind, so moving is repeated up to this many times. */
 const ROUNDS = 10;
 
-/** The cgroup that this process is in. */
+/** The cgroup of this process. */
 export function currentCgroup(): string | undefined {
   if (process.platform !== "linux") return undefined;
   const mount = /^\S+ (\/\S+) cgroup2 /m.exec(readOr("/proc/self/mounts"))?.[1];
   const path = /^0::(.*)$/m.exec(readOr("/proc/self/cgroup"))?.[1];
-  // A container whose mount is that of the machine would be led astray by it.
+  // The container sees the mount of its host; the path is not valid in it.
   return mount === undefined || path === undefined || path.startsWith("/..") ? undefined : join(mount, path);
 }
 
-/** The cgroup that others can be made below, when this process may do that; undefined otherwise. */
+/** The cgroup below which this process may create others, or undefined. */
 export function ownCgroup(current = currentCgroup()): string | undefined {
   if (current === undefined) return undefined;
   const folder = basename(current) === HOME ? dirname(current) : current;
@@ -24,27 +24,27 @@ export function ownCgroup(current = currentCgroup()): string | undefined {
 }
 
 /**
- * Whether nobody else's cgroup is divided: the first of a container or a machine, or one with a place for procman's own
- * processes in it. A session of a user, say, holds others too.
+ * Whether the cgroup belongs to procman alone: the root of a container or machine, or a cgroup with a subgroup for procman's
+ * own processes. The cgroup of a user session, for example, has other members too.
  */
 export function isGiven(current: string): boolean {
   return basename(current) === HOME || /^0::\/$/m.test(readOr("/proc/self/cgroup"));
 }
 
 /**
- * Lets the cgroups in `folder`, one below `root`, have limits of memory. Those may not be below one with members: who is in
- * `root` is moved, except in the first cgroup of the machine, which has no type.
- * @throws Error why that can't be had
+ * Enables memory limits for the cgroups in `folder`, which lies directly below `root`. The kernel allows these only below
+ * cgroups without members, so the members of `root` are moved, except in the root cgroup of the machine, which has no type.
+ * @throws Error with the reason if the kernel or the permissions don't allow it
  */
 export function divideMemory(root: string, folder: string): void {
   if (!/\bmemory\b/.test(readOr(join(root, "cgroup.controllers"))))
-    throw new Error(`the cgroup ${root} has no memory controller to give away`);
+    throw new Error(`the cgroup ${root} has no memory controller to delegate`);
   mkdirSync(folder, { recursive: true });
   if (existsSync(join(root, "cgroup.type"))) moveAll(root, join(root, HOME));
   for (const each of [root, folder]) set(each, "cgroup.subtree_control", "+memory");
 }
 
-/** Moves all members of one cgroup to another, which is made if need be. */
+/** Moves all members of one cgroup to another, which is created if necessary. */
 export function moveAll(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (let round = 0; round < ROUNDS; round++) {
@@ -54,25 +54,25 @@ export function moveAll(from: string, to: string): void {
   }
 }
 
-/** More than this nobody in it has, together; who wants more is killed, with all the others. @throws Error */
+/** Limits the memory of all members together; when they exceed it, the kernel kills all of them. @throws Error */
 export function capMemory(folder: string, bytes: number): void {
   set(folder, "memory.oom.group", "1");
-  // Else it would only be moved to the disk.
+  // Otherwise the kernel would swap instead of kill.
   if (existsSync(join(folder, "memory.swap.max"))) set(folder, "memory.swap.max", "0");
   set(folder, "memory.max", String(bytes));
 }
 
-/** Pids in a cgroup; none when it isn't there. */
+/** Pids in a cgroup; empty if the cgroup doesn't exist. */
 export function cgroupMembers(folder: string): readonly number[] {
   return readOr(join(folder, "cgroup.procs")).split("\n").filter(Boolean).map(Number);
 }
 
-/** Moves this process there: whoever it starts is born in it. */
+/** Moves this process there; its future children start in it. */
 export function enterCgroup(folder: string): void {
   set(folder, "cgroup.procs", "0");
 }
 
-/** Makes it without members, limits or a past. Whoever can't be ended stays there. @throws Error */
+/** Creates the cgroup again, without members or limits. It keeps members that can't be removed. @throws Error */
 export function renewCgroup(folder: string): void {
   try {
     removeCgroup(folder);
@@ -83,18 +83,18 @@ export function renewCgroup(folder: string): void {
   if (existsSync(join(folder, "memory.max"))) set(folder, "memory.max", "max");
 }
 
-/** Ends all members at once, also those that fork as fast as they are killed. Linux 5.14. */
+/** Kills all members at once, even if they fork continuously. Linux 5.14 and later. */
 export function killCgroup(folder: string): void {
   const kill = join(folder, "cgroup.kill");
   if (existsSync(kill)) writeFileSync(kill, "1");
 }
 
-/** Removes a cgroup without members; one that still has some stays. */
+/** Removes the cgroup if it has no members. */
 export function removeCgroup(folder: string): void {
   if (existsSync(folder) && cgroupMembers(folder).length === 0) rmdirSync(folder);
 }
 
-/** Nobody is there any more: no matter. */
+/** Ignores processes that have exited meanwhile. */
 function moveTo(folder: string, pid: number): void {
   try {
     set(folder, "cgroup.procs", String(pid));
@@ -103,7 +103,7 @@ function moveTo(folder: string, pid: number): void {
   }
 }
 
-/** A file that the kernel doesn't have is not made. Node doesn't say what couldn't be written. */
+/** Never creates a file. Node's error doesn't name the path and value, so they are added. */
 function set(folder: string, file: string, value: string): void {
   const path = join(folder, file);
   try {

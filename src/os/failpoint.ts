@@ -1,7 +1,7 @@
 /**
- * Named points at which the fault tests let a process of procman's end by SIGKILL. `PROCMAN_FAILPOINTS` names files, as
- * `keeper.forked=/tmp/a,service.sent=/tmp/b`: whoever reaches a point whose file is there takes that away and dies. Without the
- * variable a point is an empty call.
+ * Named points at which fault tests kill one of procman's processes with SIGKILL. `PROCMAN_FAILPOINTS` assigns files to
+ * points, for example `keeper.forked=/tmp/a,service.sent=/tmp/b`: a process that reaches a point whose file exists removes the
+ * file and dies. Without the variable, a failpoint is an empty function.
  */
 import { unlinkSync } from "node:fs";
 
@@ -21,7 +21,7 @@ export type Failpoint =
 
 export const failpoint: (name: Failpoint) => void = FILES.size === 0 ? () => undefined : reach;
 
-/** The environment for processes that are none of procman's own. */
+/** The environment for processes other than procman's own. */
 export function withoutFailpoints({ [VARIABLE]: _ours, ...env }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return env;
 }
@@ -31,7 +31,7 @@ function reach(name: Failpoint): void {
   if (file !== undefined && isTaken(file)) process.kill(process.pid, "SIGKILL");
 }
 
-/** Removed by us, and nobody else: it kills once. */
+/** True if this process removed the file, so that each file kills once. */
 function isTaken(file: string): boolean {
   try {
     unlinkSync(file);

@@ -18,7 +18,7 @@ function holder(pid: number, changes: object = {}): string {
   return JSON.stringify({ pid, startTime: processStat(pid)?.startTime, bootId: bootId(), ...changes });
 }
 
-test("a lock is held by a living process only, and is named by its pid", (context) => {
+test("only a living process holds a lock, and the lock has its pid", (context) => {
   const path = folder(context);
   const lock = takeLock(path);
   assert.ok("release" in lock);
@@ -28,7 +28,7 @@ test("a lock is held by a living process only, and is named by its pid", (contex
   assert.deepEqual(readdirSync(path), []);
 });
 
-test("a holder that is dead, a zombie, of another boot, or whose pid is somebody else's now, holds nothing", async (context) => {
+test("a lock whose holder is dead, a zombie, of another boot, or has a reused pid, is free", async (context) => {
   const child = spawn("true");
   await once(child, "exit");
   const stale = [
@@ -45,7 +45,7 @@ test("a holder that is dead, a zombie, of another boot, or whose pid is somebody
   }
 });
 
-test("of many that find the same dead holder exactly one gets the lock", async (context) => {
+test("of many processes that find the same dead holder, exactly one gets the lock", async (context) => {
   const path = folder(context);
   writeFileSync(join(path, "lock.3"), "{}");
   const script = `import { takeLock } from ${JSON.stringify(new URL("./lock.ts", import.meta.url).href)}; console.log("release" in takeLock(${JSON.stringify(path)}) ? "mine" : "other"); process.stdin.resume();`;
@@ -57,7 +57,7 @@ test("of many that find the same dead holder exactly one gets the lock", async (
   assert.deepEqual(answers.sort(), ["mine", "other", "other", "other"]);
 });
 
-test("a lock is abandoned when its holder was killed since the boot; one that was given back, or of another boot, is not", (context) => {
+test("a lock is abandoned if its holder was killed since boot, but not if it was released or is of another boot", (context) => {
   const path = folder(context);
   const lock = takeLock(path);
   assert.equal(isAbandoned(path), false, "it is held");

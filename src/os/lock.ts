@@ -1,23 +1,23 @@
 /**
- * One keeper per state folder. A lock is a file `lock.N` that names its holder; the highest N counts. It is made
- * whole and at once by `link`, so of two that find the same dead holder only one becomes the next.
+ * One keeper per state folder. A lock is a file `lock.N` that names its holder; the highest N counts. `link` creates it
+ * atomically and complete, so that of two processes which find the same dead holder only one becomes the next.
  */
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bootId, isAlive, processStat } from "./process-stat.ts";
 
-type Claim = { readonly pid: number; readonly startTime: string; readonly bootId: string };
+type LockClaim = { readonly pid: number; readonly startTime: string; readonly bootId: string };
 
-/** `number`: 1, or one more than that of the holder in whose place it came. */
-export type Holder = Claim & { readonly number: number };
+/** `number`: 1, or one more than that of the dead holder that it replaced. */
+export type Holder = LockClaim & { readonly number: number };
 
 export type Lock = {
-  /** False once somebody has removed it. */
+  /** False once the lock file was removed. */
   readonly holds: () => boolean;
   readonly release: () => void;
 };
 
-/** The lock, or whoever holds it. */
+/** Takes the lock, or returns its holder. */
 export function takeLock(stateDir: string): Lock | Holder {
   for (;;) {
     const held = numbers(stateDir);
@@ -26,7 +26,7 @@ export function takeLock(stateDir: string): Lock | Holder {
     if (holder !== undefined) return holder;
     const mine = join(stateDir, `lock.${last + 1}`);
     if (!create(stateDir, mine)) continue;
-    // Somebody who was quicker by two steps may have cleared away what stood in our way.
+    // Another process that was two steps ahead may have removed the file that would have stopped us.
     if (numbers(stateDir).at(-1) !== last + 1) {
       rmSync(mine, { force: true });
       continue;
@@ -40,13 +40,13 @@ export function takeLock(stateDir: string): Lock | Holder {
   }
 }
 
-/** Who holds the lock of this state folder; undefined: nobody who lives. */
+/** The living holder of the lock, or undefined. */
 export function holderOf(stateDir: string): Holder | undefined {
   const holder = lastIn(stateDir);
   return holder !== undefined && holder.bootId === bootId() && isAlive(holder.pid, holder.startTime) ? holder : undefined;
 }
 
-/** Whether its holder was killed, on the machine as it runs now: whoever ends in order gives it back. */
+/** True if the holder was killed since the last boot; an orderly end releases the lock. */
 export function isAbandoned(stateDir: string): boolean {
   return lastIn(stateDir)?.bootId === bootId() && holderOf(stateDir) === undefined;
 }
@@ -65,7 +65,7 @@ function numbers(stateDir: string): readonly number[] {
 
 function create(stateDir: string, path: string): boolean {
   const whole = join(stateDir, `lock-${process.pid}.tmp`);
-  const claim: Claim = { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "", bootId: bootId() };
+  const claim: LockClaim = { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "", bootId: bootId() };
   writeFileSync(whole, JSON.stringify(claim), { mode: 0o600 });
   try {
     linkSync(whole, path);
@@ -78,10 +78,10 @@ function create(stateDir: string, path: string): boolean {
   }
 }
 
-/** A lock that can't be read holds nothing: its writer ended before it was whole, or it has just been given back. */
-function read(path: string): Claim | undefined {
+/** An unreadable lock has no holder: its writer died before it was complete, or it was released just now. */
+function read(path: string): LockClaim | undefined {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as Claim;
+    return JSON.parse(readFileSync(path, "utf8")) as LockClaim;
   } catch {
     return undefined;
   }

@@ -1,16 +1,16 @@
-/** Whether the kernel killed somebody because memory ran out: it counts that for each cgroup, or at least for the machine. */
+/** Detects kills by the kernel's out-of-memory killer, by its counter for the cgroup or for the machine. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { currentCgroup } from "./cgroup.ts";
 
-/** A kill that was counted so long ago is nobody's who ends now. Milliseconds. */
+/** Kills counted longer ago than this can't explain an exit. Milliseconds. */
 const FRESH_MS = 10_000;
 const COUNT = /^oom_kill (\d+)$/m;
 
 export class OomKills {
   readonly #count: () => number;
   #last: number;
-  /** Kills that no end was told from yet. */
+  /** Kills that no exit has been attributed to yet. */
   #unclaimed = 0;
   #since = 0;
 
@@ -19,7 +19,7 @@ export class OomKills {
     this.#last = count();
   }
 
-  /** Looks whether there are new ones. */
+  /** Reads the counter. */
   look(now: number): void {
     const count = this.#count();
     if (now - this.#since > FRESH_MS) this.#unclaimed = 0;
@@ -30,7 +30,7 @@ export class OomKills {
     this.#last = count;
   }
 
-  /** Whether a process that was killed a moment ago may be one of them; each is told of one end only. */
+  /** Whether a process that was killed a moment ago may be a victim; each counted kill explains one exit. */
   claim(now: number): boolean {
     this.look(now);
     if (this.#unclaimed === 0) return false;
@@ -41,14 +41,14 @@ export class OomKills {
 
 let file: string | undefined;
 
-/** Of this cgroup and those below it (cgroup v2), else of the machine; 0 where nobody counts. */
+/** Kills in this cgroup and those below it (cgroup v2), or on the machine; 0 if there is no counter. */
 export function oomKills(): number {
   if (process.platform !== "linux") return 0;
   file ??= fileThatCounts();
   return Number(COUNT.exec(readOr(file))?.[1] ?? 0);
 }
 
-/** Whether the kernel has killed somebody in this cgroup. */
+/** Whether the kernel has killed a process in this cgroup. */
 export function hadOomKill(cgroup: string): boolean {
   return Number(COUNT.exec(readOr(join(cgroup, "memory.events")))?.[1] ?? 0) > 0;
 }

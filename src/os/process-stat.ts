@@ -1,25 +1,25 @@
-/** What the kernel says of a process, and whether a pid is still the process it was. */
+/** The kernel's data on a process, and whether a pid still belongs to the same process. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 export type ProcessStat = {
   readonly pid: number;
-  /** `Z`: a zombie, which `kill(pid, 0)` takes for alive. */
+  /** `Z`: a zombie, for which `kill(pid, 0)` succeeds. */
   readonly state: string;
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** Since boot, in a unit of the system: only good for comparing. */
+  /** Since boot, in a unit of the system: only for comparisons. */
   readonly startTime: string;
 };
 
 const isLinux = process.platform === "linux";
 
-/** undefined: there is no such process. */
+/** undefined if there is no such process. */
 export function processStat(pid: number): ProcessStat | undefined {
   return isLinux ? fromProc(pid) : fromPs(["-p", String(pid)])[0];
 }
 
-/** Whether this very process (not a later one of the same pid, nor its zombie) still lives. */
+/** Whether this process (not its zombie, nor a later process with the same pid) is alive. */
 export function isAlive(pid: number, startTime: string): boolean {
   const stat = processStat(pid);
   return stat !== undefined && stat.startTime === startTime && stat.state !== "Z" && stat.state !== "X";
@@ -31,7 +31,7 @@ export function allProcesses(): readonly ProcessStat[] {
   return allPids().flatMap((pid) => fromProc(pid) ?? []);
 }
 
-/** The environment of each process of the machine, one after the other; see `processEnvironment`. Linux: about 10 µs each. */
+/** The environment of each process of the machine, see `processEnvironment`. Linux: about 10 µs each. */
 export function* allEnvironments(): Generator<readonly [pid: number, environment: string], void> {
   if (isLinux) for (const pid of allPids()) yield [pid, processEnvironment(pid) ?? ""];
   else
@@ -41,30 +41,30 @@ export function* allEnvironments(): Generator<readonly [pid: number, environment
     }
 }
 
-/** Its environment as `NAME=value` parted by NUL bytes (on macOS by spaces, behind its command line); undefined when it may not be read. */
+/** `NAME=value` separated by NUL bytes (on macOS by spaces, after the command line); undefined if it isn't readable. */
 export function processEnvironment(pid: number): string | undefined {
   try {
-    return isLinux ? readFileSync(`/proc/${pid}/environ`, "utf8") : told("ps", ["-E", "-ww", "-o", "command=", "-p", String(pid)]);
+    return isLinux ? readFileSync(`/proc/${pid}/environ`, "utf8") : outputOf("ps", ["-E", "-ww", "-o", "command=", "-p", String(pid)]);
   } catch {
     return undefined;
   }
 }
 
-/** Once it is asked for: it lasts longer than any process. */
+/** The boot id, once read. */
 let known: string | undefined;
 
 /**
- * Differs after each boot of the machine, and of a container that has pids of its own: start times, monotonic times and pids
- * of another boot mean nothing.
+ * Differs after each boot of the machine, and in each container with its own pids. Start times, monotonic times and pids of
+ * another boot are meaningless.
  */
 export function bootId(): string {
   known ??= isLinux
     ? `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${pidNamespace()}`
-    : told("sysctl", ["-n", "kern.boottime"]).trim();
+    : outputOf("sysctl", ["-n", "kern.boottime"]).trim();
   return known;
 }
 
-/** namespaces(7); "": this kernel has none. */
+/** namespaces(7); empty if the kernel has none. */
 function pidNamespace(): string {
   try {
     return readlinkSync("/proc/self/ns/pid");
@@ -76,7 +76,7 @@ function pidNamespace(): string {
 function fromProc(pid: number): ProcessStat | undefined {
   let text: string;
   try {
-    // As UTF-8 Node reads a file in one step: a third of the time of "latin1". Only the name could be damaged by it.
+    // Node reads a file as UTF-8 in one step: a third of the time of "latin1". Only the name could be garbled.
     text = readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch {
     return undefined;
@@ -97,10 +97,10 @@ function allPids(): readonly number[] {
   return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 }
 
-/** None when it has found nobody. */
+/** Empty if `ps` found no process. */
 function psLines(args: readonly string[]): readonly string[] {
   try {
-    return told("ps", args).split("\n");
+    return outputOf("ps", args).split("\n");
   } catch {
     return [];
   }
@@ -123,10 +123,10 @@ function fromPs(which: readonly string[]): ProcessStat[] {
   });
 }
 
-/** The environments of thousands. */
+/** Room for the environments of thousands of processes. */
 const MOST_BYTES = 1 << 28;
 
-/** What a program prints. Loaded here, as most never need it: 2 ms of each command. */
-function told(program: string, args: readonly string[]): string {
+/** The output of a program. The module is loaded here because few commands need it: 2 ms each. */
+function outputOf(program: string, args: readonly string[]): string {
   return process.getBuiltinModule("node:child_process").execFileSync(program, args, { encoding: "utf8", maxBuffer: MOST_BYTES });
 }

@@ -1,10 +1,10 @@
-/** Who belongs to whom, and what it uses: issue 4, "Build" 4. */
+/** Processes of a run, and their CPU and memory. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { OomKills, oomKills } from "./oom.ts";
-import { Marks, ownersOf } from "./process-tree.ts";
+import { ownersOf, ProcessMarkers } from "./process-tree.ts";
 import { ownMemory, type ProcessUsage, parsePs, parseStat, processUsages } from "./process-usage.ts";
 
 const usage = (pid: number, parent: number, { group = pid, session = pid } = {}): ProcessUsage => ({
@@ -17,7 +17,7 @@ const usage = (pid: number, parent: number, { group = pid, session = pid } = {})
   reapedSeconds: 0,
 });
 
-test("4.4 a run consists of its session, its group, its descendants, and whoever carries its mark", () => {
+test("4.4 a run consists of its session, group, descendants, and processes with its marker", () => {
   const all = [
     usage(1, 0),
     usage(10, 1),
@@ -38,13 +38,13 @@ test("4.4 a run consists of its session, its group, its descendants, and whoever
   );
 });
 
-test("4.4 processes that seem to be each other's parents hang nobody", () => {
+test("4.4 a cycle of parents doesn't hang the scan", () => {
   assert.equal(ownersOf([usage(5, 6), usage(6, 5)], new Map([[9, "web"]]), () => undefined).size, 0);
 });
 
-test("4.4 the mark of a process is read once, until the process is gone", () => {
+test("4.4 the marker of a process is read once in its life", () => {
   const read: number[] = [];
-  const marks = new Marks("abc", (pid) => {
+  const marks = new ProcessMarkers("abc", (pid) => {
     read.push(pid);
     return pid === 5 ? "A=1\0PROCMAN_RUN_ID=web:2.7@abc\0" : "PROCMAN_RUN_ID=web.7@other";
   });
@@ -59,7 +59,7 @@ test("4.4 the mark of a process is read once, until the process is gone", () => 
   assert.deepEqual(read, [5, 6, 5]);
 });
 
-test("4.4 what the kernel says is understood, whatever the program is called", () => {
+test("4.4 the kernel's process table is parsed whatever a program's name is", () => {
   const fields = ["S", "1", "2", "3", "0", "-1", "0", "0", "0", "0", "0", "150", "50", "20", "10", "20", "0", "1", "0", "777", "0", "12"];
   assert.deepEqual(parseStat(42, `42 (a) S (b c) ${fields.join(" ")}`), {
     pid: 42,
@@ -78,7 +78,7 @@ test("4.4 what the kernel says is understood, whatever the program is called", (
   assert.equal(parsePs(""), undefined);
 });
 
-test("4.4 a process and what it has for itself are seen", async (context) => {
+test("4.4 a process and its private memory are measured", async (context) => {
   const child = spawn(process.execPath, ["-e", "globalThis.kept = Buffer.alloc(50e6, 1); console.log(); setInterval(() => 0, 1e6)"], {
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -93,7 +93,7 @@ test("4.4 a process and what it has for itself are seen", async (context) => {
   if (seen.memoryBytes === undefined) assert.equal(ownMemory(seen), 0, "nobody has any");
 });
 
-test("4.6 each kill for want of memory is told of one end, and of none that comes much later", () => {
+test("4.6 each out-of-memory kill explains one exit, and none that comes much later", () => {
   let count = 5;
   const kills = new OomKills(() => count);
   assert.equal(kills.claim(0), false, "those of before are nobody's");

@@ -1,4 +1,4 @@
-/** CPU and memory of all processes of the machine: one look, in slices short enough for whoever else waits. */
+/** CPU and memory of all processes of the machine, scanned in slices that don't block the event loop for long. */
 import { execFile } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -9,21 +9,21 @@ export type ProcessUsage = {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** Since boot, in a unit of the system: only good for comparing. */
+  /** Since boot, in a unit of the system: only for comparisons. */
   readonly startTime: string;
   readonly cpuSeconds: number;
-  /** Of its children that have ended and were awaited. */
+  /** CPU time of children that have exited and were waited for. */
   readonly reapedSeconds: number;
-  /** Known already where asking for it costs nothing more. */
+  /** Present if it came without an extra system call. */
   readonly memoryBytes?: number;
-  /** With what it shares; Linux. */
+  /** Including shared pages; Linux. */
   readonly residentPages?: number;
 };
 
 const isLinux = process.platform === "linux";
-/** One slice of a look. Milliseconds. */
+/** Longest slice of a scan. Milliseconds. */
 const SLICE_MS = 4;
-/** USER_HZ, which is 100 wherever Node runs: time(7). */
+/** USER_HZ, which is 100 on all platforms of Node: time(7). */
 const TICKS = 100;
 /** AT_PAGESZ: getauxval(3). */
 const PAGE_SIZE_ENTRY = 6n;
@@ -33,7 +33,7 @@ const PS_BYTES = 64 * 1_024 * 1_024;
 const buffer = Buffer.allocUnsafe(STAT_BYTES);
 let page: number | undefined;
 
-/** Linux: about 15 µs each. */
+/** Linux: about 15 µs for each process. */
 export async function processUsages(): Promise<readonly ProcessUsage[]> {
   if (!isLinux) return fromPs();
   const found: ProcessUsage[] = [];
@@ -52,8 +52,8 @@ export async function processUsages(): Promise<readonly ProcessUsage[]> {
 }
 
 /**
- * What it has for itself: resident memory without what it may share (files, libraries, shared memory). The exact share of all
- * that (PSS) costs a hundred times as much. macOS: all resident memory.
+ * Private memory in bytes: resident memory without pages that may be shared (files, libraries, shared memory). The exact
+ * proportional share (PSS) costs a hundred times as much. macOS: all resident memory.
  */
 export function ownMemory({ pid, memoryBytes }: ProcessUsage): number {
   if (memoryBytes !== undefined) return memoryBytes;
@@ -107,7 +107,7 @@ async function fromPs(): Promise<readonly ProcessUsage[]> {
   return stdout.split("\n").flatMap((line) => parsePs(line) ?? []);
 }
 
-/** "": it has ended. */
+/** Empty if the process has exited. */
 function readShort(path: string): string {
   let file: number;
   try {

@@ -1,7 +1,6 @@
-/** The secret of an instance: 32 random bytes in its state folder, that every token is signed with. */
+/** The secret of an instance: 32 random bytes in its state folder, with which every token is signed. */
 import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { builtin } from "./builtin.ts";
 
 const SECRET_BYTES = 32;
 
@@ -9,7 +8,7 @@ export function secretFile(stateDir: string): string {
   return join(stateDir, "secret");
 }
 
-/** Made at the first start of an instance, or with its first token. */
+/** Reads the secret; creates it for the first start or token of an instance. */
 export function secretIn(stateDir: string): Uint8Array {
   try {
     return readFileSync(secretFile(stateDir));
@@ -20,10 +19,10 @@ export function secretIn(stateDir: string): Uint8Array {
 }
 
 export function newSecret(): Uint8Array {
-  return builtin("node:crypto").randomBytes(SECRET_BYTES);
+  return process.getBuiltinModule("node:crypto").randomBytes(SECRET_BYTES);
 }
 
-/** One that is there already stays. Returns what holds. */
+/** Stores the secret unless there is one already. Returns the one that is stored. */
 export function keepSecret(stateDir: string, secret: Uint8Array): Uint8Array {
   const fresh = written(stateDir, secret);
   try {
@@ -36,7 +35,7 @@ export function keepSecret(stateDir: string, secret: Uint8Array): Uint8Array {
   return readFileSync(secretFile(stateDir));
 }
 
-/** All tokens of before are void. */
+/** Invalidates all tokens. */
 export function replaceSecret(stateDir: string): Uint8Array {
   const secret = newSecret();
   renameSync(written(stateDir, secret), secretFile(stateDir));
@@ -48,7 +47,7 @@ function written(stateDir: string, secret: Uint8Array): string {
   try {
     writeFileSync(fresh, secret, { mode: 0o600 });
   } catch (error) {
-    // Half a file would only take room.
+    // A partial file would only take up room.
     rmSync(fresh, { force: true });
     throw error;
   }

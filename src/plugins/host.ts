@@ -1,15 +1,15 @@
 /** All plugins of a configuration. Loaded only where there are some. */
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { Fault } from "../base/errors.ts";
+import type { ErrorPlace } from "../base/errors.ts";
 import type { Caller, Control } from "../contract/control.ts";
 import type { EventRecord } from "../contract/event-record.ts";
-import type { PluginSpec } from "../contract/plugin-protocol.ts";
 import type { PluginRecord } from "../contract/plugin-record.ts";
 import type { Severity } from "../contract/records.ts";
+import type { PluginSpec } from "../ipc/plugin-protocol.ts";
 import { extraCertificates } from "../os/certificates.ts";
-import { Attendant } from "./attendant.ts";
-import { MOST_BUFFERS_MB, MOST_HEAP_MB, TICK_MS } from "./life.ts";
+import { PluginSupervisor } from "./plugin-supervisor.ts";
+import { MOST_BUFFERS_MB, MOST_HEAP_MB, TICK_MS } from "./plugin-thread.ts";
 
 /** The service may grow by so much beside what its plugins may take, before one that doesn't answer is held to be the cause. Bytes. */
 const OTHERS_BYTES = 256 * 1_048_576;
@@ -20,7 +20,7 @@ export type HostPorts = {
   readonly stateDir: string;
   readonly control: (caller: Caller) => Control;
   readonly said: (id: string, severity: Severity, text: string) => void;
-  readonly place: (spec: PluginSpec, fault?: Fault) => string;
+  readonly place: (spec: PluginSpec, fault?: ErrorPlace) => string;
   readonly changed: (record: PluginRecord) => void;
   /** Starts in a row, by id, of those that have not run for a minute yet. */
   readonly remember: (attempts: Readonly<Record<string, number>>) => void;
@@ -28,7 +28,7 @@ export type HostPorts = {
 
 export class Host {
   readonly #ports: HostPorts;
-  readonly #attendants = new Map<string, Attendant>();
+  readonly #attendants = new Map<string, PluginSupervisor>();
   readonly #attempts: Map<string, number>;
   readonly #base = process.memoryUsage.rss();
   #timer: NodeJS.Timeout | undefined;
@@ -71,7 +71,7 @@ export class Host {
     for (const spec of specs) if (!this.#attendants.has(spec.id)) this.#attendants.set(spec.id, this.#attend(spec));
   }
 
-  #attend(spec: PluginSpec): Attendant {
+  #attend(spec: PluginSpec): PluginSupervisor {
     const { name, stateDir, control, said, place, changed } = this.#ports;
     const { id } = spec;
     const folder = join(stateDir, "plugins", id);
@@ -84,7 +84,7 @@ export class Host {
       shipped: import.meta.dirname,
       certificates: extraCertificates(),
     };
-    return new Attendant(
+    return new PluginSupervisor(
       spec,
       {
         script: join(import.meta.dirname, "plugin-thread.js"),

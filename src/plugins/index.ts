@@ -4,8 +4,8 @@
  * @packageDocumentation
  */
 
-export type { JsonSchema } from "../contract/json-schema.ts";
-export type { PluginEvent } from "../contract/plugin-protocol.ts";
+export type { JsonSchema } from "../base/schema.ts";
+export type { PluginEvent } from "../ipc/plugin-protocol.ts";
 export {
   type Dispose,
   definePlugin,
@@ -17,9 +17,7 @@ export {
   type StandardSchema,
   type Validated,
 } from "./plugin.ts";
-export { type PluginRig, type RigOptions, testPlugin } from "./rig.ts";
-export type { Kind } from "./shipped/digest.ts";
-export type { LogshipOptions } from "./shipped/logship.ts";
-export type { NotifyOptions } from "./shipped/notify.ts";
-export type { OtlpOptions } from "./shipped/otlp.ts";
-export type { Facility } from "./shipped/syslog.ts";
+export type { Facility, LogshipOptions } from "./shipped/logship/options.ts";
+export type { MessageKind as Kind, NotifyOptions } from "./shipped/notify/options.ts";
+export type { OtlpOptions } from "./shipped/otlp/options.ts";
+export { type PluginRig, type RigOptions, testPlugin } from "./test-kit.ts";

@@ -1,8 +1,8 @@
 /** What a plugin is: the public contract of `procman/plugin`. */
 
+import type { JsonSchema } from "../base/schema.ts";
 import type { Control } from "../contract/control.ts";
-import type { JsonSchema } from "../contract/json-schema.ts";
-import type { PluginEvent } from "../contract/plugin-protocol.ts";
+import type { PluginEvent } from "../ipc/plugin-protocol.ts";
 
 /** Everything that can be asked of procman, by the plugin's name in the log of what was asked. */
 export type PluginControl = Omit<Control, "events">;

@@ -1,25 +1,25 @@
 /** Entry of a plugin's thread: loads the module, gives it what it may use, answers the service. */
 import { type MessagePort, workerData } from "node:worker_threads";
-import type { FromPlugin, PluginStart, ToPlugin } from "../contract/plugin-protocol.ts";
-import { makeFolder } from "../os/folder.ts";
-import { optionsFor, pluginIn, Refusal } from "./definition.ts";
-import { placeOf } from "./error-place.ts";
-import { Listeners } from "./listeners.ts";
-import { load } from "./load.ts";
+import type { FromPlugin, PluginStart, ToPlugin } from "../ipc/plugin-protocol.ts";
+import { makeFolder } from "../os/files.ts";
+import { ControlProxy } from "./control-proxy.ts";
+import { locationOf } from "./error-location.ts";
+import { EventListeners } from "./event-listeners.ts";
+import { load } from "./loader.ts";
+import { LogLimiter, lineWriter } from "./log-limiter.ts";
 import type { Dispose } from "./plugin.ts";
-import { RemoteControl } from "./remote-control.ts";
-import { lineWriter, Talk } from "./talk.ts";
-import { filledIn } from "./variables.ts";
+import { OptionsError, optionsFor, pluginIn } from "./plugin-definition.ts";
+import { filledIn } from "./plugin-variables.ts";
 
 const TALK_MS = 1_000;
 
 const { port, start } = workerData as { readonly port: MessagePort; readonly start: PluginStart };
 const send = (message: FromPlugin): void => port.postMessage(message);
-const talk = new Talk((severity, text) => send({ t: "log", severity, text }));
+const talk = new LogLimiter((severity, text) => send({ t: "log", severity, text }));
 setInterval(() => talk.flush(), TALK_MS).unref();
 const stop = new AbortController();
-const remote = new RemoteControl(send);
-const listeners = new Listeners(
+const remote = new ControlProxy(send);
+const listeners = new EventListeners(
   (types) => send({ t: "listen", types }),
   (text) => talk.say("error", text),
 );
@@ -29,15 +29,15 @@ captureOutput();
 // Before anything of the plugin is loaded: it may hang, and that shows by its silence here.
 port.on("message", receive);
 await begin().catch((error: Error) => {
-  const { faults = [] } = error instanceof Refusal ? error : {};
+  const { faults = [] } = error instanceof OptionsError ? error : {};
   talk.flush();
-  send({ t: "refused", message: error instanceof Refusal ? error.message : thrown(error), faults });
+  send({ t: "refused", message: error instanceof OptionsError ? error.message : thrown(error), faults });
 });
 
 async function begin(): Promise<void> {
   await trustOwn(start.certificates);
   const { value: options, faults } = filledIn(start.spec.options, process.env);
-  if (faults.length > 0) throw new Refusal("its options are not complete", faults);
+  if (faults.length > 0) throw new OptionsError("its options are not complete", faults);
   const plugin = pluginIn(await load(start, (text) => talk.say("info", text)));
   const checked = await optionsFor(plugin, options);
   makeFolder(start.folder, 0o700);
@@ -60,7 +60,7 @@ async function begin(): Promise<void> {
 async function trustOwn(file: string | undefined): Promise<void> {
   if (file === undefined) return;
   try {
-    (await import("./certificates.ts")).trust(file);
+    (await import("./thread-certificates.ts")).trust(file);
   } catch (error) {
     talk.say("warn", `Cannot use the certificates of NODE_EXTRA_CA_CERTS: ${(error as Error).message}`);
   }
@@ -113,5 +113,5 @@ function captureOutput(): void {
 }
 
 function thrown(error: unknown): string {
-  return error instanceof Error ? `${error.message}${placeOf(error)}` : String(error);
+  return error instanceof Error ? `${error.message}${locationOf(error)}` : String(error);
 }

@@ -1,19 +1,19 @@
-/** Asks a run at intervals whether it is well. */
-import type { HealthSpec } from "../contract/probe.ts";
-import { ask, type Limits } from "./ask.ts";
+/** Probes the health of a run at intervals. */
+import type { HealthSpec } from "../contract/probe-spec.ts";
+import { ask, type ProbeLimits } from "./probe.ts";
 
-/** Questions of all processes come together a few times a second: to wake up for each alone would cost more than to ask. Milliseconds. */
+/** Probes are aligned to this step: waking up for each alone would cost more than the probes. Milliseconds. */
 const STEP_MS = 200;
 
-export type HealthOptions = Pick<Limits, "scene"> & {
+export type HealthOptions = Pick<ProbeLimits, "scene"> & {
   readonly spec: HealthSpec;
-  /** So much of its start period is left: until it was well once, failures don't count. Milliseconds. */
+  /** Remaining start period, in which failures don't count until the first success. Milliseconds. */
   readonly startMs: number;
-  /** In [0, 1): not all that are well are asked in step. */
+  /** In [0, 1): shifts the probes, so that not all processes are probed at the same time. */
   readonly phase: number;
 };
 
-/** Each answer is told: of an `ill` one `counts` says whether it was one too many. */
+/** Called for each result; `counts` says whether the failure threshold is reached. */
 export type HealthEvents = { readonly well: () => void; readonly ill: (problem: string, counts: boolean) => void };
 
 export class Health {
@@ -40,15 +40,15 @@ export class Health {
 
   #ask(): void {
     const { spec, scene } = this.#options;
-    this.#cancel = ask(spec.probe, { timeoutMs: spec.timeoutMs, scene }, (problem) => this.#heard(problem));
+    this.#cancel = ask(spec.probe, { timeoutMs: spec.timeoutMs, scene }, (problem) => this.#onResult(problem));
   }
 
-  #heard(problem: string | undefined): void {
+  #onResult(problem: string | undefined): void {
     const { failures, intervalMs } = this.#options.spec;
     const now = performance.now();
-    // From a failure to the next it is never less: a moment would count twice.
+    // Not after a failure: the interval between failures must not be shorter.
     const early = problem === undefined && !this.#wasWell ? this.#options.phase * intervalMs : 0;
-    // Never two at once, and what was missed isn't made up for.
+    // Probes never overlap, and missed ones are not made up for.
     this.#due = Math.max(now, this.#due + intervalMs - early);
     this.#timer = setTimeout(() => this.#ask(), inStep(this.#due, intervalMs) - now);
     if (problem === undefined) {
@@ -62,7 +62,7 @@ export class Health {
   }
 }
 
-/** Who is asked more often than that needs no company. */
+/** Aligns the time; a shorter interval isn't aligned. */
 function inStep(due: number, intervalMs: number): number {
   return intervalMs < 2 * STEP_MS ? due : Math.ceil(due / STEP_MS) * STEP_MS;
 }

@@ -6,15 +6,15 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Probe, ReadyProbe } from "../contract/probe.ts";
-import { ask } from "./ask.ts";
+import type { Probe, ReadyProbe } from "../contract/probe-spec.ts";
 import { Health } from "./health.ts";
+import { ask } from "./probe.ts";
 import { Readiness } from "./readiness.ts";
-import { isToItself } from "./socket.ts";
+import { isToItself } from "./socket-probe.ts";
 
 const scene = { cwd: tmpdir(), env: process.env, argv: (line: string) => ["/bin/sh", "-c", line] };
 
-/** What is said to be wrong; undefined: nothing. */
+/** The reported problem; undefined: success. */
 function verdict(probe: Probe, timeoutMs = 5_000): Promise<string | undefined> {
   return new Promise((resolve) => ask(probe, { timeoutMs, scene }, resolve));
 }
@@ -34,7 +34,7 @@ async function listening(context: TestContext, server: Server, host = "127.0.0.1
 const http = (port: number, path = "/"): Probe => ({ kind: "http", hostname: "localhost", port, path });
 const answering = (listener: RequestListener) => createHttpServer(listener);
 
-test("a port that accepts says yes, one that nobody listens on says so", async (context) => {
+test("a port that accepts succeeds, one without a listener fails", async (context) => {
   const server = createServer();
   const port = await listening(context, server);
   assert.equal(await verdict({ kind: "port", port }), undefined);
@@ -43,7 +43,7 @@ test("a port that accepts says yes, one that nobody listens on says so", async (
   assert.equal(await verdict({ kind: "port", port }), `127.0.0.1:${port} refuses connections`);
 });
 
-test("a socket that is connected to itself is known, as nobody listens there", async (context) => {
+test("a socket connected to itself is detected, since nothing listens there", async (context) => {
   const server = createServer();
   const port = await listening(context, server);
   const other = connect({ host: "127.0.0.1", port });
@@ -58,12 +58,12 @@ test("a socket that is connected to itself is known, as nobody listens there", a
   assert.equal(isToItself(own), true);
 });
 
-test("a server of IPv6 alone is found, too", async (context) => {
+test("a server that listens only on IPv6 is found", async (context) => {
   const port = await listening(context, createServer(), "::1");
   assert.equal(await verdict({ kind: "port", port }), undefined);
 });
 
-test("an answer from 200 to 399 says yes, any other is told, and the request is a whole one", async (context) => {
+test("a status from 200 to 399 succeeds, any other is reported, and the request is complete", async (context) => {
   const seen: string[] = [];
   const port = await listening(
     context,
@@ -78,7 +78,7 @@ test("an answer from 200 to 399 says yes, any other is told, and the request is 
   assert.deepEqual(seen[0], "GET /200?a=1 localhost:N close");
 });
 
-test("who accepts and doesn't answer, hangs up, or speaks otherwise, is not taken for well", async (context) => {
+test("a server that accepts but doesn't answer, closes, or doesn't speak HTTP fails the probe", async (context) => {
   const silent = await listening(context, createServer());
   assert.equal(await verdict(http(silent), 100), "has not answered within 0.1 s");
   const short = await listening(
@@ -93,13 +93,13 @@ test("who accepts and doesn't answer, hangs up, or speaks otherwise, is not take
   assert.equal(await verdict(http(other)), "does not answer with HTTP");
 });
 
-test("a command says yes by code 0, and else what it said last", async () => {
+test("a command succeeds with code 0, otherwise its last output is reported", async () => {
   assert.equal(await verdict({ kind: "exec", line: "true" }), undefined);
   assert.equal(await verdict({ kind: "exec", line: "echo one; echo no disk >&2; exit 3" }), "its check ends with code 3: no disk");
   assert.match((await verdict({ kind: "exec", line: "kill -9 $$" })) ?? "", /^its check was ended by SIGKILL/);
 });
 
-test("a command that takes too long is ended with all that it has started", async (context) => {
+test("a command that takes too long is killed with all processes it has started", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "probes-"));
   context.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "pid");
@@ -118,14 +118,14 @@ function isRunning(pid: number): boolean {
   }
 }
 
-test("a question that nobody wants answered any more is never answered", async (context) => {
+test("a cancelled probe never reports a result", async (context) => {
   const port = await listening(context, createServer());
   const cancel = ask(http(port), { timeoutMs: 50, scene }, () => assert.fail("answered"));
   cancel();
   await new Promise((resolve) => setTimeout(resolve, 100));
 });
 
-/** Resolves with what it waited for until it was ready. */
+/** Resolves with the reasons of waiting until the run was ready. */
 function ready(
   context: TestContext,
   probe: ReadyProbe,
@@ -144,7 +144,7 @@ function ready(
   });
 }
 
-test("it is asked again and again until it is ready", async (context) => {
+test("a run is probed until it is ready", async (context) => {
   let status = 503;
   const port = await listening(
     context,
@@ -157,14 +157,14 @@ test("it is asked again and again until it is ready", async (context) => {
   assert.equal((await readiness)[0], "answers with status 503");
 });
 
-test("an answer that is somebody else's doesn't count, and it is asked again", async (context) => {
+test("an answer of another program doesn't count, and the probe is repeated", async (context) => {
   const port = await listening(context, createServer());
   const problems = ["its port is held by another"];
   const waited = await ready(context, { kind: "port", port }, { objection: () => problems.shift() });
   assert.deepEqual(waited, ["its port is held by another"]);
 });
 
-test("it is ready when it has written to its descriptor", async (context) => {
+test("a run is ready when it has written to its descriptor", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "probes-"));
   context.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "ready");
@@ -174,7 +174,7 @@ test("it is ready when it has written to its descriptor", async (context) => {
   assert.equal((await readiness)[0], "has not written to descriptor 3");
 });
 
-test("it is ready when a line of it matches", async (context) => {
+test("a run is ready when a line of its output matches", async (context) => {
   const waited = await ready(
     context,
     { kind: "log", pattern: "^listening on \\d+$" },
@@ -183,7 +183,7 @@ test("it is ready when a line of it matches", async (context) => {
   assert.deepEqual(waited, ["no line of it matches /^listening on \\d+$/"]);
 });
 
-/** Resolves with the first so many answers, `!` where a failure counts as one too many. */
+/** Resolves with the first results; `!` marks a failure at the threshold. */
 function health(
   context: TestContext,
   probe: Probe,
@@ -204,7 +204,7 @@ function health(
   });
 }
 
-test("so many failures in a row, and it is not well; one answer in between begins anew", async (context) => {
+test("a run is unhealthy after the configured number of failures in a row; a success resets the count", async (context) => {
   const statuses = [200, 503, 200, 503, 500, 503, 204];
   const port = await listening(
     context,
@@ -221,7 +221,7 @@ test("so many failures in a row, and it is not well; one answer in between begin
   ]);
 });
 
-test("in its start period failures don't count, until it was well once", async (context) => {
+test("in the start period failures don't count until the first success", async (context) => {
   const statuses = [503, 503, 503, 200, 503, 503];
   const port = await listening(
     context,
@@ -234,7 +234,7 @@ test("in its start period failures don't count, until it was well once", async (
   );
 });
 
-test("a run that is not well from its beginning is not asked again before its interval is over", async (context) => {
+test("a run that fails from its start is not probed again before the interval is over", async (context) => {
   const asked: number[] = [];
   const port = await listening(
     context,

@@ -1,24 +1,24 @@
-/** Finds out when a run has become ready: asks again and again, or listens for what it says. */
+/** Finds out when a run is ready: probes it repeatedly, or watches its output. */
 import { statSync } from "node:fs";
-import type { ReadyProbe } from "../contract/probe.ts";
-import { ask, type Limits } from "./ask.ts";
+import type { ReadyProbe } from "../contract/probe-spec.ts";
+import { ask, type ProbeLimits } from "./probe.ts";
 
-/** Between two looks: at first, and after a while. Milliseconds. */
+/** Interval of the probes at first, and after a while. Milliseconds. */
 const SOON_MS = 10;
 const LATER_MS: Readonly<Record<ReadyProbe["kind"], number>> = { port: 100, http: 200, exec: 1_000, fd: 50, log: 0 };
 const GROWTH = 1.3;
-/** Somebody else answers: who that is takes some milliseconds to find out. Milliseconds. */
+/** Delay after another program answered: finding out which one takes some milliseconds. Milliseconds. */
 const STRANGER_MS = 1_000;
-/** What can be asked again has no need to wait for long. Milliseconds. */
+/** Timeout of a probe that can be repeated cheaply. Milliseconds. */
 const ANSWER_MS = 5_000;
 
-export type ReadinessOptions = Limits & {
+export type ReadinessOptions = ProbeLimits & {
   readonly probe: ReadyProbe;
-  /** Where the run finds its descriptor for `fd`. */
+  /** The file to which the run writes for `fd`. */
   readonly file: string;
-  /** The lines of the run, from its first. */
+  /** The lines of the run's output from its beginning. */
   readonly lines: (signal: AbortSignal) => AsyncIterable<string>;
-  /** Why an answer doesn't count. */
+  /** Why an answer doesn't count; undefined if it does. */
   readonly objection: () => string | undefined;
 };
 
@@ -36,7 +36,7 @@ export class Readiness {
     this.#options = options;
     this.#on = on;
     if (options.probe.kind === "log") void this.#listen(new RegExp(options.probe.pattern));
-    else this.#look();
+    else this.#probe();
   }
 
   stop(): void {
@@ -45,21 +45,21 @@ export class Readiness {
     this.#cancel?.();
   }
 
-  #look(): void {
+  #probe(): void {
     const { probe, file, timeoutMs, scene } = this.#options;
     if (probe.kind === "log") return;
-    if (probe.kind === "fd") return this.#heard(hasContent(file) ? undefined : `has not written to descriptor ${probe.fd}`);
-    // A command may have a long way to go, and two of them at once would be no quicker.
+    if (probe.kind === "fd") return this.#onResult(hasContent(file) ? undefined : `has not written to descriptor ${probe.fd}`);
+    // A command may take long, and running two at once would be no faster.
     const patience = probe.kind === "exec" ? timeoutMs : Math.min(timeoutMs, ANSWER_MS);
-    this.#cancel = ask(probe, { timeoutMs: patience, scene }, (problem) => this.#heard(problem));
+    this.#cancel = ask(probe, { timeoutMs: patience, scene }, (problem) => this.#onResult(problem));
   }
 
-  #heard(problem: string | undefined): void {
+  #onResult(problem: string | undefined): void {
     const objection = problem === undefined ? this.#options.objection() : undefined;
     const waits = problem ?? objection;
     if (waits === undefined) return this.#on.ready();
     this.#on.waits(waits);
-    this.#timer = setTimeout(() => this.#look(), objection === undefined ? this.#pause : STRANGER_MS);
+    this.#timer = setTimeout(() => this.#probe(), objection === undefined ? this.#pause : STRANGER_MS);
     this.#pause = Math.min(this.#pause * GROWTH, LATER_MS[this.#options.probe.kind]);
   }
 

@@ -1,29 +1,30 @@
 /** Entry of the service: a child of the keeper, started again by it whenever it ends. */
 import { isIP } from "node:net";
 import { EXIT, ProcmanError } from "../base/errors.ts";
+import { VERSION } from "../base/version.ts";
+import { isCaptured } from "../config/normalise.ts";
 import type { Config } from "../config/spec.ts";
-import type { FromKeeper } from "../contract/keeper-protocol.ts";
-import { isForKeeping, keepSockets } from "../os/kept-sockets.ts";
-import { revive, takeRevival } from "../os/revival.ts";
-import { holdYoungGeneration, optimiseLate } from "../os/v8-flags.ts";
-import { Link } from "../runtime/link.ts";
-import { checkExitWith, endlessness } from "./exit-with.ts";
-import { CONFIGURATION, readFormer } from "./former.ts";
-import { openingOf } from "./opening.ts";
-import { Service } from "./service.ts";
-import { inFolder, sourceOf } from "./source.ts";
-import { wishesIn } from "./wishes.ts";
+import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
+import { isForKeeping, keepSockets } from "../os/inherited-sockets.ts";
+import { startKeeper, takeFailoverOrder } from "../os/keeper-failover.ts";
+import { holdYoungGenerationLater } from "../os/node-tuning.ts";
+import { configSource, inFolder } from "./config/config-source.ts";
+import { KeeperChannel } from "./keeper-channel.ts";
+import { checkExitWith, endlessness } from "./operations/exit-with.ts";
+import { readConfigSnapshot } from "./recovery/config-snapshot.ts";
+import { ProcmanService } from "./service.ts";
+import { parseArgs } from "./service-arguments.ts";
+import { planOf } from "./spec-registry.ts";
 
 process.title = "procman: service";
-holdYoungGeneration();
-optimiseLate();
-const revival = takeRevival();
+holdYoungGenerationLater();
+const revival = takeFailoverOrder();
 const sockets = keepSockets();
 // The terminal's Ctrl-C and a service manager's SIGTERM are for the keeper, which asks for an orderly stop.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
-const wishes = wishesIn(process.argv.slice(2));
+const wishes = parseArgs(process.argv.slice(2));
 const { stateDir: formerStateDir, exitWith } = wishes;
-const source = sourceOf(wishes);
+const source = configSource(wishes);
 const config = configured();
 // Whoever edits the file must not be the end of supervision: it goes on by what was valid last.
 if (config === undefined && formerStateDir === undefined) process.disconnect();
@@ -33,7 +34,7 @@ process.stderr.on("error", () => undefined);
 
 /** `batch`: a snapshot, when another service was tried in vain. */
 function takeOffice(batch: readonly FromKeeper[] = []): void {
-  let service: Service | undefined;
+  let service: ProcmanService | undefined;
   const receive = (message: FromKeeper): void => {
     if (isForKeeping(message)) return;
     if (message.t === "refused") return end(message.reason);
@@ -42,7 +43,7 @@ function takeOffice(batch: readonly FromKeeper[] = []): void {
     service?.receive(message);
   };
   const stateDir = config?.stateDir ?? formerStateDir ?? "";
-  const link = new Link(process, { message: receive, closed: () => void leave(stateDir, service) });
+  const link = new KeeperChannel(process, { message: receive, closed: () => void leave(stateDir, service) });
   const open = (): void => {
     link.send(openingOf(config ?? { stateDir, processes: [] }));
     link.flush();
@@ -59,7 +60,7 @@ function takeOffice(batch: readonly FromKeeper[] = []): void {
 }
 
 /** Another service is tried: this one does nothing until it is called back, or ended. */
-async function stepAside(service: Service | undefined): Promise<void> {
+async function stepAside(service: ProcmanService | undefined): Promise<void> {
   await service?.retire();
   const quit = (): never => process.exit();
   const onMessages = (messages: readonly FromKeeper[]): void => {
@@ -100,13 +101,13 @@ function inFormerFolder(found: Config): Config {
   return inFolder(found, formerStateDir);
 }
 
-function serviceOf(found: Config | undefined, link: Link): Service | undefined {
-  return found === undefined ? undefined : new Service(found, link, { exitWith, source, watchFile: wishes.watchConfig, sockets });
+function serviceOf(found: Config | undefined, link: KeeperChannel): ProcmanService | undefined {
+  return found === undefined ? undefined : new ProcmanService(found, link, { exitWith, source, watchFile: wishes.watchConfig, sockets });
 }
 
 /** What the last service went by. */
 function formerIn({ notes }: FromKeeper & { readonly t: "snapshot" }): Config | undefined {
-  const former = readFormer(notes[CONFIGURATION]);
+  const former = readConfigSnapshot(notes[":config"]);
   if (former === undefined) process.disconnect();
   else {
     process.stderr.write("procman: it runs on with the configuration that it had\n");
@@ -116,10 +117,10 @@ function formerIn({ notes }: FromKeeper & { readonly t: "snapshot" }): Config | 
 }
 
 /** The keeper is gone, and didn't say so. Another one starts a service of its own. */
-async function leave(stateDir: string, service: Service | undefined): Promise<never> {
+async function leave(stateDir: string, service: ProcmanService | undefined): Promise<never> {
   // Nobody would do what is asked for here.
   const retired = service?.retire();
-  if (revival !== undefined) await revive(revival, stateDir, sockets);
+  if (revival !== undefined) await startKeeper(revival, stateDir, sockets);
   await retired;
   process.exit(EXIT.refused);
 }
@@ -127,4 +128,10 @@ async function leave(stateDir: string, service: Service | undefined): Promise<ne
 function end(reason: string): void {
   process.stderr.write(`procman: Cannot run: ${reason}\n`);
   process.exit(process.exitCode ?? EXIT.refused);
+}
+
+/** The first message of a service to its keeper. `captures`: how many processes start at once with output to capture. */
+function openingOf({ stateDir, processes }: Pick<Config, "stateDir" | "processes">): ToKeeper {
+  const captures = processes.filter((spec) => planOf(spec).autostart && isCaptured(spec.log)).length;
+  return { t: "open", protocol: PROTOCOL, version: VERSION, stateDir, captures };
 }

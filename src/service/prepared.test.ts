@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { found } from "../../test/procman.ts";
-import { begun, configOf, folder, spawned } from "../../test/service-rig.ts";
+import { found } from "../../test/support/procman.ts";
+import { begun, configOf, folder, spawned } from "../../test/support/service-rig.ts";
 import { replaceSecret } from "../os/secret.ts";
 
 const web = { id: "web", cmd: "sleep 1000", autostart: true };

@@ -5,15 +5,12 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { found } from "../../test/procman.ts";
-import { begun, configOf, exited, folder, left, run, spawned } from "../../test/service-rig.ts";
-import type { RawProcess } from "../config/schema.ts";
-import type { FromKeeper } from "../contract/keeper-protocol.ts";
+import { found } from "../../test/support/procman.ts";
+import { begun, configOf, exited, folder, left, run, spawned } from "../../test/support/service-rig.ts";
+import type { RawProcess } from "../config/config-schema.ts";
 import type { Endpoint } from "../contract/records.ts";
-import { controlsOf } from "./control.ts";
-import { CONFIGURATION } from "./former.ts";
-import type { Service } from "./service.ts";
-import { TERMINATION } from "./termination.ts";
+import type { FromKeeper } from "../ipc/keeper-protocol.ts";
+import type { ProcmanService } from "./service.ts";
 
 const web: RawProcess = { id: "web", cmd: "sleep 1000", autostart: true, restart: "always" };
 const job: RawProcess = { id: "job", cmd: "sleep 1000", autostart: true };
@@ -25,7 +22,7 @@ test("3.3 the configuration is noted in the same array as the first starts, and 
   const [batch] = first.channel.batches;
   assert.deepEqual(
     batch?.filter(({ t }) => t !== "logger").map((each) => (each.t === "note" ? `note ${each.id}` : each.t)),
-    ["spawn", "spawn", "note web", "note job", `note ${CONFIGURATION}`],
+    ["spawn", "spawn", "note web", "note job", `note :config`],
   );
   const next = begun(context, config, await left(context, config, "web", "job"));
   assert.deepEqual(next.channel.sent, [], "it goes on without a word");
@@ -36,7 +33,8 @@ test("3.1 a command is answered once the keeper has it, with the record of the m
   tell(spawned("web"));
   channel.batches.length = 0;
   let isAnswered = false;
-  const answer = controlsOf(service, { audit: () => undefined })({ consumer: "test" })
+  const answer = service
+    .control({ consumer: "test" })
     .act("web", "stop")
     .finally(() => {
       isAnswered = true;
@@ -48,8 +46,8 @@ test("3.1 a command is answered once the keeper has it, with the record of the m
   tell({ t: "synced", number: 1 });
   assert.equal((await answer).status, "stopping");
   channel.batches.length = 0;
-  const end = controlsOf(service, { audit: () => undefined })({ consumer: "test" }).terminate();
-  assert.ok(channel.notes[TERMINATION] !== undefined);
+  const end = service.control({ consumer: "test" }).terminate();
+  assert.ok(channel.notes[":terminating"] !== undefined);
   tell({ t: "synced", number: 2 });
   await end;
 });
@@ -75,10 +73,10 @@ test("3.3 gone, changed and new processes at the start of a service: each is tol
       channel.said.some((said) => line.test(said)),
       `${line}: ${channel.said.join("\n")}`,
     );
-  assert.match(channel.notes[CONFIGURATION] ?? "", /"leaving":\[{"id":"gone"/);
+  assert.match(channel.notes[":config"] ?? "", /"leaving":\[{"id":"gone"/);
   tell(exited("gone"));
   await found(() => (channel.notes.gone === "" ? true : undefined));
-  assert.match(channel.notes[CONFIGURATION] ?? "", /"leaving":\[\]/);
+  assert.match(channel.notes[":config"] ?? "", /"leaving":\[\]/);
 });
 
 test("3.3 a pid file that is another one now: the old one is gone, the new one names who runs", async (context) => {
@@ -134,7 +132,7 @@ test("3.1 a service that is killed while it stops everything: the next one finis
   const first = begun(context, config);
   first.tell(spawned("web"), spawned("job"));
   void first.service.terminate("asked by test");
-  await found(() => (first.channel.notes[TERMINATION] === undefined ? undefined : true));
+  await found(() => (first.channel.notes[":terminating"] === undefined ? undefined : true));
   await first.service.retire();
   const notes = first.channel.notes;
   const second = begun(context, config, { running: [run("web")], notes });
@@ -148,7 +146,7 @@ test("3.1 a service that is killed while it stops everything: the next one finis
     lineage: "9 900",
   });
   assert.ok(!other.service.isTerminating);
-  assert.equal(other.channel.notes[TERMINATION], "");
+  assert.equal(other.channel.notes[":terminating"], "");
 });
 
 test("3.6 exit-with: everything ends with its process and its code, also when that ended while no service was there", async (context) => {
@@ -178,7 +176,7 @@ test("the API comes back at once at the port of the last service; a port that is
   const { port } = endpointIn(stateDir);
   await first.service.retire();
   assert.equal(endpointIn(stateDir).port, port, "the address stays known");
-  const changed = (service: Service): Promise<number> =>
+  const changed = (service: ProcmanService): Promise<number> =>
     found(() => (endpointIn(stateDir).startTime === "" ? undefined : service.isTerminating ? undefined : endpointIn(stateDir).port));
   const forget = (): void => writeFileSync(join(stateDir, "endpoint.json"), JSON.stringify({ ...endpointIn(stateDir), startTime: "" }));
   forget();

@@ -1,125 +1,127 @@
 /** The composition root of the service: configuration in, supervised processes out. */
 import type { Config, ProcessSpec } from "../config/spec.ts";
-import type { FromKeeper } from "../contract/keeper-protocol.ts";
-import { systemClock } from "../runtime/clock.ts";
-import type { ApiAccess } from "../runtime/environment.ts";
-import type { Link } from "../runtime/link.ts";
-import type { KeeperSpawner } from "../runtime/spawner.ts";
-import { Sweeper } from "../runtime/sweeper.ts";
-import { lastLines } from "../store/query.ts";
+import type { Caller, Control } from "../contract/control.ts";
+import type { StateRecord } from "../contract/state-record.ts";
+import type { FromKeeper } from "../ipc/keeper-protocol.ts";
+import { lastLines } from "../log-store/log-query.ts";
+import type { InheritedSockets } from "../os/inherited-sockets.ts";
+import type { Process } from "../supervisor/process.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
-import { Balancing } from "./balancing.ts";
-import { Changeover } from "./changeover.ts";
-import { controlsOf } from "./control.ts";
-import { ExitWith } from "./exit-with.ts";
-import { CONFIGURATION } from "./former.ts";
-import { StoredLog } from "./log-book.ts";
-import type { Samples } from "./memory-watch.ts";
-import { ServiceObservatory } from "./observatory.ts";
-import type { Part } from "./part.ts";
-import { Plugins } from "./plugins.ts";
-import { recall } from "./recall.ts";
-import { Reload } from "./reload.ts";
-import { Rolling } from "./rolling.ts";
-import { Scaling } from "./scaling.ts";
-import type { ServiceOptions } from "./service-options.ts";
-import { Serving } from "./serving.ts";
-import { Sharing } from "./sharing.ts";
-import { spawnerOf } from "./spawning.ts";
-import { takeUp } from "./take-up.ts";
-import { readTermination, TERMINATION, type Termination, writeTermination } from "./termination.ts";
-import { Voice } from "./voice.ts";
-import { Watching } from "./watching.ts";
-import { Witness } from "./witness.ts";
+import { Balancing } from "./balancer/balancing.ts";
+import { SharedSockets } from "./balancer/shared-sockets.ts";
+import { ActiveConfig } from "./config/active-config.ts";
+import { ApiService } from "./http/api-server.ts";
+import type { KeeperChannel } from "./keeper-channel.ts";
+import { Actions } from "./operations/action.ts";
+import { ExitWith } from "./operations/exit-with.ts";
+import { Operations } from "./operations/operations.ts";
+import { type ReloadOptions, Reloads } from "./operations/reload.ts";
+import { RollingRestarts } from "./operations/rolling-restart.ts";
+import { Scaler } from "./operations/scale.ts";
+import { Shutdown } from "./operations/shutdown.ts";
+import { ServicePlugins } from "./plugins.ts";
+import { NoteStore } from "./recovery/notes.ts";
+import { endWish, messageForNotice } from "./recovery/process-events.ts";
+import { reconcile } from "./recovery/reconcile.ts";
+import { restore } from "./recovery/restore.ts";
+import { messageFor } from "./reporting/lifecycle-messages.ts";
+import { newReporting, type Reporting } from "./reporting/reporting.ts";
+import { ServiceLog } from "./reporting/service-log.ts";
+import { serviceStatus } from "./reporting/service-status.ts";
+import { controlsOf } from "./service-control.ts";
+import { limitOf, MemoryLimitWatch } from "./spawn/memory-limit.ts";
+import { PidFiles } from "./spawn/pid-file.ts";
+import { Probes } from "./spawn/probing.ts";
+import { spawnerOf } from "./spawn/spawn-request.ts";
+import type { KeeperSpawner } from "./spawn/spawner.ts";
+import { Sweeper } from "./spawn/sweeper.ts";
+import { StoredLog } from "./stored-log.ts";
+import type { Subsystem } from "./subsystem.ts";
+import { systemClock } from "./system-clock.ts";
+import { FileWatching } from "./watch.ts";
 
-type Snapshot = FromKeeper & { readonly t: "snapshot" };
+type ServiceSnapshot = FromKeeper & { readonly t: "snapshot" };
 
-export class Service {
-  /** Milliseconds since 1970. */
-  readonly startedAt = Date.now();
-  /** Pid of the keeper. */
-  readonly keeper = process.ppid;
+export class ProcmanService {
   readonly supervisor: Supervisor;
-  readonly commit = (): Promise<void> => this.#link.commit();
-  readonly logBook: StoredLog;
-  readonly observatory: ServiceObservatory;
-  readonly balancing: Balancing;
-  readonly sharing: Sharing;
-  readonly reloading: Reload;
-  readonly rolling: Rolling;
-  readonly scaling: Scaling;
-  readonly plugins: Plugins;
-  readonly #link: Link;
-  readonly #voice: Voice;
+  readonly operations = new Operations();
+  readonly actions: Actions;
+  readonly rollingRestarts: RollingRestarts;
+  readonly reloads: Reloads;
+  readonly scaler: Scaler;
+  /** For each caller. */
+  readonly control: (caller: Caller) => Control;
+  /** Milliseconds since 1970. */
+  readonly #startedAt = Date.now();
+  readonly #link: KeeperChannel;
+  readonly #notes: NoteStore;
+  readonly #log: ServiceLog;
+  readonly #activeConfig: ActiveConfig;
+  readonly #reporting: Reporting;
   readonly #sweeper = new Sweeper();
   readonly #spawner: KeeperSpawner;
-  readonly #serving: Serving;
-  readonly #witness: Witness;
-  readonly #exitWith: ExitWith | undefined;
-  readonly #parts: readonly Part[];
-  readonly #changeover: Changeover;
-  #termination: Termination | undefined;
-  #lineage = "";
+  readonly #sockets: SharedSockets;
+  readonly #balancing: Balancing;
+  readonly #shutdown: Shutdown;
+  readonly #api: ApiService;
+  readonly #plugins: ServicePlugins;
+  /** In the order in which they are told: a new one is added here. */
+  readonly #subsystems: readonly Subsystem[];
 
-  constructor(config: Config, link: Link, { exitWith, ...options }: ServiceOptions = {}) {
+  constructor(config: Config, link: KeeperChannel, options: ServiceOptions = {}) {
+    const log = new ServiceLog(link, (slot) => this.#activeConfig.instanceOf(slot));
+    const notes = new NoteStore(link);
+    const supervisor = (): Supervisor => this.supervisor;
+    const activeConfig = new ActiveConfig(config, { link, notes, supervisor, apply: () => this.#apply() });
     this.#link = link;
-    this.#voice = new Voice(link, (slot) => this.#changeover.instanceOf(slot));
-    this.#changeover = new Changeover(config, link, {
-      supervisor: () => this.supervisor,
-      apply: () => {
-        for (const part of [...this.#parts, this.plugins]) part.apply();
-        this.#spawner.renew();
-      },
-      check: (id) => this.#witness.check(id),
-    });
-    this.#exitWith = exitWith === undefined ? undefined : new ExitWith(exitWith, (id) => this.spec(id));
-    const { stateDir } = config;
-    this.logBook = new StoredLog({ stateDir, voice: this.#voice, find: (id) => this.config.processes.find((spec) => spec.id === id) });
-    const api = (id: string): ApiAccess | undefined => this.#serving.accessOf(id);
-    this.sharing = new Sharing(this, { link, voice: this.#voice, sockets: options.sockets });
-    const { remedy } = this.sharing;
-    this.#spawner = spawnerOf(link, this.#sweeper, { stateDir, spec: (slot) => this.spec(slot), api, remedy, voice: this.#voice });
-    this.balancing = new Balancing(this, link, this.#voice);
-    this.#parts = [this.balancing, this.sharing, new Watching(this, link, this.#voice)];
-    this.supervisor = new Supervisor({
-      clock: systemClock,
-      spawner: this.balancing.guard(this.#spawner),
-      publish: (transition) => {
-        this.#witness.onTransition(transition);
-        if (transition.to.status === "idle") this.#endIfOver();
-      },
-      notice: (id, notice) => this.#witness.onNotice(id, notice),
-      removed: (id) => this.#onRemoved(id),
-      begun: (id) => this.#link.begun(id),
-      isToCome: (id) => this.reloading.isToCome(id) || this.rolling.isToCome(id),
-    });
-    const report = (problem: string): void => this.#voice.warn(problem);
-    const sampled = (samples: Samples): void => this.#witness.onSamples(samples);
-    this.observatory = new ServiceObservatory(this, { notes: link, lastLines: (query) => lastLines(stateDir, query), sampled, report });
-    this.#witness = new Witness(this, this.#voice);
-    this.reloading = new Reload(this, { ...options, changeover: this.#changeover, link, voice: this.#voice });
-    this.rolling = new Rolling(this, { link, voice: this.#voice, steadyMs: options.steadyMs });
-    this.scaling = new Scaling(this, { source: options.source, changeover: this.#changeover, link, voice: this.#voice });
-    const control = controlsOf(this, this.#voice);
-    this.#serving = new Serving({ config, control, voice: this.#voice, keeper: this.keeper, moved: () => this.#spawner.renew() });
-    this.plugins = new Plugins(this, { control, link, voice: this.#voice });
+    this.#notes = notes;
+    this.#log = log;
+    this.#activeConfig = activeConfig;
+    this.#reporting = this.#newReporting();
+    const { bus, stats, events, metrics, incidents } = this.#reporting;
+    const ports = {
+      ...{ link, notes, log, bus, events, supervisor, activeConfig, stateDir: config.stateDir },
+      config: () => activeConfig.config,
+      specs: () => activeConfig.config.processes,
+      spec: (slot: string) => activeConfig.spec(slot),
+      processes: () => this.supervisor.processes,
+      statesOf: (id: string) => this.supervisor.statesOf(id),
+      trouble: (id: string, problem: string | undefined) => stats.trouble(id, problem),
+      flush: () => link.flush(),
+    };
+    this.#sockets = new SharedSockets({ ...ports, sockets: options.sockets });
+    this.#spawner = this.#newSpawner();
+    this.#balancing = new Balancing({ ...ports, tell: (id, text) => events.tell(id, text) });
+    this.supervisor = this.#newSupervisor();
+    const operating = this.#operationPorts();
+    this.rollingRestarts = new RollingRestarts({ ...operating, steadyMs: options.steadyMs });
+    const { rollingRestarts } = this;
+    this.reloads = new Reloads({ ...operating, ...options, forgetCounts: () => this.scaler.forget() });
+    this.scaler = new Scaler({ ...operating, source: options.source });
+    this.actions = new Actions({ ...operating, leaving: () => activeConfig.leaving, rollingRestarts });
+    this.#shutdown = this.#newShutdown(options.exitWith);
+    this.control = this.#newControl();
+    const { control } = this;
+    this.#api = new ApiService({ config, control, log, keeper: process.ppid, moved: () => this.#spawner.renew() });
+    this.#plugins = new ServicePlugins({ ...ports, control });
+    this.#subsystems = [
+      ...[new PidFiles(ports), new Probes(ports), new MemoryLimitWatch(ports)],
+      ...[this.#balancing, this.#sockets, new FileWatching({ ...ports, rollingRestarts }), this.#plugins],
+      ...[this.#shutdown, rollingRestarts, this.reloads, metrics, incidents, this.#api],
+    ];
   }
 
   get config(): Config {
-    return this.#changeover.config;
-  }
-
-  get leaving(): readonly ProcessSpec[] {
-    return this.#changeover.leaving;
+    return this.#activeConfig.config;
   }
 
   get isTerminating(): boolean {
-    return this.#termination !== undefined;
+    return this.#shutdown.isUnderWay;
   }
 
   /** Takes the port of the API; the keeper's snapshot, which everything else follows, is to be heard once the promise is fulfilled. */
   listen(): Promise<void> | undefined {
-    return this.#serving.listen();
+    return this.#api.listen();
   }
 
   receive(message: Exclude<FromKeeper, { readonly t: "refused" | "aside" | "keep" | "drop" }>): void {
@@ -131,7 +133,7 @@ export class Service {
       case "failed":
         return this.#spawner.receive(message);
       case "logger":
-        return this.#voice.repeat(message.message);
+        return this.#log.relay(message.message);
       case "stop":
         return void this.terminate(message.signal);
       case "synced":
@@ -139,96 +141,187 @@ export class Service {
       case "ping":
         return this.#link.send({ t: "pong" });
       case "cgroups":
-        return this.#spawner.useCgroups(message, (problem) => this.#voice.warn(problem));
+        return this.#spawner.useCgroups(message, (problem) => this.#log.warn(problem));
       case "renewed":
-        return this.#serving.renew();
+        return this.#api.renew();
       case "signalled":
-        return void this.reloading.ask(message.signal);
+        return void this.reloads.ask(message.signal);
       default:
         return message satisfies never;
     }
   }
 
   /** Stops everything in reverse order of start; the keeper ends when that is done. */
-  async terminate(why: string, code?: number): Promise<void> {
-    this.#link.send({ t: "stopping" });
-    if (this.#termination !== undefined) return;
-    this.#termination = { why, ...(code === undefined ? {} : { code }) };
-    this.#link.remember(TERMINATION, writeTermination(this.#termination, this.#lineage));
-    this.#voice.info(`stopping everything (${why})`);
-    this.observatory.onTermination(why);
-    for (const part of this.#parts) part.end();
-    this.reloading.stop(true);
-    this.rolling.stop(true);
-    await this.supervisor.stopAll();
-    await this.plugins.close(true);
-    this.observatory.close();
-    this.#serving.withdraw();
-    this.#voice.info("everything is stopped");
-    this.#link.sendLater({ t: "end", code: code ?? this.#exitWith?.code(this.supervisor.processes) ?? 0 });
+  terminate(why: string, code?: number): Promise<void> {
+    return this.#shutdown.begin(why, code);
   }
 
   /** Steps aside for another service: what runs goes on, nothing is decided, answered or sent here any more. */
   async retire(): Promise<void> {
     this.supervisor.dispose();
-    this.reloading.stop(false);
-    this.rolling.stop(false);
     this.#sweeper.stop();
-    this.#witness.retire();
-    const plugins = this.plugins.close(false);
-    for (const part of this.#parts) part.retire();
+    const retired = this.#subsystems.map((subsystem) => subsystem.retire?.());
     this.#link.close();
-    await Promise.all([plugins, this.#serving.close()]);
+    await Promise.all(retired);
   }
 
   /** Of a process or one of its slots. */
   spec(slot: string): ProcessSpec {
-    return this.#changeover.spec(slot);
+    return this.#activeConfig.spec(slot);
   }
 
-  #begin(snapshot: Snapshot): void {
+  #begin(snapshot: ServiceSnapshot): void {
     const { notes, running, lineage } = snapshot;
-    const config = this.scaling.resume(notes, lineage, this.config);
-    this.#lineage = lineage;
-    this.#changeover.tellStyle();
+    const { metrics, incidents, events } = this.#reporting;
+    this.#notes.load(notes, lineage);
+    const config = this.scaler.resume(this.config);
+    this.#activeConfig.tellStyle();
     this.#spawner.load(snapshot);
-    const past = recall(snapshot, config);
-    this.#changeover.resume(past.former, notes[CONFIGURATION]);
-    takeUp(past, config, {
+    const past = reconcile(snapshot, config);
+    this.#activeConfig.resume(past.former);
+    restore(past, config, {
       supervisor: this.supervisor,
       spawner: this.#spawner,
       link: this.#link,
-      voice: this.#voice,
+      log: this.#log,
       spec: (id) => this.spec(id),
     });
-    for (const part of [...this.#parts, this.plugins]) part.resume(notes);
-    const termination = readTermination(notes[TERMINATION], lineage);
-    if (termination !== undefined) void this.terminate(termination.why, termination.code);
-    else {
-      if (notes[TERMINATION] !== undefined) this.#link.forget(TERMINATION);
-      // First: files that have changed meanwhile are told when the configuration is taken up.
-      this.rolling.resume(notes, lineage);
-      if (!this.reloading.resume(notes, lineage)) this.reloading.takeUp(config);
-      this.#endIfOver();
+    for (const subsystem of this.#subsystems) subsystem.resume?.();
+    if (!this.#shutdown.isUnderWay) {
+      this.reloads.recover(config);
+      this.#shutdown.check();
     }
     this.#spawner.settle();
-    this.observatory.begin(notes);
-    for (const { slot, run, captured } of running) if (!captured) this.#changeover.route(slot, run);
+    incidents.takeOver();
+    events.tellStatus();
+    metrics.start();
+    for (const { slot, run, captured } of running) if (!captured) this.#activeConfig.route(slot, run);
     this.#link.flush();
     // At a first start nobody asks before the first processes run; otherwise clients wait already.
-    this.#serving.start(Object.keys(notes).length === 0 && running.length === 0, (problem) => {
-      if (problem !== undefined) this.#voice.error(`${problem}; processes run on`);
+    this.#api.start(Object.keys(notes).length === 0 && running.length === 0, (problem) => {
+      if (problem !== undefined) this.#log.error(`${problem}; processes run on`);
       this.#link.send({ t: "ready", ...(problem === undefined ? {} : { problem }) });
     });
   }
 
-  #onRemoved(id: string): void {
-    this.observatory.forget(id);
-    this.#changeover.drop(id);
+  /** The configuration is another one. */
+  #apply(): void {
+    for (const subsystem of this.#subsystems) subsystem.apply?.();
+    this.#spawner.renew();
   }
 
-  #endIfOver(): void {
-    const code = this.#exitWith?.over(this.supervisor.processes);
-    if (code !== undefined) void this.terminate(`"${this.#exitWith?.id}" is over`, code);
+  #newReporting(): Reporting {
+    const { stateDir } = this.config;
+    return newReporting({
+      config: () => this.config,
+      supervisor: () => this.supervisor,
+      spec: (slot) => this.spec(slot),
+      notes: this.#notes,
+      log: this.#log,
+      report: (problem) => this.#log.warn(problem),
+      lastLines: (query) => lastLines(stateDir, query),
+      withBalancer: (record) => this.#balancing.decorate(record),
+      isLimited: (spec) => limitOf(spec) !== undefined,
+      status: () => this.#status(),
+    });
+  }
+
+  #newSpawner(): KeeperSpawner {
+    return spawnerOf(this.#link, this.#sweeper, {
+      stateDir: this.config.stateDir,
+      spec: (slot) => this.spec(slot),
+      api: (id) => this.#api.accessOf(id),
+      remedy: this.#sockets.remedy,
+      log: this.#log,
+    });
+  }
+
+  #newSupervisor(): Supervisor {
+    const { bus, stats } = this.#reporting;
+    return new Supervisor({
+      clock: systemClock,
+      spawner: this.#balancing.guard(this.#spawner),
+      publish: (transition) => {
+        const spec = this.spec(transition.slot);
+        bus.transitions.publish({ id: spec.id, spec, transition, line: messageFor(transition, stats.subject(spec.id)) });
+        if (transition.to.status === "idle") this.#shutdown.check();
+      },
+      notice: (id, notice) => bus.notices.publish({ id, notice, line: messageForNotice(notice), endReason: endWish(notice) }),
+      removed: (id) => {
+        bus.removed.publish(id);
+        this.#activeConfig.drop(id);
+      },
+      isToCome: (id) => this.operations.isPending(id),
+    });
+  }
+
+  #newShutdown(exitWith: string | undefined): Shutdown {
+    const { incidents, events } = this.#reporting;
+    const { supervisor, operations } = this;
+    return new Shutdown({
+      ...{ supervisor, operations, link: this.#link, notes: this.#notes, log: this.#log },
+      exitWith: exitWith === undefined ? undefined : new ExitWith(exitWith, (id) => this.spec(id)),
+      begun: (why) => {
+        incidents.onShutdown(why);
+        events.tellStatus();
+        for (const subsystem of this.#subsystems) subsystem.end?.();
+      },
+      stopped: async () => {
+        for (const subsystem of this.#subsystems) await subsystem.stopped?.();
+      },
+    });
+  }
+
+  #newControl(): (caller: Caller) => Control {
+    const { supervisor, actions, reloads, scaler } = this;
+    const { stateDir } = this.config;
+    const find = (id: string): ProcessSpec | undefined => this.config.processes.find((spec) => spec.id === id);
+    return controlsOf({
+      ...this.#reporting,
+      ...{ supervisor, actions, reloads, scaler, log: this.#log },
+      logBook: new StoredLog({ stateDir, log: this.#log, find }),
+      spec: (id) => this.spec(id),
+      status: () => this.#status(),
+      terminate: (why) => this.terminate(why),
+      commit: () => this.#link.commit(),
+    });
+  }
+
+  /** What operations work with. */
+  #operationPorts() {
+    const { stats, incidents, events, records } = this.#reporting;
+    const { supervisor, operations } = this;
+    const [balancing, activeConfig, link] = [this.#balancing, this.#activeConfig, this.#link];
+    return {
+      ...{ supervisor, operations, balancing, activeConfig, notes: this.#notes, log: this.#log },
+      commit: () => link.commit(),
+      spec: (slot: string) => activeConfig.spec(slot),
+      asked: (id: string, caller: Caller) => incidents.asked(id, caller),
+      subject: (id: string) => stats.subject(id),
+      tell: (id: string, text: string) => events.tell(id, text),
+      reason: (process: Process) => records.of(process).reason,
+      flawOf: (id: string) => balancing.flawOf(id),
+      checkSocket: (spec: ProcessSpec) => this.#sockets.checkRoll(spec),
+    } as const;
+  }
+
+  #status(): StateRecord {
+    return serviceStatus({
+      config: this.config,
+      processes: this.supervisor.processes,
+      isTerminating: this.#shutdown.isUnderWay,
+      startedAt: this.#startedAt,
+      keeper: process.ppid,
+      plugins: this.#plugins.records,
+    });
   }
 }
+
+/** What a service may be told beside its configuration. */
+
+export type ServiceOptions = ReloadOptions & {
+  /** Id of the process that everything ends with. */
+  readonly exitWith?: string | undefined;
+  /** Listening sockets that it has for the next keeper. */
+  readonly sockets?: InheritedSockets | undefined;
+};

@@ -1,25 +1,28 @@
-/** From one set of plans to another, and from what an earlier service left: issue 3, "Build" 1 and 3. */
+/** Applying changed definitions, also to the state of a previous service. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock, FakeSpawner, POLICY } from "../../test/fakes.ts";
-import type { Change } from "./change.ts";
-import type { Memory } from "./memory.ts";
-import type { Notice } from "./notice.ts";
-import type { Plan } from "./plan.ts";
+import { FakeClock, FakeSpawner, POLICY } from "../../test/support/fakes.ts";
+import type { Change, ProcessDefinition } from "./definition.ts";
+import type { ProcessEvent } from "./process-notice.ts";
 import type { Policy } from "./restart-policy.ts";
-import type { Instance } from "./states.ts";
+import type { ProcessSnapshot } from "./snapshot.ts";
+import type { InstanceState } from "./states.ts";
 import { Supervisor } from "./supervisor.ts";
 
 process.env.TZ = "UTC";
 const HOUR = 3_600_000;
-function plan(id: string, fields: Partial<Plan> = {}, rules: Partial<Policy> = {}): Plan {
+function plan(id: string, fields: Partial<ProcessDefinition> = {}, rules: Partial<Policy> = {}): ProcessDefinition {
   return { id, autostart: true, overrun: false, ...fields, policy: { ...POLICY, ...rules } };
 }
 
-function setup(memories: Readonly<Record<string, Memory>> = {}, before: readonly Plan[] = [], leaving: readonly string[] = []) {
+function setup(
+  memories: Readonly<Record<string, ProcessSnapshot>> = {},
+  before: readonly ProcessDefinition[] = [],
+  leaving: readonly string[] = [],
+) {
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
-  const notices: { readonly id: string; readonly notice: Notice }[] = [];
+  const notices: { readonly id: string; readonly notice: ProcessEvent }[] = [];
   const removed: string[] = [];
   const supervisor = new Supervisor({
     clock,
@@ -36,14 +39,14 @@ function setup(memories: Readonly<Record<string, Memory>> = {}, before: readonly
   return { clock, spawner, supervisor, removed, told, status, ids, start };
 }
 
-function show(notice: Notice, start: number): string {
+function show(notice: ProcessEvent, start: number): string {
   if (notice.type === "missed") return `missed ${notice.kind} ${notice.times} from ${(notice.first - start) / HOUR}`;
   if (notice.type === "changed") return `changed ${notice.fields.join("+")}: ${notice.effect}`;
   return notice.type === "removed" ? `removed ${notice.isIdle ? "idle" : "running"}` : notice.type;
 }
 
-/** These plans run, each in its first run. */
-function running(...plans: readonly Plan[]) {
+/** All processes are running, each in its first run. */
+function running(...plans: readonly ProcessDefinition[]) {
   const all = setup();
   all.supervisor.apply(plans);
   for (const { id } of plans) all.spawner.up(id);
@@ -60,11 +63,11 @@ const changes = (...list: readonly (Change & { readonly id: string })[]): Readon
   new Map(list.map((change) => [change.id, change]));
 const renewed = (id: string): ReadonlyMap<string, Change> => changes({ id, fields: ["cmd"], restart: true });
 const eased = (id: string): ReadonlyMap<string, Change> => changes({ id, fields: ["timeout"], restart: false });
-const up = (fields: Partial<Instance & { status: "running" }> = {}): Instance =>
-  ({ status: "running", run: 4, restarts: 2, pid: 50, since: 400, ready: false, ...fields }) as Instance;
+const up = (fields: Partial<InstanceState & { status: "running" }> = {}): InstanceState =>
+  ({ status: "running", run: 4, restarts: 2, pid: 50, since: 400, ready: false, ...fields }) as InstanceState;
 const failed = { kind: "exited", code: 1, signal: null } as const;
 
-test("3.3 new processes start by their policy, the others go on without a word", () => {
+test("3.3 new processes start by their policy; the others continue without a notice", () => {
   const all = running(plan("web"));
   all.supervisor.apply([plan("web"), plan("api"), plan("idle", { autostart: false })]);
   assert.deepEqual(all.spawner.asked(), ["spawn api 1"]);
@@ -72,7 +75,7 @@ test("3.3 new processes start by their policy, the others go on without a word",
   assert.deepEqual(all.ids(), ["web", "api", "idle"]);
 });
 
-test("3.3 who is gone is stopped by its own policy, said, and forgotten once it is over", () => {
+test("3.3 a removed process is stopped by its own policy, reported, and forgotten after its exit", () => {
   const all = running(plan("web"), plan("old", {}, { graceMs: 500, terminateMs: 700 }));
   all.supervisor.apply([plan("web")]);
   assert.deepEqual(all.told(), ["old removed running"]);
@@ -87,7 +90,7 @@ test("3.3 who is gone is stopped by its own policy, said, and forgotten once it 
   assert.deepEqual([all.ids(), all.removed, all.spawner.memories.has("old")], [["web"], ["old"], false]);
 });
 
-test("3.3 who is gone and idle is forgotten at once; a pending restart doesn't come", () => {
+test("3.3 a removed idle process is forgotten immediately; its pending restart is cancelled", () => {
   const all = running(plan("job", { cron: "* * * * *" }), plan("crashes", {}, { restartDelayMs: 100 }));
   end(all, "job");
   all.spawner.exit("crashes", 1);
@@ -99,7 +102,7 @@ test("3.3 who is gone and idle is forgotten at once; a pending restart doesn't c
   assert.equal(all.clock.armed, 0);
 });
 
-test("3.3 several that are gone are stopped last first; who comes back while it goes starts after its end", () => {
+test("3.3 removed processes are stopped in reverse order; one that returns while it is being stopped starts after its exit", () => {
   const all = running(plan("a"), plan("b"), plan("c"));
   all.supervisor.apply([plan("b")]);
   assert.deepEqual(all.spawner.asked(), ["SIGTERM c 1", "SIGTERM a 1"]);
@@ -112,7 +115,7 @@ test("3.3 several that are gone are stopped last first; who comes back while it 
   assert.ok(all.supervisor.find("a").next("start") !== undefined, "its schedule counts again");
 });
 
-test("3.3 what concerns the run restarts it, counted from nothing", () => {
+test("3.3 a change of the command restarts the process and resets its restart count", () => {
   const all = running(plan("web"));
   all.supervisor.apply([plan("web")], renewed("web"));
   assert.deepEqual(all.told(), ["web changed cmd: restarts"]);
@@ -122,7 +125,7 @@ test("3.3 what concerns the run restarts it, counted from nothing", () => {
   assert.equal(all.supervisor.find("web").states[0]?.restarts, 0);
 });
 
-test("3.3 a pending restart comes at once when what it would start is another thing; one that is being stopped stays so", () => {
+test("3.3 a changed command brings a pending restart forward; a process that is being stopped stays stopped", () => {
   const all = running(plan("crashes", {}, { restartDelayMs: 60_000 }), plan("stopped"));
   all.spawner.exit("crashes", 1);
   all.supervisor.find("stopped").stop();
@@ -134,7 +137,7 @@ test("3.3 a pending restart comes at once when what it would start is another th
   assert.deepEqual(all.spawner.asked(), ["spawn crashes 2", "sweep SIGTERM stopped 1"]);
 });
 
-test("3.3 the change may be what a failed process needs: it starts; who finished, was stopped or never started stays as it is", () => {
+test("3.3 a changed command starts a failed process, but not one that finished, was stopped or never started", () => {
   const all = running(plan("failed", {}, { restart: "never" }), plan("finished"), plan("stopped"), plan("manual", { autostart: false }));
   all.spawner.exit("failed", 1);
   all.spawner.exit("finished", 0);
@@ -153,7 +156,7 @@ test("3.3 the change may be what a failed process needs: it starts; who finished
   );
 });
 
-test("3.3 a blocked process is not restarted, and that is said", () => {
+test("3.3 a blocked process is not restarted, and this is reported", () => {
   const all = running(plan("web"));
   all.supervisor.find("web").block();
   all.told();
@@ -164,7 +167,7 @@ test("3.3 a blocked process is not restarted, and that is said", () => {
   assert.deepEqual([all.told(), all.spawner.asked()], [["web changed cmd: none"], []]);
 });
 
-test("3.3 overlapping runs are restarted each in its slot; who is gone goes with all of them", () => {
+test("3.3 overlapping runs are restarted in their slots; removing the process stops all of them", () => {
   const many = plan("many", { autostart: false, overrun: true, cron: "* * * * *" });
   const all = running(many);
   for (const slot of ["many", "many:2"]) {
@@ -185,10 +188,10 @@ test("3.3 overlapping runs are restarted each in its slot; who is gone goes with
   assert.deepEqual(all.ids(), []);
 });
 
-test("3.3 a stricter policy counts for what runs, from its real start; a milder one drops the deadline", () => {
+test("3.3 a stricter timeout applies to the current run from its start; a removed timeout drops the deadline", () => {
   const all = running(plan("web"), plan("late"));
   all.clock.advance(5_000);
-  const strict = (id: string, timeoutMs: number): Plan => plan(id, {}, { timeoutMs });
+  const strict = (id: string, timeoutMs: number): ProcessDefinition => plan(id, {}, { timeoutMs });
   all.supervisor.apply([strict("web", 8_000), strict("late", 4_000)], new Map([...eased("web"), ...eased("late")]));
   assert.deepEqual(all.told(), ["web changed timeout: runs on", "late changed timeout: runs on"]);
   all.clock.advance(0);
@@ -200,7 +203,7 @@ test("3.3 a stricter policy counts for what runs, from its real start; a milder 
   assert.deepEqual(all.spawner.asked(), []);
 });
 
-test("3.3 a stop under way takes over new times, counted from its SIGTERM", () => {
+test("3.3 new stop times apply to a stop in progress, counted from its SIGTERM", () => {
   const all = running(plan("web"));
   all.supervisor.find("web").stop();
   all.clock.advance(1_000);
@@ -211,8 +214,9 @@ test("3.3 a stop under way takes over new times, counted from its SIGTERM", () =
   assert.deepEqual(all.spawner.asked(), ["SIGKILL web 1"]);
 });
 
-test("3.3 schedules: another pattern counts at once, the same goes on, none ends it; a policy without restart drops a pending one", () => {
-  const job = (cron?: string): Plan => plan("job", { autostart: false, ...(cron === undefined ? {} : { cron }) }, { restart: "never" });
+test('3.3 a changed schedule takes effect immediately, a removed one ends; restart "never" cancels a pending restart', () => {
+  const job = (cron?: string): ProcessDefinition =>
+    plan("job", { autostart: false, ...(cron === undefined ? {} : { cron }) }, { restart: "never" });
   const all = setup();
   all.supervisor.apply([job("0 5 * * *"), plan("crashes", {}, { restartDelayMs: 100 })]);
   all.spawner.up("crashes");
@@ -227,14 +231,14 @@ test("3.3 schedules: another pattern counts at once, the same goes on, none ends
   assert.deepEqual(all.spawner.asked(), []);
 });
 
-test("3.3 autostart that is turned on starts a process that never ran", () => {
+test("3.3 turning autostart on starts a process that never ran", () => {
   const all = setup();
   all.supervisor.apply([plan("web", { autostart: false })]);
   all.supervisor.apply([plan("web")], eased("web"));
   assert.deepEqual([all.told(), all.spawner.asked()], [["web changed timeout: starts"], ["spawn web 1"]]);
 });
 
-test("3.1 from memory into new plans: who is there is taken up by its old plan and goes on by the new one, who is gone is stopped by the old", () => {
+test("3.1 restored processes are adopted under the old definition and continue under the new one; removed ones are stopped by the old", () => {
   const before = [plan("same"), plan("changed"), plan("old", {}, { terminateMs: 200 }), plan("waits", {}, { restartDelayMs: 1 })];
   const all = setup(
     {
@@ -262,8 +266,8 @@ test("3.1 from memory into new plans: who is there is taken up by its old plan a
   assert.equal(all.supervisor.find("waits").states[0]?.restarts, 6);
 });
 
-test("3.1 who was on its way out goes on with that, unless the plans have it again", () => {
-  const stopping: Instance = {
+test("3.1 a restored process that was being removed is still removed, unless the configuration has it again", () => {
+  const stopping: InstanceState = {
     status: "stopping",
     phase: "terminate",
     run: 4,
@@ -290,7 +294,7 @@ test("3.1 who was on its way out goes on with that, unless the plans have it aga
   assert.deepEqual([all.ids(), all.removed], [["back"], ["old"]]);
 });
 
-test("3.1 only an overlapping run is left: no second copy, and the next overlapping one has a name of its own", () => {
+test("3.1 if only an overlapping run is left, no second copy starts, and the next overlapping run gets another name", () => {
   const many = plan("many", { overrun: true, cron: "* * * * *" });
   const all = setup({ many: { blocked: false, slots: { "many:3": up() } } }, [many]);
   all.supervisor.apply([many]);
@@ -299,8 +303,8 @@ test("3.1 only an overlapping run is left: no second copy, and the next overlapp
   assert.deepEqual(all.spawner.asked(), ["spawn many 1", "spawn many:2 1"]);
 });
 
-test("3.1 a run that was asked for and that nobody has started is asked for again, by what the plans say now", () => {
-  const asked: Memory = { blocked: false, slots: { web: { status: "starting", run: 3, restarts: 1 } } };
+test("3.1 a run that was requested but never started is requested again, under the current definition", () => {
+  const asked: ProcessSnapshot = { blocked: false, slots: { web: { status: "starting", run: 3, restarts: 1 } } };
   const all = setup({ web: asked }, [plan("web")]);
   all.supervisor.apply([plan("web")]);
   all.spawner.lose("web");
@@ -309,40 +313,44 @@ test("3.1 a run that was asked for and that nobody has started is asked for agai
   assert.deepEqual(all.status("web"), ["running"]);
 });
 
-test("3.1 an operator's restart under way is finished: the old run ends, the new one starts", () => {
+test("3.1 an operator's restart in progress is completed by the next service", () => {
   const first = running(plan("web"));
   first.supervisor.find("web").restart();
-  const memory = JSON.parse(JSON.stringify(first.spawner.memories.get("web"))) as Memory;
+  const memory = JSON.parse(JSON.stringify(first.spawner.memories.get("web"))) as ProcessSnapshot;
   const next = setup({ web: memory }, [plan("web")]);
   next.supervisor.apply([plan("web")]);
   end(next, "web");
   assert.deepEqual(next.spawner.asked(), ["adopt alive web 1", "sweep SIGTERM web 1", "spawn web 2"]);
 });
 
-test("3.1 a planned start or end that passed while nobody was there is said once, and not made up for", () => {
+test("3.1 a schedule that was missed while procman was down is reported once, and not made up for", () => {
   const job = plan("job", { autostart: false, cron: "0 * * * *" }, { restart: "never" });
   const web = plan("web", { terminate: "30 * * * *" });
   const first = running(job, web);
   const memories = Object.fromEntries(
-    ["job", "web"].map((id) => [id, JSON.parse(JSON.stringify(first.spawner.memories.get(id))) as Memory]),
+    ["job", "web"].map((id) => [id, JSON.parse(JSON.stringify(first.spawner.memories.get(id))) as ProcessSnapshot]),
   );
   assert.deepEqual(memories.job?.planned, { start: first.start + HOUR }, "also of a process that has never run");
-  const planned = (start: number): Memory => ({ ...(memories.job as Memory), planned: { start } });
-  const all = setup({ web: memories.web as Memory, job: planned(first.start - 2 * HOUR) }, [job, web]);
+  const planned = (start: number): ProcessSnapshot => ({ ...(memories.job as ProcessSnapshot), planned: { start } });
+  const all = setup({ web: memories.web as ProcessSnapshot, job: planned(first.start - 2 * HOUR) }, [job, web]);
   all.supervisor.apply([job, web]);
   assert.deepEqual(all.told(), ["job missed start 3 from -2"]);
   assert.deepEqual(all.spawner.asked(), ["adopt alive web 1"]);
-  assert.equal((all.spawner.memories.get("job") as Memory).planned?.start, all.start + HOUR, "the next service doesn't say it again");
-  const late = setup({ web: { ...(memories.web as Memory), planned: { terminate: all.start - HOUR / 2 } } }, [web]);
+  assert.equal(
+    (all.spawner.memories.get("job") as ProcessSnapshot).planned?.start,
+    all.start + HOUR,
+    "the next service doesn't say it again",
+  );
+  const late = setup({ web: { ...(memories.web as ProcessSnapshot), planned: { terminate: all.start - HOUR / 2 } } }, [web]);
   assert.deepEqual(late.told(), ["web missed terminate 1 from -0.5"]);
   assert.deepEqual(late.spawner.asked(), ["adopt alive web 1"]);
-  const idle = { ...(memories.job as Memory), planned: { terminate: all.start - HOUR } };
+  const idle = { ...(memories.job as ProcessSnapshot), planned: { terminate: all.start - HOUR } };
   assert.deepEqual(setup({ web: idle }, [web]).told(), [], "who didn't run has missed no termination");
 });
 
-test("3.1 the next planned time is remembered when a run was skipped, and when the clock was set back", () => {
+test("3.1 the next scheduled time is stored after a skipped run and after the clock was set back", () => {
   const all = running(plan("web", { cron: "0 * * * *" }));
-  const remembered = (): number => ((all.spawner.memories.get("web") as Memory).planned?.start ?? Number.NaN) - all.start;
+  const remembered = (): number => ((all.spawner.memories.get("web") as ProcessSnapshot).planned?.start ?? Number.NaN) - all.start;
   all.clock.advance(HOUR);
   assert.deepEqual([all.told(), remembered()], [["web skipped"], 2 * HOUR]);
   all.supervisor.find("web").block();
@@ -353,7 +361,7 @@ test("3.1 the next planned time is remembered when a run was skipped, and when t
   assert.equal(remembered(), -21 * HOUR);
 });
 
-test("3.1 timeouts, delays and deadlines don't care for the wall clock", () => {
+test("3.1 timeouts, delays and deadlines are independent of the wall clock", () => {
   for (const jump of [7 * HOUR, -7 * HOUR]) {
     const all = running(plan("slow", {}, { timeoutMs: 10_000, terminateMs: 5_000 }), plan("crashes", {}, { restartDelayMs: 10_000 }));
     all.spawner.exit("crashes", 1);
@@ -370,7 +378,7 @@ test("3.1 timeouts, delays and deadlines don't care for the wall clock", () => {
   }
 });
 
-test("3.1 a termination by schedule comes once when the clock is set ahead, and not again when it is set back", () => {
+test("3.1 a scheduled termination comes once when the clock is set ahead, and not again when it is set back", () => {
   const web = plan("web", { terminate: "0 3 * * *" }, { restart: "always" });
   const all = running(web);
   all.clock.jump(5 * HOUR);
@@ -383,7 +391,7 @@ test("3.1 a termination by schedule comes once when the clock is set ahead, and 
   assert.deepEqual(all.told(), []);
 });
 
-test("who is disposed of holds no timer and does nothing more, whatever is reported", () => {
+test("a disposed supervisor holds no timer and ignores all reports", () => {
   const all = running(
     plan("web", { cron: "* * * * *", terminate: "0 * * * *" }, { timeoutMs: 5_000 }),
     plan("crashes", {}, { restartDelayMs: 9 }),

@@ -1,18 +1,18 @@
-/** Who waits for whom: issue 6, "Build" 2. */
+/** Starts, stops and restarts in the order of dependencies. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
-import type { Memory } from "./memory.ts";
-import { isMemory } from "./memory.ts";
-import type { Notice } from "./notice.ts";
-import type { Dependency, Plan } from "./plan.ts";
-import type { Instance } from "./states.ts";
+import { FakeClock, FakeSpawner } from "../../test/support/fakes.ts";
+import type { Dependency, ProcessDefinition } from "./definition.ts";
+import type { ProcessEvent } from "./process-notice.ts";
+import type { ProcessSnapshot } from "./snapshot.ts";
+import { isProcessSnapshot } from "./snapshot.ts";
+import type { InstanceState } from "./states.ts";
 import { Supervisor } from "./supervisor.ts";
 
 const on = (id: string, more: Partial<Dependency> = {}): Dependency => ({ id, condition: "ready", restart: false, members: [id], ...more });
 
-function plan(id: string, dependsOn: readonly Dependency[] = [], more: Partial<Plan> = {}): Plan {
+function plan(id: string, dependsOn: readonly Dependency[] = [], more: Partial<ProcessDefinition> = {}): ProcessDefinition {
   const policy = { restart: "error", restartLimit: 3, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0 } as const;
   return {
     id,
@@ -28,33 +28,33 @@ class World {
   readonly clock = new FakeClock();
   readonly spawner = new FakeSpawner();
   readonly notices: string[] = [];
-  readonly plans: readonly Plan[];
+  readonly plans: readonly ProcessDefinition[];
   supervisor: Supervisor;
 
-  constructor(...plans: readonly Plan[]) {
+  constructor(...plans: readonly ProcessDefinition[]) {
     this.plans = plans;
     this.supervisor = this.#supervisor();
     this.supervisor.apply(plans);
   }
 
   #supervisor(): Supervisor {
-    const notice = (id: string, { type }: Notice): void => void this.notices.push(`${id} ${type}`);
+    const notice = (id: string, { type }: ProcessEvent): void => void this.notices.push(`${id} ${type}`);
     const { clock, spawner } = this;
     return new Supervisor({ clock, spawner, publish: () => undefined, notice, removed: () => undefined });
   }
 
-  /** Another service takes over with what this one has noted. */
+  /** Another service continues from this one's snapshots. */
   kill(): void {
     this.supervisor.dispose();
-    const memories = new Map([...this.spawner.memories].map(([id, memory]) => [id, JSON.parse(JSON.stringify(memory)) as Memory]));
-    for (const [id, memory] of memories) assert.ok(isMemory(memory, id), JSON.stringify(memory));
+    const memories = new Map([...this.spawner.memories].map(([id, memory]) => [id, JSON.parse(JSON.stringify(memory)) as ProcessSnapshot]));
+    for (const [id, memory] of memories) assert.ok(isProcessSnapshot(memory, id), JSON.stringify(memory));
     this.supervisor = this.#supervisor();
     this.supervisor.resume(this.plans, memories);
     this.supervisor.apply(this.plans);
   }
 
-  state(id: string): Instance {
-    return this.supervisor.find(id).states[0] as Instance;
+  state(id: string): InstanceState {
+    return this.supervisor.find(id).states[0] as InstanceState;
   }
 
   status(): string {
@@ -71,8 +71,8 @@ class World {
   }
 }
 
-test("a process starts when what it depends on is there: started, ready, finished; what doesn't depend starts at once", () => {
-  const db = plan("db", [], { policy: { readyMs: 30_000 } as Plan["policy"] });
+test("a process starts when its dependencies are started, ready or finished; one without dependencies starts immediately", () => {
+  const db = plan("db", [], { policy: { readyMs: 30_000 } as ProcessDefinition["policy"] });
   const world = new World(
     plan("web", [on("db"), on("migrate", { condition: "finished" })]),
     plan("migrate", [on("db")]),
@@ -83,7 +83,7 @@ test("a process starts when what it depends on is there: started, ready, finishe
   assert.deepEqual(world.spawner.asked(), ["spawn db 1", "spawn free 1"]);
   world.up("db", "free");
   assert.deepEqual(world.spawner.asked(), ["spawn log 1"]);
-  world.supervisor.find("db").tell("db", { type: "ready", run: 1 });
+  world.supervisor.find("db").report("db", { type: "ready", run: 1 });
   assert.deepEqual(world.spawner.asked(), ["spawn migrate 1"]);
   assert.deepEqual(
     world.supervisor.unmetBy("web").map(({ id }) => id),
@@ -94,7 +94,7 @@ test("a process starts when what it depends on is there: started, ready, finishe
   assert.deepEqual(world.spawner.asked(), ["spawn web 1"]);
 });
 
-test("a dependency that comes back later starts its dependents, also after a service was killed meanwhile", () => {
+test("a dependency that recovers starts its dependents, also after the service was killed meanwhile", () => {
   const world = new World(plan("db"), plan("web", [on("db")]));
   world.spawner.exit("db", 1);
   for (let restart = 0; restart < 3; restart++) {
@@ -113,7 +113,7 @@ test("a dependency that comes back later starts its dependents, also after a ser
   assert.equal(world.status(), "db running, web starting");
 });
 
-test("whoever depends on others is stopped before those, in any order of the file, also after a service was killed meanwhile", () => {
+test("dependents are stopped before their dependencies, in any order of the file, also after the service was killed meanwhile", () => {
   const world = new World(plan("db"), plan("web", [on("app")]), plan("app", [on("db")]), plan("free"));
   world.up("db", "free", "app", "web");
   world.spawner.asked();
@@ -129,7 +129,7 @@ test("whoever depends on others is stopped before those, in any order of the fil
   assert.deepEqual(world.spawner.asked().slice(-1), ["SIGTERM db 1"]);
 });
 
-test("a stop of one process alone does not reach those that depend on it", () => {
+test("stopping one process doesn't stop its dependents", () => {
   const world = new World(plan("db"), plan("web", [on("db")]));
   world.up("db", "web");
   world.spawner.asked();
@@ -138,7 +138,7 @@ test("a stop of one process alone does not reach those that depend on it", () =>
   assert.equal(world.state("web").status, "running");
 });
 
-test("restart: whoever depends on it follows when it was started anew, once it is there again", () => {
+test("restart: a dependent is restarted after its dependency was restarted and is available again", () => {
   const world = new World(plan("db"), plan("web", [on("db", { restart: true })]), plan("mail", [on("db")]));
   world.up("db");
   world.clock.advance(10);
@@ -156,7 +156,7 @@ test("restart: whoever depends on it follows when it was started anew, once it i
   assert.equal(world.status(), "db running, web running, mail running");
 });
 
-test("of a cluster one instance is enough, and a blocked or stopped process waits no longer", () => {
+test("one running instance of a cluster is enough, and a blocked or stopped process no longer waits", () => {
   const world = new World(plan("web", [on("db", { members: ["db-1", "db-2"] })]), plan("db-1"), plan("db-2"));
   world.supervisor.find("web").block();
   assert.equal(world.state("web").status, "idle");
@@ -168,7 +168,7 @@ test("of a cluster one instance is enough, and a blocked or stopped process wait
   assert.deepEqual(world.spawner.asked(), ["spawn web 1"]);
 });
 
-test("restart: who follows a cluster waits until all of its instances have come back, and is restarted once", () => {
+test("restart: the dependent of a cluster waits until all instances are back, and is restarted once", () => {
   const members = ["db-1", "db-2"];
   const world = new World(plan("db-1"), plan("db-2"), plan("web", [on("db", { restart: true, members })]));
   world.up("db-1");
@@ -185,7 +185,7 @@ test("restart: who follows a cluster waits until all of its instances have come 
   assert.deepEqual(world.spawner.asked(), ["sweep SIGTERM db-1 1", "spawn db-1 2", "SIGTERM web 1"]);
 });
 
-test("restart: who is blocked when what it depends on is started anew follows when that is lifted", () => {
+test("restart: a dependent that was blocked while its dependency restarted is restarted when it is unblocked", () => {
   const world = new World(plan("db"), plan("web", [on("db", { restart: true })]));
   world.up("db");
   world.clock.advance(10);
@@ -202,7 +202,7 @@ test("restart: who is blocked when what it depends on is started anew follows wh
 const IDS = ["web", "db", "migrate", "mail"] as const;
 type Act = readonly [kind: number, id: number];
 
-/** Nobody starts without what it depends on, nobody is told to end before those that depend on it; nobody waits in vain. */
+/** No process starts before its dependencies or is stopped before its dependents, and none waits for ever. */
 function check(world: World): void {
   for (const { id } of world.plans) {
     const state = world.state(id);
@@ -231,17 +231,17 @@ function move(world: World, [kind, index]: Act): void {
   }
   for (const line of world.spawner.log.slice(before)) {
     const [what, slot = ""] = line.split(" ");
-    // What was missing before and is there now, this move has brought.
+    // A dependency that was missing before was fulfilled by this move.
     if (what === "spawn" && unmet.get(slot) !== 0)
       assert.equal(world.supervisor.unmetBy(slot).length, 0, `${line} without what it depends on`);
-    // A restart of one alone, or a stop that was asked for before theirs, waits for nobody.
+    // A restart of one process, or a stop requested before those of its dependents, doesn't wait.
     if (what === "SIGTERM" && (kind === 1 || kind === 7))
       assert.deepEqual(world.supervisor.holding(slot), [], `${line} before those that depend on it`);
   }
   check(world);
 }
 
-test("whatever happens, in any order, services that are killed included: order holds, nobody waits in vain, and everything can be stopped", () => {
+test("after any sequence of events, including killed services, the order holds, no process waits for ever, and everything can be stopped", () => {
   const acts = fc.array(fc.tuple(fc.nat(13), fc.nat(3)), { maxLength: 60 });
   fc.assert(
     fc.property(acts, (moves) => {

@@ -1,40 +1,40 @@
-/** Who depends on whom: who may start, whose stop must wait, who is to follow a restart. */
-import type { Dependency, Plan } from "./plan.ts";
+/** Dependencies between processes: which may start, which stop must wait, which follow a restart. */
+import type { Dependency, ProcessDefinition } from "./definition.ts";
 import type { Process } from "./process.ts";
-import type { Instance } from "./states.ts";
+import type { InstanceState } from "./states.ts";
 
-type Find = (id: string) => Process | undefined;
+type FindProcess = (id: string) => Process | undefined;
 
-/** What is not fulfilled yet. */
-function unmet({ dependsOn = [] }: Plan, find: Find): readonly Dependency[] {
+/** Dependencies that are not fulfilled yet. */
+function unmet({ dependsOn = [] }: ProcessDefinition, find: FindProcess): readonly Dependency[] {
   return dependsOn.filter((dependency) => !isMet(dependency, find));
 }
 
-function isMet({ condition, members }: Dependency, find: Find): boolean {
+function isMet({ condition, members }: Dependency, find: FindProcess): boolean {
   if (condition === "finished") return members.every((id) => hasFinished(find(id)?.states[0]));
   return members.some((id) => find(id)?.states.some((state) => state.status === "running" && (condition === "started" || state.ready)));
 }
 
-function hasFinished(state: Instance | undefined): boolean {
+function hasFinished(state: InstanceState | undefined): boolean {
   return state?.status === "idle" && state.outcome.kind === "finished";
 }
 
 export class Dependencies {
-  readonly #find: Find;
+  readonly #find: FindProcess;
   readonly #isToCome: (id: string) => boolean;
-  #plans = new Map<string, Plan>();
+  #plans = new Map<string, ProcessDefinition>();
   #dependents = new Map<string, readonly string[]>();
   readonly #touched = new Set<string>();
-  #isLooking = false;
+  #isWorking = false;
 
-  /** `isToCome`: it is going to be restarted anyway. */
-  constructor(find: Find, isToCome: (id: string) => boolean = () => false) {
+  /** `isToCome`: whether a rollout is going to restart the process anyway. */
+  constructor(find: FindProcess, isToCome: (id: string) => boolean = () => false) {
     this.#find = find;
     this.#isToCome = isToCome;
   }
 
-  /** Dependents of a plan that is gone count until it is. */
-  set(plans: readonly Plan[]): void {
+  /** Dependents of a removed process count until it is gone. */
+  set(plans: readonly ProcessDefinition[]): void {
     this.#plans = new Map(plans.map((plan) => [plan.id, plan]));
     const dependents = new Map<string, string[]>();
     for (const { id, dependsOn = [] } of plans)
@@ -47,12 +47,12 @@ export class Dependencies {
     return plan === undefined ? [] : unmet(plan, this.#find);
   }
 
-  /** Whoever depends on this one and is on its way down, for good: their end is waited for. */
+  /** Processes that depend on this one and are being stopped: they must exit first. */
   holding(id: string): readonly string[] {
     return (this.#dependents.get(id) ?? []).filter((dependent) => this.#find(dependent)?.states.some(isGoing));
   }
 
-  /** Dependents before those that they depend on; the last ones first where that says nothing. */
+  /** Dependents before their dependencies; otherwise in reverse order. */
   inStopOrder(processes: readonly Process[]): readonly Process[] {
     const wanted = new Map(processes.map((process) => [process.id, process]));
     const ordered = new Set<Process>();
@@ -68,46 +68,46 @@ export class Dependencies {
     return [...ordered];
   }
 
-  /** All may have changed. */
-  look(): void {
+  /** Re-evaluates all processes. */
+  reevaluate(): void {
     for (const id of this.#plans.keys()) this.#touched.add(id);
     for (const id of this.#dependents.keys()) this.#touched.add(id);
-    this.#work();
+    this.#processTouched();
   }
 
-  /** The state of a process is another one: it, and whoever it concerns, may go on. In one go, however long the chain. */
+  /** Re-evaluates a process whose state has changed, its dependents and its dependencies. A loop, so long chains don't recurse. */
   touch(id: string): void {
     this.#touched.add(id);
     for (const dependent of this.#dependents.get(id) ?? []) this.#touched.add(dependent);
     for (const { members } of this.#plans.get(id)?.dependsOn ?? []) for (const member of members) this.#touched.add(member);
-    this.#work();
+    this.#processTouched();
   }
 
-  #work(): void {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  #processTouched(): void {
+    if (this.#isWorking) return;
+    this.#isWorking = true;
     try {
       for (const id of this.#touched) {
         this.#touched.delete(id);
-        this.#settle(id);
+        this.#evaluate(id);
       }
     } finally {
-      this.#isLooking = false;
+      this.#isWorking = false;
     }
   }
 
-  #settle(id: string): void {
+  #evaluate(id: string): void {
     const process = this.#find(id);
     if (process === undefined) return;
     const { states } = process;
-    if (states.some(({ status }) => status === "waiting") && this.unmetBy(id).length === 0) process.goOn("dependencies-ready");
-    if (states.some(isHeld) && this.holding(id).length === 0) process.goOn("dependents-gone");
+    if (states.some(({ status }) => status === "waiting") && this.unmetBy(id).length === 0) process.resume("dependencies-ready");
+    if (states.some(isHeld) && this.holding(id).length === 0) process.resume("dependents-gone");
     const renewed = this.#renewed(id, states[0]);
     if (renewed !== undefined && !this.#isToCome(id)) process.follow(renewed.id);
   }
 
-  /** A dependency that is younger than the run that depends on it. */
-  #renewed(id: string, state: Instance | undefined): Dependency | undefined {
+  /** A dependency that was restarted after this run began. */
+  #renewed(id: string, state: InstanceState | undefined): Dependency | undefined {
     if (state?.status !== "running") return undefined;
     const isYounger = ({ restart, members }: Dependency): boolean => {
       const states = restart ? members.flatMap((member) => this.#find(member)?.states ?? []) : [];
@@ -118,15 +118,33 @@ export class Dependencies {
   }
 }
 
-function isGoing(state: Instance): boolean {
+function isGoing(state: InstanceState): boolean {
   return state.status === "stopping" && state.next === "idle";
 }
 
-/** It will run in a moment, by itself: who is to follow all of a cluster waits for it. */
-function isComing(state: Instance): boolean {
+/** It will run in a moment; dependents of a cluster wait until all its instances are back. */
+function isComing(state: InstanceState): boolean {
   return state.status === "starting" || (state.status === "stopping" && state.next === "start");
 }
 
-function isHeld(state: Instance): boolean {
+function isHeld(state: InstanceState): boolean {
   return state.status === "stopping" && state.phase === "held";
+}
+
+type FindDependencies = (id: string) => { readonly dependsOn?: readonly Dependency[] | undefined } | undefined;
+
+/** Dependencies before their dependents, including indirect ones; otherwise the order stays. */
+export function inStartOrder<T extends { readonly id: string }>(processes: readonly T[], find: FindDependencies): readonly T[] {
+  const wanted = new Map(processes.map((process) => [process.id, process]));
+  const ordered: T[] = [];
+  const seen = new Set<string>();
+  const visit = (id: string): void => {
+    if (seen.has(id)) return;
+    seen.add(id);
+    for (const { members } of find(id)?.dependsOn ?? []) for (const member of members) visit(member);
+    const process = wanted.get(id);
+    if (process !== undefined) ordered.push(process);
+  };
+  for (const id of wanted.keys()) visit(id);
+  return ordered;
 }

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
-import type { Notice } from "./notice.ts";
-import type { Plan } from "./plan.ts";
+import { FakeClock, FakeSpawner } from "../../test/support/fakes.ts";
+import type { ProcessDefinition } from "./definition.ts";
 import type { Process } from "./process.ts";
+import type { ProcessEvent } from "./process-notice.ts";
 import { Supervisor } from "./supervisor.ts";
 
-const plan: Plan = {
+const plan: ProcessDefinition = {
   id: "web",
   policy: { restart: "error", restartLimit: 3, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0, waits: false },
   autostart: true,
   overrun: false,
 };
 
-function setup(more: Partial<Plan> = {}) {
+function setup(more: Partial<ProcessDefinition> = {}) {
   const [clock, spawner] = [new FakeClock(), new FakeSpawner()];
-  const notices: Notice[] = [];
+  const notices: ProcessEvent[] = [];
   const supervisor = new Supervisor({
     clock,
     spawner,
@@ -26,8 +26,8 @@ function setup(more: Partial<Plan> = {}) {
   supervisor.apply([{ ...plan, ...more }]);
   const process = supervisor.find("web");
   spawner.up("web");
-  /** Heard of so many milliseconds ago. */
-  const change = (agoMs = 0): readonly Notice[] => {
+  /** A change reported this many milliseconds ago. */
+  const change = (agoMs = 0): readonly ProcessEvent[] => {
     notices.length = 0;
     process.onFileChange({ files: ["src/a.ts"], count: 1, at: clock.now() - agoMs });
     return notices;
@@ -42,7 +42,7 @@ function stateOf(process: Process): unknown {
   return state?.status === "idle" ? state.outcome.kind : state?.status;
 }
 
-test("2.2 watch: what runs is restarted, once, and the restart counts for nothing", () => {
+test("2.2 watch: a running process is restarted once, and the restart isn't counted", () => {
   const { clock, spawner, process, change } = setup();
   clock.advance(10);
   assert.deepEqual(change(), told("restarts"));
@@ -55,14 +55,14 @@ test("2.2 watch: what runs is restarted, once, and the restart counts for nothin
   assert.equal(state?.status === "running" ? state.restarts : undefined, 0);
 });
 
-test("2.2 watch: a run that began after the change has it already", () => {
+test("2.2 watch: a run that began after the change is not restarted", () => {
   const { clock, spawner, change } = setup();
   clock.advance(10);
   assert.deepEqual(change(11), []);
   assert.deepEqual(spawner.asked(), ["spawn web 1"]);
 });
 
-test("2.2 watch: who has finished, failed or used up its restarts starts with the change", () => {
+test("2.2 watch: a process that finished, failed or exhausted its restarts is started", () => {
   const { clock, spawner, process, change } = setup();
   spawner.exit("web", 0);
   clock.advance(10);
@@ -78,7 +78,7 @@ test("2.2 watch: who has finished, failed or used up its restarts starts with th
   assert.equal(stateOf(process), "starting");
 });
 
-test("2.2 watch: a restart that is put off comes at once, with the count cleared", () => {
+test("2.2 watch: a delayed restart happens immediately, with the count reset", () => {
   const { clock, spawner, process, change } = setup();
   for (let run = 0; run < 2; run++) {
     spawner.exit("web", 1);
@@ -91,7 +91,7 @@ test("2.2 watch: a restart that is put off comes at once, with the count cleared
   assert.deepEqual([state?.status, state?.restarts], ["starting", 0]);
 });
 
-test("2.2 watch: what a process writes while it is being stopped doesn't start it again, a later change does", () => {
+test("2.2 watch: files that a process writes while it is being stopped don't start it again; a later change does", () => {
   const { clock, spawner, process, change } = setup();
   process.stop();
   clock.advance(100);
@@ -105,7 +105,7 @@ test("2.2 watch: what a process writes while it is being stopped doesn't start i
   assert.deepEqual(change(), told("starts"));
 });
 
-test("2.2 watch: a process that is blocked is left alone", () => {
+test("2.2 watch: a blocked process is not restarted", () => {
   const { clock, process, spawner, change } = setup();
   clock.advance(10);
   process.block();
@@ -113,7 +113,7 @@ test("2.2 watch: a process that is blocked is left alone", () => {
   assert.deepEqual(spawner.asked(), ["spawn web 1"]);
 });
 
-test("2.2 watch: nothing is started while everything is being stopped", () => {
+test("2.2 watch: nothing starts while everything is being stopped", () => {
   const { clock, spawner, supervisor, change } = setup();
   void supervisor.stopAll();
   clock.advance(10);
@@ -124,7 +124,7 @@ test("2.2 watch: nothing is started while everything is being stopped", () => {
   assert.deepEqual(change(), []);
 });
 
-test("2.2 watch: overlapping runs end, and one starts", () => {
+test("2.2 watch: overlapping runs are stopped, and one starts", () => {
   const { clock, spawner, process, change } = setup({ overrun: true });
   process.start();
   spawner.up("web:2");
@@ -137,7 +137,7 @@ test("2.2 watch: overlapping runs end, and one starts", () => {
   assert.deepEqual(spawned, ["spawn web 1", "spawn web:2 1", "spawn web 2"]);
 });
 
-test("3.1 a restart for a changed file that is under way is finished by a later service", () => {
+test("3.1 a restart because of a changed file is completed by the next service", () => {
   const { clock, spawner, change } = setup();
   clock.advance(10);
   change();

@@ -1,38 +1,38 @@
-/** What a change of watched files means for a process. */
-import type { Instance } from "./states.ts";
+/** The effect of changed watched files on a process. */
+import type { InstanceState } from "./states.ts";
 
 export type FileChange = {
-  /** As people are to read them; of very many only the first. */
+  /** Paths as shown to users; only the first of very many. */
   readonly files: readonly string[];
-  /** How many there are. */
+  /** Number of changed files. */
   readonly count: number;
-  /** When the latest was heard of; monotonic milliseconds. */
+  /** When the latest change was reported; monotonic milliseconds. */
   readonly at: number;
 };
 
-/** `blocked`: it would start, or start again, if it were not blocked. */
+/** `blocked`: it would start or restart if it weren't blocked. */
 export type FileEffect = "restarts" | "starts" | "blocked";
 
-/** `at`: of the change. `endedAt`: when its last run was over, as far as that is known. */
-type Circumstances = { readonly at: number; readonly endedAt: number; readonly blocked: boolean };
+/** `at`: time of the change. `endedAt`: end of the last run, if known. */
+type ChangeMoment = { readonly at: number; readonly endedAt: number; readonly blocked: boolean };
 
-/** undefined: none. */
-export function effectOn(state: Instance | undefined, { at, endedAt, blocked }: Circumstances): FileEffect | undefined {
+/** undefined: no effect. */
+export function effectOn(state: InstanceState | undefined, { at, endedAt, blocked }: ChangeMoment): FileEffect | undefined {
   const answer = state === undefined ? undefined : answerTo(state, at, endedAt);
   return answer !== undefined && blocked ? "blocked" : answer;
 }
 
-function answerTo(state: Instance, at: number, endedAt: number): "restarts" | "starts" | undefined {
+function answerTo(state: InstanceState, at: number, endedAt: number): "restarts" | "starts" | undefined {
   switch (state.status) {
     case "idle":
-      // What a process writes while it is being stopped must not start it again.
+      // Files that a process writes while it is being stopped must not start it again.
       return at > endedAt ? "starts" : undefined;
     case "backoff":
       return "starts";
     case "starting":
       return "restarts";
     case "running":
-      // A run that began later has read the files as they are.
+      // A later run has read the changed files.
       return at > state.since ? "restarts" : undefined;
     case "stopping":
       return state.next === "policy" ? "restarts" : undefined;

@@ -1,50 +1,50 @@
-/** What the supervisor needs from the world. `runtime/` implements these; tests fake them. */
-import type { Ending, SignalName } from "./states.ts";
+/** What the supervisor needs from the outside world: implemented in `service/`, faked in tests. */
+import type { ExitInfo, SignalName } from "./states.ts";
 
 export interface Clock {
-  /** Monotonic milliseconds of the machine: the same scale in every process until it is booted again. */
+  /** Monotonic milliseconds, on one scale for all processes until the machine reboots. */
   now(): number;
   /** Milliseconds since 1970; may jump. */
   wall(): number;
-  /** Calls back once `due` (monotonic) has come; returns a way to drop the call. */
+  /** Calls back at `due` (monotonic milliseconds); the returned function cancels the call. */
   at(due: number, call: () => void): () => void;
   /** A number in [0, 1). */
   chance(): number;
 }
 
 export interface RunReports {
-  /** `at`: when it happened, if that is known; monotonic milliseconds. */
+  /** `at`: when it happened, in monotonic milliseconds, if known. */
   spawned(pid: number, at?: number): void;
-  ended(ending: Ending, survivors: boolean, at?: number): void;
-  /** It ended, and the next run, which was prepared, is being started. */
-  followed(ending: Ending, at?: number): void;
+  ended(ending: ExitInfo, survivors: boolean, at?: number): void;
+  /** The run has ended, and the keeper is starting the prepared next run. */
+  followed(ending: ExitInfo, at?: number): void;
   swept(): void;
-  /** It was asked for, but nobody has started it. */
+  /** The run was requested, but never started. */
   lost(): void;
 }
 
-/** Which ends of a run the next one follows by itself. */
+/** The exits after which the keeper starts the prepared next run. */
 export type Following = "any-end" | "failure";
 
 export interface Spawner {
-  /** Starts a run of a slot. Exactly one `ended` follows, also when no child came up. */
+  /** Starts a run of a slot. Exactly one `ended` follows, also if the child could not be spawned. */
   spawn(slot: string, run: number, on: RunReports): void;
-  /** Asks that this run be started as soon as the one before it has ended in such a way, if it can be said now what it consists of; see `RunReports.followed`. */
+  /** Orders the keeper to start this run as soon as the previous one exits as given, if its command can be computed in advance; see `RunReports.followed`. */
   prepare(slot: string, run: number, after: Following): void;
-  /** It is not to be started by itself any more; it may be under way. */
+  /** Cancels that order; the run may have started already. */
   unprepare(slot: string, run: number): void;
-  /** Takes up the reports of a run that is being started as it was prepared. */
+  /** Receives the reports of a prepared run that the keeper is starting. */
   follow(slot: string, run: number, on: RunReports): void;
-  /** To the process group of the run. */
+  /** Signals the process group of the run. */
   signal(slot: string, run: number, signal: SignalName): void;
-  /** Asks a worker to finish, by a message: SIGTERM comes later. Others are not asked. */
+  /** Sends a worker the message to finish; SIGTERM comes later. Has no effect on other processes. */
   drain(slot: string, run: number): void;
-  /** To everybody who still belongs to the run (its group, and who carries its marker); `swept` follows once nobody is left. */
+  /** Signals all processes of the run (its group, and those with its marker); `swept` follows when none is left. */
   sweep(slot: string, run: number, pid: number, signal: SignalName): void;
-  /** Takes up the reports of a run that an earlier service asked for, saw alive, or saw end. */
+  /** Receives the reports of a run that a previous service requested, saw alive, or saw end. */
   adopt(slot: string, run: number, seen: "asked" | "alive" | "ended", on: RunReports): void;
-  /** What a later service needs to go on from here. */
+  /** Stores the snapshot from which the next service continues. */
   remember(id: string, memory: unknown): void;
-  /** The process is none of ours any more. */
+  /** Drops the snapshot of a removed process. */
   forget(id: string): void;
 }

@@ -1,7 +1,7 @@
-/** Runs that are started by the keeper alone, as they were prepared. */
+/** Prepared runs, which the keeper starts by itself. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock, FakeSpawner, POLICY } from "../../test/fakes.ts";
+import { FakeClock, FakeSpawner, POLICY } from "../../test/support/fakes.ts";
 import type { Process } from "./process.ts";
 import type { Policy } from "./restart-policy.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -22,13 +22,13 @@ function setup(rules: Partial<Policy> = {}) {
   return { clock, spawner, process, apply, state: () => process.states[0], prepared: () => spawner.prepared.get("web") };
 }
 
-/** By its SIGTERM, with nobody left. */
+/** Killed by SIGTERM, without surviving children. */
 function ends(spawner: FakeSpawner): void {
   spawner.end("web", { kind: "exited", code: null, signal: "SIGTERM" });
   spawner.swept("web");
 }
 
-test("2.2 what follows at once is prepared when a run has settled, for the ends that the policy answers", () => {
+test("2.2 the next run is prepared once a run is settled, for the exits after which the policy restarts", () => {
   for (const [rules, expected] of [
     [{}, "2 after any-end"],
     [{ restartDelayMs: 0 }, "2 after any-end"],
@@ -47,7 +47,7 @@ test("2.2 what follows at once is prepared when a run has settled, for the ends 
   }
 });
 
-test("2.2 after a restart with a growing delay, or at the limit, what follows is prepared once the run counts as stable", () => {
+test("2.2 after a delayed restart, or at the restart limit, the next run is prepared once the run is stable", () => {
   const { clock, spawner, prepared } = setup({ restartLimit: 1 });
   spawner.exit("web", 1);
   spawner.up("web");
@@ -57,7 +57,7 @@ test("2.2 after a restart with a growing delay, or at the limit, what follows is
   assert.equal(prepared(), "3 after any-end");
 });
 
-test("2.2 a run that was started as it was prepared is the restart, and is counted", () => {
+test("2.2 a prepared run that was started counts as a restart", () => {
   const { clock, spawner, state, prepared } = setup({ restartDelayMs: 0 });
   clock.advance(1_000);
   spawner.followed("web", 3);
@@ -69,7 +69,7 @@ test("2.2 a run that was started as it was prepared is the restart, and is count
   assert.equal(prepared(), "3 after any-end");
 });
 
-test("2.2 who is stopped, blocked or to be restarted otherwise has no run prepared any more", () => {
+test("2.2 stopping, blocking or restarting a process cancels its prepared run", () => {
   const { clock, spawner, process, apply, prepared } = setup();
   clock.advance(1_000);
   process.block();
@@ -87,7 +87,7 @@ test("2.2 who is stopped, blocked or to be restarted otherwise has no run prepar
   assert.deepEqual([prepared(), spawner.asked()], [undefined, ["SIGTERM web 1"]]);
 });
 
-test("2.2 a run that was started in the very moment in which it was stopped is stopped, too", () => {
+test("2.2 a prepared run that starts at the moment of a stop is stopped too", () => {
   const { clock, spawner, process, state } = setup();
   clock.advance(1_000);
   process.stop();
@@ -99,7 +99,7 @@ test("2.2 a run that was started in the very moment in which it was stopped is s
   assert.deepEqual([state()?.status, state()?.run, spawner.asked()], ["idle", 2, ["sweep SIGTERM web 2"]]);
 });
 
-test("2.2 a run that was started in the very moment of a restart by hand may be the one of before: there is another one", () => {
+test("2.2 a prepared run that starts at the moment of a manual restart may have the old definition, so it is replaced", () => {
   const { clock, spawner, process, state } = setup();
   clock.advance(1_000);
   process.restart();
@@ -111,7 +111,7 @@ test("2.2 a run that was started in the very moment of a restart by hand may be 
   assert.deepEqual([state()?.status, state()?.run, spawner.asked()], ["running", 3, ["sweep SIGTERM web 2", "spawn web 3"]]);
 });
 
-test("2.2 a run that was started in the very moment in which its process was blocked is stopped", () => {
+test("2.2 a prepared run that starts at the moment of a block is stopped", () => {
   const { clock, spawner, process, state } = setup();
   clock.advance(1_000);
   process.block();

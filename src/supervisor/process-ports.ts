@@ -1,13 +1,14 @@
-/** What a process needs of the world, and of those around it. */
-import type { Notice } from "./notice.ts";
+/** What a process needs from the outside world and from the other processes. */
+
 import type { Clock, Spawner } from "./ports.ts";
+import type { ProcessEvent } from "./process-notice.ts";
 import type { Transition } from "./slot.ts";
 
 export type ProcessPorts = {
   readonly clock: Clock;
   readonly spawner: Spawner;
   readonly publish: (transition: Transition) => void;
-  readonly notice: (id: string, notice: Notice) => void;
-  /** Whoever depends on it is on its way down, and ends first. */
+  readonly notice: (id: string, notice: ProcessEvent) => void;
+  /** Whether a dependent is being stopped and must exit first. */
   readonly holds: (id: string) => boolean;
 };

@@ -1,26 +1,25 @@
-/** One process of the configuration: its slots, its block, its schedules. */
+/** A process of the configuration: its slots, block and schedules. */
 import { ProcmanError } from "../base/errors.ts";
-import { type Change, effectOf, hasRun, isUnderWay } from "./change.ts";
+import { type Change, effectOf, hasRun, isUnderWay, type ProcessDefinition, patternsOf } from "./definition.ts";
 import { effectOn, type FileChange, type FileEffect } from "./file-change.ts";
-import { type Memory, memoryOf } from "./memory.ts";
-import { missedNotices } from "./missed.ts";
-import { type Plan, patternsOf } from "./plan.ts";
+import { missedNotices } from "./missed-runs.ts";
 import type { ProcessPorts } from "./process-ports.ts";
 import { freeName, Slot, type Transition } from "./slot.ts";
-import { type Instance, initial, type Report, type StopCause } from "./states.ts";
+import { type ProcessSnapshot, snapshotOf } from "./snapshot.ts";
+import { type InstanceState, initial, type Report, type StopCause } from "./states.ts";
 import { isSame, Timetable } from "./timetable.ts";
 
 export class Process {
-  #plan: Plan;
+  #plan: ProcessDefinition;
   readonly #ports: ProcessPorts;
   readonly #slots: Slot[] = [];
   readonly #timetable: Timetable;
   #blocked: boolean;
   #retired = false;
-  /** When the latest of its runs was over; monotonic milliseconds. */
+  /** When its latest run ended; monotonic milliseconds. */
   #endedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(plan: Plan, ports: ProcessPorts, memory?: Memory) {
+  constructor(plan: ProcessDefinition, ports: ProcessPorts, memory?: ProcessSnapshot) {
     this.#plan = plan;
     this.#ports = ports;
     this.#blocked = memory?.blocked ?? false;
@@ -40,7 +39,7 @@ export class Process {
     return this.#plan.id;
   }
 
-  get plan(): Plan {
+  get plan(): ProcessDefinition {
     return this.#plan;
   }
 
@@ -48,8 +47,8 @@ export class Process {
     return this.#blocked;
   }
 
-  /** The states of all slots; the first is the process's own, the others belong to overlapping runs. */
-  get states(): readonly Instance[] {
+  /** The states of all slots; the first slot has the process's id, the others are for overlapping runs. */
+  get states(): readonly InstanceState[] {
     return this.#slots.map(({ state }) => state);
   }
 
@@ -57,30 +56,30 @@ export class Process {
     return this.#slots.every(({ isFree }) => isFree);
   }
 
-  /** Runs that were asked for and are not over. */
-  get runs(): readonly { readonly slot: string; readonly run: number; readonly state: Instance }[] {
+  /** Runs that were requested and have not ended. */
+  get runs(): readonly { readonly slot: string; readonly run: number; readonly state: InstanceState }[] {
     return this.#slots.filter(({ state }) => hasRun(state)).map(({ id, state }) => ({ slot: id, run: state.run, state }));
   }
 
-  /** When its schedule has the next one; milliseconds since 1970. */
+  /** The next scheduled time; milliseconds since 1970. */
   next(kind: "start" | "terminate"): number | undefined {
     return this.#timetable.next(kind);
   }
 
-  /** @throws ProcmanError `process-blocked`, `process-leaving`, or `process-running` when it runs and `overrun` is off. */
+  /** @throws ProcmanError `process-blocked`, `process-leaving`, or `process-running` if it is running and `overrun` is off. */
   start(): void {
     this.#admit("start");
     const what = this.states.some(({ status }) => status === "waiting") ? "waits" : "is running";
     if (!this.#begin()) throw new ProcmanError("process-running", `Cannot start "${this.id}": it ${what} already`);
   }
 
-  /** Start by `autostart` or a change of a watched file: what can't be started now stays as it is. */
+  /** Starts it because of `autostart` or a changed file; does nothing if it can't be started now. */
   startIfAllowed(): void {
     if (!this.#blocked && !this.#retired) this.#begin();
   }
 
-  /** What was found out about a run of it from outside. */
-  tell(slot: string, report: Report & { readonly type: "ready" | "health" | "fault" }): void {
+  /** Passes the result of a probe to the run. */
+  report(slot: string, report: Report & { readonly type: "ready" | "health" | "fault" }): void {
     this.#slots.find(({ id }) => id === slot)?.post(report);
   }
 
@@ -88,38 +87,38 @@ export class Process {
     this.#end("idle", "operator");
   }
 
-  /** What it has waited for is the case. */
-  goOn(type: "dependencies-ready" | "dependents-gone"): void {
+  /** What it waited for has happened. */
+  resume(type: "dependencies-ready" | "dependents-gone"): void {
     for (const slot of this.#slots) slot.post({ type });
   }
 
-  /** Another one was started anew, and this one with it. */
+  /** Restarts it because its dependency `id` was restarted. */
   follow(id: string): void {
     if (this.#blocked || this.#retired) return;
     this.#ports.notice(this.id, { type: "follows", id });
     this.restart();
   }
 
-  /** Starts it when it is idle. @throws ProcmanError `process-blocked`, `process-leaving` */
+  /** Restarts it, or starts it if idle. @throws ProcmanError `process-blocked`, `process-leaving` */
   restart(): void {
     this.#admit("restart");
     this.#startAnew("operator");
   }
 
-  /** What a change of watched files does to it; undefined: nothing. */
-  heeds({ at }: FileChange): FileEffect | undefined {
+  /** The effect that changed files would have; undefined: none. */
+  effectOf({ at }: FileChange): FileEffect | undefined {
     return this.#retired ? undefined : effectOn(this.states[0], { at, endedAt: this.#endedAt, blocked: this.#blocked });
   }
 
-  /** Starts it, or starts it again, unless its run is younger than the change. */
+  /** Starts or restarts it, unless its run is younger than the change. */
   onFileChange(change: FileChange): void {
-    const effect = this.heeds(change);
+    const effect = this.effectOf(change);
     if (effect === undefined) return;
     this.#ports.notice(this.id, { type: "watch", files: change.files, count: change.count, effect });
     if (effect !== "blocked") this.#startAnew("watch");
   }
 
-  /** No start by policy, cron or watch from now on; what runs goes on running. */
+  /** From now on, policy, cron and watch start nothing; what is running keeps running. */
   block(): void {
     if (this.#blocked) return;
     this.#blocked = true;
@@ -140,11 +139,11 @@ export class Process {
   }
 
   /**
-   * Goes on by another plan: policy and schedules count at once, also for what runs. What a run consists of counts from the
-   * next one, so with `restart` what runs, or is about to, is restarted, and what failed is tried again. Without `change`
-   * there is nothing to tell.
+   * Applies another definition: policy and schedules take effect immediately, also for running instances. With `restart` the
+   * command has changed, so running and pending instances are restarted and a failed process is started. Without `change` no
+   * notice is published.
    */
-  update(plan: Plan, change?: Change): void {
+  update(plan: ProcessDefinition, change?: Change): void {
     const before = this.#plan;
     this.#plan = plan;
     this.#retired = false;
@@ -160,13 +159,13 @@ export class Process {
     this.#remember();
   }
 
-  /** No more schedules, no more starts: the process is about to be stopped for good. */
+  /** Ends schedules and starts: the process is about to be stopped and removed. */
   retire(): void {
     this.#retired = true;
     this.#timetable.stop();
   }
 
-  /** Takes no part any more, and holds no timer; what runs goes on. */
+  /** Drops all timers and ignores all inputs; what is running keeps running. */
   dispose(): void {
     this.retire();
     for (const slot of this.#slots) slot.dispose();
@@ -189,7 +188,7 @@ export class Process {
     return slot !== undefined;
   }
 
-  /** A free slot; without one a slot that is about to be free; with `overrun` a new one. */
+  /** A free slot; otherwise one that is being stopped or, with `overrun`, a new one. */
   #slotForStart(): Slot | undefined {
     const free = this.#slots.find(({ state }) => state.status === "idle" || state.status === "backoff");
     if (free !== undefined || !this.#plan.overrun) return free ?? this.#slots.find(({ state }) => state.status === "stopping");
@@ -220,7 +219,7 @@ export class Process {
     for (const slot of this.#slots) slot.post({ type: "stop", next, cause, held });
   }
 
-  #addSlot(id: string, state?: Instance): Slot {
+  #addSlot(id: string, state?: InstanceState): Slot {
     const slot = new Slot(
       id,
       {
@@ -243,6 +242,6 @@ export class Process {
   }
 
   #remember(): void {
-    this.#ports.spawner.remember(this.id, memoryOf({ blocked: this.#blocked, slots: this.#slots, planned: this.#timetable.planned }));
+    this.#ports.spawner.remember(this.id, snapshotOf({ blocked: this.#blocked, slots: this.#slots, planned: this.#timetable.planned }));
   }
 }

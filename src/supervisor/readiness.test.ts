@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock, FakeSpawner } from "../../test/fakes.ts";
-import type { Memory } from "./memory.ts";
-import { isMemory } from "./memory.ts";
+import { FakeClock, FakeSpawner } from "../../test/support/fakes.ts";
 import type { Policy } from "./restart-policy.ts";
+import type { ProcessSnapshot } from "./snapshot.ts";
+import { isProcessSnapshot } from "./snapshot.ts";
 import { Supervisor } from "./supervisor.ts";
 
 const policy: Policy = {
@@ -17,7 +17,7 @@ const policy: Policy = {
   readyMs: 1_000,
 };
 
-function setup(rules: Partial<Policy> = {}, memory?: Memory) {
+function setup(rules: Partial<Policy> = {}, memory?: ProcessSnapshot) {
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
   const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
@@ -35,31 +35,31 @@ function setup(rules: Partial<Policy> = {}, memory?: Memory) {
   };
 }
 
-test("without readiness a run is ready as soon as it runs", () => {
+test("without a readiness probe a run is ready as soon as it is running", () => {
   const { readyMs: _none, ...rest } = policy;
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
   const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
   supervisor.apply([{ id: "web", policy: rest, autostart: true, overrun: false }]);
   spawner.up("web");
-  // Nothing waits but the preparation of its next run.
+  // The only timer is that for preparing the next run.
   clock.advance(1_000);
   assert.deepEqual([supervisor.find("web").states[0]?.status, clock.armed], ["running", 0]);
   assert.equal((supervisor.find("web").states[0] as { ready?: boolean }).ready, true);
 });
 
-test("a run that becomes ready in time runs on, and its time limit is over", () => {
+test("a run that becomes ready in time has no more deadline", () => {
   const { clock, spawner, process, state } = setup();
   spawner.up("web");
   assert.equal(state().ready, false);
   clock.advance(999);
-  process.tell("web", { type: "ready", run: 1 });
+  process.report("web", { type: "ready", run: 1 });
   assert.equal(state().ready, true);
   clock.advance(60_000);
   assert.deepEqual([state().status, clock.armed], ["running", 0]);
 });
 
-test("a run that isn't ready in time is stopped, restarted by its policy, and given up with the reason", () => {
+test("a run that isn't ready in time is stopped and restarted by its policy until the limit, with the reason", () => {
   const { clock, spawner, process } = setup();
   spawner.up("web");
   spawner.asked();
@@ -80,31 +80,31 @@ test("a run that isn't ready in time is stopped, restarted by its policy, and gi
   });
 });
 
-test("what was said of an earlier run makes no later one ready", () => {
+test("readiness reported for an earlier run doesn't make a later one ready", () => {
   const { spawner, process, state } = setup();
   spawner.up("web");
   spawner.exit("web", 1);
   spawner.up("web");
-  process.tell("web", { type: "ready", run: 1 });
+  process.report("web", { type: "ready", run: 1 });
   assert.equal(state().ready, false);
 });
 
-test("a service that is started again goes on with the same run and its time limit", () => {
+test("a restarted service continues with the same run and deadline", () => {
   const first = setup();
   first.spawner.up("web");
   first.clock.advance(400);
   const memory = first.spawner.memories.get("web");
-  assert.ok(isMemory(memory, "web"));
+  assert.ok(isProcessSnapshot(memory, "web"));
   const second = setup({}, memory);
   assert.deepEqual([second.state().status, second.state().ready], ["running", false]);
   second.clock.advance(1_000);
   assert.deepEqual(second.spawner.asked(), ["adopt alive web 1", "SIGTERM web 1"]);
 });
 
-test("of a run that nobody asks any more whether it is ready, it is taken for granted", () => {
+test("a run becomes ready when its readiness probe is removed", () => {
   const { spawner, supervisor, plan, process, state } = setup();
   spawner.up("web");
-  const memory = spawner.memories.get("web") as Memory;
+  const memory = spawner.memories.get("web") as ProcessSnapshot;
   const { readyMs: _none, ...rest } = plan.policy;
   supervisor.apply([{ ...plan, policy: rest }], new Map([["web", { fields: ["ready"], restart: false }]]));
   assert.deepEqual([state().ready, process.states.length], [true, 1]);
@@ -119,19 +119,19 @@ test("of a run that nobody asks any more whether it is ready, it is taken for gr
   assert.equal((again.find("web").states[0] as { ready?: boolean }).ready, true);
 });
 
-test("a run that is found not well is restarted by its policy; without one it runs on, and may recover", () => {
+test("an unhealthy run is restarted by its policy; without one it keeps running and may recover", () => {
   const { spawner, process, state } = setup();
   spawner.up("web");
   spawner.asked();
-  process.tell("web", { type: "health", run: 1, good: false });
+  process.report("web", { type: "health", run: 1, good: false });
   assert.deepEqual(spawner.asked(), ["SIGTERM web 1"]);
   spawner.exit("web", 0);
   spawner.swept("web");
   assert.deepEqual(spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
   process.block();
   spawner.up("web");
-  process.tell("web", { type: "health", run: 2, good: false });
+  process.report("web", { type: "health", run: 2, good: false });
   assert.deepEqual([state().status, state().healthy], ["running", false]);
-  process.tell("web", { type: "health", run: 2, good: true });
+  process.report("web", { type: "health", run: 2, good: true });
   assert.equal(state().healthy, true);
 });

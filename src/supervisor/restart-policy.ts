@@ -1,34 +1,33 @@
-/** When an ended process comes back, and how long that takes. */
-import type { StopSignal } from "../base/stop-signals.ts";
+/** When an ended process is restarted, and after which delay. */
+import type { StopSignal } from "../base/signals.ts";
 
-/** The policy of one process, in milliseconds. */
+/** The policy of a process; times in milliseconds. */
 export type Policy = {
   readonly restart: "never" | "error" | "always";
-  /** A fixed delay before each restart; absent: the first at once, then 100 ms doubling to 30 s, with jitter. */
+  /** A fixed delay before each restart; absent: none before the first, then 100 ms doubling up to 30 s, with jitter. */
   readonly restartDelayMs?: number;
-  /** Restarts allowed since the last clear; Infinity: no limit. */
+  /** Restarts allowed since the last reset; Infinity: no limit. */
   readonly restartLimit: number;
-  /** A run that lived this long clears the count and the delay. */
+  /** A run of this length resets the count and the delay. */
   readonly restartResetMs: number;
   readonly graceMs: number;
   readonly terminateMs: number;
-  /** Asks a run to end; absent: SIGTERM. */
+  /** Signal that asks a run to stop; absent: SIGTERM. */
   readonly stopSignal?: StopSignal;
-  /** 0: no limit of run time. */
+  /** Maximum run time; 0: no limit. */
   readonly timeoutMs: number;
-  /** A run must become ready within this; absent: it is so at once. */
+  /** Time in which a run must become ready; absent: it is ready immediately. */
   readonly readyMs?: number;
   /** Whether dependencies must be ready before the child starts. */
   readonly waits: boolean;
 };
 
-/** By which a run is asked to end. */
 export function stopSignalOf({ stopSignal = "SIGTERM" }: Policy): StopSignal {
   return stopSignal;
 }
 
 const FIRST_DELAY_MS = 100;
-/** A run has settled after this time: what ends sooner may go on ending, and is looked at before it comes back. Milliseconds. */
+/** A run is settled after this time. If one exits sooner, the service decides before it is restarted. Milliseconds. */
 const SETTLED_MS = 1_000;
 const LONGEST_DELAY_MS = 30_000;
 
@@ -37,8 +36,8 @@ export function wantsRestart(policy: Policy, failed: boolean): boolean {
 }
 
 /**
- * Milliseconds until the next restart. `chance` in [0, 1) spreads the growing delays by a quarter to
- * either side, so that processes that failed together don't come back together.
+ * Milliseconds until the next restart. `chance` in [0, 1) varies the growing delay by up to a quarter, so that processes which
+ * failed together don't restart together.
  */
 export function restartDelay(policy: Policy, restarts: number, chance: number): number {
   if (policy.restartDelayMs !== undefined) return policy.restartDelayMs;
@@ -48,8 +47,8 @@ export function restartDelay(policy: Policy, restarts: number, chance: number): 
 }
 
 /**
- * From when on it is sure that an end of this run is followed by the next at once; Infinity: it isn't. Monotonic milliseconds, as
- * `since`. Ends that the policy takes for no reason to start again, as it does successes, are left out.
+ * Time from which an exit of this run leads to an immediate restart; Infinity if it never does. Monotonic milliseconds, like
+ * `since`. Disregards exits after which the policy doesn't restart, such as successful ones.
  */
 export function followsFrom({ since, restarts }: { readonly since: number; readonly restarts: number }, policy: Policy): number {
   if (policy.restart === "never" || policy.waits) return Number.POSITIVE_INFINITY;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock } from "../../test/fakes.ts";
-import { missedTimes, nextTime, Schedule } from "./schedule.ts";
+import { FakeClock } from "../../test/support/fakes.ts";
+import { CronTimer, missedTimes, nextTime } from "./schedule.ts";
 
-/** All times of a pattern between two moments, in the time zone of the host. */
+/** All times of a pattern between two moments, in the host's time zone. */
 function times(pattern: string, from: string, to: string): readonly string[] {
   const found: string[] = [];
   for (let next = nextTime(pattern, Date.parse(from)); next !== undefined && next < Date.parse(to); next = nextTime(pattern, next))
@@ -22,13 +22,13 @@ function inZone(zone: string, call: () => void): void {
   }
 }
 
-test("2.2 cron: patterns mean the time zone of the host", () => {
+test("2.2 cron: patterns use the host's time zone", () => {
   inZone("Asia/Tokyo", () =>
     assert.deepEqual(times("0 9 * * *", "2026-06-01T00:00:00Z", "2026-06-02T12:00:00Z"), ["2026-06-02T00:00:00.000Z"]),
   );
 });
 
-test("2.2 cron: a time that daylight saving skips is met once that day, one that it doubles is met once", () => {
+test("2.2 cron: a time that daylight saving skips or repeats is met once that day", () => {
   inZone("Europe/Berlin", () => {
     // 2026-03-29: 02:00 is followed by 03:00. 2026-10-25: 03:00 is followed by 02:00.
     const spring = times("30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-30T12:00:00Z");
@@ -40,15 +40,15 @@ test("2.2 cron: a time that daylight saving skips is met once that day, one that
   });
 });
 
-test("2.2 cron: six fields have seconds in front; a pattern without a future has no next time", () => {
+test("2.2 cron: six fields begin with seconds; a pattern without future times has no next time", () => {
   assert.equal(times("*/20 * * * * *", "2026-06-01T00:00:00Z", "2026-06-01T00:01:01Z").length, 3);
   assert.equal(nextTime("0 0 30 2 *", Date.parse("2026-01-01")), undefined);
 });
 
-test("a schedule that is stopped calls no more and holds no timer", () => {
+test("a stopped schedule makes no calls and holds no timer", () => {
   const clock = new FakeClock();
   const seen: number[] = [];
-  const schedule = new Schedule("* * * * *", clock, { due: (planned) => seen.push(planned), moved: () => undefined });
+  const schedule = new CronTimer("* * * * *", clock, { due: (planned) => seen.push(planned), moved: () => undefined });
   clock.advance(60_000);
   assert.equal(seen.length, 1);
   schedule.stop();
@@ -58,23 +58,23 @@ test("a schedule that is stopped calls no more and holds no timer", () => {
 });
 
 const HOUR = 3_600_000;
-// The fake clock begins at midnight there.
+// The fake clock starts at midnight in this zone.
 process.env.TZ = "UTC";
 
-/** A schedule, and the times that it called for, as far as they lie behind the start of the clock (midnight, UTC). */
+/** A schedule and the times it called for, relative to the start of the clock (midnight, UTC). */
 function watched(pattern: string) {
   const clock = new FakeClock();
   const start = clock.wall();
   const seen: number[] = [];
   const moves: number[] = [];
-  const schedule = new Schedule(pattern, clock, {
+  const schedule = new CronTimer(pattern, clock, {
     due: (planned) => seen.push((planned - start) / HOUR),
     moved: () => moves.push((schedule.next ?? Number.NaN) - start),
   });
   return { clock, seen, moves, schedule, next: () => ((schedule.next ?? Number.NaN) - start) / HOUR };
 }
 
-test("2.2 cron: a clock that is set ahead by hours makes one run, not one for each time that it passed", () => {
+test("2.2 cron: a clock set ahead by hours leads to one run, not one for each skipped time", () => {
   const { clock, seen, next } = watched("0 * * * *");
   clock.advance(HOUR);
   clock.jump(5.5 * HOUR);
@@ -85,7 +85,7 @@ test("2.2 cron: a clock that is set ahead by hours makes one run, not one for ea
   assert.deepEqual(seen, [1, 2, 7]);
 });
 
-test("2.2 cron: a clock that is set back by hours leaves no gap: what runs each hour goes on each hour", () => {
+test("2.2 cron: a clock set back by hours leaves no gap in an hourly schedule", () => {
   const { clock, seen, moves } = watched("0 * * * *");
   clock.advance(6 * HOUR);
   clock.jump(-4 * HOUR);
@@ -94,7 +94,7 @@ test("2.2 cron: a clock that is set back by hours leaves no gap: what runs each 
   assert.equal(moves.length, 1, "it is told that the next time is another one");
 });
 
-test("2.2 cron: a clock that is set back doesn't meet a time twice which was just met", () => {
+test("2.2 cron: a clock set back doesn't repeat a time that was just met", () => {
   for (const back of [5_000, 60_000, 10 * 60_000]) {
     const { clock, seen } = watched("0 * * * *");
     clock.advance(HOUR + 20_000);
@@ -111,10 +111,10 @@ test("2.2 cron: a clock that is set back doesn't meet a time twice which was jus
   assert.deepEqual(daily.seen, [1, 25]);
 });
 
-test("2.2 cron: a clock that goes to and fro, each minute's job never pauses for longer than two minutes", () => {
+test("2.2 cron: with a clock that jumps back and forth, a job of every minute never pauses longer than two minutes", () => {
   const clock = new FakeClock();
   const calls: number[] = [];
-  const schedule = new Schedule("* * * * *", clock, { due: () => calls.push(clock.now()), moved: () => undefined });
+  const schedule = new CronTimer("* * * * *", clock, { due: () => calls.push(clock.now()), moved: () => undefined });
   const start = clock.now();
   for (const jump of [3 * HOUR, -2 * HOUR, -90_000, 40_000, -30_000, -24 * HOUR, 24 * HOUR]) {
     clock.jump(jump);
@@ -122,13 +122,13 @@ test("2.2 cron: a clock that goes to and fro, each minute's job never pauses for
   }
   const pauses = [start, ...calls].map((at, index, all) => (all[index + 1] ?? clock.now()) - at);
   assert.ok(Math.max(...pauses) <= 120_000, pauses.join(" "));
-  // Each jump ahead may bring one run forward; nothing else may be nearer than half a minute.
+  // Each forward jump may advance one run; all others must be at least half a minute apart.
   assert.ok(pauses.slice(1).filter((pause) => pause < 30_000).length <= 3, pauses.join(" "));
   schedule.stop();
   assert.equal(clock.armed, 0);
 });
 
-test("the times that were passed over are counted, but not without end", () => {
+test("missed times are counted up to a limit", () => {
   const at = (time: string): number => Date.parse(`2026-06-01T${time}Z`);
   inZone("UTC", () => {
     const hourly = missedTimes("0 * * * *", at("10:00:00"), at("14:30:00"), 1_000);

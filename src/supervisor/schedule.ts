@@ -1,23 +1,23 @@
-/** Cron schedules: when is the next time, and a timer that survives jumps of the wall clock. */
+/** Cron schedules: the next time, and a timer that survives jumps of the wall clock. */
 import { Cron } from "croner";
 import type { Clock } from "./ports.ts";
 
-/** Nothing sleeps longer, so that a clock that was set or a machine that slept is noticed. Milliseconds. */
+/** Longest sleep, after which a clock that was set or a machine that was suspended is noticed. Milliseconds. */
 const LONGEST_SLEEP_MS = 30_000;
 
-/** A step back of the wall clock by more than this plans anew. Milliseconds. */
+/** A backward step of the wall clock larger than this recomputes the next time. Milliseconds. */
 const STEP_BACK_MS = 1_000;
 
-export type Events = {
-  /** When it was planned for, in milliseconds since 1970. */
+export type ScheduleEvents = {
+  /** `planned`: the scheduled time, in milliseconds since 1970. */
   readonly due: (planned: number) => void;
-  /** The clock was set back: the next time is another now. */
+  /** The clock was set back, so the next time has changed. */
   readonly moved: () => void;
 };
 
 /**
- * The next time that a cron pattern names after `from` (milliseconds since 1970), in the time zone of the host;
- * undefined when there is none. Five fields, or six with seconds in front.
+ * The next time of a cron pattern after `from` (milliseconds since 1970), in the time zone of the host; undefined if there is
+ * none. A pattern has five fields, or six with seconds first.
  */
 export function nextTime(pattern: string, from: number): number | undefined {
   return new Cron(pattern, { paused: true }).nextRun(new Date(from))?.getTime();
@@ -31,10 +31,10 @@ export function isPattern(pattern: string): boolean {
   }
 }
 
-/** Times that were passed over. */
+/** Scheduled times that were missed, in milliseconds since 1970. */
 export type Missed = { readonly first: number; readonly last: number; readonly times: number };
 
-/** All times of a pattern from `first`, which is one, until `until`; of very many only the first `limit` are counted. */
+/** All times of a pattern from `first`, which is such a time, until `until`; counts up to `limit`. */
 export function missedTimes(pattern: string, first: number, until: number, limit: number): Missed {
   const cron = new Cron(pattern, { paused: true });
   let missed: Missed = { first, last: first, times: 1 };
@@ -46,19 +46,19 @@ export function missedTimes(pattern: string, first: number, until: number, limit
   return missed;
 }
 
-/** Calls back at each time of a pattern until it is dropped. */
-export class Schedule {
+/** Calls back at each time of a pattern until it is stopped. */
+export class CronTimer {
   readonly #pattern: Cron;
   readonly #clock: Clock;
-  readonly #on: Events;
+  readonly #on: ScheduleEvents;
   #next: number | undefined;
-  /** The wall clock when it was looked at last. */
+  /** The wall clock at the last check. */
   #seen: number;
-  /** The latest time that was met, and when that was by the clock that can't be set. */
+  /** The latest scheduled time that was called, and when by the monotonic clock. */
   #met: { readonly planned: number; readonly at: number } | undefined;
   #drop: (() => void) | undefined;
 
-  constructor(pattern: string, clock: Clock, on: Events) {
+  constructor(pattern: string, clock: Clock, on: ScheduleEvents) {
     this.#pattern = new Cron(pattern, { paused: true });
     this.#clock = clock;
     this.#on = on;
@@ -83,9 +83,9 @@ export class Schedule {
   }
 
   /**
-   * The next time after a step back. A time that was met already is met again only if the clock has really gone on for half
-   * of what lies between two times: a daily job isn't run twice by a clock that is corrected by an hour, a job that runs
-   * each minute doesn't fall silent for that hour.
+   * The next time after the clock was set back. A time is called a second time only if the monotonic clock has advanced by half
+   * of the interval: a daily job isn't run twice when the clock is corrected by an hour, but a job of every minute doesn't pause
+   * for that hour.
    */
   #afterStepBack(wall: number): number | undefined {
     let next = this.#after(wall);

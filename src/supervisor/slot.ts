@@ -1,17 +1,17 @@
-/** Drives one instance machine: the only place where its state changes and its effects happen. */
+/** Drives one state machine: the only place where its state changes and its effects are carried out. */
 
-import { timers } from "./deadlines.ts";
-import { step } from "./instance.ts";
+import { step } from "./machine.ts";
 import type { Clock, RunReports, Spawner } from "./ports.ts";
 import { followsFrom, type Policy } from "./restart-policy.ts";
-import { type Command, type Input, type Instance, initial, type Report, type TimerName } from "./states.ts";
+import { type InstanceState, initial, type MachineCommand, type MachineInput, type Report, type TimerName } from "./states.ts";
+import { timers } from "./timers.ts";
 
-export type Transition = { readonly slot: string; readonly from: Instance; readonly to: Instance; readonly input: Input };
+export type Transition = { readonly slot: string; readonly from: InstanceState; readonly to: InstanceState; readonly input: MachineInput };
 
 export type SlotPorts = {
   readonly clock: Clock;
   readonly spawner: Spawner;
-  /** Asked at each step: a blocked process has another policy. */
+  /** Read at each step, since a blocked process has another policy. */
   readonly policy: () => Policy;
   readonly publish: (transition: Transition) => void;
 };
@@ -19,24 +19,24 @@ export type SlotPorts = {
 export class Slot {
   readonly id: string;
   readonly #ports: SlotPorts;
-  #state: Instance;
+  #state: InstanceState;
   #busy = false;
   #disposed = false;
-  readonly #queue: Input[] = [];
-  /** The run that is started without a word from here when the present one ends. */
+  readonly #queue: MachineInput[] = [];
+  /** The run that the keeper starts by itself when the current one exits. */
   #prepared: number | undefined;
   readonly #armed = new Map<TimerName | "prepare", { readonly due: number; readonly drop: () => void }>();
 
-  constructor(id: string, ports: SlotPorts, state: Instance = initial) {
+  constructor(id: string, ports: SlotPorts, state: InstanceState = initial) {
     this.id = id;
     this.#ports = ports;
     this.#state = state;
-    // Of a run of before, when nobody asked.
-    if (this.#isReadyByPolicy) this.#state = { ...state, ready: true } as Instance;
+    // The state may be of a time when readiness wasn't probed.
+    if (this.#isReadyByPolicy) this.#state = { ...state, ready: true } as InstanceState;
     if (state !== initial) this.#resume();
   }
 
-  get state(): Instance {
+  get state(): InstanceState {
     return this.#state;
   }
 
@@ -44,7 +44,7 @@ export class Slot {
     return this.#state.status === "idle";
   }
 
-  /** Nobody asks any more whether it is ready. */
+  /** Whether the policy no longer has a readiness probe. */
   get #isReadyByPolicy(): boolean {
     return this.#state.status === "running" && !this.#state.ready && this.#ports.policy().readyMs === undefined;
   }
@@ -55,8 +55,8 @@ export class Slot {
     return followsFrom(state, this.#ports.policy());
   }
 
-  /** Inputs are handled in order, never inside one another. */
-  post(input: Command | Report, at = this.#ports.clock.now()): void {
+  /** Inputs are handled in order, never recursively. */
+  post(input: MachineCommand | Report, at = this.#ports.clock.now()): void {
     if (this.#disposed) return;
     this.#queue.push({ ...input, at, chance: this.#ports.clock.chance() });
     if (this.#busy) return;
@@ -68,7 +68,7 @@ export class Slot {
     }
   }
 
-  /** The policy is another one, or what a run consists of: deadlines are counted anew, from where they were counted before. */
+  /** Recomputes the deadlines after the policy or the command has changed; they count from the same moments as before. */
   rearm(): void {
     if (this.#disposed) return;
     this.#unprepare();
@@ -76,14 +76,14 @@ export class Slot {
     if (this.#isReadyByPolicy) this.post({ type: "ready", run: this.#state.run });
   }
 
-  /** Nothing happens here any more; what runs goes on. */
+  /** Drops all timers and ignores all inputs; what is running keeps running. */
   dispose(): void {
     this.#disposed = true;
     for (const { drop } of this.#armed.values()) drop();
     this.#armed.clear();
   }
 
-  #handle(input: Input): void {
+  #handle(input: MachineInput): void {
     const from = this.#state;
     const { state: to, effects } = step(from, input, this.#ports.policy());
     if (to === from) return;
@@ -112,7 +112,7 @@ export class Slot {
     };
   }
 
-  /** It is asked for again, even if its end is wanted by now: the request may still be in a queue. */
+  /** Requests the run again, even if it is being stopped: the first request may still be queued. */
   #onLost(run: number): void {
     if (!this.#disposed && this.#state.run === run) this.#ports.spawner.spawn(this.id, run, this.#reports(run));
   }
@@ -128,7 +128,7 @@ export class Slot {
     this.#prepared = undefined;
   }
 
-  /** A state that an earlier service left: its deadlines are armed again, an unfinished sweep is asked for again. */
+  /** Continues from the state of a previous service: arms its deadlines again and repeats an unfinished sweep. */
   #resume(): void {
     const state = this.#state;
     if (state.status === "idle" || state.status === "waiting" || state.status === "backoff") return this.#arm();
@@ -136,12 +136,12 @@ export class Slot {
     const swept = state.status === "stopping" && "ending" in state;
     spawner.adopt(this.id, state.run, swept ? "ended" : "pid" in state ? "alive" : "asked", this.#reports(state.run));
     if (swept) spawner.sweep(this.id, state.run, state.pid, state.phase === "sweep" ? "SIGTERM" : "SIGKILL");
-    // A keeper may have died between writing this down and doing it, and no deadline follows.
+    // The keeper may have died after recording this and before sending the signal; no deadline would repeat it.
     else if (state.status === "stopping" && state.phase === "kill") spawner.signal(this.id, state.run, "SIGKILL");
     this.#arm();
   }
 
-  /** Arms the deadlines the state has and drops the ones it no longer has. */
+  /** Arms the deadlines of the state and drops all others. */
   #arm(): void {
     const { run } = this.#state;
     const wanted = new Map<TimerName | "prepare", number>(timers(this.#state, this.#ports.policy()).map(({ name, due }) => [name, due]));
@@ -165,7 +165,7 @@ export class Slot {
   }
 }
 
-/** Of a further slot of a process, for a run that overlaps. */
+/** A name for another slot of a process, for an overlapping run. */
 export function freeName(process: string, slots: readonly Slot[]): string {
   const taken = new Set(slots.map(({ id }) => id));
   for (let number = 2; ; number++) if (!taken.has(`${process}:${number}`)) return `${process}:${number}`;

@@ -1,127 +1,133 @@
-/** What a slot can be, what can happen to it, and what it then wants done: the words of the machine in `instance.ts`. */
-import type { StopSignal } from "../base/stop-signals.ts";
+/** The states, inputs and effects of the machine in `machine.ts`. */
+import type { StopSignal } from "../base/signals.ts";
 
 /** How a run ended. */
-export type Ending = { /** Monotonic milliseconds. */ readonly at?: number } & (
-  | ({ readonly kind: "exited"; readonly code: number | null; readonly signal: string | null } & Verdict)
-  /** No child came up. `permanent`: trying again without a change would fail in the same way. */
+export type ExitInfo = { /** Monotonic milliseconds. */ readonly at?: number } & (
+  | ({ readonly kind: "exited"; readonly code: number | null; readonly signal: string | null } & ReadinessVerdict)
+  /** The child could not be spawned. `permanent`: another attempt would fail in the same way. */
   | {
       readonly kind: "unstartable";
       readonly message: string;
       readonly permanent: boolean;
-      /** What a shell would have ended with. */
+      /** The exit code of a shell in this case. */
       readonly exitCode?: number;
     }
-  /** It ended while nobody was its parent. */
-  | ({ readonly kind: "unknown" } & Verdict)
+  /** It exited while no keeper was its parent. */
+  | ({ readonly kind: "unknown" } & ReadinessVerdict)
 );
 
-/** `outOfMemory`: the kernel has killed it for that. `occupied`: somebody else had its port. */
-type Verdict = { readonly outOfMemory?: true; readonly occupied?: Occupied };
+/** `outOfMemory`: the kernel killed it to free memory. `occupied`: another program had its port. */
+type ReadinessVerdict = { readonly outOfMemory?: true; readonly occupied?: Occupied };
 
-/** `by`: as people read it. */
+/** `by`: the other program, as shown to users. */
 export type Occupied = { readonly port: number; readonly by: string };
 
-/** Who began the end of a run. `itself`: its leader ended, the rest of its group is being cleared away. */
-export type StopCause = "operator" | "terminate" | "watch" | "itself" | Fault;
+/** What ended a run. `itself`: its leader exited, and the rest of its group is being cleaned up. */
+export type StopCause = "operator" | "terminate" | "watch" | "itself" | SpawnFault;
 
-/** What a run was stopped for that counts as an error of its own. `unready`: it took too long to become ready. */
-export type Fault = "timeout" | "unready" | "unhealthy" | "memory";
+/** A fault for which a run is stopped, counted as a failure. `unready`: it didn't become ready in time. */
+export type SpawnFault = "timeout" | "unready" | "unhealthy" | "memory";
 
 /** Why a slot is idle. */
-export type Outcome =
+export type RunOutcome =
   | { readonly kind: "never-started" }
-  | { readonly kind: "stopped"; readonly ending?: Ending }
-  | { readonly kind: "finished"; readonly ending: Ending }
-  | Failure<"failed">
-  | Failure<"exhausted">;
+  | { readonly kind: "stopped"; readonly ending?: ExitInfo }
+  | { readonly kind: "finished"; readonly ending: ExitInfo }
+  | SpawnFailure<"failed">
+  | SpawnFailure<"exhausted">;
 
-type Failure<Kind extends string> = { readonly kind: Kind; readonly ending: Ending; readonly fault?: Fault };
+type SpawnFailure<Kind extends string> = { readonly kind: Kind; readonly ending: ExitInfo; readonly fault?: SpawnFault };
 
-/** What follows once a stopping slot is empty. */
-export type Next = "idle" | "start" | "policy";
+/** What happens once a stopping slot is empty. */
+export type NextStep = "idle" | "start" | "policy";
 
-/** How far the stop of a known child has got. `held`: whoever depends on it ends first. */
+/** Progress of the stop of a running child. `held`: waiting for its dependents to exit. */
 export type Phase = "held" | "grace" | "terminate" | "kill";
 
 export type Base = { readonly run: number; readonly restarts: number };
 
-export type Plan = { readonly next: Next; readonly cause: StopCause };
+export type StopIntent = { readonly next: NextStep; readonly cause: StopCause };
 
-/** The leader is gone; whoever it left behind is asked (`sweep`), then made (`sweep-kill`), to go. */
+/** The leader has exited; the processes it left behind get SIGTERM (`sweep`), then SIGKILL (`sweep-kill`). */
 export type Sweeping = Base &
-  Plan & {
+  StopIntent & {
     readonly status: "stopping";
     readonly phase: "sweep" | "sweep-kill";
     readonly pid: number;
     readonly started: number;
     readonly since: number;
-    readonly ending: Ending;
+    readonly ending: ExitInfo;
   };
 
-export type Running = Base & {
+export type RunningState = Base & {
   readonly status: "running";
   readonly pid: number;
   readonly since: number;
-  /** It does its work: at once where nobody has said how that is found out. */
+  /** True immediately if no readiness probe is configured. */
   readonly ready: boolean;
-  /** Absent: not known, or not asked for. */
+  /** Absent: unknown, or no health probe is configured. */
   readonly healthy?: boolean;
 };
 
-export type Instance =
-  | (Base & { readonly status: "idle"; readonly outcome: Outcome })
+export type InstanceState =
+  | (Base & { readonly status: "idle"; readonly outcome: RunOutcome })
   | (Base & { readonly status: "waiting" })
   | (Base & { readonly status: "starting" })
-  | Running
-  /** The stop came before the pid did. */
-  | (Base & Plan & { readonly status: "stopping"; readonly phase: "spawning"; readonly held?: boolean })
+  | RunningState
+  /** The stop was requested before the child was spawned. */
+  | (Base & StopIntent & { readonly status: "stopping"; readonly phase: "spawning"; readonly held?: boolean })
   | (Base &
-      Plan & { readonly status: "stopping"; readonly phase: Phase; readonly pid: number; readonly started: number; readonly since: number })
+      StopIntent & {
+        readonly status: "stopping";
+        readonly phase: Phase;
+        readonly pid: number;
+        readonly started: number;
+        readonly since: number;
+      })
   | Sweeping
-  | (Base & { readonly status: "backoff"; readonly until: number; readonly ending: Ending; readonly fault?: Fault });
+  | (Base & { readonly status: "backoff"; readonly until: number; readonly ending: ExitInfo; readonly fault?: SpawnFault });
 
-export type Command =
+export type MachineCommand =
   | { readonly type: "start" }
-  | { readonly type: "stop"; readonly next: Next; readonly cause: StopCause; readonly held?: boolean }
+  | { readonly type: "stop"; readonly next: NextStep; readonly cause: StopCause; readonly held?: boolean }
   | { readonly type: "cancel-restart" };
 
 export type Report =
   | { readonly type: "dependencies-ready" | "dependents-gone" }
   | { readonly type: "spawned"; readonly run: number; readonly pid: number }
   | { readonly type: "ready"; readonly run: number }
-  | { readonly type: "fault"; readonly run: number; readonly fault: Fault }
+  | { readonly type: "fault"; readonly run: number; readonly fault: SpawnFault }
   | { readonly type: "health"; readonly run: number; readonly good: boolean }
   | {
       readonly type: "ended";
       readonly run: number;
-      readonly ending: Ending;
+      readonly ending: ExitInfo;
       readonly survivors: boolean;
-      /** The next run is being started already, as it was prepared. */
+      /** The keeper is already starting the prepared next run. */
       readonly followed?: true;
     }
   | { readonly type: "swept"; readonly run: number }
   | { readonly type: "timer"; readonly run: number; readonly name: TimerName };
 
-/** `at`: monotonic milliseconds. `chance`: a number in [0, 1) for whatever shall not happen in step with others. */
-export type Input = (Command | Report) & { readonly at: number; readonly chance: number };
+/** `at`: monotonic milliseconds. `chance`: a number in [0, 1) for jitter. */
+export type MachineInput = (MachineCommand | Report) & { readonly at: number; readonly chance: number };
 
 export type TimerName = "timeout" | "ready" | "escalate" | "restart";
 export type Timer = { readonly name: TimerName; readonly due: number };
 
 export type SignalName = StopSignal | "SIGKILL";
 
-export type Effect =
+export type MachineEffect =
   | { readonly type: "spawn"; readonly run: number }
-  /** It is being started already. */
+  /** The keeper is already starting it. */
   | { readonly type: "follow"; readonly run: number }
-  /** To the whole process group of the child. */
+  /** To the process group of the child. */
   | { readonly type: "signal"; readonly run: number; readonly pid: number; readonly signal: SignalName }
-  /** To a worker, at the beginning of its grace period. */
+  /** To a worker, at the start of its grace period. */
   | { readonly type: "drain"; readonly run: number }
-  /** To everybody who still belongs to the run; answered by `swept` once nobody is left. */
+  /** To all processes that belong to the run; `swept` follows when none is left. */
   | { readonly type: "sweep"; readonly run: number; readonly pid: number; readonly signal: SignalName };
 
-export type Step = { readonly state: Instance; readonly effects: readonly Effect[] };
+export type MachineStep = { readonly state: InstanceState; readonly effects: readonly MachineEffect[] };
 
-export const initial: Instance = { status: "idle", run: 0, restarts: 0, outcome: { kind: "never-started" } };
+export const initial: InstanceState = { status: "idle", run: 0, restarts: 0, outcome: { kind: "never-started" } };

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FakeClock, FakeSpawner, POLICY } from "../../test/fakes.ts";
-import type { Memory } from "./memory.ts";
-import type { Notice } from "./notice.ts";
-import type { Plan } from "./plan.ts";
+import { FakeClock, FakeSpawner, POLICY } from "../../test/support/fakes.ts";
+import type { ProcessDefinition } from "./definition.ts";
+import type { ProcessEvent } from "./process-notice.ts";
 import type { Policy } from "./restart-policy.ts";
+import type { ProcessSnapshot } from "./snapshot.ts";
 import { Supervisor } from "./supervisor.ts";
 
-function setup(plan: Partial<Plan> & { readonly rules?: Partial<Policy> } = {}, memory?: Memory) {
+function setup(plan: Partial<ProcessDefinition> & { readonly rules?: Partial<Policy> } = {}, memory?: ProcessSnapshot) {
   const { rules, ...rest } = plan;
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
-  const notices: Notice[] = [];
+  const notices: ProcessEvent[] = [];
   const moves: string[] = [];
   const supervisor = new Supervisor({
     clock,
@@ -39,7 +39,7 @@ test("2.2 without a start policy the process never starts", () => {
   assert.deepEqual(spawner.asked(), []);
 });
 
-test("2.2 restart: the first restart comes at once, the next ones after 100 ms doubling to 30 s", () => {
+test("2.2 restart: the first restart is immediate, the next ones come after 100 ms doubling to 30 s", () => {
   const { spawner, clock } = setup();
   spawner.up("web");
   spawner.exit("web", 1);
@@ -54,7 +54,7 @@ test("2.2 restart: the first restart comes at once, the next ones after 100 ms d
   }
 });
 
-test("2.2 restart: a run of restartResetMs clears count and delay", () => {
+test("2.2 restart: a run of restartResetMs resets count and delay", () => {
   const { spawner, clock, state } = setup();
   for (let run = 0; run < 3; run++) {
     spawner.up("web");
@@ -69,7 +69,7 @@ test("2.2 restart: a run of restartResetMs clears count and delay", () => {
   assert.equal(state()?.restarts, 1);
 });
 
-test("2.2 restartDelayMs: a delay that is given is a fixed one", () => {
+test("2.2 restartDelayMs: a configured delay is fixed", () => {
   const { spawner, clock } = setup({ rules: { restartDelayMs: 700 } });
   for (let run = 2; run < 6; run++) {
     spawner.up("web");
@@ -82,7 +82,7 @@ test("2.2 restartDelayMs: a delay that is given is a fixed one", () => {
   }
 });
 
-test("2.2 restartLimit: past it the process is exhausted, and a manual start clears the count", () => {
+test("2.2 restartLimit: beyond it the process is exhausted, and a manual start resets the count", () => {
   const { spawner, state, process } = setup({ rules: { restartLimit: 2, restartDelayMs: 0 } });
   for (let run = 0; run < 3; run++) {
     spawner.up("web");
@@ -107,7 +107,7 @@ test("2.2 restart error: code 0 is no error; a signal is one", () => {
   assert.equal(killed.state()?.status, "starting");
 });
 
-test("2.2 restart always: code 0 comes back, an operator's stop does not", () => {
+test("2.2 restart always: restarts after code 0, but not after an operator's stop", () => {
   const { spawner, process, state } = setup({ rules: { restart: "always", restartDelayMs: 0 } });
   spawner.up("web");
   spawner.exit("web", 0);
@@ -119,7 +119,7 @@ test("2.2 restart always: code 0 comes back, an operator's stop does not", () =>
   assert.ok(state()?.status === "idle");
 });
 
-test("2.2 terminateTimeout is counted from the SIGTERM, after the grace period, at whose beginning a worker is told to finish", () => {
+test("2.2 terminateTimeout counts from SIGTERM, after the grace period, at whose start a worker is asked to finish", () => {
   const { spawner, process, clock } = setup({ rules: { graceMs: 5_000, terminateMs: 2_000 } });
   spawner.up("web");
   spawner.asked();
@@ -135,7 +135,7 @@ test("2.2 terminateTimeout is counted from the SIGTERM, after the grace period, 
   assert.deepEqual(spawner.asked(), ["SIGKILL web 1"]);
 });
 
-test("a stop begins with the signal of the policy, with and without a grace period; what is left behind gets SIGTERM", () => {
+test("a stop begins with the policy's signal, with and without a grace period; leftover children get SIGTERM", () => {
   for (const graceMs of [0, 5_000]) {
     const { spawner, process, clock } = setup({ rules: { graceMs, terminateMs: 2_000, stopSignal: "SIGQUIT" } });
     spawner.up("web");
@@ -149,7 +149,7 @@ test("a stop begins with the signal of the policy, with and without a grace peri
   }
 });
 
-test("2.2 stop: whoever the leader leaves behind is asked to end and killed when the time is over", () => {
+test("2.2 stop: children left behind by the leader get SIGTERM, and SIGKILL after the timeout", () => {
   const { spawner, process, clock, state } = setup({ rules: { terminateMs: 2_000 } });
   spawner.up("web");
   process.stop();
@@ -163,7 +163,7 @@ test("2.2 stop: whoever the leader leaves behind is asked to end and killed when
   assert.equal(state()?.status, "idle");
 });
 
-test("2.2 a crash that leaves children behind restarts only when they are gone", () => {
+test("2.2 after a crash that leaves children behind, the restart waits until they have exited", () => {
   const { spawner } = setup();
   spawner.up("web");
   spawner.asked();
@@ -173,7 +173,7 @@ test("2.2 a crash that leaves children behind restarts only when they are gone",
   assert.deepEqual(spawner.asked(), ["spawn web 2"]);
 });
 
-test("2.2 timeout: the end of a run that took too long is an error", () => {
+test("2.2 timeout: a run that exceeds its timeout counts as failed", () => {
   const { spawner, clock, state } = setup({ rules: { timeoutMs: 1_000, restart: "error", restartDelayMs: 50 } });
   spawner.up("web");
   clock.advance(1_000);
@@ -182,7 +182,7 @@ test("2.2 timeout: the end of a run that took too long is an error", () => {
   assert.equal(state()?.status, "backoff");
 });
 
-test("2.2 terminate: with restart error it stays stopped, with always it comes back", () => {
+test("2.2 terminate: with restart error it stays stopped, with always it is restarted", () => {
   const every = { terminate: "0 * * * *" };
   const error = setup({ ...every, rules: { restart: "error" } });
   error.spawner.up("web");
@@ -199,7 +199,7 @@ test("2.2 terminate: with restart error it stays stopped, with always it comes b
   assert.equal(always.state()?.status, "starting");
 });
 
-test("2.2 a program that can't be started is errored and not tried again; the lack of room for a process is", () => {
+test("2.2 a program that can't be executed is not tried again; a lack of resources is", () => {
   const missing = setup({ rules: { restart: "always" } });
   missing.spawner.end("web", { kind: "unstartable", message: "there is no program", permanent: true });
   const state = missing.state();
@@ -209,7 +209,7 @@ test("2.2 a program that can't be started is errored and not tried again; the la
   assert.equal(scarce.state()?.status, "backoff");
 });
 
-test("2.2 cron: starts at its times, is skipped while the previous run is under way, and tells the next time", () => {
+test("2.2 cron: starts at its times, is skipped while the previous run is active, and reports the next time", () => {
   const { spawner, clock, notices, process } = setup({ autostart: false, cron: "*/5 * * * *", rules: { restart: "never" } });
   assert.equal(process.next("start"), clock.wall() + 300_000);
   clock.advance(300_000);
@@ -242,7 +242,7 @@ test("2.2 overrun: a second run starts while the first still runs, and stop reac
   assert.deepEqual(spawner.asked().at(-1), "spawn web 2", "a free slot is used again");
 });
 
-test("2.2 cron: a clock that is set ahead by hours makes one run, one that is set back doesn't stall", () => {
+test("2.2 cron: a clock set ahead by hours leads to one run, one set back doesn't stall the schedule", () => {
   const { spawner, clock } = setup({ autostart: false, cron: "* * * * *", rules: { restart: "never" } });
   clock.jump(5 * 3_600_000);
   clock.advance(30_000);
@@ -254,7 +254,7 @@ test("2.2 cron: a clock that is set ahead by hours makes one run, one that is se
   assert.deepEqual(spawner.asked(), ["spawn web 2"]);
 });
 
-test("3.4 block: no restart by policy, no cron; what runs goes on; a manual start is refused; unblock lets it start", () => {
+test("3.4 block: no restart by policy, no cron; the current run continues; a manual start is refused; unblock allows it", () => {
   const { spawner, process, clock, state, notices } = setup({ cron: "* * * * *" });
   spawner.up("web");
   process.block();
@@ -269,7 +269,7 @@ test("3.4 block: no restart by policy, no cron; what runs goes on; a manual star
   assert.deepEqual(spawner.asked(), ["spawn web 2"]);
 });
 
-test("3.4 block drops a restart that is planned", () => {
+test("3.4 block cancels a pending restart", () => {
   const { spawner, process, clock, state } = setup({ rules: { restartDelayMs: 100 } });
   spawner.up("web");
   spawner.exit("web", 1);
@@ -279,7 +279,7 @@ test("3.4 block drops a restart that is planned", () => {
   assert.deepEqual(spawner.asked(), ["spawn web 1"]);
 });
 
-test("3 start of a running process is refused; during its stop it starts after it; no second copy", () => {
+test("3 start of a running process is refused; during a stop it starts afterwards; there is no second copy", () => {
   const { spawner, process } = setup();
   spawner.up("web");
   assert.throws(() => process.start(), { code: "process-running" });
@@ -291,7 +291,7 @@ test("3 start of a running process is refused; during its stop it starts after i
   assert.deepEqual(spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
 });
 
-test("3.3 restart of an idle process starts it; a stop inside a restart wins", () => {
+test("3.3 restart of an idle process starts it; a stop during a restart wins", () => {
   const { spawner, process, state } = setup({ autostart: false });
   process.restart();
   spawner.up("web");
@@ -302,7 +302,7 @@ test("3.3 restart of an idle process starts it; a stop inside a restart wins", (
   assert.equal(state()?.status, "idle");
 });
 
-test("a service that is started again goes on where the last one was: restarts, deadlines, block", () => {
+test("a restarted service continues with the same restarts, deadlines and block", () => {
   const running = setup(
     { rules: { timeoutMs: 10_000 } },
     { blocked: true, slots: { web: { status: "running", run: 7, restarts: 2, pid: 55, since: 500, ready: false } } },
@@ -321,7 +321,7 @@ test("a service that is started again goes on where the last one was: restarts, 
   assert.deepEqual(backoff.spawner.asked(), ["spawn web 4"]);
 });
 
-test("no timer outlives what it is for", () => {
+test("no timer outlives its purpose", () => {
   const { spawner, process, clock } = setup({ rules: { timeoutMs: 1_000 } });
   spawner.up("web");
   process.stop();
@@ -330,7 +330,7 @@ test("no timer outlives what it is for", () => {
   assert.equal(clock.armed, 0);
 });
 
-test("stopAll resolves when nothing is left, and no schedule starts anything after", async () => {
+test("stopAll resolves when no process is left, and schedules start nothing afterwards", async () => {
   const { spawner, supervisor, clock } = setup({ cron: "* * * * *" });
   spawner.up("web");
   const stopped = supervisor.stopAll();

@@ -1,28 +1,24 @@
-/** The registry of all processes: takes commands by id, starts in order, stops in reverse. */
+/** The registry of all processes: takes commands by id, starts in order, stops in reverse order. */
 import { ProcmanError } from "../base/errors.ts";
-import type { Change } from "./change.ts";
-import { Dependencies } from "./dependencies.ts";
-import type { Memory } from "./memory.ts";
-import { inStartOrder } from "./order.ts";
-import type { Dependency, Plan } from "./plan.ts";
+import type { Change, Dependency, ProcessDefinition } from "./definition.ts";
+import { Dependencies, inStartOrder } from "./dependencies.ts";
 import { Process } from "./process.ts";
 import type { ProcessPorts } from "./process-ports.ts";
-import type { Instance } from "./states.ts";
+import type { ProcessSnapshot } from "./snapshot.ts";
+import type { InstanceState } from "./states.ts";
 
 export type SupervisorPorts = Omit<ProcessPorts, "holds"> & {
-  /** A process that the plans no longer have is over and forgotten. */
+  /** A removed process has exited and was forgotten. */
   readonly removed: (id: string) => void;
-  /** A roll is going to restart it in its turn, so it need not follow what it depends on. When that is so no longer: `look`. */
+  /** Whether a rollout is going to restart the process, so that it needn't follow its dependency. Call `reevaluate` when the answer changes. */
   readonly isToCome?: (id: string) => boolean;
-  /** At a first start, of each in turn: what was decided for it need not wait for the others. */
-  readonly begun?: (id: string) => void;
 };
 
 export class Supervisor {
   readonly #ports: SupervisorPorts & ProcessPorts;
   readonly #dependencies: Dependencies;
   #processes = new Map<string, Process>();
-  /** Processes that no plan has any more, until they have ended. */
+  /** Processes that were removed from the configuration and have not exited yet. */
   readonly #leaving = new Set<string>();
   readonly #idle = new Set<() => void>();
   readonly #watchers = new Set<() => void>();
@@ -34,7 +30,7 @@ export class Supervisor {
       holds: (id) => this.#dependencies.holding(id).length > 0,
       notice: (id, notice) => {
         ports.notice(id, notice);
-        // What it depends on may have been started anew meanwhile.
+        // A dependency may have been restarted meanwhile.
         if (notice.type === "unblocked") this.#dependencies.touch(id);
       },
       publish: (transition) => {
@@ -51,10 +47,14 @@ export class Supervisor {
   }
 
   /**
-   * Takes up what an earlier service left, by the plans that it had: each process is as it was. Those in `leaving` were about
-   * to be stopped for good. `apply` follows, with the plans of now.
+   * Restores the state of a previous service under its own definitions. Processes in `leaving` were being removed. The caller
+   * then calls `apply` with the current definitions.
    */
-  resume(plans: readonly Plan[], memories: ReadonlyMap<string, Memory>, leaving: ReadonlySet<string> = new Set()): void {
+  resume(
+    plans: readonly ProcessDefinition[],
+    memories: ReadonlyMap<string, ProcessSnapshot>,
+    leaving: ReadonlySet<string> = new Set(),
+  ): void {
     this.#dependencies.set(plans);
     for (const plan of plans) {
       const memory = memories.get(plan.id);
@@ -65,30 +65,25 @@ export class Supervisor {
     }
   }
 
-  /** From the plans of before (at the start: none) to these: who is missing is stopped, who is new starts by its policy. */
-  apply(plans: readonly Plan[], changes: ReadonlyMap<string, Change> = new Map()): void {
+  /** Applies new definitions (at the start, the first ones): missing processes are stopped, new ones start by their policy. */
+  apply(plans: readonly ProcessDefinition[], changes: ReadonlyMap<string, Change> = new Map()): void {
     const before = this.#processes;
-    const isFirst = before.size === 0;
     const wanted = new Set(plans.map(({ id }) => id));
     const fresh = plans.filter(({ id }) => !before.has(id) || this.#leaving.has(id));
     const gone = [...before.values()].filter(({ id }) => !wanted.has(id));
     this.#processes = new Map(plans.map((plan) => [plan.id, before.get(plan.id) ?? new Process(plan, this.#ports)]));
     for (const process of gone) this.#processes.set(process.id, process);
     for (const process of this.#dependencies.inStopOrder(gone)) this.#remove(process);
-    // Those on their way out still end before those that they depend on.
+    // Removed processes still exit before those that they depend on.
     this.#dependencies.set([...plans, ...gone.map(({ plan }) => plan)]);
     const present = new Map(plans.map((plan) => [plan.id, plan]));
     for (const plan of inStartOrder(plans, (id) => present.get(id))) this.#update(plan, changes.get(plan.id));
-    for (const { id, autostart } of fresh) {
-      if (!autostart) continue;
-      this.#processes.get(id)?.startIfAllowed();
-      if (isFirst) this.#ports.begun?.(id);
-    }
-    this.#dependencies.look();
+    for (const { id, autostart } of fresh) if (autostart) this.#processes.get(id)?.startIfAllowed();
+    this.#dependencies.reevaluate();
   }
 
-  /** None of a process that there isn't. */
-  statesOf(id: string): readonly Instance[] {
+  /** Empty for an unknown process. */
+  statesOf(id: string): readonly InstanceState[] {
     return this.#processes.get(id)?.states ?? [];
   }
 
@@ -99,52 +94,52 @@ export class Supervisor {
     return found;
   }
 
-  /** Stops everything, last started first; resolves when no process is left. */
+  /** Stops everything in reverse order; resolves when no process is left. */
   async stopAll(): Promise<void> {
     const { processes } = this;
     for (const process of processes) process.retire();
     for (const process of this.inStopOrder(processes)) process.stop();
-    this.#dependencies.look();
+    this.#dependencies.reevaluate();
     if (processes.some(({ isIdle }) => !isIdle)) await new Promise<void>((resolve) => this.#idle.add(resolve));
   }
 
-  /** Whoever depends on others before those. */
+  /** Dependents before their dependencies. */
   inStopOrder(processes: readonly Process[]): readonly Process[] {
     return this.#dependencies.inStopOrder(processes);
   }
 
-  /** Whoever depends on others after those: else it would start by what is about to be restarted, and follow that once more. */
+  /** Dependencies before their dependents; otherwise a dependent would restart twice. */
   inStartOrder(processes: readonly Process[]): readonly Process[] {
     return inStartOrder(processes, (id) => this.#processes.get(id)?.plan);
   }
 
-  /** Whoever may go on does so. */
-  look(): void {
-    this.#dependencies.look();
+  /** Re-evaluates all processes that wait. */
+  reevaluate(): void {
+    this.#dependencies.reevaluate();
   }
 
-  /** What this one waits for before it starts. */
+  /** The dependencies that the process is waiting for. */
   unmetBy(id: string): readonly Dependency[] {
     return this.#dependencies.unmetBy(id);
   }
 
-  /** Who ends before this one does. */
+  /** The dependents that must exit before this process. */
   holding(id: string): readonly string[] {
     return this.#dependencies.holding(id);
   }
 
-  /** Calls after each transition, until the function that it returns is called. */
+  /** Calls back after each transition; the returned function unsubscribes. */
   watch(call: () => void): () => void {
     this.#watchers.add(call);
     return () => this.#watchers.delete(call);
   }
 
-  /** Drops all timers and takes no part any more; what runs goes on. */
+  /** Drops all timers and ignores all inputs; what is running keeps running. */
   dispose(): void {
     for (const process of this.processes) process.dispose();
   }
 
-  #update(plan: Plan, change: Change | undefined): void {
+  #update(plan: ProcessDefinition, change: Change | undefined): void {
     const isBack = this.#leaving.delete(plan.id);
     if (isBack || change !== undefined) this.#processes.get(plan.id)?.update(plan, isBack ? undefined : change);
   }
@@ -159,7 +154,7 @@ export class Supervisor {
     this.#leaving.add(process.id);
     process.retire();
     process.stop();
-    // One that has just become idle is forgotten already.
+    // A process that has just become idle is forgotten already.
     if (process.isIdle && this.#leaving.has(process.id)) this.#forget(process.id);
   }
 

@@ -1,44 +1,44 @@
-/** The schedules of one process: when it starts, and when it is terminated. */
+/** The schedules of a process: the times at which it starts, and at which it is terminated. */
 import type { Clock } from "./ports.ts";
-import { Schedule } from "./schedule.ts";
+import { CronTimer } from "./schedule.ts";
 
-export type Kind = "start" | "terminate";
+export type ScheduledAction = "start" | "terminate";
 
-export const KINDS: readonly Kind[] = ["start", "terminate"];
+export const KINDS: readonly ScheduledAction[] = ["start", "terminate"];
 
 /** Cron patterns; absent: none. */
-export type Patterns = Readonly<Partial<Record<Kind, string>>>;
+export type Patterns = Readonly<Partial<Record<ScheduledAction, string>>>;
 
-/** The next times, in milliseconds since 1970. */
-export type Planned = Readonly<Partial<Record<Kind, number>>>;
+/** The next scheduled times, in milliseconds since 1970. */
+export type PlannedTime = Readonly<Partial<Record<ScheduledAction, number>>>;
 
-export type Events = {
-  readonly due: (kind: Kind, planned: number) => void;
-  /** The clock was set: the next times are others now. */
+export type TimetableEvents = {
+  readonly due: (kind: ScheduledAction, planned: number) => void;
+  /** The clock was set, so the next times have changed. */
   readonly moved: () => void;
 };
 
 export class Timetable {
   readonly #clock: Clock;
-  readonly #on: Events;
-  readonly #schedules = new Map<Kind, { readonly pattern: string; readonly schedule: Schedule }>();
+  readonly #on: TimetableEvents;
+  readonly #schedules = new Map<ScheduledAction, { readonly pattern: string; readonly schedule: CronTimer }>();
 
-  constructor(clock: Clock, on: Events) {
+  constructor(clock: Clock, on: TimetableEvents) {
     this.#clock = clock;
     this.#on = on;
   }
 
-  get planned(): Planned {
+  get planned(): PlannedTime {
     const next = [...this.#schedules].flatMap(([kind, { schedule }]) => (schedule.next === undefined ? [] : [[kind, schedule.next]]));
-    return Object.fromEntries(next) as Planned;
+    return Object.fromEntries(next) as PlannedTime;
   }
 
-  /** Milliseconds since 1970. */
-  next(kind: Kind): number | undefined {
+  /** Next time of the schedule, in milliseconds since 1970. */
+  next(kind: ScheduledAction): number | undefined {
     return this.#schedules.get(kind)?.schedule.next;
   }
 
-  /** A schedule whose pattern is the same goes on. */
+  /** Applies other patterns; a schedule whose pattern is unchanged continues. */
   set(patterns: Patterns): void {
     for (const kind of KINDS) {
       const pattern = patterns[kind];
@@ -48,16 +48,16 @@ export class Timetable {
       this.#schedules.delete(kind);
       if (pattern === undefined) continue;
       const due = (planned: number): void => this.#on.due(kind, planned);
-      this.#schedules.set(kind, { pattern, schedule: new Schedule(pattern, this.#clock, { due, moved: this.#on.moved }) });
+      this.#schedules.set(kind, { pattern, schedule: new CronTimer(pattern, this.#clock, { due, moved: this.#on.moved }) });
     }
   }
 
-  /** All over: no timer is left. */
+  /** Ends all schedules; no timer is left. */
   stop(): void {
     this.set({});
   }
 }
 
-export function isSame(one: Planned, other: Planned): boolean {
+export function isSame(one: PlannedTime, other: PlannedTime): boolean {
   return KINDS.every((kind) => one[kind] === other[kind]);
 }

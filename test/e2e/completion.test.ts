@@ -4,9 +4,9 @@ import { execFile } from "node:child_process";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { BIN, homeOf, procman } from "../cli.ts";
-import { cleanEnvironment } from "../procman.ts";
-import { skip } from "../skip.ts";
+import { BIN, homeOf, procman } from "../support/cli.ts";
+import { cleanEnvironment } from "../support/procman.ts";
+import { skip } from "../support/skip.ts";
 
 /** What could not be installed is told, and is a failure where CI=true (scripts/test.mjs counts it). */
 function isMissing(context: TestContext, name: string): boolean {

@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { homeOf, procman } from "../cli.ts";
-import { isAlive } from "../procman.ts";
+import { homeOf, procman } from "../support/cli.ts";
+import { isAlive } from "../support/procman.ts";
 
 const SLEEPER = { cmd: "sleep 1000", autostart: true };
 

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { homeOf, procman } from "../cli.ts";
-import { found, gone, isAlive } from "../procman.ts";
+import { homeOf, procman } from "../support/cli.ts";
+import { found, gone, isAlive } from "../support/procman.ts";
 
 type Home = ReturnType<typeof homeOf>;
 

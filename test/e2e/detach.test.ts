@@ -9,8 +9,8 @@ import { type TestContext, test } from "node:test";
 import { ProcmanError } from "../../src/base/errors.ts";
 import { runDetached } from "../../src/cli/detach.ts";
 import { processStat } from "../../src/os/process-stat.ts";
-import { BIN, homeOf, keeperIn, procman } from "../cli.ts";
-import { cleanEnvironment, folderWith, found, gone, isAlive } from "../procman.ts";
+import { BIN, homeOf, keeperIn, procman } from "../support/cli.ts";
+import { cleanEnvironment, folderWith, found, gone, isAlive } from "../support/procman.ts";
 
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
 
@@ -55,7 +55,7 @@ test("it returns with the states of all processes, and goes on in a session of i
   assert.match(started.out, /^ID +STATUS/);
   assert.match(started.out, /^job +created +0 +was not started yet; next run/m);
   const keeper = keeperIn(state);
-  assert.match(started.out, new RegExp(`test runs in the background \\(pid ${keeper}\\).*\\.procman/test/logs/console\\.log\\n$`));
+  assert.match(started.out, new RegExp(`test is running in the background \\(pid ${keeper}\\).*\\.procman/test/logs/console\\.log\\n$`));
   const [web, stat] = [pidOf("web", started.out), processStat(keeper)];
   assert.deepEqual({ session: stat?.session, group: stat?.group }, { session: keeper, group: keeper });
   assert.equal(readlinkSync(`/proc/${keeper}/fd/0`), "/dev/null");
@@ -206,7 +206,7 @@ test("Ctrl-C ends the waiting alone, and says so", async (context) => {
   const keeper = await pid();
   command.kill("SIGINT");
   assert.deepEqual(await once(command, "close"), [130, null]);
-  assert.match(text, new RegExp(`goes on in the background \\(pid ${keeper}\\), "procman terminate" ends it`));
+  assert.match(text, new RegExp(`continues in the background \\(pid ${keeper}\\), "procman terminate" stops it`));
   lift();
   await found(() => (keeperIn(state) === keeper ? true : undefined));
 });
@@ -244,7 +244,7 @@ test("an API that can't listen: told with the reason, the processes run, and `te
   assert.match(
     started.err,
     new RegExp(
-      `^procman: Cannot reach procman: it runs \\(pid ${keeperIn(state)}\\), but has no API at 127\\.0\\.0\\.1:${port}: .*EADDRINUSE`,
+      `^procman: Cannot reach procman: it is running \\(pid ${keeperIn(state)}\\), but has no API at 127\\.0\\.0\\.1:${port}: .*EADDRINUSE`,
     ),
   );
   assert.equal((await procman(folder, ["status"])).err, started.err);

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../ports.ts";
-import { cleanEnvironment, found, gone } from "../procman.ts";
+import { freePort } from "../support/ports.ts";
+import { cleanEnvironment, found, gone } from "../support/procman.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 let home = "";
@@ -71,13 +71,6 @@ test("the package brings no dependency", () => {
     readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith(".")),
     ["procman"],
   );
-});
-
-test("V8 can hold each program of it with one byte a letter", () => {
-  const dist = join(home, "node_modules/procman/dist");
-  const programs = readdirSync(dist).filter((name) => name.endsWith(".cjs"));
-  assert.ok(programs.includes("service-main.cjs"));
-  for (const name of programs) assert.doesNotMatch(readFileSync(join(dist, name), "utf8"), /[^\0-\u00ff]/, name);
 });
 
 test("init, append, validate, run, Ctrl-C", async (context) => {

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ConfigurationError, type LogEntry, Procman, ProcmanError } from "../../src/index.ts";
-import { procman as command, homeOf, keeperIn } from "../cli.ts";
-import { cleanEnvironment, found, gone, isAlive } from "../procman.ts";
+import { procman as command, homeOf, keeperIn } from "../support/cli.ts";
+import { cleanEnvironment, found, gone, isAlive } from "../support/procman.ts";
 
 const INDEX = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true } as const;

@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { LogEntry } from "../../src/contract/records.ts";
-import { BIN, homeOf, procman } from "../cli.ts";
-import { cleanEnvironment, found } from "../procman.ts";
+import { BIN, homeOf, procman } from "../support/cli.ts";
+import { cleanEnvironment, found } from "../support/procman.ts";
 
 const COUNTER = "i=0; while true; do i=$((i+1)); echo line $i; sleep 0.02; done";
 
@@ -35,7 +35,7 @@ test("the last lines of all, of some, by severity, category and text; the same w
     assert.deepEqual(await procman(folder, ["logs", "web", "--until", "yesterday"]), {
       code: 0,
       out: "",
-      err: "procman: no stored line fits\n",
+      err: "procman: no matching log entries\n",
     });
     const entries = (await ask("mail", "--json"))
       .trim()
@@ -116,7 +116,7 @@ test("whoever has read enough ends it quietly, and Ctrl-C too", async (context) 
 test("what is wrong with the options is told: exit code 64", async (context) => {
   const { folder } = homeOf(context, []);
   for (const [args, message] of [
-    [["--since", "soon"], /Cannot read --since "soon": it is no time; allowed are 10m/],
+    [["--since", "soon"], /Cannot read --since "soon": it is not a time; allowed are 10m/],
     [["--severity", "fatal"], /Allowed choices are debug, info, warn, error/],
     [["--category", "stdout,out"], /Allowed: stdout, stderr, lifecycle/],
     [["-n", "0"], /Allowed: a whole number from 1/],

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { procman as command, keeperIn } from "../cli.ts";
-import { freePort } from "../ports.ts";
-import { found, Procman } from "../procman.ts";
+import { procman as command, keeperIn } from "../support/cli.ts";
+import { freePort } from "../support/ports.ts";
+import { found, Procman } from "../support/procman.ts";
 
 /** A copy of its folder, whose web server listens at this free port. */
 async function quickstart(context: TestContext): Promise<{ readonly folder: string; readonly port: number }> {

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { PlanRecord } from "../../src/contract/plan.ts";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { homeOf, keeperIn, procman } from "../cli.ts";
-import { found, gone, isAlive, type Process } from "../procman.ts";
+import { homeOf, keeperIn, procman } from "../support/cli.ts";
+import { found, gone, isAlive, type Process } from "../support/procman.ts";
 
 type Home = ReturnType<typeof homeOf>;
 
@@ -80,7 +80,7 @@ changed   restart   its env has changed
 eased     in-place  its restartLimit has changed
 new       start     is new
 gone      stop      the configuration has it no longer
-api.port  next-run  has changed; it counts when procman is terminated and run again
+api.port  next-run  has changed; takes effect when procman is terminated and run again
 2 processes are unchanged.
 `,
   );

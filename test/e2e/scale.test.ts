@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { homeOf, procman } from "../cli.ts";
+import { homeOf, procman } from "../support/cli.ts";
 
 const web = { id: "web", cmd: "sleep 1000", autostart: true, cluster: { instances: 2, startPort: 23_101 } };
 const mail = { id: "mail", cmd: "sleep 1000", autostart: true };

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { EventParser, type ServerSentEvent } from "../../src/client/server-sent-events.ts";
-import { payloadOf } from "../../src/contract/claims.ts";
+import { EventParser, type ServerSentEvent } from "../../src/client/sse-parser.ts";
 import type { Endpoint, Incident, ProcessRecord } from "../../src/contract/records.ts";
+import { payloadOf } from "../../src/contract/token-claims.ts";
 import { Procman as Library } from "../../src/index.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { procman as command } from "../cli.ts";
-import { found, gone, type Procman, running } from "../procman.ts";
+import { procman as command } from "../support/cli.ts";
+import { found, gone, type Procman, running } from "../support/procman.ts";
 
 const CRASHING = { id: "crash", cmd: "echo one; echo last words; sleep 0.1; exit 3", autostart: true, restartLimit: 1, restartDelayMs: 50 };
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };

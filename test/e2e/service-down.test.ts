@@ -6,9 +6,9 @@ import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { processStat } from "../../src/os/process-stat.ts";
-import { homeOf, keeperIn, procman } from "../cli.ts";
-import { fakeKeeper } from "../fake-keeper.ts";
-import { found, gone, isAlive } from "../procman.ts";
+import { homeOf, keeperIn, procman } from "../support/cli.ts";
+import { fakeKeeper } from "../support/fake-keeper.ts";
+import { found, gone, isAlive } from "../support/procman.ts";
 
 const RECORD = { id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "is served by a test" };
 
@@ -55,7 +55,7 @@ test("an address that a power cut has left empty, and a state folder that can't 
   assert.deepEqual(await procman(folder, ["logs", "web"], { PROCMAN_STATE_DIR: "/dev/null" }), {
     code: 0,
     out: "",
-    err: "procman: no stored line fits\n",
+    err: "procman: no matching log entries\n",
   });
 });
 
@@ -91,7 +91,7 @@ test("a keeper whose service stays away: after three seconds the pid and the rem
   assert.match(
     err,
     new RegExp(
-      `its keeper \\(pid ${pid}\\) runs and the processes run on, but its service is down: .*"procman upgrade" starts it again, "procman terminate" stops everything\\n$`,
+      `its keeper \\(pid ${pid}\\) and the processes are running, but its service is down: .*"procman upgrade" starts it again, "procman terminate" stops everything\\n$`,
     ),
   );
   assert.ok(waited >= 3_000, `${waited} ms`);

@@ -6,13 +6,13 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import type { UpgradeReport } from "../../src/contract/upgrade.ts";
+import type { UpgradeReport } from "../../src/ipc/upgrade-protocol.ts";
 import { balancerSocket } from "../../src/os/balancer-socket.ts";
-import { homeOf, keeperIn } from "../cli.ts";
-import { accepting, ask, Crowd, clientOf, POLITE, record } from "../cluster-rig.ts";
-import { freePort, freeRange } from "../ports.ts";
-import { found, gone } from "../procman.ts";
-import { prepend, run, version } from "../versions.ts";
+import { homeOf, keeperIn } from "../support/cli.ts";
+import { accepting, ask, Crowd, clientOf, POLITE, record } from "../support/cluster-rig.ts";
+import { freePort, freeRange } from "../support/ports.ts";
+import { found, gone } from "../support/procman.ts";
+import { prepend, run, version } from "../support/versions.ts";
 
 type Home = { readonly folder: string; readonly state: string; readonly port: number };
 
@@ -77,7 +77,7 @@ test("a new balancer that ends at once: the old one goes on, the others stay rep
   const upgraded = await run(bad, folder, "upgrade");
   assert.equal(upgraded.code, 1);
   assert.match(upgraded.out, /^service +1\.0\.0 → 1\.1\.0 +replaced/m);
-  assert.match(upgraded.err, /Cannot upgrade the balancer.*it ended at once \(exit code 6\); the old one goes on/s);
+  assert.match(upgraded.err, /Cannot upgrade the balancer.*it ended at once \(exit code 6\); the old one keeps running/s);
   await crowd.stop();
   assert.deepEqual(crowd.errors, []);
   assert.equal((await run(old, folder, "terminate")).code, 0);

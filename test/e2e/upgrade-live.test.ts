@@ -4,10 +4,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Endpoint } from "../../src/contract/records.ts";
-import type { UpgradeReport } from "../../src/contract/upgrade.ts";
-import { homeOf, keeperIn } from "../cli.ts";
-import { found, gone, isAlive } from "../procman.ts";
-import { prepend, run, type Version, version } from "../versions.ts";
+import type { UpgradeReport } from "../../src/ipc/upgrade-protocol.ts";
+import { homeOf, keeperIn } from "../support/cli.ts";
+import { found, gone, isAlive } from "../support/procman.ts";
+import { prepend, run, type Version, version } from "../support/versions.ts";
 
 /** Prints `ID N …` flat out, a thousand lines a write, each with a character of several bytes. */
 const PRINTER = `const { writeSync } = require("node:fs");

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { BIN, homeOf, procman } from "../cli.ts";
-import { fakeKeeper } from "../fake-keeper.ts";
-import { isAlive } from "../procman.ts";
+import { BIN, homeOf, procman } from "../support/cli.ts";
+import { fakeKeeper } from "../support/fake-keeper.ts";
+import { isAlive } from "../support/procman.ts";
 
 const SERVICE = { part: "service", from: "0.1.0", to: "0.2.0", ok: true, ms: 120 };
 const LOGGER = { part: "logger", from: "0.1.0", to: "0.2.0", ok: true, ms: 80 };
@@ -41,8 +41,8 @@ test("a part that did not report well: the reason, and that the old one goes on;
   const steps = [SERVICE, { ...LOGGER, ok: false, problem: "it ended with exit code 70" }];
   const { code, out, err } = await upgraded(context, { ok: false, keeper: "0.1.0", steps });
   assert.equal(code, 1);
-  assert.match(out, /^logger +0\.1\.0 → 0\.2\.0 +not replaced; the old one goes on$/m);
-  assert.equal(err, "procman: Cannot upgrade the logger to 0.2.0: it ended with exit code 70; the old one goes on\n");
+  assert.match(out, /^logger +0\.1\.0 → 0\.2\.0 +not replaced; the old one keeps running$/m);
+  assert.equal(err, "procman: Cannot upgrade the logger to 0.2.0: it ended with exit code 70; the old one keeps running\n");
 });
 
 test("--json prints the report; the keeper was told which Node and which bundles", async (context) => {

@@ -4,8 +4,8 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Incident } from "../../src/contract/records.ts";
-import { homeOf, procman } from "../cli.ts";
-import { found, gone, isAlive, running } from "../procman.ts";
+import { homeOf, procman } from "../support/cli.ts";
+import { found, gone, isAlive, running } from "../support/procman.ts";
 
 const NONE = /^procman: Cannot reach procman: none is running for .*Start it with "procman run"\n$/;
 const INTRO = /^procman is not running; this is what it has left on disk about web, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/m;
@@ -53,7 +53,7 @@ test("after an orderly end: the last end with its lines, what ails it, and exit 
   assert.match(unknown.err, /^procman: Cannot find process "wbe": there is none of this id\. Did you mean "web"\?\n$/);
   const slip = await procman(folder, ["logs", "wbe"]);
   assert.deepEqual([slip.code, slip.err], [1, unknown.err], "logs knows it from the file, too");
-  assert.deepEqual(await procman(folder, ["logs", "late"]), { code: 0, out: "", err: "procman: no stored line fits\n" });
+  assert.deepEqual(await procman(folder, ["logs", "late"]), { code: 0, out: "", err: "procman: no matching log entries\n" });
   writeFileSync(join(folder, "procman.json"), '{ "name": "test", "processes": [{ "id": "other", "cmd": 5 }] }');
   assert.match((await procman(folder, ["why", "web"])).out, INTRO, "it is in the file no longer, which is not valid either");
   rmSync(state, { recursive: true });
@@ -74,7 +74,7 @@ test("after a kill of procman: the run that nobody has seen the end of, and whet
   const why = (): ReturnType<typeof procman> => procman(host.folder, ["why", "web"]);
   const alive = await why();
   assert.equal(alive.code, 69);
-  assert.match(alive.err, /none is running for .*It was killed, and what it ran may run on: "procman run" takes that up\n$/);
+  assert.match(alive.err, /none is running for .*It was killed, and its processes may still be running: "procman run" adopts them\n$/);
   assert.match(alive.out, INTRO);
   const start = `it was started \\(pid ${pid}\\), and the end of that run is not on record`;
   assert.match(alive.out, new RegExp(`${start}: it still runs\\.\\nIts last lines:\\n {2}at work\\n$`));

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { procman as command } from "../cli.ts";
-import { Procman } from "../procman.ts";
+import { procman as command } from "../support/cli.ts";
+import { Procman } from "../support/procman.ts";
 
 test("the worker example: a restart, and a stop of everything, wait for the end of the job under way", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "procman-worker-"));

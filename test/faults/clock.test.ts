@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { found } from "../procman.ts";
-import { skip } from "../skip.ts";
+import { found } from "../support/procman.ts";
+import { skip } from "../support/skip.ts";
 import { folderFor, growth, program, started } from "./rig.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 /** The minute of issue 5, "Speed"; a shorter one is in test/integration/storm.test.ts. `PROCMAN_STORM_SECONDS` makes it longer or shorter. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CLIENTS, storm } from "../storm.ts";
+import { CLIENTS, storm } from "../support/storm.ts";
 
 const SECONDS = Number(process.env.PROCMAN_STORM_SECONDS ?? 60);
 

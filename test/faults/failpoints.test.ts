@@ -7,7 +7,7 @@ import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { Incident, ProcessRecord } from "../../src/contract/records.ts";
 import type { Failpoint } from "../../src/os/failpoint.ts";
-import { found } from "../procman.ts";
+import { found } from "../support/procman.ts";
 import { folderFor, program, type Rig, started } from "./rig.ts";
 import type { Kill } from "./schedule.ts";
 

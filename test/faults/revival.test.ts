@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
-import { found, gone } from "../procman.ts";
+import { found, gone } from "../support/procman.ts";
 import { folderFor, growth, program, type Rig, started, successor } from "./rig.ts";
 
 const printer = (folder: string) => ({

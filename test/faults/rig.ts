@@ -9,7 +9,7 @@ import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { found } from "../procman.ts";
+import { found } from "../support/procman.ts";
 import type { Kill } from "./schedule.ts";
 import { exits, gaps } from "./verdict.ts";
 

@@ -7,8 +7,8 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { found } from "../procman.ts";
-import { smallDisk } from "../skip.ts";
+import { found } from "../support/procman.ts";
+import { smallDisk } from "../support/skip.ts";
 import { folderFor, growth, program, type Rig, said, started, successor } from "./rig.ts";
 
 /** How long a part stands still: `PROCMAN_FAULT_MINUTES` makes it a minute. Milliseconds. */

@@ -6,7 +6,7 @@ import type { EndRecord } from "../../examples/kill-the-manager/managers/procman
 import { isAlive } from "../../examples/kill-the-manager/processes.mjs";
 import { checkDiary, type Run } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import type { Instance } from "../../src/supervisor/states.ts";
+import type { InstanceState } from "../../src/supervisor/states.ts";
 import { CRASHERS, PRINTERS } from "./load.ts";
 import type { Kill, Story } from "./schedule.ts";
 
@@ -58,7 +58,7 @@ export function judge(folder: string, { procman, kills, played, settled }: Story
 }
 
 type Ends = ReadonlyMap<string, EndRecord>;
-type Notes = ReadonlyMap<string, readonly { readonly slots: Readonly<Record<string, Instance>> }[]>;
+type Notes = ReadonlyMap<string, readonly { readonly slots: Readonly<Record<string, InstanceState>> }[]>;
 
 /** `web.3@mark` is known to procman as `web#3`. */
 function keyOf({ managed }: Run): string {
@@ -140,7 +140,7 @@ function restarts(id: string, notes: Notes): readonly string[] {
  * longer than the delay, the next run follows in the same turn.)
  */
 function decisions(id: string, runs: readonly Run[], { notes, ends }: { readonly notes: Notes; readonly ends: Ends }): readonly string[] {
-  const taken = new Map<number, Instance>();
+  const taken = new Map<number, InstanceState>();
   for (const { slots } of notes.get(id) ?? []) {
     const state = slots[id];
     if (state?.status === "backoff") taken.set(state.run, state);

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import type { StateRecord } from "../../src/contract/state-record.ts";
-import { cleanEnvironment, found, type Procman, running } from "../procman.ts";
+import { cleanEnvironment, found, type Procman, running } from "../support/procman.ts";
 
 const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
 

@@ -3,15 +3,17 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { test } from "node:test";
-import { echo, found, received, TestBackend, TestBalancer } from "../balancer-rig.ts";
-import { freePort, isFree } from "../ports.ts";
+import { processStat } from "../../src/os/process-stat.ts";
+import { echo, found, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
+import { testBoth } from "../support/both-tcp.ts";
+import { freePort, isFree } from "../support/ports.ts";
+import { isMissing } from "../support/system-programs.ts";
 
 const residentKb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 const gone = (pid: number): Promise<true> => found(() => (existsSync(`/proc/${pid}`) && !isZombie(pid) ? undefined : true));
 const isZombie = (pid: number): boolean => /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
 
-test("connections go to the backends in turn, by one process as by several", async (context) => {
+testBoth("connections go to the backends in turn, by one process as by several", async (context) => {
   for (const processes of [1, 2]) {
     const balancer = await TestBalancer.start(context, {}, processes);
     const backends = [await TestBackend.start(context, "a"), await TestBackend.start(context, "b")];
@@ -23,7 +25,7 @@ test("connections go to the backends in turn, by one process as by several", asy
   }
 });
 
-test("least connections: whoever has open ones gets fewer new ones", async (context) => {
+testBoth("least connections: a backend with open connections gets fewer new ones", async (context) => {
   const balancer = await TestBalancer.start(context, { strategy: "least-connections" });
   const backends = [await TestBackend.start(context, "a"), await TestBackend.start(context, "b")];
   await balancer.serveUp(backends);
@@ -36,21 +38,24 @@ test("least connections: whoever has open ones gets fewer new ones", async (cont
   assert.deepEqual(next, ["a", "a", "a", "a", "a"]);
 });
 
-test("a backend that refuses is passed over without the client noticing, and is back within a second of accepting again", async (context) => {
-  const balancer = await TestBalancer.start(context);
-  const backends = [await TestBackend.start(context, "a"), await TestBackend.start(context, "b")];
-  await balancer.serveUp(backends);
-  backends[0]?.stop();
-  for (let turn = 0; turn < 10; turn++) assert.equal(await balancer.who(), "b");
-  await found(() => ((balancer.backend("a")?.refused ?? 0) >= 1 && !balancer.backend("a")?.accepting ? true : undefined));
-  await backends[0]?.listen();
-  const start = performance.now();
-  await found(() => (balancer.backend("a")?.accepting ? true : undefined));
-  assert.ok(performance.now() - start < 1_000);
-  assert.deepEqual(new Set([await balancer.who(), await balancer.who()]), new Set(["a", "b"]));
-});
+testBoth(
+  "a backend that refuses is skipped without the client noticing, and is back within a second of accepting again",
+  async (context) => {
+    const balancer = await TestBalancer.start(context);
+    const backends = [await TestBackend.start(context, "a"), await TestBackend.start(context, "b")];
+    await balancer.serveUp(backends);
+    backends[0]?.stop();
+    for (let turn = 0; turn < 10; turn++) assert.equal(await balancer.who(), "b");
+    await found(() => ((balancer.backend("a")?.refused ?? 0) >= 1 && !balancer.backend("a")?.accepting ? true : undefined));
+    await backends[0]?.listen();
+    const start = performance.now();
+    await found(() => (balancer.backend("a")?.accepting ? true : undefined));
+    assert.ok(performance.now() - start < 1_000);
+    assert.deepEqual(new Set([await balancer.who(), await balancer.who()]), new Set(["a", "b"]));
+  },
+);
 
-test("while all are down clients wait, and are served when one comes", async (context) => {
+testBoth("while all backends are down clients wait, and are served when one comes up", async (context) => {
   const balancer = await TestBalancer.start(context, {}, 2);
   const backend = await TestBackend.start(context, "a");
   await balancer.serve([{ ...backend.spec, state: "down" }]);
@@ -61,7 +66,7 @@ test("while all are down clients wait, and are served when one comes", async (co
   assert.deepEqual(new Set(await answers), new Set(["a"]));
 });
 
-test("a client that waits in vain is let go after ten seconds", async (context) => {
+testBoth("a client that gets no backend is closed after ten seconds", async (context) => {
   const balancer = await TestBalancer.start(context);
   await balancer.serve([{ id: "a", port: await freePort(), state: "up" }]);
   const client = await balancer.client();
@@ -71,7 +76,7 @@ test("a client that waits in vain is let go after ten seconds", async (context) 
   await found(() => (balancer.report?.rejected === 1 ? true : undefined));
 });
 
-test("each side may end its half and still hear the other", async (context) => {
+testBoth("each side may end its half and still hear the other", async (context) => {
   const balancer = await TestBalancer.start(context);
   const backend = await TestBackend.start(context, "a", (socket) => {
     let text = "";
@@ -87,7 +92,7 @@ test("each side may end its half and still hear the other", async (context) => {
   await found(() => (balancer.backend("a")?.connections === 0 ? true : undefined));
 });
 
-test("a reset of the backend reaches the client as a reset, and the other way round", async (context) => {
+testBoth("a reset of the backend reaches the client as a reset, and the other way round", async (context) => {
   const balancer = await TestBalancer.start(context);
   const errors: (string | undefined)[] = [];
   const backend = await TestBackend.start(context, "a", (socket) => {
@@ -106,7 +111,7 @@ test("a reset of the backend reaches the client as a reset, and the other way ro
   await found(() => (errors.includes("ECONNRESET") ? true : undefined));
 });
 
-test("every byte arrives, in order, in both directions at once", async (context) => {
+testBoth("every byte arrives, in order, in both directions at once", async (context) => {
   const balancer = await TestBalancer.start(context, {}, 2);
   await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
   const bytes = Buffer.from(Uint32Array.from({ length: 2_000_000 }, (_, index) => index).buffer);
@@ -116,7 +121,7 @@ test("every byte arrives, in order, in both directions at once", async (context)
       const chunks: Buffer[] = [];
       client.on("data", (chunk: Buffer) => {
         chunks.push(chunk);
-        // One that stops and goes on again, now and then.
+        // Pauses and resumes now and then.
         if (chunks.length % (number * 20) === 0) client.pause();
         if (client.isPaused()) setImmediate(() => client.resume());
       });
@@ -127,7 +132,7 @@ test("every byte arrives, in order, in both directions at once", async (context)
   );
 });
 
-test("a client that doesn't read holds its backend up, and costs no memory", async (context) => {
+testBoth("a client that doesn't read slows its backend down, and costs no memory", async (context, name) => {
   const balancer = await TestBalancer.start(context);
   let written = 0;
   const backend = await TestBackend.start(context, "a", (socket) => {
@@ -151,11 +156,12 @@ test("a client that doesn't read holds its backend up, and costs no memory", asy
     last = written;
     return isStill && written > 1_000_000 ? true : undefined;
   });
-  assert.ok(residentKb(balancer.pid) - before < 30_000, `${residentKb(balancer.pid) - before} kB more`);
+  // On node:net what was read is garbage until the next collection; unbounded it would be 2 GB.
+  assert.ok(residentKb(balancer.pid) - before < (name === "net" ? 100_000 : 30_000), `${residentKb(balancer.pid) - before} kB more`);
   for (const client of clients) client.destroy();
 });
 
-test("who is draining keeps its connections and gets no new one", async (context) => {
+testBoth("a draining backend keeps its connections and gets no new one", async (context) => {
   const balancer = await TestBalancer.start(context, {}, 2);
   const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b")];
   await balancer.serveUp([backends[0] as TestBackend]);
@@ -168,7 +174,7 @@ test("who is draining keeps its connections and gets no new one", async (context
   assert.equal(await received(old), "two");
 });
 
-test("a connection without traffic is closed after its idle time, one with traffic isn't", async (context) => {
+testBoth("a connection without traffic is closed after its idle time, one with traffic isn't", async (context) => {
   const balancer = await TestBalancer.start(context, { idleMs: 600 });
   await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
   const [quiet, busy] = [await balancer.client(), await balancer.client()];
@@ -179,32 +185,35 @@ test("a connection without traffic is closed after its idle time, one with traff
   assert.equal(busy.readableEnded, false);
 });
 
-test("issue 5, 2: no backend has more connections than it may have; who comes then waits until one ends, in the order of coming", async (context) => {
-  const balancer = await TestBalancer.start(context, { maxConnections: 2 }, 2);
-  const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b", echo)];
-  await balancer.serveUp(backends);
-  const clients = [];
-  for (let count = 0; count < 6; count++) {
-    const client = await balancer.client();
-    client.write(String(count));
-    clients.push(client);
-    if (count < 4) assert.equal(await received(client), String(count));
-  }
-  await found(() => (balancer.report?.waiting === 2 ? true : undefined));
-  assert.deepEqual([balancer.backend("a")?.connections, balancer.backend("b")?.connections], [2, 2]);
-  const [first, second, , , fifth, sixth] = clients;
-  assert.ok(first && second && fifth && sixth);
-  const answers = [received(fifth), received(sixth)];
-  first.end();
-  assert.equal(await answers[0], "4");
-  assert.equal(balancer.report?.rejected, 0);
-  second.end();
-  assert.equal(await answers[1], "5");
-  assert.ok(backends.every(({ sockets }) => sockets.size <= 2));
-  for (const client of clients) client.destroy();
-});
+testBoth(
+  "issue 5, 2: no backend has more connections than it may have; further clients wait until a connection ends, in the order of arrival",
+  async (context) => {
+    const balancer = await TestBalancer.start(context, { maxConnections: 2 }, 2);
+    const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b", echo)];
+    await balancer.serveUp(backends);
+    const clients = [];
+    for (let count = 0; count < 6; count++) {
+      const client = await balancer.client();
+      client.write(String(count));
+      clients.push(client);
+      if (count < 4) assert.equal(await received(client), String(count));
+    }
+    await found(() => (balancer.report?.waiting === 2 ? true : undefined));
+    assert.deepEqual([balancer.backend("a")?.connections, balancer.backend("b")?.connections], [2, 2]);
+    const [first, second, , , fifth, sixth] = clients;
+    assert.ok(first && second && fifth && sixth);
+    const answers = [received(fifth), received(sixth)];
+    first.end();
+    assert.equal(await answers[0], "4");
+    assert.equal(balancer.report?.rejected, 0);
+    second.end();
+    assert.equal(await answers[1], "5");
+    assert.ok(backends.every(({ sockets }) => sockets.size <= 2));
+    for (const client of clients) client.destroy();
+  },
+);
 
-test("with the PROXY protocol a backend learns the client's address, and that a look is none", async (context) => {
+testBoth("with the PROXY protocol a backend gets the client's address, and a health check is marked as one", async (context) => {
   const balancer = await TestBalancer.start(context, { proxyProtocol: true });
   const heads: Buffer[] = [];
   const backend = await TestBackend.start(context, "a", (socket) => {
@@ -223,7 +232,7 @@ test("with the PROXY protocol a backend learns the client's address, and that a 
   assert.equal(head.readUInt16BE(26), balancer.port);
 });
 
-test("a port in use: who has it is said, and it is served as soon as it is free", async (context) => {
+testBoth("a port in use: the report names its holder, and the port is served as soon as it is free", async (context) => {
   const holder = createServer().listen(0, "127.0.0.1");
   await once(holder, "listening");
   const { port } = holder.address() as { readonly port: number };
@@ -236,22 +245,25 @@ test("a port in use: who has it is said, and it is served as soon as it is free"
   assert.equal(await balancer.who(), "a");
 });
 
-test("whoever told it may go: connections go on, new ones come, and the next finds all as it was", async (context) => {
-  const balancer = await TestBalancer.start(context, {}, 2);
-  await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
-  const client = await balancer.client();
-  balancer.serviceGoes();
-  balancer.process.disconnect();
-  client.write("one");
-  assert.equal(await received(client), "one");
-  await balancer.serviceComes();
-  await found(() => (balancer.backend("a")?.connections === 1 ? true : undefined));
-  const other = await balancer.client();
-  other.write("two");
-  assert.equal(await received(other), "two");
-});
+testBoth(
+  "without a service and a keeper connections go on and new ones are accepted, and the next service finds all of them",
+  async (context) => {
+    const balancer = await TestBalancer.start(context, {}, 2);
+    await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
+    const client = await balancer.client();
+    balancer.serviceGoes();
+    balancer.process.disconnect();
+    client.write("one");
+    assert.equal(await received(client), "one");
+    await balancer.serviceComes();
+    await found(() => (balancer.backend("a")?.connections === 1 ? true : undefined));
+    const other = await balancer.client();
+    other.write("two");
+    assert.equal(await received(other), "two");
+  },
+);
 
-test("one that was killed frees its port at once, with all its processes", async (context) => {
+testBoth("a killed balancer frees its port at once, with all its processes", async (context) => {
   const balancer = await TestBalancer.start(context, {}, 2);
   await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
   const client = await balancer.client();
@@ -263,7 +275,15 @@ test("one that was killed frees its port at once, with all its processes", async
   assert.ok(performance.now() - start < 1_000);
 });
 
-test("of two for one state folder the second gives way and names the first", async (context) => {
+testBoth("where the balancer leads a session, each of its processes leads one", async (context) => {
+  if (isMissing(context, "setsid")) return;
+  const balancer = await TestBalancer.start(context, {}, 2, { launcher: ["setsid"] });
+  const second = Number(readFileSync(`/proc/${balancer.pid}/task/${balancer.pid}/children`, "utf8").trim());
+  assert.ok(second > 1);
+  assert.equal(processStat(second)?.session, second);
+});
+
+testBoth("of two balancers for one state folder the second ends and names the first", async (context) => {
   const balancer = await TestBalancer.start(context);
   await balancer.serveUp([await TestBackend.start(context, "a")]);
   const { spawn } = await import("node:child_process");
@@ -275,10 +295,10 @@ test("of two for one state folder the second gives way and names the first", asy
   assert.equal(await balancer.who(), "a");
 });
 
-test("SIGTERM: nobody new is served, connections may end, then it ends", async (context) => {
+testBoth("SIGTERM: no new client is served, connections may end, then the balancer ends", async (context) => {
   const balancer = await TestBalancer.start(context, {}, 2);
   await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
-  // So it is the second process that takes the connection, and has not told it when SIGTERM comes.
+  // The second process then accepts the connection, and has not reported it yet when SIGTERM arrives.
   balancer.process.kill("SIGSTOP");
   const client = await balancer.client();
   client.write("one");
@@ -294,7 +314,7 @@ test("SIGTERM: nobody new is served, connections may end, then it ends", async (
   assert.equal(code, 0);
 });
 
-test("a balancer whose state folder is gone, and to whom nobody speaks, ends", async (context) => {
+testBoth("a balancer whose state folder is gone ends when no service is connected", async (context) => {
   const balancer = await TestBalancer.start(context);
   balancer.serviceGoes();
   rmSync(balancer.socket.replace(/\/[^/]+$/, ""), { recursive: true, force: true });

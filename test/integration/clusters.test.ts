@@ -1,21 +1,21 @@
-/** A cluster behind its common port, with procman as users start it: what its clients notice of restarts, crashes and kills. */
+/** A cluster behind its common port, with procman as users start it: what clients notice of restarts, crashes and kills. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { procman as cli } from "../cli.ts";
-import { accepting, api, ask, Crowd, cluster, POLITE, record } from "../cluster-rig.ts";
-import { freePort, freeRange } from "../ports.ts";
-import { found, gone, isAlive, isOver, running } from "../procman.ts";
+import { testBoth } from "../support/both-tcp.ts";
+import { procman as cli } from "../support/cli.ts";
+import { accepting, api, ask, Crowd, cluster, POLITE, record } from "../support/cluster-rig.ts";
+import { freePort, freeRange } from "../support/ports.ts";
+import { found, gone, isAlive, isOver, running } from "../support/procman.ts";
 
 const PATIENT = fileURLToPath(new URL("../programs/patient.js", import.meta.url));
 
-test("2.2 every instance gets its share through the common port, and status shows it", async (context) => {
+testBoth("2.2 every instance gets its share through the common port, and status shows it", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
   for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
@@ -31,7 +31,7 @@ test("2.2 every instance gets its share through the common port, and status show
   for (const { backend } of instances) assert.ok((backend?.totalConnections ?? 0) >= 2 && (backend?.sentBytes ?? 0) > 0);
 });
 
-test("no request fails while the instances are restarted one after the other, and then all at once", async (context) => {
+testBoth("no request fails while the instances are restarted one after the other, and then all at once", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
   for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
@@ -49,7 +49,7 @@ test("no request fails while the instances are restarted one after the other, an
   assert.ok(crowd.requests > 100 && crowd.pids.size >= 6, `${crowd.requests} requests, ${crowd.pids.size} pids`);
 });
 
-test("an instance that is killed takes its own connections with it and nobody else's; clients that come get others", async (context) => {
+testBoth("a killed instance takes only its own connections with it; new clients get other instances", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
   for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
@@ -64,7 +64,7 @@ test("an instance that is killed takes its own connections with it and nobody el
   }
 });
 
-test("connections outlive service and keeper, whoever is killed; a new connection works at any time", async (context) => {
+testBoth("connections outlive kills of service and keeper; a new connection works at any time", async (context) => {
   const web = await cluster(context);
   const { procman, port } = web;
   const client = await api(web);
@@ -91,7 +91,7 @@ test("connections outlive service and keeper, whoever is killed; a new connectio
   await assert.rejects(ask(port));
 });
 
-test("a balancer that is killed is back at once", async (context) => {
+testBoth("a balancer that is killed is back at once", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
   for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
@@ -108,7 +108,7 @@ test("a balancer that is killed is back at once", async (context) => {
   await record(client, "web-3", accepting);
 });
 
-test("one that is killed after its keeper was is started again by the next keeper", async (context) => {
+testBoth("a balancer that is killed after its keeper is started again by the next keeper", async (context) => {
   const web = await cluster(context);
   await record(await api(web), "web-1", accepting);
   const balancer = web.procman.helper("balancer");
@@ -128,25 +128,28 @@ test("one that is killed after its keeper was is started again by the next keepe
   assert.ok(isBack);
 });
 
-test("a common port in use: who has it is said, status shows it, the instances run, and it is served when it is free", async (context) => {
-  const holder = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => holder.once("listening", resolve));
-  const { port } = holder.address() as { readonly port: number };
-  const web = await cluster(context, { commonPort: port });
-  await web.procman.line(
-    new RegExp(`web .* Cannot listen on 127.0.0.1:${port}: the port is in use by .+ \\(pid ${process.pid}\\); it is tried again`),
-  );
-  const client = await api(web);
-  const { reason, instances = [] } = await record(client, "web", ({ balancer }) => balancer?.problem !== undefined);
-  assert.match(reason, /3 of 3 instances are running; nobody listens on 127\.0\.0\.1:\d+: the port is in use by/);
-  assert.equal(instances.length, 3);
-  holder.close();
-  await web.procman.line(/web .* the load balancer listens on 127\.0\.0\.1:\d+ now/);
-  await record(client, "web-1", accepting);
-  assert.ok((await ask(port)) > 1);
-});
+testBoth(
+  "a common port in use: log and status name its holder, the instances run, and the port is served when it is free",
+  async (context) => {
+    const holder = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => holder.once("listening", resolve));
+    const { port } = holder.address() as { readonly port: number };
+    const web = await cluster(context, { commonPort: port });
+    await web.procman.line(
+      new RegExp(`web .* Cannot listen on 127.0.0.1:${port}: the port is in use by .+ \\(pid ${process.pid}\\); it is tried again`),
+    );
+    const client = await api(web);
+    const { reason, instances = [] } = await record(client, "web", ({ balancer }) => balancer?.problem !== undefined);
+    assert.match(reason, /3 of 3 instances are running; nobody listens on 127\.0\.0\.1:\d+: the port is in use by/);
+    assert.equal(instances.length, 3);
+    holder.close();
+    await web.procman.line(/web .* the load balancer listens on 127\.0\.0\.1:\d+ now/);
+    await record(client, "web-1", accepting);
+    assert.ok((await ask(port)) > 1);
+  },
+);
 
-test("an instance that runs but doesn't listen on its port says so in its reason, and others serve for it", async (context) => {
+testBoth("the status of an instance that runs but doesn't listen on its port says so, and the others serve", async (context) => {
   const [port, startPort] = [await freePort(), await freeRange()];
   const cmd = `PORT=$((PROCMAN_CLUSTER_PORT + 100 * (PROCMAN_CLUSTER_INSTANCE == 1))) exec node ${POLITE}`;
   const procman = await running(context, [{ id: "web", cmd, autostart: true, cluster: { instances: 2, startPort, commonPort: port } }]);
@@ -162,37 +165,40 @@ test("an instance that runs but doesn't listen on its port says so in its reason
   assert.match((await client.process("web-2")).reason, new RegExp(`^runs, but ${text}`));
 });
 
-test("issue 5: a port of an instance that another program holds: it is named, nobody is sent to it, and the instance serves when it is free", async (context) => {
-  const [port, startPort] = [await freePort(), await freeRange()];
-  const met: number[] = [];
-  const holder = createServer((socket) => {
-    met.push(socket.remotePort ?? 0);
-    socket.on("error", () => undefined).destroy();
-  }).listen(startPort + 1, "127.0.0.1");
-  await once(holder, "listening");
-  context.after(() => holder.close());
-  const cluster = { instances: 2, startPort, commonPort: port };
-  const procman = await running(context, [{ id: "web", cmd: `node ${PATIENT}`, autostart: true, cluster }]);
-  const held = `its port ${startPort + 1} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port`;
-  await procman.line(new RegExp(`web-2 +\\| runs, but ${held}`));
-  const client = await api({ procman });
-  const { pid } = await record(client, "web-1", accepting);
-  assert.match((await client.process("web-2")).reason, new RegExp(`^runs, but ${held}`));
-  for (let turn = 0; turn < 12; turn++) assert.equal(await ask(port), pid);
-  process.kill(procman.helper("service"), "SIGKILL");
-  await procman.line(/the service ended/);
-  const again = await api({ procman });
-  await record(again, "web-1", accepting);
-  for (let turn = 0; turn < 12; turn++) assert.equal(await ask(port), pid);
-  assert.deepEqual(met, [], "nobody, not even the load balancer, has knocked there");
-  holder.close();
-  const other = await record(again, "web-2", accepting);
-  const pids = new Set<number>();
-  for (let turn = 0; turn < 12; turn++) pids.add(await ask(port));
-  assert.ok(pids.has(other.pid ?? 0));
-});
+testBoth(
+  "issue 5: a port of an instance that another program holds: the program is named, gets no client, and the instance serves when the port is free",
+  async (context) => {
+    const [port, startPort] = [await freePort(), await freeRange()];
+    const met: number[] = [];
+    const holder = createServer((socket) => {
+      met.push(socket.remotePort ?? 0);
+      socket.on("error", () => undefined).destroy();
+    }).listen(startPort + 1, "127.0.0.1");
+    await once(holder, "listening");
+    context.after(() => holder.close());
+    const cluster = { instances: 2, startPort, commonPort: port };
+    const procman = await running(context, [{ id: "web", cmd: `node ${PATIENT}`, autostart: true, cluster }]);
+    const held = `its port ${startPort + 1} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port`;
+    await procman.line(new RegExp(`web-2 +\\| runs, but ${held}`));
+    const client = await api({ procman });
+    const { pid } = await record(client, "web-1", accepting);
+    assert.match((await client.process("web-2")).reason, new RegExp(`^runs, but ${held}`));
+    for (let turn = 0; turn < 12; turn++) assert.equal(await ask(port), pid);
+    process.kill(procman.helper("service"), "SIGKILL");
+    await procman.line(/the service ended/);
+    const again = await api({ procman });
+    await record(again, "web-1", accepting);
+    for (let turn = 0; turn < 12; turn++) assert.equal(await ask(port), pid);
+    assert.deepEqual(met, [], "no client and no health check has connected there");
+    holder.close();
+    const other = await record(again, "web-2", accepting);
+    const pids = new Set<number>();
+    for (let turn = 0; turn < 12; turn++) pids.add(await ask(port));
+    assert.ok(pids.has(other.pid ?? 0));
+  },
+);
 
-test("an instance that ends since another program has its port says who", async (context) => {
+testBoth("the end of an instance whose port another program has names that program", async (context) => {
   const [port, startPort] = [await freePort(), await freeRange()];
   const holder = createServer().listen(startPort + 1, "127.0.0.1");
   await once(holder, "listening");
@@ -212,29 +218,33 @@ test("an instance that ends since another program has its port says who", async 
   await record(client, "web-2", accepting);
 });
 
-test("issue 5, 2: with too few files for all clients some are turned away, and it is said why and what helps", async (context) => {
-  const [port, startPort] = [await freePort(), await freeRange()];
-  const shape = { id: "web", cmd: `node ${POLITE}`, autostart: true, cluster: { instances: 2, startPort, commonPort: port } };
-  const procman = await running(context, [shape], { launcher: ["sh", "-c", 'ulimit -n 100; exec "$@"', "sh"] });
-  const client = await api({ procman });
-  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
-  const agents = Array.from({ length: 60 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
-  const answers = await Promise.allSettled(agents.map((agent) => ask(port, agent)));
-  const served = answers.filter(({ status }) => status === "fulfilled").length;
-  assert.ok(served >= 18 && served <= 36, `${served} of 60 are served, by two processes with (100 - 64) / 2 each at most`);
-  const why = "clients are turned away: each of the load balancer's processes may open only 100 files; raise that where procman is started";
-  await procman.line(new RegExp(`web +\\| ${why} \\(ulimit -n, LimitNOFILE=\\)`));
-  const { reason, balancer } = await record(client, "web", (now) => now.balancer?.rejected === 60 - served);
-  assert.ok(reason.includes(why), reason);
-  assert.equal(balancer?.problem, undefined);
-  for (const agent of agents) agent.destroy();
-  await procman.line(/web +\| no client is turned away any more/);
-  for (let turn = 0; turn < 10; turn++) assert.ok((await ask(port)) > 1);
-});
+testBoth(
+  "issue 5, 2: with too few file descriptors some clients are rejected, and status and log say why and what helps",
+  async (context) => {
+    const [port, startPort] = [await freePort(), await freeRange()];
+    const shape = { id: "web", cmd: `node ${POLITE}`, autostart: true, cluster: { instances: 2, startPort, commonPort: port } };
+    const procman = await running(context, [shape], { launcher: ["sh", "-c", 'ulimit -n 100; exec "$@"', "sh"] });
+    const client = await api({ procman });
+    for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+    const agents = Array.from({ length: 60 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+    const answers = await Promise.allSettled(agents.map((agent) => ask(port, agent)));
+    const served = answers.filter(({ status }) => status === "fulfilled").length;
+    assert.ok(served >= 18 && served <= 36, `${served} of 60 are served, by two processes with (100 - 64) / 2 each at most`);
+    const why =
+      "clients are turned away: each of the load balancer's processes may open only 100 files; raise that where procman is started";
+    await procman.line(new RegExp(`web +\\| ${why} \\(ulimit -n, LimitNOFILE=\\)`));
+    const { reason, balancer } = await record(client, "web", (now) => now.balancer?.rejected === 60 - served);
+    assert.ok(reason.includes(why), reason);
+    assert.equal(balancer?.problem, undefined);
+    for (const agent of agents) agent.destroy();
+    await procman.line(/web +\| no client is turned away any more/);
+    for (let turn = 0; turn < 10; turn++) assert.ok((await ask(port)) > 1);
+  },
+);
 
-test("clients that come before the instances listen wait for them", async (context) => {
+testBoth("clients that come before the instances listen wait for them", async (context) => {
   const web = await cluster(context, {}, { LATE: "700" });
-  // Refused until the port is open; from then on nobody is.
+  // Refused until the port is open, and never after that.
   let answer: number | undefined;
   for (const end = performance.now() + 30_000; answer === undefined && performance.now() < end; ) {
     answer = await ask(web.port).catch((error: NodeJS.ErrnoException) => {
@@ -245,7 +255,7 @@ test("clients that come before the instances listen wait for them", async (conte
   assert.ok(answer !== undefined && answer > 1);
 });
 
-test("issue 5, 6: what each backend did is in the metrics, in `status`, and in the events", async (context) => {
+testBoth("issue 5, 6: what each backend did is in the metrics, in `status`, and in the events", async (context) => {
   const web = await cluster(context, { instances: 2 });
   const client = await api(web);
   const over = new AbortController();
@@ -287,7 +297,7 @@ test("issue 5, 6: what each backend did is in the metrics, in `status`, and in t
   await events;
 });
 
-test("a limit of connections comes and goes by a reload, and restarts no instance; who finds all of them full waits", async (context) => {
+testBoth("a reload sets and removes a limit of connections without a restart; clients beyond the limit wait", async (context) => {
   const web = await cluster(context, { instances: 2 });
   const client = await api(web);
   const pids = async (): Promise<readonly (number | undefined)[]> => ((await client.process("web")).instances ?? []).map(({ pid }) => pid);

@@ -4,11 +4,11 @@ import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Client } from "../../src/client/client.ts";
-import { fetchSend } from "../../src/client/send.ts";
-import { expiresIn, payloadOf } from "../../src/contract/claims.ts";
+import { fetchSend } from "../../src/client/transport.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import { expiresIn, payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { folderWith, found, gone, isAlive, type Process, Procman, running } from "../procman.ts";
+import { folderWith, found, gone, isAlive, type Process, Procman, running } from "../support/procman.ts";
 
 const sleeper = { cmd: "sleep 1000", autostart: true } as const;
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);

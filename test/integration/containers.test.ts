@@ -7,9 +7,9 @@ import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { allProcesses, type ProcessStat } from "../../src/os/process-stat.ts";
-import { BIN } from "../cli.ts";
-import { folderWith, found, gone, type Process, Procman } from "../procman.ts";
-import { skip } from "../skip.ts";
+import { BIN } from "../support/cli.ts";
+import { folderWith, found, gone, type Process, Procman } from "../support/procman.ts";
+import { skip } from "../support/skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
 const ORPHANS = 20;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folderWith, Procman } from "../procman.ts";
+import { folderWith, Procman } from "../support/procman.ts";
 
 const print = (id: string, more: object) => ({ id, cmd: "env", autostart: true, logger: { console: true }, ...more });
 
@@ -46,7 +46,7 @@ test("2.2 envFile: a line that is not well-formed is told once with file and lin
   const file = join(folder, "web.env");
   writeFileSync(file, "A=one\nC: geheim\nB=two\n");
   const procman = new Procman(folder, { args: ["--console"] });
-  await procman.line(/^web .*web\.env:2 is no NAME=value, and is ignored; write it so/);
+  await procman.line(/^web .*web\.env:2 is not NAME=value and is ignored; write it like that/);
   await procman.line(/^web .*\| has one-two/);
   const later = [
     ["A=1\nC: geheim\nB=2", "1-2"],
@@ -61,7 +61,7 @@ test("2.2 envFile: a line that is not well-formed is told once with file and lin
     await procman.line(new RegExp(`^web .*\\| has ${has}$`));
   }
   await procman.line(/^web .*web\.env:2 opens a quote that is never closed/);
-  assert.equal(procman.lines.filter((line) => line.includes("is no NAME=value")).length, 1);
+  assert.equal(procman.lines.filter((line) => line.includes("is not NAME=value")).length, 1);
   assert.ok(!procman.lines.join().includes("geheim"));
 });
 

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { procman as cli } from "../cli.ts";
-import { folderWith, found, gone, isAlive, Procman, running } from "../procman.ts";
-import { skip, smallDisk } from "../skip.ts";
+import { procman as cli } from "../support/cli.ts";
+import { folderWith, found, gone, isAlive, Procman, running } from "../support/procman.ts";
+import { skip, smallDisk } from "../support/skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
 const DIST = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
@@ -88,7 +88,7 @@ test("a state folder without inodes: who can't have its output captured is told 
   assert.match(
     err,
     new RegExp(
-      `^procman: Cannot reach procman: it runs \\(pid ${procman.pid}\\), but ${disk}/procman has no room left for its address; make room`,
+      `^procman: Cannot reach procman: it is running \\(pid ${procman.pid}\\), but ${disk}/procman has no room left for its address; free some space`,
     ),
   );
   // There is room again.

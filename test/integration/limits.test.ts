@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { found, running } from "../procman.ts";
+import { found, running } from "../support/procman.ts";
 
 /** What a file says, once it is whole. */
 function text(folder: string, file: string): Promise<string> {

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { found, type Procman, running } from "../procman.ts";
-import { smallDisk } from "../skip.ts";
+import { found, type Procman, running } from "../support/procman.ts";
+import { smallDisk } from "../support/skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
 const FLOOD = `${process.execPath} "${PROGRAMS}flood.js"`;

@@ -4,12 +4,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { payloadOf } from "../../src/contract/claims.ts";
 import type { Endpoint, Incident, ProcessRecord } from "../../src/contract/records.ts";
+import { payloadOf } from "../../src/contract/token-claims.ts";
+import { IncidentLog } from "../../src/incidents/incident-log.ts";
+import { SeriesStore } from "../../src/metrics/series-store.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { IncidentBook } from "../../src/telemetry/incident-book.ts";
-import { MetricStore } from "../../src/telemetry/metric-store.ts";
-import { found, gone, type Procman, running } from "../procman.ts";
+import { found, gone, type Procman, running } from "../support/procman.ts";
 
 const BURN = fileURLToPath(new URL("../programs/burn.js", import.meta.url));
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
@@ -48,7 +48,7 @@ async function incidents(
   isLast = (_: Incident): boolean => true,
 ): Promise<readonly Incident[]> {
   return tried(async () => {
-    const all = (await new IncidentBook(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
+    const all = (await new IncidentLog(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
     const last = all.at(-1);
     return all.length >= count && last !== undefined && isLast(last) ? all : undefined;
   }, `${count} incidents of ${id}`);
@@ -127,7 +127,7 @@ test("4.4 CPU and memory are those of the whole tree, also of one who left its s
   }, "the numbers of a process that burns");
   assert.ok((seen[0]?.[1] ?? 0) < 500 * 1_048_576);
   assert.ok((seen[1]?.[0] ?? 99) < 5 && (seen[1]?.[1] ?? 0) < 10 * 1_048_576, JSON.stringify(seen[1]));
-  const store = new MetricStore({ stateDir: procman.stateDir, hours: () => 24, report: assert.fail });
+  const store = new SeriesStore({ stateDir: procman.stateDir, hours: () => 24, report: assert.fail });
   const read = async () => (await store.read(["burn"], 0, Number.POSITIVE_INFINITY, Date.now())).get("burn") ?? [];
   const before = await tried(async () => ((await read()).length > 0 ? read() : undefined), "a point on disk");
   assert.ok(before.every(({ processes }) => processes >= 1));

@@ -9,8 +9,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { plugin, setup, withPlugins } from "../plugin-rig.ts";
-import { Procman } from "../procman.ts";
+import { plugin, setup, withPlugins } from "../support/plugin-rig.ts";
+import { Procman } from "../support/procman.ts";
 
 const MODULE = setup(`log.info("comes from afar: " + (typeof options.x))`);
 const INTEGRITY = `sha256-${createHash("sha256").update(MODULE).digest("base64")}`;

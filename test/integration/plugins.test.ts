@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { procman as command } from "../cli.ts";
-import { api, plugin, setup, TICKING, withPlugins } from "../plugin-rig.ts";
-import { found, gone, isAlive, type Procman } from "../procman.ts";
+import { procman as command } from "../support/cli.ts";
+import { api, plugin, setup, TICKING, withPlugins } from "../support/plugin-rig.ts";
+import { found, gone, isAlive, type Procman } from "../support/procman.ts";
 
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 const started = async (procman: Procman): Promise<number> => pidIn(await procman.line(/^web +\| started/));

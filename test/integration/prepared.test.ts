@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { procman as cli } from "../cli.ts";
-import { folderWith, found, gone, isAlive, Procman, running } from "../procman.ts";
+import { procman as cli } from "../support/cli.ts";
+import { folderWith, found, gone, isAlive, Procman, running } from "../support/procman.ts";
 
 /** A run has settled, and the next is prepared, after a second. Milliseconds. */
 const SETTLED_MS = 3_000;

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { PlanRecord } from "../../src/contract/plan.ts";
-import { procman as cli } from "../cli.ts";
-import { folderWith, found, gone, isAlive, Procman } from "../procman.ts";
+import { procman as cli } from "../support/cli.ts";
+import { folderWith, found, gone, isAlive, Procman } from "../support/procman.ts";
 
 test("a profile stays over a killed service, a reload and a killed keeper", async (context) => {
   const config = (more: object) => ({
@@ -39,11 +39,11 @@ test("plan says what another profile would do, and by which one it goes; a reloa
   });
   const procman = new Procman(folder, { args: ["--profile", "staging"] });
   await procman.line(/web +\| started/);
-  assert.equal((await cli(folder, ["plan"])).out, 'Nothing has changed (1 process).\nBy the profile "staging".\n');
+  assert.equal((await cli(folder, ["plan"])).out, 'Nothing has changed (1 process).\nWith the profile "staging".\n');
   const { out } = await cli(folder, ["plan", "--profile", "production"]);
   assert.match(out, /^web +restart +its cmd has changed$/m);
   assert.match(out, /^extra +start +is new$/m);
-  assert.match(out, /^By the profile "production"\.\n"procman reload" goes by the profile that procman was run with/m);
+  assert.match(out, /^With the profile "production"\.\n"procman reload" uses the profile that procman was run with/m);
   const unknown = await cli(folder, ["plan", "--profile", "prod"]);
   assert.equal(unknown.code, 78);
   assert.match(unknown.err, /Found no profile "prod"; allowed: "staging", "production"/);

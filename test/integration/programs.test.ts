@@ -6,9 +6,9 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../ports.ts";
-import { found, gone, isAlive, type Procman, running } from "../procman.ts";
-import { isMissing, SYSTEM_PATHS } from "../system-programs.ts";
+import { freePort } from "../support/ports.ts";
+import { found, gone, isAlive, type Procman, running } from "../support/procman.ts";
+import { isMissing, SYSTEM_PATHS } from "../support/system-programs.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
 const loud = { autostart: true, logger: { console: true } };

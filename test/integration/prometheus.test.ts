@@ -4,9 +4,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { familiesOf, ServiceGauges } from "../../src/service/families.ts";
-import { expose } from "../../src/telemetry/prometheus.ts";
-import { skip } from "../skip.ts";
+import { expose, familiesOf, ServiceGauges } from "../../src/metrics/exposition.ts";
+import { skip } from "../support/skip.ts";
 
 const state = { name: "shop", status: "running", uptimeSeconds: 3 } as never;
 const telemetry = {

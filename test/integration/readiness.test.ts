@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Client } from "../../src/client/client.ts";
-import { fetchSend } from "../../src/client/send.ts";
-import { payloadOf } from "../../src/contract/claims.ts";
+import { fetchSend } from "../../src/client/transport.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import { payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { procman as cli } from "../cli.ts";
-import { POLITE, record } from "../cluster-rig.ts";
-import { freePort, freeRange } from "../ports.ts";
-import { found, isAlive, type Process, type Procman, running } from "../procman.ts";
+import { procman as cli } from "../support/cli.ts";
+import { POLITE, record } from "../support/cluster-rig.ts";
+import { freePort, freeRange } from "../support/ports.ts";
+import { found, isAlive, type Process, type Procman, running } from "../support/procman.ts";
 
 const PATIENT = fileURLToPath(new URL("../programs/patient.js", import.meta.url));
 

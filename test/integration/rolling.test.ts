@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
-import { procman as cli } from "../cli.ts";
-import { accepting, api, Crowd, cluster, POLITE, record } from "../cluster-rig.ts";
-import { freePort, freeRange } from "../ports.ts";
-import { found, type Procman, running } from "../procman.ts";
-import { isMissing } from "../system-programs.ts";
+import { procman as cli } from "../support/cli.ts";
+import { accepting, api, Crowd, cluster, POLITE, record } from "../support/cluster-rig.ts";
+import { freePort, freeRange } from "../support/ports.ts";
+import { found, type Procman, running } from "../support/procman.ts";
+import { isMissing } from "../support/system-programs.ts";
 
 const SLOW = fileURLToPath(new URL("../programs/slow.py", import.meta.url));
 const IDS = ["web-1", "web-2", "web-3"];

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { type TestContext, test } from "node:test";
 import type { Client } from "../../src/client/client.ts";
-import { accepting, api, ask, type Cluster, Crowd, cluster, record } from "../cluster-rig.ts";
-import { gone, isAlive } from "../procman.ts";
+import { accepting, api, ask, type Cluster, Crowd, cluster, record } from "../support/cluster-rig.ts";
+import { gone, isAlive } from "../support/procman.ts";
 
 /** In the order of their numbers. */
 async function pidsOf(client: Client): Promise<readonly number[]> {

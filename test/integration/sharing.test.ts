@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
-import { procman as cli } from "../cli.ts";
-import { api, ask, type Cluster, Crowd, POLITE, record } from "../cluster-rig.ts";
-import { freePort } from "../ports.ts";
-import { folderWith, found, isOver, Procman, running } from "../procman.ts";
-import { isMissing } from "../system-programs.ts";
+import { procman as cli } from "../support/cli.ts";
+import { api, ask, type Cluster, Crowd, POLITE, record } from "../support/cluster-rig.ts";
+import { freePort } from "../support/ports.ts";
+import { folderWith, found, isOver, Procman, running } from "../support/procman.ts";
+import { isMissing } from "../support/system-programs.ts";
 
 const PASSED = fileURLToPath(new URL("../programs/passed.py", import.meta.url));
 const IDS = ["web-1", "web-2"] as const;

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { withPlugins } from "../plugin-rig.ts";
-import { found, gone, type Process } from "../procman.ts";
-import { Collector, SyslogServer } from "../receivers.ts";
+import { withPlugins } from "../support/plugin-rig.ts";
+import { found, gone, type Process } from "../support/procman.ts";
+import { Collector, SyslogServer } from "../support/receivers.ts";
 
 /** Counts, so that what is missing, double or out of order shows. */
 const COUNTING: Process = { id: "count", cmd: "i=0; while :; do i=$((i+1)); echo number $i; sleep 0.02; done", autostart: true };

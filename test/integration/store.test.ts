@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Category } from "../../src/contract/records.ts";
-import { followLogs } from "../../src/store/follow.ts";
-import { lastLines, readLogs } from "../../src/store/query.ts";
-import { found, gone, type Procman, running } from "../procman.ts";
+import { followLogs } from "../../src/log-store/follow.ts";
+import { lastLines, readLogs } from "../../src/log-store/log-query.ts";
+import { found, gone, type Procman, running } from "../support/procman.ts";
 
 const FLOOD = `${process.execPath} "${fileURLToPath(new URL("../programs/flood.js", import.meta.url))}"`;
 const MARK = /^\[procman: /;

@@ -1,7 +1,7 @@
 /** Issue 5, "Speed", in short; the minute is in test/faults/cluster-storm.test.ts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CLIENTS, storm } from "../storm.ts";
+import { CLIENTS, storm } from "../support/storm.ts";
 
 test(`${CLIENTS} clients, rolls, and kills of instances and of the daemon: each request that fails was with a killed instance`, async (context) => {
   const { requests, kills, rolls } = await storm(context, 8);

@@ -4,10 +4,10 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ownCgroup } from "../../src/os/cgroup.ts";
-import { procman as cli } from "../cli.ts";
+import { procman as cli } from "../support/cli.ts";
 
-import { freePort, freeRange } from "../ports.ts";
-import { folderWith, found, gone, isAlive, type Process, Procman, running } from "../procman.ts";
+import { freePort, freeRange } from "../support/ports.ts";
+import { folderWith, found, gone, isAlive, type Process, Procman, running } from "../support/procman.ts";
 
 const loud = { autostart: true, logger: { console: true } };
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);

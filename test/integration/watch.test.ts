@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, s
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { payloadOf } from "../../src/contract/claims.ts";
 import type { EventRecord } from "../../src/contract/event-record.ts";
 import type { Endpoint, Incident } from "../../src/contract/records.ts";
+import { payloadOf } from "../../src/contract/token-claims.ts";
+import { IncidentLog } from "../../src/incidents/incident-log.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { IncidentBook } from "../../src/telemetry/incident-book.ts";
-import { folderWith, found, gone, isAlive, type Process, Procman } from "../procman.ts";
+import { folderWith, found, gone, isAlive, type Process, Procman } from "../support/procman.ts";
 
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 
@@ -58,7 +58,7 @@ async function serviceOf(procman: Procman): Promise<number> {
 
 async function incidents(procman: Procman, id: string, count: number): Promise<readonly Incident[]> {
   for (const end = performance.now() + 25_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
-    const all = (await new IncidentBook(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
+    const all = (await new IncidentLog(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
     if (all.length >= count) return all;
   }
   throw new Error(`waited in vain for ${count} incidents of ${id}`);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { folderWith, found, gone, isAlive, Procman } from "../procman.ts";
+import { folderWith, found, gone, isAlive, Procman } from "../support/procman.ts";
 
 const LOGGER = { console: true };
 /** Long enough to be seen as not used up. Seconds. */

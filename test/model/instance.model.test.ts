@@ -1,10 +1,10 @@
 /** Exhaustive check of the instance machine against a small model of the operating system. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { timers } from "../../src/supervisor/deadlines.ts";
-import { step } from "../../src/supervisor/instance.ts";
+import { step } from "../../src/supervisor/machine.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
-import { type Ending, type Input, type Instance, initial } from "../../src/supervisor/states.ts";
+import { type ExitInfo, type InstanceState, initial, type MachineInput } from "../../src/supervisor/states.ts";
+import { timers } from "../../src/supervisor/timers.ts";
 
 /** What the OS holds for the slot: a leader, whom it would leave behind or has left behind, and which signals they had. */
 type Os = {
@@ -14,25 +14,25 @@ type Os = {
   readonly sweeping: boolean;
   readonly sigkill: boolean;
 };
-type World = { readonly state: Instance; readonly os: Os };
-type Move = { readonly name: string; readonly input: Input; readonly os: Os };
+type World = { readonly state: InstanceState; readonly os: Os };
+type Move = { readonly name: string; readonly input: MachineInput; readonly os: Os };
 
 const PID = 7;
 const now = { at: 0, chance: 0.5 };
 const nobody: Os = { leader: "none", others: false, sweeping: false, sigkill: false };
-const exit = (code: number | null, signal: string | null = null): Ending => ({ kind: "exited", code, signal });
+const exit = (code: number | null, signal: string | null = null): ExitInfo => ({ kind: "exited", code, signal });
 
 /** Whatever may happen next; without `free`, only what happens by itself when nobody does or gives in to anything. */
 function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
   const { run } = state;
   const found: Move[] = [];
-  const add = (name: string, input: Omit<Input, "at" | "chance">, next: Os = os): void =>
-    void found.push({ name, input: { ...input, ...now } as Input, os: next });
+  const add = (name: string, input: Omit<MachineInput, "at" | "chance">, next: Os = os): void =>
+    void found.push({ name, input: { ...input, ...now } as MachineInput, os: next });
   if (free) {
     add("start", { type: "start" });
     for (const next of ["idle", "start", "policy"] as const)
       for (const cause of ["operator", "terminate", "watch"] as const)
-        for (const held of [false, true]) add(`stop(${next}${held ? ", held" : ""})`, { type: "stop", next, cause, held } as Input);
+        for (const held of [false, true]) add(`stop(${next}${held ? ", held" : ""})`, { type: "stop", next, cause, held } as MachineInput);
     add("cancel-restart", { type: "cancel-restart" });
     for (const input of [
       { type: "spawned", pid: 99 },
@@ -43,22 +43,22 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       { type: "timer", name: "escalate" },
       { type: "timer", name: "restart" },
     ])
-      add(`stale ${input.type}`, { ...input, run: run - 1 } as unknown as Input);
+      add(`stale ${input.type}`, { ...input, run: run - 1 } as unknown as MachineInput);
   }
   if (state.status === "waiting") add("dependencies-ready", { type: "dependencies-ready" });
   if (state.status === "stopping" && state.phase === "held") add("dependents-gone", { type: "dependents-gone" });
   if (os.leader === "spawning") {
-    add("spawned", { type: "spawned", run, pid: PID } as Input, { ...os, leader: "alive" });
+    add("spawned", { type: "spawned", run, pid: PID } as MachineInput, { ...os, leader: "alive" });
     for (const permanent of [false, true])
       add(
         "unstartable",
-        { type: "ended", run, ending: { kind: "unstartable", message: "", permanent }, survivors: false } as Input,
+        { type: "ended", run, ending: { kind: "unstartable", message: "", permanent }, survivors: false } as MachineInput,
         nobody,
       );
   }
   if (os.leader === "alive") {
-    const ended = (name: string, ending: Ending, others: boolean): void =>
-      add(name, { type: "ended", run, ending, survivors: others } as Input, { ...os, leader: "none", others });
+    const ended = (name: string, ending: ExitInfo, others: boolean): void =>
+      add(name, { type: "ended", run, ending, survivors: others } as MachineInput, { ...os, leader: "none", others });
     if (free || os.sigkill) ended("killed", exit(null, "SIGKILL"), false);
     if (free) {
       for (const others of [false, true])
@@ -67,15 +67,16 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       if (!("ending" in state))
         for (const ending of [exit(0), exit(1)]) {
           const input = { type: "ended", run, ending, survivors: false, followed: true };
-          add("followed", input as Input, { ...nobody, leader: "spawning" });
+          add("followed", input as MachineInput, { ...nobody, leader: "spawning" });
         }
-      add("ready", { type: "ready", run } as Input);
-      if (policy.readyMs !== undefined) for (const good of [false, true]) add(`health ${good}`, { type: "health", run, good } as Input);
+      add("ready", { type: "ready", run } as MachineInput);
+      if (policy.readyMs !== undefined)
+        for (const good of [false, true]) add(`health ${good}`, { type: "health", run, good } as MachineInput);
     }
   }
   // Those left behind go when they please, but at the latest by SIGKILL.
-  if (os.sweeping && (free || os.sigkill || !os.others)) add("swept", { type: "swept", run } as Input, nobody);
-  for (const { name } of timers(state, policy)) add(`timer ${name}`, { type: "timer", run, name } as Input);
+  if (os.sweeping && (free || os.sigkill || !os.others)) add("swept", { type: "swept", run } as MachineInput, nobody);
+  for (const { name } of timers(state, policy)) add(`timer ${name}`, { type: "timer", run, name } as MachineInput);
   return found;
 }
 

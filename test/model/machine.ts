@@ -1,5 +1,5 @@
 /** A machine with a keeper that does as the real one (`src/keeper`), small enough to be walked through: children, journal, channel. */
-import type { EndReport, FromKeeper, PreparedRequest, RunKey, Running, Signal, ToKeeper } from "../../src/contract/keeper-protocol.ts";
+import type { EndReport, FromKeeper, RestartOrder, RunKey, RunningRun, Signal, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
 
 export type Command = "start" | "stop" | "restart" | "block" | "unblock";
 
@@ -20,7 +20,7 @@ export type Child = {
 /** What the disk has, and the keeper's memory of it. */
 type Books = {
   readonly asked: Set<string>;
-  readonly running: Map<string, Running>;
+  readonly running: Map<string, RunningRun>;
   readonly ended: Map<string, EndReport>;
   readonly notes: Map<string, string>;
 };
@@ -54,7 +54,7 @@ export class Machine {
   #books = emptyBooks();
   #queue: (ToKeeper & { readonly t: "spawn" })[] = [];
   /** By slot. */
-  readonly #prepared = new Map<string, PreparedRequest>();
+  readonly #prepared = new Map<string, RestartOrder>();
   /** Adopted ones: the keeper isn't their parent and learns no exit code. */
   #adopted = new Set<string>();
   /** The keeper's service has said `open`. */
@@ -87,7 +87,7 @@ export class Machine {
     else if (message.t === "unprepare" && this.#prepared.get(message.slot)?.run === message.run) this.#prepared.delete(message.slot);
   }
 
-  #prepare(request: PreparedRequest): void {
+  #prepare(request: RestartOrder): void {
     if (this.#books.running.has(keyOf({ ...request, run: request.run - 1 }))) this.#prepared.set(request.slot, request);
   }
 
@@ -124,7 +124,7 @@ export class Machine {
     const child: Child = { slot, run, pid: ++this.#pid, signal: "" };
     this.children.push(child);
     if (dies === "after") return;
-    const running: Running = { slot, run, pid: child.pid, startTime: String(child.pid), since: this.now };
+    const running: RunningRun = { slot, run, pid: child.pid, startTime: String(child.pid), since: this.now };
     this.#books.asked.delete(key);
     this.#books.running.set(key, running);
     this.#flush();

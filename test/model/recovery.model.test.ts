@@ -1,7 +1,7 @@
 /** Service and keeper die at every step of every transition, and the real supervisor goes on: wider bounds in `test/faults`. Issue 3, "Build" 1 and 2. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Plan } from "../../src/supervisor/plan.ts";
+import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
 import { Machine } from "./machine.ts";
 import { chained, planOf, walk } from "./recovery.ts";
 
@@ -83,7 +83,7 @@ for (const [drops, bounds] of [
   });
 
 test("the check itself: who is started without what it depends on is found out", () => {
-  const [db, web] = chained() as [Plan, Plan];
+  const [db, web] = chained() as [ProcessDefinition, ProcessDefinition];
   const hasty = { ...web, policy: { ...web.policy, waits: false } };
   assert.throws(() => walk([db, hasty], NONE), /web#1 was started without what it depends on/);
 });

@@ -1,9 +1,9 @@
 /** A service over a small machine, on which service and keeper may die at every step. */
 import assert from "node:assert/strict";
-import type { Dependency, Plan } from "../../src/supervisor/plan.ts";
+import type { Dependency, ProcessDefinition } from "../../src/supervisor/definition.ts";
 import type { Process } from "../../src/supervisor/process.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
-import { POLICY } from "../fakes.ts";
+import { POLICY } from "../support/fakes.ts";
 import { keyOf, Machine } from "./machine.ts";
 import { Service, type Turn } from "./service.ts";
 
@@ -26,7 +26,7 @@ const COMMANDS = ["start", "stop", "restart", "block", "unblock"] as const;
 
 class World {
   readonly machine: Machine;
-  readonly #plans: readonly Plan[];
+  readonly #plans: readonly ProcessDefinition[];
   service: Service;
   /** How each run ended in the eyes of any service. */
   readonly seen = new Map<string, string>();
@@ -34,7 +34,7 @@ class World {
   /** Who was started without what it depends on. */
   #hasty: string | undefined;
 
-  constructor(plans: readonly Plan[], budget: Bounds, machine = new Machine()) {
+  constructor(plans: readonly ProcessDefinition[], budget: Bounds, machine = new Machine()) {
     this.#plans = plans;
     this.machine = machine;
     this.budget = { ...budget };
@@ -258,7 +258,7 @@ function describe(ending: { readonly kind: string; readonly code?: number | null
   return ending.kind === "exited" ? String(ending.code ?? ending.signal) : ending.kind;
 }
 
-export function planOf(more: Partial<Plan>, rules: Partial<Policy> = {}): Plan {
+export function planOf(more: Partial<ProcessDefinition>, rules: Partial<Policy> = {}): ProcessDefinition {
   return { id: "web", policy: { ...POLICY, restart: "always", restartDelayMs: 10, ...rules }, autostart: true, overrun: false, ...more };
 }
 
@@ -266,13 +266,17 @@ export function planOf(more: Partial<Plan>, rules: Partial<Policy> = {}): Plan {
 export function chained(
   restart = false,
   { condition = "ready", ...rules }: Partial<Policy> & Partial<Pick<Dependency, "condition">> = {},
-): readonly Plan[] {
+): readonly ProcessDefinition[] {
   const dependsOn = [{ id: "db", members: ["db"], condition, restart }];
   return [planOf({ id: "db" }, rules), planOf({ dependsOn }, { ...rules, waits: true })];
 }
 
 /** Visits all states that can be reached; from each, what happens by itself ends well. Returns how many there are. `machine`: another one than the right one. */
-export function walk(plans: Plan | readonly Plan[], bounds: Bounds, machine: () => Machine = () => new Machine()): number {
+export function walk(
+  plans: ProcessDefinition | readonly ProcessDefinition[],
+  bounds: Bounds,
+  machine: () => Machine = () => new Machine(),
+): number {
   const seen = new Set<string>();
   const paths: (readonly string[])[] = [[]];
   for (let path = paths.pop(); path !== undefined; path = paths.pop()) {

@@ -1,13 +1,13 @@
 /** The real supervisor with its spawner and its link, in a service over the small machine. */
-import type { FromKeeper, SpawnRequest, ToKeeper } from "../../src/contract/keeper-protocol.ts";
-import { Link } from "../../src/runtime/link.ts";
-import { KeeperSpawner } from "../../src/runtime/spawner.ts";
-import type { Sweeper } from "../../src/runtime/sweeper.ts";
-import type { Memory } from "../../src/supervisor/memory.ts";
-import type { Plan } from "../../src/supervisor/plan.ts";
+import type { FromKeeper, SpawnRequest, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
+import { KeeperChannel } from "../../src/service/keeper-channel.ts";
+import { KeeperSpawner } from "../../src/service/spawn/spawner.ts";
+import type { Sweeper } from "../../src/service/spawn/sweeper.ts";
+import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
 import type { Clock } from "../../src/supervisor/ports.ts";
 import type { Process } from "../../src/supervisor/process.ts";
 import type { Transition } from "../../src/supervisor/slot.ts";
+import type { ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
 import { Supervisor } from "../../src/supervisor/supervisor.ts";
 import { type Command, keyOf, type Machine, type Wish } from "./machine.ts";
 
@@ -24,12 +24,12 @@ export class Service {
   begun = false;
   /** Commands that were taken and are not on their way yet. */
   taken: Wish | undefined;
-  readonly #link: Link;
+  readonly #link: KeeperChannel;
   readonly #spawner: KeeperSpawner;
-  readonly #plans: readonly Plan[];
+  readonly #plans: readonly ProcessDefinition[];
   #receive: (messages: readonly FromKeeper[]) => void = () => undefined;
 
-  constructor(machine: Machine, plans: readonly Plan[], saw: (transition: Transition) => void) {
+  constructor(machine: Machine, plans: readonly ProcessDefinition[], saw: (transition: Transition) => void) {
     this.machine = machine;
     this.#plans = plans;
     const channel = {
@@ -43,7 +43,7 @@ export class Service {
         this.taken = undefined;
       },
     };
-    this.#link = new Link(channel as unknown as NodeJS.Process, {
+    this.#link = new KeeperChannel(channel as unknown as NodeJS.Process, {
       message: (message) => this.#onMessage(message),
       closed: () => undefined,
     });
@@ -89,7 +89,7 @@ export class Service {
 
   #begin(snapshot: FromKeeper & { readonly t: "snapshot" }): void {
     this.#spawner.load(snapshot);
-    const memories = new Map(Object.entries(snapshot.notes).map(([id, note]) => [id, JSON.parse(note) as Memory]));
+    const memories = new Map(Object.entries(snapshot.notes).map(([id, note]) => [id, JSON.parse(note) as ProcessSnapshot]));
     this.supervisor.resume(this.#plans, memories);
     this.supervisor.apply(this.#plans);
     this.#spawner.settle();

@@ -1,5 +1,5 @@
 /** Reads all of a store (argv: state folder) in a process of its own, and prints how much memory that took at most. Bytes. */
-import { readLogs } from "../../src/store/query.ts";
+import { readLogs } from "../../src/log-store/log-query.ts";
 
 const [stateDir = ""] = process.argv.slice(2);
 // What is loaded with the first query is not what is asked for.

@@ -41,6 +41,39 @@ test("each link between pages leads to a file, and to a heading in it", () => {
     }
 });
 
+/** `NAME` stands for a name of the reader's own: then its folder must be there. */
+function sourcePathsIn(text: string): readonly string[] {
+  return [...text.matchAll(/`(src\/[^`\s]*)`/g)].map(([, path = ""]) => path.replace(/\/?[^/]*NAME.*$/, ""));
+}
+
+test("each path in the source that a page names is there", () => {
+  for (const page of ["docs/glossary.md", "docs/architecture.md", "CONTRIBUTING.md"]) {
+    const paths = sourcePathsIn(textOf(page));
+    const missing = paths.filter((path) => !existsSync(join(ROOT, path)));
+    assert.deepEqual(missing, [], page);
+    assert.ok(paths.length > 5, `${page} names hardly any path`);
+  }
+});
+
+test("each place in the source that the table of tricks names is there", () => {
+  const rows = [...textOf("docs/performance.md").matchAll(/^\| [^|]* \| `([a-z][^`|]*)` \|/gm)].map(([, place = ""]) => place);
+  assert.ok(rows.length > 5);
+  const missing = rows.filter((place) => !["", ".ts"].some((ending) => existsSync(join(ROOT, "src", `${place}${ending}`))));
+  assert.deepEqual(missing, []);
+});
+
+test("each file that the README of a source folder names is there", () => {
+  const readmes = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith("README.md"));
+  assert.ok(readmes.length > 20);
+  for (const readme of readmes.map((name) => `src/${name}`)) {
+    const named = [...textOf(readme).matchAll(/`([\w./-]+\.ts)`/g)].flatMap(([, file = ""]) => (file.startsWith("NAME/") ? [] : file));
+    const missing = named.filter(
+      (file) => ![dirname(readme), `${dirname(readme)}/..`, "src", "."].some((folder) => existsSync(join(ROOT, folder, file))),
+    );
+    assert.deepEqual(missing, [], readme);
+  }
+});
+
 test("each command is on the page of the command line, with all its options", async () => {
   const page = textOf("docs/cli.md");
   const missing: string[] = [];

@@ -20,12 +20,12 @@ import { type TestContext, test } from "node:test";
 import { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import { load } from "../../config/load.ts";
-import { ask } from "../questions.ts";
-import { define as append } from "./append.ts";
-import { define as init } from "./init.ts";
-import { define as remove } from "./remove.ts";
-import { define as schema } from "./schema.ts";
-import { define as validate } from "./validate.ts";
+import { ask } from "../edit-file.ts";
+import { define as append } from "./append-command.ts";
+import { define as init } from "./init-command.ts";
+import { define as remove } from "./remove-command.ts";
+import { define as schema } from "./schema-command.ts";
+import { define as validate } from "./validate-command.ts";
 
 const FILE = `{
   // The shop.
@@ -39,7 +39,7 @@ const FILE = `{
 
 type Outcome = { readonly stdout: string; readonly stderr: string; readonly error: unknown };
 
-/** A folder of its own, in which commands run as from the command line. */
+/** A temporary folder in which commands run as from the command line. */
 function desk(t: TestContext, files: Readonly<Record<string, string>> = {}) {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "procman-cli-")));
   const before = process.cwd();
@@ -70,7 +70,7 @@ async function run(t: TestContext, args: readonly string[]): Promise<Outcome> {
   return { stdout: stdout(), stderr: stderr(), error };
 }
 
-/** Strings written by the command; what the test runner writes goes on. */
+/** Captures the command's output; passes on that of the test runner. */
 function captured(t: TestContext, stream: NodeJS.WriteStream): () => string {
   const parts: string[] = [];
   const original = stream.write.bind(stream);
@@ -89,10 +89,13 @@ function refused({ error }: Outcome, code: string, message: RegExp): void {
   assert.match(error.message, message);
 }
 
-test("1.9 init makes a file with comments that validates itself", async (t) => {
+test("1.9 init creates a valid file with comments", async (t) => {
   const { run, folder, text } = desk(t);
   const { stdout, stderr, error } = await run("init", "--name", "shop", "--id", "web", "--cmd", "node server.js");
-  assert.deepEqual({ stdout, stderr, error }, { stdout: "procman.jsonc: made; `procman run` starts it\n", stderr: "", error: undefined });
+  assert.deepEqual(
+    { stdout, stderr, error },
+    { stdout: "procman.jsonc: created; `procman run` starts it\n", stderr: "", error: undefined },
+  );
   assert.match(text(), /\/\/ What procman runs here/);
   const { name, processes, warnings } = load(undefined, folder);
   assert.deepEqual(
@@ -101,7 +104,7 @@ test("1.9 init makes a file with comments that validates itself", async (t) => {
   );
 });
 
-test("1.9 init --config makes that file; --worker and all other flags are taken over", async (t) => {
+test("1.9 init --config creates that file; --worker and all other options are written", async (t) => {
   const { run, folder } = desk(t);
   mkdirSync("conf");
   const flags = [
@@ -148,23 +151,23 @@ test("1.9 init --config makes that file; --worker and all other flags are taken 
   );
 });
 
-test("init overwrites nothing without --force, also not by a file that would come first", async (t) => {
+test("init overwrites nothing without --force, not even by creating a file that takes precedence", async (t) => {
   const { run, text } = desk(t, { "procman.json": FILE });
-  refused(await run("init", "--id", "a", "--cmd", "x"), "file-exists", /^Cannot make procman\.json: it exists already/);
+  refused(await run("init", "--id", "a", "--cmd", "x"), "file-exists", /^Cannot create procman\.json: it exists already/);
   assert.equal(text("procman.json"), FILE);
   assert.ok(!existsSync("procman.jsonc"));
   assert.equal((await run("init", "--id", "a", "--cmd", "x", "--force")).error, undefined);
   assert.match(text("procman.json"), /"id": "a"/);
 });
 
-test("init without a terminal names the missing flags", async (t) => {
+test("init without a terminal names the missing options", async (t) => {
   const { run, folder } = desk(t);
   refused(await run("init"), "usage", /--id and --cmd or --worker must be given/);
-  refused(await run("init", "--id", "a"), "usage", /^Cannot make a configuration: --cmd or --worker must be given/);
+  refused(await run("init", "--id", "a"), "usage", /^Cannot create a configuration: --cmd or --worker must be given/);
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("init writes nothing that would not be valid, and says why a file can't be made", async (t) => {
+test("init writes no invalid file, and explains why a file can't be created", async (t) => {
   const { run, folder } = desk(t);
   refused(await run("init", "--id", "Web", "--cmd", "x"), "configuration-invalid", /Write it in lower case: "web"/);
   refused(await run("init", "--id", "a", "--cmd", "x", "--config", "none/x.json"), "configuration-missing", /its folder does not exist/);
@@ -178,7 +181,7 @@ test("1.9 append keeps every byte of the file and adds a process at the end", as
   assert.equal(text(), FILE.replace('"0 3 * * *" }\n', '"0 3 * * *" },\n    { "id": "mail", "cmd": "node mail.js", "autostart": true }\n'));
 });
 
-test("append: autostart unless another start policy is given, or it is declined", async (t) => {
+test("append: autostart unless another start policy is given, or it is turned off", async (t) => {
   const { run, folder } = desk(t, { "procman.jsonc": FILE });
   await run("append", "--id", "a", "--cmd", "x");
   await run("append", "--id", "b", "--cmd", "x", "--cron", "* * * * *");
@@ -193,12 +196,12 @@ test("append: autostart unless another start policy is given, or it is declined"
   );
 });
 
-test("append: an outcome that is not valid changes nothing", async (t) => {
+test("append: an invalid result changes nothing", async (t) => {
   const { run, text } = desk(t, { "procman.jsonc": FILE });
   refused(
     await run("append", "--id", "web", "--cmd", "x"),
     "configuration-invalid",
-    /^Cannot append "web": procman\.jsonc would not be valid then, and stays as it is\n\n[\s\S]*"web"; processes\[0\]\.id has the same id/,
+    /^Cannot append "web": procman\.jsonc would become invalid, so it stays unchanged\n\n[\s\S]*"web"; processes\[0\]\.id has the same id/,
   );
   refused(await run("append", "--id", "a", "--cmd", "x", "--cron", "99 * * * *"), "configuration-invalid", /minute 99/);
   refused(await run("append", "--id", "a", "--cmd", "x", "--instances", "many"), "configuration-invalid", /or "max"/);
@@ -208,14 +211,14 @@ test("append: an outcome that is not valid changes nothing", async (t) => {
   assert.equal(text(), FILE);
 });
 
-test("init with both --cmd and --worker is a mistake of the command line, not of a file", async (t) => {
+test("init with both --cmd and --worker is a usage error, not an invalid configuration", async (t) => {
   const { run, folder } = desk(t);
   const outcome = await run("init", "--id", "a", "--cmd", "x", "--worker", "y");
-  refused(outcome, "usage", /^Cannot make a configuration: both --cmd and --worker are given/);
+  refused(outcome, "usage", /^Cannot create a configuration: both --cmd and --worker are given/);
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("--worker takes a script, or a list of it and its arguments", async (t) => {
+test("--worker takes a script, or a list of a script and its arguments", async (t) => {
   const { run, text } = desk(t, { "procman.jsonc": '{ "processes": [] }' });
   await run("append", "--id", "a", "--worker", '["w.js", "x"]');
   await run("append", "--id", "b", "--worker", "[page].js");
@@ -224,15 +227,19 @@ test("--worker takes a script, or a list of it and its arguments", async (t) => 
     [["w.js", "x"], "[page].js"],
   );
   for (const bad of ['["w.js", x]', '["w.js", 1]'])
-    refused(await run("append", "--id", "c", "--worker", bad), "usage", /is no list of strings; write it as \["script\.js", "argument"\]/);
+    refused(
+      await run("append", "--id", "c", "--worker", bad),
+      "usage",
+      /is not a list of strings; write it as \["script\.js", "argument"\]/,
+    );
   refused(await run("append", "--id", "c", "--worker", "[]"), "configuration-invalid", /at least one entry/);
 });
 
-test("append without a file tells how to make one", async (t) => {
+test("append without a file explains how to create one", async (t) => {
   refused(await desk(t).run("append", "--id", "a", "--cmd", "x"), "configuration-missing", /procman init/);
 });
 
-test("edits replace the file at one stroke: mode kept, links followed, nothing left behind", async (t) => {
+test("edits replace the file atomically, keep its mode, follow links, and leave no files behind", async (t) => {
   const { run, folder } = desk(t, { "real.jsonc": FILE });
   chmodSync("real.jsonc", 0o640);
   symlinkSync("real.jsonc", "procman.jsonc");
@@ -261,7 +268,7 @@ test("1.9 remove takes a process with its comments, by argument or flag", async 
   assert.match(text(), /"processes": \[\]/);
 });
 
-test("remove: an unknown id, none, and a file that is no JSON are refused", async (t) => {
+test("remove: an unknown id, a missing id, and a file that isn't JSON are refused", async (t) => {
   const { run, text } = desk(t, { "procman.jsonc": FILE, "bad.json": "{ processes: [] }" });
   refused(await run("remove", "rep0rt"), "process-unknown", /Did you mean "report"\?/);
   refused(await run("remove"), "usage", /id must be given/);
@@ -270,21 +277,21 @@ test("remove: an unknown id, none, and a file that is no JSON are refused", asyn
   assert.equal(text(), FILE);
 });
 
-test("remove of one that others depend on is refused, and the file stays as it is", async (t) => {
+test("removing a process that others depend on is refused, and the file stays unchanged", async (t) => {
   const file =
     '{ "processes": [{ "id": "db", "cmd": "x", "autostart": true }, { "id": "web", "cmd": "y", "autostart": true, "dependsOn": ["db"] }] }';
   const { run, text } = desk(t, { "procman.json": file });
   refused(
     await run("remove", "db"),
     "configuration-invalid",
-    /^Cannot remove "db": procman\.json would not be valid then, and stays as it is\n\nprocman\.json:1:.*dependsOn/,
+    /^Cannot remove "db": procman\.json would become invalid, so it stays unchanged\n\nprocman\.json:1:.*dependsOn/,
   );
   assert.equal(text("procman.json"), file);
   await run("remove", "web");
   assert.equal((await run("remove", "db")).error, undefined);
 });
 
-test("remove can repair a file that is not valid otherwise", async (t) => {
+test("remove can repair an invalid file", async (t) => {
   const { run, folder } = desk(t, { "procman.jsonc": FILE.replace("0 3 * * *", "99 * * * *") });
   assert.equal((await run("remove", "report")).error, undefined);
   assert.equal(load(undefined, folder).processes.length, 1);
@@ -298,7 +305,7 @@ test("1.8 validate: the count, the next cron runs on stdout, warnings on stderr"
   assert.match(stderr, /^procman\.jsonc: 1 warning\n\nprocman\.jsonc:4:5 processes\[0\]/);
 });
 
-test("1.8 validate: files that it names and that are not there are warnings", async (t) => {
+test("1.8 validate: missing files that it names are warnings", async (t) => {
   const web = { id: "web", cmd: "x", autostart: true, envFile: ".env" };
   const plugins = [{ url: "./gone.mjs" }];
   const { run } = desk(t, { "procman.json": JSON.stringify({ processes: [web], plugins }), ".env": "A: 1\n" });
@@ -307,7 +314,7 @@ test("1.8 validate: files that it names and that are not there are warnings", as
   assert.equal(stdout, "procman.json: valid, 1 process\n");
   assert.match(
     stderr,
-    /^procman\.json: 2 warnings\n\nprocman\.json:1:\d+ processes\[0\]\.envFile\n.*\n.*\n {2}Found "\.env": \.env:1 is no NAME=value/,
+    /^procman\.json: 2 warnings\n\nprocman\.json:1:\d+ processes\[0\]\.envFile\n.*\n.*\n {2}Found "\.env": \.env:1 is not NAME=value/,
   );
   assert.match(stderr, /procman\.json:1:\d+ plugins\[0\]\.url\n.*\n.*\n {2}Found "\.\/gone\.mjs", but there is no file gone\.mjs;/);
 });
@@ -339,7 +346,7 @@ test("schema prints schema.json of the package", async (t) => {
   assert.equal(JSON.parse(stdout).title, "procman configuration");
 });
 
-/** Somebody who types these lines, each once its question has been asked, and then ends the input. */
+/** Plays a user who types these lines, each after its question, and then ends the input. */
 function terminal(typed: string) {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const lines = typed.split("|");
@@ -352,7 +359,7 @@ function terminal(typed: string) {
   return { input, output };
 }
 
-test("questions: defaults, refused answers asked again, the end of the input", async () => {
+test("questions: defaults, refused answers are asked again, the end of the input", async () => {
   const questions = [
     { text: "Name", default: "shop" },
     { text: "Id", refuse: (answer: string) => (answer === "Bad" ? "No capitals" : undefined) },
@@ -361,7 +368,7 @@ test("questions: defaults, refused answers asked again, the end of the input", a
   assert.equal(await ask(questions, terminal("x")), undefined);
 });
 
-test("questions: Ctrl-C is an end of its own, with exit code 130", async () => {
+test("questions: Ctrl-C aborts with exit code 130", async () => {
   const [input, output] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY: true, columns: 80 })];
   let asked = false;
   output.on("data", (chunk: Buffer) => {

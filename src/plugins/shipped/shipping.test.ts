@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LogEntry, LogItem } from "../../contract/records.ts";
-import { batches } from "./batches.ts";
-import { logsRequest, metricsRequest, nanoseconds } from "./otlp-json.ts";
-import { framed, syslogMessage } from "./syslog.ts";
+import { framed, syslogMessage } from "./logship/syslog.ts";
+import { logsRequest, metricsRequest, nanoseconds } from "./otlp/encoding.ts";
+import { batches } from "./shared/batches.ts";
 
 const entry = (more: Partial<LogEntry>): LogEntry => ({
   time: "2026-01-01T00:00:00.123Z",

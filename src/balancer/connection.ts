@@ -1,0 +1,203 @@
+/** A client and its backend: bytes, end of stream and reset of each are passed to the other. */
+import { copyOfShared, discard, giveBack, keepCopy, SMALL_BYTES, shared, takeLarge } from "./buffer-pool.ts";
+import { END_OF_FILE, PENDING, type Tcp, type TcpHandle, type TcpOwner } from "./tcp-handle.ts";
+
+/** After more writes to the backend than one request with its body takes, the connection is expected to last. */
+const REQUESTS = 4;
+
+/** The counters of a backend. */
+export type Traffic = { bytesIn: number; bytesOut: number };
+
+export type SocketPair = { readonly client: TcpHandle; readonly backend: TcpHandle };
+
+export class ProxiedConnection {
+  readonly #client: SocketEndpoint;
+  readonly #backend: SocketEndpoint;
+  readonly #traffic: Traffic;
+  readonly #onClose: (connection: ProxiedConnection) => void;
+  #closed = false;
+  #bytes = 0;
+  /** `#bytes` when the last tick found it changed, and the time of that tick. */
+  #seen = -1;
+  #movedAt = performance.now();
+  /** Long-lived, with traffic since the last tick. */
+  isBusy = false;
+
+  constructor(tcp: Tcp, { client, backend }: SocketPair, traffic: Traffic, onClose: (connection: ProxiedConnection) => void) {
+    this.#client = new SocketEndpoint(tcp, this, client);
+    this.#backend = new SocketEndpoint(tcp, this, backend);
+    this.#client.other = this.#backend;
+    this.#backend.other = this.#client;
+    this.#traffic = traffic;
+    this.#onClose = onClose;
+  }
+
+  /** `head` is sent to the backend before the client's bytes. */
+  begin(head?: Buffer): void {
+    if (head !== undefined && this.#backend.write(head) < 0) return;
+    this.#client.begin();
+    if (!this.#closed) this.#backend.begin();
+  }
+
+  count(from: SocketEndpoint, bytes: number): void {
+    this.#bytes += bytes;
+    if (from === this.#client) this.#traffic.bytesIn += bytes;
+    else this.#traffic.bytesOut += bytes;
+  }
+
+  /** Without traffic since the last tick, large buffers are given back; after `idleMs` without traffic (0: never) the connection is closed. */
+  tick(now: number, idleMs: number): void {
+    this.isBusy = this.#bytes !== this.#seen && (this.#seen >= 0 || this.#backend.isReused);
+    if (this.#bytes !== this.#seen) {
+      this.#seen = this.#bytes;
+      this.#movedAt = now;
+    } else if (idleMs > 0 && now - this.#movedAt > idleMs) this.close(false);
+    else {
+      this.#client.releaseBuffer();
+      this.#backend.releaseBuffer();
+    }
+  }
+
+  /** Stops reading until `resume`, and returns both sockets; undefined while bytes are in transit between them. */
+  pause(): SocketPair | undefined {
+    if (this.#closed || !this.#client.isQuiet || !this.#backend.isQuiet) return undefined;
+    return { client: this.#client.pause(), backend: this.#backend.pause() };
+  }
+
+  resume(): void {
+    if (this.#closed) return;
+    this.#client.begin();
+    this.#backend.begin();
+  }
+
+  /** `isBroken`: a side that is still open gets a reset. */
+  close(isBroken: boolean): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#client.close(isBroken);
+    this.#backend.close(isBroken);
+    this.#onClose(this);
+  }
+}
+
+class SocketEndpoint implements TcpOwner {
+  readonly #tcp: Tcp;
+  readonly #connection: ProxiedConnection;
+  readonly handle: TcpHandle;
+  other!: SocketEndpoint;
+  #large: Buffer | undefined;
+  #writes = 0;
+  /** Not read, because the other side has not taken the last bytes yet. */
+  #isPaused = false;
+  /** This side has sent its end of stream. */
+  #hasEnded = false;
+  #isShutting = false;
+
+  constructor(tcp: Tcp, connection: ProxiedConnection, handle: TcpHandle) {
+    this.#tcp = tcp;
+    this.#connection = connection;
+    this.handle = handle;
+    tcp.setOwner(handle, this);
+  }
+
+  /** Probably more than one request was written to it. */
+  get isReused(): boolean {
+    return this.#writes > REQUESTS;
+  }
+
+  /** All bytes read from it were passed on, and both directions are open. */
+  get isQuiet(): boolean {
+    return !this.#isPaused && !this.#hasEnded && !this.#isShutting && this.handle.writeQueueSize === 0;
+  }
+
+  pause(): TcpHandle {
+    this.releaseBuffer();
+    this.handle.readStop();
+    return this.handle;
+  }
+
+  begin(): void {
+    this.handle.useUserBuffer(shared);
+    this.handle.readStart();
+  }
+
+  onRead(count: number): Buffer | undefined {
+    if (count === 0) return undefined;
+    if (count === END_OF_FILE) this.#end();
+    else if (count < 0) this.#connection.close(true);
+    else return this.#pass(count);
+    return undefined;
+  }
+
+  /** As `Tcp.write`; when that fails, the connection is closed. */
+  write(chunk: Buffer): number {
+    // From the second write on: Nagle's algorithm never delays the first, and connections with one write save the call.
+    if (++this.#writes === 2) this.handle.setNoDelay(true);
+    const status = this.#tcp.write(this.handle, chunk);
+    if (status < 0) this.#connection.close(true);
+    return status;
+  }
+
+  /** The other side has taken all bytes: reads on. */
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.handle.readStart();
+  }
+
+  onWritten(status: number): void {
+    if (status < 0) this.#connection.close(true);
+    else this.other.resume();
+  }
+
+  onShutdown(): void {
+    this.#isShutting = false;
+    if (this.#hasEnded && this.other.#hasEnded && !this.other.#isShutting) this.#connection.close(false);
+  }
+
+  releaseBuffer(): void {
+    if (this.#large === undefined || this.#isPaused) return;
+    this.handle.useUserBuffer(shared);
+    giveBack(this.#large);
+    this.#large = undefined;
+  }
+
+  close(isBroken: boolean): void {
+    // While paused, the kernel may still be taking bytes out of the buffer.
+    if (this.#large !== undefined) (this.#isPaused ? discard : giveBack)(this.#large);
+    this.#large = undefined;
+    if (isBroken && !this.#isShutting) this.handle.reset();
+    else this.handle.close();
+  }
+
+  #pass(count: number): Buffer | undefined {
+    const { other } = this;
+    const large = this.#large;
+    this.#connection.count(this, count);
+    const chunk = large === undefined ? copyOfShared(count) : large.subarray(0, count);
+    const status = other.write(chunk);
+    if (status < 0) return undefined;
+    if (status === PENDING) {
+      this.#isPaused = true;
+      this.handle.readStop();
+      if (large === undefined) keepCopy(count);
+    }
+    if (large !== undefined || count < SMALL_BYTES) return undefined;
+    this.#large = takeLarge();
+    return this.#large;
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    const { other } = this;
+    if (other.#hasEnded && other.handle.writeQueueSize === 0 && !this.#isShutting) return this.#connection.close(false);
+    other.#shut();
+  }
+
+  #shut(): void {
+    this.#isShutting = true;
+    if (this.#tcp.shutdown(this.handle) >= 0) return;
+    this.#isShutting = false;
+    this.#connection.close(true);
+  }
+}

@@ -1,0 +1,131 @@
+/** The socket by which services and keepers control the balancer; it serves any service, whichever keeper started the balancer. */
+import { chmodSync, existsSync, renameSync, rmSync, statSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { dirname, join } from "node:path";
+import { JsonLines, jsonLine } from "../base/json-lines.ts";
+import type { FromBalancer, Front, FrontReport, ToBalancer } from "../ipc/balancer-protocol.ts";
+import { isOwnSocket } from "../os/balancer-socket.ts";
+
+export type Hello = FromBalancer & { readonly t: "hello" };
+
+/** How often it is checked whether the socket file still exists. */
+const CHECK_MS = 2_000;
+/** A running balancer says hello within this time. */
+const HELLO_MS = 1_000;
+
+export type ControlServerOptions = {
+  readonly path: string;
+  readonly hello: Hello;
+  readonly apply: (fronts: readonly Front[]) => Promise<void>;
+  /** A keeper asks for a handoff to another program. Resolves with the answer. */
+  readonly handOff: (request: ToBalancer & { readonly t: "succeed" }) => Promise<FromBalancer>;
+  readonly report: () => readonly FrontReport[];
+  /** Called when the state folder is gone and no service is connected. */
+  readonly abandoned: () => void;
+};
+
+export class ControlServer {
+  readonly #options: ControlServerOptions;
+  /** With the last report that each service got. */
+  readonly #services = new Map<Socket, string>();
+  #server: Server | undefined;
+  readonly #checking: NodeJS.Timeout;
+  #inode = 0;
+  /** Resolves when the server listens, or can't. */
+  readonly opened: Promise<void>;
+
+  constructor(options: ControlServerOptions) {
+    this.#options = options;
+    this.opened = new Promise((resolve) => this.#open(resolve));
+    this.#checking = setInterval(() => this.#check(), CHECK_MS);
+  }
+
+  /** Sends the report to all services, if it has changed. */
+  report(): void {
+    if (this.#services.size === 0) return;
+    const line = jsonLine({ t: "report", fronts: this.#options.report() } satisfies FromBalancer);
+    for (const [service, last] of this.#services) {
+      // A service that doesn't read gets a later report.
+      if (line === last || service.writableNeedDrain) continue;
+      this.#services.set(service, line);
+      service.write(line);
+    }
+  }
+
+  close(): void {
+    this.release();
+    rmSync(this.#options.path, { force: true });
+  }
+
+  /** The successor's socket has taken the path: services are disconnected, and connect to that. */
+  release(): void {
+    clearInterval(this.#checking);
+    this.#server?.close();
+    for (const service of this.#services.keys()) service.end();
+  }
+
+  #open(opened: () => void = () => undefined): void {
+    const { path } = this.#options;
+    // Renamed when it listens: it replaces the predecessor's socket without a gap.
+    const unnamed = join(dirname(path), `lb.${process.pid}`);
+    rmSync(unnamed, { force: true });
+    const server = createServer((service) => this.#welcome(service));
+    server.on("error", (error) => {
+      process.stderr.write(`procman: the balancer can't be controlled at ${path}: ${error.message}\n`);
+      opened();
+    });
+    server.listen(unnamed, () => {
+      chmodSync(unnamed, 0o600);
+      renameSync(unnamed, path);
+      this.#inode = statSync(path).ino;
+      opened();
+    });
+    this.#server = server;
+  }
+
+  #welcome(service: Socket): void {
+    const { hello } = this.#options;
+    const lines = new JsonLines<ToBalancer>((message) => void this.#answer(message).then((answer) => service.write(jsonLine(answer))));
+    service.setEncoding("utf8");
+    service.on("data", (text: string) => lines.push(text));
+    // A service may be killed at any time; the fronts that it has set stay.
+    service.on("error", () => service.destroy());
+    service.on("close", () => this.#services.delete(service));
+    service.write(jsonLine(hello));
+    this.#services.set(service, "");
+    this.report();
+  }
+
+  async #answer(message: ToBalancer): Promise<FromBalancer> {
+    if (message.t === "succeed") return this.#options.handOff(message);
+    await this.#options.apply(message.fronts);
+    return { t: "applied", serial: message.serial };
+  }
+
+  /** A socket file that was removed is made again. */
+  #check(): void {
+    const { path, abandoned } = this.#options;
+    if (statSync(path, { throwIfNoEntry: false })?.ino === this.#inode) return;
+    if (existsSync(dirname(path))) {
+      this.#server?.close();
+      this.#open();
+    } else if (this.#services.size === 0) abandoned();
+  }
+}
+
+/** The balancer that already serves this socket; undefined when there is none. */
+export function probeExisting(path: string): Promise<Hello | undefined> {
+  if (!isOwnSocket(path)) return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const over = (hello?: Hello): void => {
+      socket.destroy();
+      resolve(hello);
+    };
+    const lines = new JsonLines<FromBalancer>((message) => message.t === "hello" && over(message));
+    socket.setEncoding("utf8").setTimeout(HELLO_MS, () => over());
+    socket.on("data", (text: string) => lines.push(text));
+    socket.on("error", () => over());
+    socket.on("close", () => over());
+  });
+}

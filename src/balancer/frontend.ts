@@ -1,0 +1,188 @@
+/** One common port in one process: assigns each client to a backend, or queues it until one is available. */
+import type { Front, FrontReport } from "../ipc/balancer-protocol.ts";
+import { type Backend, Backends } from "./backends.ts";
+import { ProxiedConnection, type SocketPair } from "./connection.ts";
+import { HealthCheck, HOST } from "./health-check.ts";
+import { type PendingClient, PendingQueue } from "./pending-queue.ts";
+import { proxyHeader } from "./proxy-protocol.ts";
+import type { PlacedConnection } from "./rebalancer.ts";
+import { isToItself, REFUSED, type Tcp, type TcpHandle } from "./tcp-handle.ts";
+
+/** A backend that has not answered within this time counts as refusing. */
+const CONNECT_MS = 2_000;
+
+/** Error numbers of libuv that mean a lack of the balancer's own resources (ports, file descriptors, memory) and say nothing of the backend. */
+const OWN_FAULTS = new Set([-99, -49, -24, -23, -105, -55, -12]);
+
+type ConnectAttempt = {
+  readonly pending: PendingClient;
+  readonly backend: Backend;
+  readonly socket: TcpHandle;
+  readonly due: number;
+  isLate: boolean;
+};
+
+export type FrontendOptions = {
+  readonly tcp: Tcp;
+  /** Where round robin begins. */
+  readonly turn: number;
+  /** Called when a backend begins or ceases to accept. */
+  readonly changed: () => void;
+};
+
+export class Frontend {
+  #front: Front;
+  readonly #tcp: Tcp;
+  readonly #backends: Backends;
+  readonly #healthCheck: HealthCheck;
+  readonly #queue: PendingQueue;
+  readonly #connections = new Map<ProxiedConnection, Backend>();
+  readonly #attempts = new Set<ConnectAttempt>();
+  readonly #changed: () => void;
+
+  constructor(front: Front, { tcp, turn, changed }: FrontendOptions) {
+    this.#front = front;
+    this.#tcp = tcp;
+    this.#changed = changed;
+    this.#backends = new Backends(front.strategy, turn);
+    this.#healthCheck = new HealthCheck(tcp, this.#backends, (backend) => this.#onAccepts(backend));
+    this.#queue = new PendingQueue((client) => this.#place(client));
+    this.apply(front);
+  }
+
+  /** Connected, connecting and queued. */
+  get clients(): number {
+    return this.#connections.size + this.#attempts.size + this.#queue.size;
+  }
+
+  /** Attempts to connect to a backend that may get no connection are still under way. */
+  get isSettling(): boolean {
+    return this.#backends.isSettling;
+  }
+
+  apply(front: Front): void {
+    this.#front = front;
+    this.#backends.set(front.strategy, front.backends, front.maxConnections);
+    this.#healthCheck.usesHeader = front.proxyProtocol;
+    this.#admit();
+    if (this.#backends.unproven.length > 0) this.#healthCheck.wake(true);
+  }
+
+  accept(client: TcpHandle): void {
+    const { strategy, proxyProtocol } = this.#front;
+    const peer: { address?: string; port?: number } = {};
+    // Without an address the client has already gone.
+    if ((strategy === "ip-hash" || proxyProtocol) && client.getpeername(peer) < 0) return client.close();
+    const { address = "", port = 0 } = peer;
+    this.#place({ client, address, port, since: performance.now() });
+  }
+
+  reject(client: TcpHandle): void {
+    this.#queue.reject(client);
+  }
+
+  /** Long-lived connections that can migrate; none where connections are limited, as only this process counts them. */
+  get busyConnections(): readonly PlacedConnection[] {
+    const { id, maxConnections } = this.#front;
+    if (maxConnections !== undefined || !this.#tcp.canMigrate) return [];
+    return [...this.#connections].flatMap(([connection, backend]) =>
+      connection.isBusy ? [{ front: id, backend: backend.id, connection }] : [],
+    );
+  }
+
+  /** Takes a connection migrated from another process. */
+  adopt(backend: string, sockets: SocketPair): void {
+    this.#connect(sockets, this.#backends.adopted(backend)).begin();
+    this.#changed();
+  }
+
+  /** Applies the time limits of attempts, queued clients and idle connections. */
+  tick(now: number): void {
+    for (const attempt of this.#attempts) if (now > attempt.due && !attempt.isLate) cancel(attempt);
+    this.#queue.tick(now);
+    for (const connection of this.#connections.keys()) connection.tick(now, this.#front.idleMs);
+  }
+
+  /** Accepts no clients any more. Open connections stay. */
+  close(): void {
+    this.#healthCheck.stop();
+    this.#queue.close();
+    this.#backends.set(this.#front.strategy, []);
+  }
+
+  /** No service will tell which backends come up: queued clients get the first that accepts. */
+  retire(): void {
+    const backends = this.#front.backends.map((backend) => (backend.state === "down" ? { ...backend, state: "up" as const } : backend));
+    this.apply({ ...this.#front, backends });
+  }
+
+  report(): FrontReport {
+    const { size: waiting, rejected } = this.#queue;
+    return { id: this.#front.id, waiting, rejected, backends: this.#backends.all.map((backend) => backend.report()) };
+  }
+
+  #place(pending: PendingClient): void {
+    const backend = this.#backends.next(pending.address);
+    if (backend === undefined) return this.#queue.add(pending);
+    const socket = this.#tcp.newSocket();
+    const attempt: ConnectAttempt = { pending, backend, socket, due: performance.now() + CONNECT_MS, isLate: false };
+    this.#attempts.add(attempt);
+    this.#tcp.connect(socket, HOST, backend.port, (status) => this.#onConnected(attempt, status));
+  }
+
+  #onConnected(attempt: ConnectAttempt, result: number): void {
+    const { pending, backend, socket } = attempt;
+    this.#attempts.delete(attempt);
+    const status = result === 0 && !attempt.isLate && isToItself(socket, backend.port) ? REFUSED : result;
+    if (status === 0 && !attempt.isLate) return this.#join(pending, backend, socket);
+    if (!attempt.isLate) socket.close();
+    if (OWN_FAULTS.has(status)) {
+      this.#backends.abandoned(backend);
+      return this.#queue.add(pending);
+    }
+    this.#backends.refused(backend);
+    this.#healthCheck.wake(false);
+    this.#changed();
+    this.#place(pending);
+  }
+
+  #join(pending: PendingClient, backend: Backend, socket: TcpHandle): void {
+    this.#backends.connected(backend);
+    const head = this.#front.proxyProtocol ? this.#header(pending) : undefined;
+    this.#connect({ client: pending.client, backend: socket }, backend).begin(head);
+  }
+
+  #connect(sockets: SocketPair, backend: Backend): ProxiedConnection {
+    const connection = new ProxiedConnection(this.#tcp, sockets, backend, (closed) => {
+      this.#connections.delete(closed);
+      this.#backends.closed(backend);
+      this.#admit();
+    });
+    this.#connections.set(connection, backend);
+    return connection;
+  }
+
+  /** A backend that was at its limit may have room again. */
+  #admit(): void {
+    if (this.#queue.size > 0 && this.#backends.hasRoom) this.#queue.placeAll();
+  }
+
+  #header(pending: PendingClient): Buffer {
+    const at: { address?: string; port?: number } = {};
+    pending.client.getsockname(at);
+    const { address = this.#front.hostname, port = this.#front.port } = at;
+    return proxyHeader(pending, { address, port });
+  }
+
+  #onAccepts(backend: Backend): void {
+    this.#backends.accepts(backend);
+    this.#changed();
+    this.#queue.placeAll();
+  }
+}
+
+/** `onConnected` follows. */
+function cancel(attempt: ConnectAttempt): void {
+  attempt.isLate = true;
+  attempt.socket.close();
+}

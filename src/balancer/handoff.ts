@@ -1,0 +1,85 @@
+/** Hands the ports over to another balancer program: the listening sockets are passed on open, so that no client is refused. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { BalancerIdentity, Front } from "../ipc/balancer-protocol.ts";
+import type { Balancer, ListeningState } from "./balancer.ts";
+import type { Tcp, TcpServer } from "./tcp-handle.ts";
+
+/** Both types are spoken between versions: fields may only be added. */
+export type ToSuccessor =
+  /** Accompanied by the listening socket. */
+  | { readonly t: "socket"; readonly id: string }
+  /** Accept clients from now on. */
+  | { readonly t: "begin"; readonly fronts: readonly Front[] };
+
+/** `fit`: ready to take the sockets. */
+export type FromSuccessor = { readonly t: "fit" } | ({ readonly t: "serving" } & BalancerIdentity);
+
+/** For the successor to start and take over. */
+const TIMEOUT_MS = 20_000;
+
+export type HandoffRequest = { readonly argv: readonly string[]; readonly env: NodeJS.ProcessEnv };
+
+/**
+ * Resolves when the successor accepts clients. `listeningState` is called when it is ready. Rejects when it failed: then nothing has
+ * changed here.
+ */
+export async function handOver({ argv, env }: HandoffRequest, listeningState: () => ListeningState): Promise<BalancerIdentity> {
+  const [program = "", ...args] = argv;
+  const successor = spawn(program, [...args, "--successor"], { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true, env });
+  const over = new AbortController();
+  const { signal } = over;
+  const ended = Promise.race([
+    once(successor, "exit", { signal }).then(([code, name]) => `it ended at once (${name ?? `exit code ${code}`})`),
+    once(successor, "error", { signal }).then(([error]) => (error as Error).message),
+    new Promise<string>((resolve) => setTimeout(resolve, TIMEOUT_MS, "it did not take over in time").unref()),
+  ]).then((problem) => Promise.reject(new Error(problem)));
+  ended.catch(() => undefined);
+  try {
+    await Promise.race([messageOf(successor, "fit", signal), ended]);
+    const { fronts, servers } = listeningState();
+    const serving = messageOf(successor, "serving", signal);
+    const send = (message: ToSuccessor, server?: TcpServer): void =>
+      void successor.send(message, server?.transferable as never, {}, () => undefined);
+    for (const [id, server] of servers) send({ t: "socket", id }, server);
+    send({ t: "begin", fronts });
+    return await Promise.race([serving, ended]);
+  } catch (error) {
+    successor.kill("SIGKILL");
+    throw error;
+  } finally {
+    over.abort();
+  }
+}
+
+/** The successor's part. Resolves when it accepts clients; ends the process when the predecessor ends before that. */
+export async function takeOver(tcp: Tcp, balancer: Balancer, serve: () => Promise<BalancerIdentity>): Promise<void> {
+  const send = (message: FromSuccessor): void => void process.send?.(message);
+  const lost = (): never => process.exit(0);
+  const servers = new Map<string, TcpServer>();
+  process.once("disconnect", lost);
+  if (!process.connected) lost();
+  // Resolves when all processes of this balancer have started.
+  await balancer.apply([]);
+  const begun = new Promise<readonly Front[]>((resolve) =>
+    process.on("message", (message: ToSuccessor, socket?: unknown) => {
+      if (message.t === "begin") resolve(message.fronts);
+      else if (socket !== undefined) servers.set(message.id, tcp.receive(socket));
+    }),
+  );
+  send({ t: "fit" });
+  await balancer.apply(await begun, servers);
+  process.off("disconnect", lost);
+  send({ t: "serving", ...(await serve()) });
+}
+
+async function messageOf<T extends FromSuccessor["t"]>(
+  successor: NodeJS.EventEmitter,
+  type: T,
+  signal: AbortSignal,
+): Promise<Extract<FromSuccessor, { readonly t: T }>> {
+  for (;;) {
+    const [message] = (await once(successor, "message", { signal })) as [FromSuccessor];
+    if (message.t === type) return message as Extract<FromSuccessor, { readonly t: T }>;
+  }
+}

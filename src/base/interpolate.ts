@@ -1,0 +1,34 @@
+/** References `${NAME}` and `${NAME:-default}` in texts. */
+
+/** `missing`: names without a value or default. */
+export type Expanded = { readonly text: string; readonly missing: readonly string[] };
+
+const REFERENCE = /\$(\$\{)|\$\{([A-Za-z_]\w*)(?:(:?-)([^}]*))?\}/g;
+
+/**
+ * Replaces references by values. `:-` uses the default also for an empty value, `-` only for a missing one; `$${` is a
+ * literal `${`.
+ *
+ * @example
+ * expand("http://${HOST:-localhost}/", () => undefined).text // "http://localhost/"
+ */
+export function expand(text: string, lookUp: (name: string) => string | undefined): Expanded {
+  const missing: string[] = [];
+  const expanded = text.replace(REFERENCE, (written: string, ...groups: readonly (string | undefined)[]) => {
+    const [plain, name = "", sign, ifMissing = ""] = groups;
+    if (plain !== undefined) return plain;
+    const value = lookUp(name);
+    if (value !== undefined && !(value === "" && sign === ":-")) return value;
+    if (sign !== undefined) return ifMissing;
+    missing.push(name);
+    return written;
+  });
+  return { text: expanded, missing };
+}
+
+/** The text from the first `${` that doesn't begin a valid reference, as in `${A B}`, `${A:?no}` or a nested default; undefined if there is none. */
+export function strayIn(text: string): string | undefined {
+  const rest = text.replace(REFERENCE, (written) => (written.lastIndexOf("${") > 1 ? written : " ".repeat(written.length)));
+  const start = rest.indexOf("${");
+  return start === -1 ? undefined : text.slice(start);
+}

@@ -1,0 +1,117 @@
+/** The check of values against schemas, held against a second evaluator. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { asJson, damage, inflict, type Json, objectsIn, refusalOf, valuesOf } from "../../test/support/json-schema.ts";
+import { configuration } from "../config/config-schema.ts";
+import { validateConfiguration } from "../config/validate.ts";
+import { boolean, enumeration, exported, integer, list, literal, map, object, openObject, optional, string, union } from "./schema.ts";
+import { faultsOf, matches, type Path, violations } from "./schema-check.ts";
+
+const schema = configuration as Json;
+
+/** The value there, and whether there is one. */
+function at(value: unknown, path: Path): { readonly value?: unknown } | undefined {
+  let inside = value;
+  for (const step of path) {
+    if (typeof inside !== "object" || inside === null || !Object.hasOwn(inside, step)) return undefined;
+    inside = (inside as Record<string | number, unknown>)[step];
+  }
+  return { value: inside };
+}
+
+test("2.2: what the schema of the configuration describes is valid for both evaluators", () => {
+  fc.assert(
+    fc.property(valuesOf(schema), (value) => {
+      const data = asJson(value);
+      assert.equal(refusalOf(data, schema), undefined);
+      assert.ok(matches(data, configuration));
+      assert.deepEqual(violations(data, configuration), []);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("2.2: damaged data are taken when the other evaluator takes them; each violation has a place that exists and says what was found", () => {
+  const taken = { valid: 0, damaged: 0 };
+  fc.assert(
+    fc.property(valuesOf(schema), fc.array(damage, { minLength: 1, maxLength: 3 }), (value, damages) => {
+      const broken = asJson(value);
+      for (const each of damages) inflict(broken, each);
+      const data = asJson(broken);
+      const found = violations(data, configuration);
+      const refusal = refusalOf(data, schema);
+      assert.equal(found.length === 0, refusal === undefined, refusal ?? JSON.stringify(found[0]));
+      assert.equal(matches(data, configuration), found.length === 0);
+      taken[found.length === 0 ? "valid" : "damaged"] += 1;
+      for (const { path, keyword, found: said } of found) {
+        const there = at(data, path);
+        if (keyword === "required") assert.equal(there, undefined);
+        else assert.ok(there !== undefined, JSON.stringify(path));
+        if (keyword === "propertyNames") assert.equal(said, path.at(-1));
+        else assert.deepEqual(said, there?.value);
+      }
+    }),
+    { numRuns: 1_500 },
+  );
+  assert.ok(taken.valid > 50 && taken.damaged > 50, JSON.stringify(taken));
+});
+
+test("2.2: the data of a program that uses the library stay its own", () => {
+  const data = {
+    processes: [{ id: "a", cmd: "b", path: ["/c"], env: { D: "e", F: { file: "f" } }, watch: ["src"], logger: { rotate: { size: 1 } } }],
+    plugins: [{ url: "./x.js", options: { a: { b: [1] } } }],
+    api: { revoked: ["g"] },
+    watcher: { exts: ["ts"] },
+  };
+  validateConfiguration(data);
+  assert.ok(![data, ...objectsIn(data)].some(Object.isFrozen));
+});
+
+const sample = object({
+  kind: literal("a"),
+  size: union([integer({ minimum: 1 }), literal("max")]),
+  tags: optional(list(string({ pattern: "^[a-z]+$" }), { minItems: 1, maxItems: 2 })),
+  env: optional(map(boolean(), { propertyNames: string({ maxLength: 3 }) })),
+  open: optional(openObject({ word: enumeration(["yes", "no"]) })),
+});
+const good = { kind: "a", size: "max", tags: ["x"], env: { A: true }, open: { word: "no", more: 1 } };
+
+test("every fault is said at once, each with its place", () => {
+  assert.ok(matches(good, sample));
+  const bad = { kind: "b", tags: ["x", "Y"], env: { ABCD: true, B: 1 }, open: { word: "yess" }, opne: 1 };
+  assert.deepEqual(
+    faultsOf(bad, sample, "body").map(({ place, message }) => `${place} ${message}`),
+    [
+      "body.size is missing",
+      'body.kind must be "a", not "b"',
+      'body.tags[1] must be like ^[a-z]+$, not "Y"',
+      "body.env.ABCD is no name that is allowed here",
+      "body.env.B must be a boolean, not 1",
+      'body.open.word must be one of yes, no, not "yess". Did you mean "yes"?',
+      'body.opne is not known. Did you mean "open"?',
+    ],
+  );
+});
+
+test("of alternatives the one of the right type says what is wrong", () => {
+  const said = (size: unknown): readonly string[] => faultsOf({ ...good, size }, sample, "").map(({ message }) => message);
+  assert.deepEqual(said(0), ["must be 1 or more, not 0"]);
+  assert.deepEqual(said("most"), ['must be "max", not "most"']);
+  assert.deepEqual(said(true), ['must be a whole number or "max", not true']);
+});
+
+test("a member that is undefined counts as absent", () => {
+  assert.ok(matches({ ...good, tags: undefined }, sample));
+  assert.deepEqual(
+    violations({ ...good, size: undefined }, sample).map(({ keyword }) => keyword),
+    ["required"],
+  );
+});
+
+test("what is exported has the words of the standard alone", () => {
+  const inner = string({ allowed: "a word" });
+  const all = object({ a: union([inner, list(inner)], { allowed: "words" }), b: optional(map(inner, { propertyNames: inner })) });
+  assert.ok(!JSON.stringify(exported(all)).includes("allowed"));
+  assert.deepEqual(exported(object({ allowed: inner })).properties, { allowed: { type: "string" } });
+});

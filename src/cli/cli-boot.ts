@@ -1,0 +1,13 @@
+/** Loaded by the bin for every command except `run`: prints version and overview itself, loads `main.ts` through its code cache for the others. */
+import { join } from "node:path";
+import { EXIT } from "../base/errors.ts";
+import { VERSION } from "../base/version.ts";
+import { runCached } from "../os/code-cache.ts";
+import { overview } from "./overview.ts";
+
+const [name, topic] = process.argv.slice(2);
+if (name === "version" || name === "--version" || name === "-V") process.stdout.write(`${VERSION}\n`);
+else if (name === undefined || name === "--help" || name === "-h" || (name === "help" && topic === undefined)) {
+  process.stdout.write(`${overview()}\n`);
+  process.exitCode = name === undefined ? EXIT.usage : EXIT.done;
+} else runCached(join(__dirname, "cli-main.cjs"), "exit");

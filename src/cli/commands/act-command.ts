@@ -1,0 +1,138 @@
+/** `procman start`, `stop`, `restart`, `block`, `unblock`: carries out the action and prints the result. */
+import type { Command } from "commander";
+import { EXIT, ProcmanError } from "../../base/errors.ts";
+import type { Client } from "../../client/client.ts";
+import { connect } from "../../connection/connect.ts";
+import type { Action, ActOptions } from "../../contract/control.ts";
+import type { ProcessRecord, Status } from "../../contract/records.ts";
+import { outcomeOf } from "../format.ts";
+import { secondsTo, withConfig } from "../options.ts";
+import { withProgress } from "../progress.ts";
+
+/** A stop may take 30 s until SIGKILL. Seconds. */
+const PATIENCE_SECONDS = 60;
+/** A rolling restart takes its time for each instance. Seconds. */
+const ROLL_SECONDS = 600;
+/** The limit of the API. */
+const LONGEST_SECONDS = 3_600;
+
+type Verb = {
+  readonly summary: string;
+  readonly description: string;
+  /** Shown while waiting. */
+  readonly doing: string;
+  /** States in which the action has failed. */
+  readonly missed: readonly Status[];
+};
+
+const VERBS: Readonly<Record<Action, Verb>> = {
+  start: {
+    summary: "start processes",
+    description: "Starts processes and waits until they are running. Refused for processes that are running or blocked.",
+    doing: "starting",
+    missed: ["errored", "exhausted", "backoff"],
+  },
+  stop: {
+    summary: "stop processes",
+    description: "Stops processes and waits until they have exited: SIGTERM, then SIGKILL after their terminate timeout.",
+    doing: "stopping",
+    missed: [],
+  },
+  restart: {
+    summary: "restart processes; start those that aren't running",
+    description:
+      "Restarts processes, starts those that aren't running, and waits until they are running. Instances of a cluster are restarted one after another, each when the previous one is available again; if one fails to start, the others keep running as before.",
+    doing: "restarting",
+    missed: ["errored", "exhausted", "backoff"],
+  },
+  block: {
+    summary: "prevent processes from starting, also by policy or schedule",
+    description: "Blocks processes: neither policy nor schedule nor `start` starts them. Running processes keep running.",
+    doing: "blocking",
+    missed: [],
+  },
+  unblock: {
+    summary: "allow blocked processes to start again",
+    description: "Lifts the block of processes: policy and schedule start them again.",
+    doing: "unblocking",
+    missed: [],
+  },
+};
+
+type Options = {
+  readonly config?: string;
+  readonly wait: boolean;
+  readonly timeout?: number;
+  readonly json?: boolean;
+  readonly hard?: boolean;
+};
+
+type Result = { readonly record: ProcessRecord } | { readonly problem: ProcmanError };
+
+export function actionCommand(action: Action): { readonly define: (parent: Command) => void } {
+  const { summary, description } = VERBS[action];
+  const define = (parent: Command): void => {
+    const command = withConfig(parent.command(action).summary(summary).description(description))
+      .argument("<id...>", 'ids of processes, instances (web-2) or clusters; "all" for all')
+      .option("--no-wait", "return immediately instead of waiting")
+      .option(
+        "--timeout <seconds>",
+        `wait no longer than this (default: ${patienceOf(action)}); the action continues`,
+        secondsTo(LONGEST_SECONDS),
+      )
+      .option("--json", "print the records of the API")
+      .action((ids: readonly string[], options: Options) => act(action, ids, options));
+    if (action === "restart") command.option("--hard", "restart all instances of a cluster at once instead of one after another");
+  };
+  return { define };
+}
+
+async function act(
+  action: Action,
+  ids: readonly string[],
+  { config, wait, timeout = patienceOf(action), json, hard }: Options,
+): Promise<void> {
+  const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
+  const client = await connect(config);
+  const open = new Set(targets);
+  const one = async (id: string): Promise<Result> => {
+    const result = await ask(client, { id, action, options: { ...(wait && { waitSeconds: timeout }), ...(hard && { hard }) } });
+    open.delete(id);
+    return result;
+  };
+  const results = await withProgress(() => `${VERBS[action].doing} ${[...open].join(", ")}`, Promise.all(targets.map(one)));
+  const records = results.flatMap((result) => ("record" in result ? [result.record] : []));
+  if (json === true) process.stdout.write(`${JSON.stringify(records, undefined, 2)}\n`);
+  const failures = results.filter((result) => !print(result, action, json === true));
+  if (failures.length > 0) process.exitCode = EXIT.refused;
+}
+
+function patienceOf(action: Action): number {
+  return action === "restart" ? ROLL_SECONDS : PATIENCE_SECONDS;
+}
+
+type ActionQuestion = { readonly id: string; readonly action: Action; readonly options: ActOptions };
+
+/** An error of one process must not hide the results of the others. */
+async function ask(client: Client, { id, action, options }: ActionQuestion): Promise<Result> {
+  try {
+    return { record: await client.act(id, action, options) };
+  } catch (error) {
+    if (error instanceof ProcmanError && error.exitCode === EXIT.refused) return { problem: error };
+    throw error;
+  }
+}
+
+/** Prints a result; false if the action failed. */
+function print(result: Result, action: Action, quiet: boolean): boolean {
+  if ("problem" in result) {
+    process.stderr.write(`procman: ${result.problem.message}\n`);
+    return false;
+  }
+  const members = result.record.instances ?? [result.record];
+  const failed = members.filter(({ status }) => VERBS[action].missed.includes(status));
+  for (const member of members)
+    if (failed.includes(member)) process.stderr.write(`procman: Cannot ${action} "${member.id}": it ${member.reason}\n`);
+    else if (!quiet) process.stdout.write(`${member.id}: ${outcomeOf(member)}\n`);
+  return failed.length === 0;
+}

@@ -1,0 +1,35 @@
+/** `procman append`: adds a process to the configuration file. */
+import type { Command } from "commander";
+import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
+
+export function define(parent: Command): void {
+  const command = parent
+    .command("append")
+    .summary("add a process to the configuration file")
+    .description("Adds a process at the end of the list. Keeps comments and layout; nothing is written if the result would be invalid.");
+  withProcessOptions(command)
+    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .action(append);
+}
+
+type Options = ProcessOptions & { readonly config?: string };
+
+async function append(options: Options): Promise<void> {
+  const added = processOf(options, "append a process");
+  const [{ read }, { check }, { appendProcess }, { checkEdited }, { replaceFile }, { printWarnings }] = await Promise.all([
+    import("../../config/config-file.ts"),
+    import("../../config/load.ts"),
+    import("../../config/edit/edit.ts"),
+    import("../edit-file.ts"),
+    import("../edit-file.ts"),
+    import("../edit-file.ts"),
+  ]);
+  const source = read(options.config, process.cwd());
+  // Existing problems are reported with their places in the current file.
+  check(source);
+  const text = appendProcess(source.text, added);
+  const config = checkEdited(`append ${JSON.stringify(added.id)}`, source, text);
+  await replaceFile(source.file, text);
+  process.stdout.write(`${source.shownAs}: added ${JSON.stringify(added.id)}\n`);
+  printWarnings(config, text);
+}

@@ -1,0 +1,99 @@
+/** `procman init`: creates a configuration file. */
+import { existsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
+
+export function define(parent: Command): void {
+  const command = parent
+    .command("init")
+    .summary("create a configuration file")
+    .description(
+      "Creates a configuration file with one process. Asks for missing options at a terminal; scripts must give --id and --cmd or --worker.",
+    )
+    .option("--name <name>", "name of this procman (default: the folder's name)");
+  withProcessOptions(command)
+    .option("-c, --config <path>", "file to create (default: procman.jsonc in this folder)")
+    .option("--force", "overwrite an existing file")
+    .action(init);
+}
+
+type Options = ProcessOptions & { readonly name?: string; readonly config?: string; readonly force?: boolean };
+
+async function init(given: Options): Promise<void> {
+  const [{ FILE_NAMES, shown }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] = await Promise.all([
+    import("../../config/config-file.ts"),
+    import("../../config/load.ts"),
+    import("../../config/edit/edit.ts"),
+    import("../edit-file.ts"),
+    import("../edit-file.ts"),
+  ]);
+  const cwd = process.cwd();
+  const found = FILE_NAMES.map((name) => join(cwd, name)).find((file) => existsSync(file));
+  const file = given.config === undefined ? (found ?? join(cwd, FILE_NAMES[0])) : resolve(cwd, given.config);
+  const shownAs = shown(file, cwd);
+  const exists = existsSync(file);
+  if (exists && given.force !== true)
+    throw new ProcmanError(
+      "file-exists",
+      `Cannot create ${shownAs}: it exists already; --force overwrites it, \`procman append\` adds a process`,
+    );
+  const options = await completed(given, dirname(file));
+  const text = appendProcess(starter(options.name ?? nameOf(dirname(file))), processOf(options, "create a configuration"));
+  const config = check({ file, shownAs, text });
+  await (exists ? replaceFile : createFile)(file, text);
+  process.stdout.write(`${shownAs}: created; \`procman run\` starts it\n`);
+  printWarnings(config, text);
+}
+
+/** The options, with missing ones asked at the terminal. */
+async function completed(options: Options, folder: string): Promise<Options> {
+  const complete = options.id !== undefined && (options.cmd !== undefined || options.worker !== undefined);
+  if (complete || !process.stdin.isTTY || !process.stdout.isTTY) return options;
+  const [{ ask }, { NAME_PATTERN }] = await Promise.all([import("../edit-file.ts"), import("../../config/fields/field.ts")]);
+  const refuse = (answer: string): string | undefined =>
+    NAME_PATTERN.test(answer) ? undefined : 'Allowed are 1 to 64 characters from a-z, 0-9, ".", "_" and "-", but not "." or ".." alone';
+  const needsCommand = options.cmd === undefined && options.worker === undefined;
+  const answers = await ask(
+    [
+      { text: "Name of this procman", default: options.name ?? nameOf(folder), refuse },
+      { text: "Id of the first process", default: options.id ?? "app", refuse },
+      ...(needsCommand ? [{ text: "Its command line" }] : []),
+      {
+        text: "Start it with procman",
+        default: options.autostart === false ? "n" : "y",
+        refuse: (answer: string) => (/^(y|yes|n|no)$/i.test(answer) ? undefined : "Answer y or n"),
+      },
+    ],
+    { input: process.stdin, output: process.stdout },
+  );
+  if (answers === undefined) throw new ProcmanError("usage", "Cannot create a configuration: the input ended early");
+  const [name = "", id = "", cmd = ""] = answers;
+  return { ...options, name, id, ...(needsCommand && { cmd }), autostart: /^y/i.test(answers.at(-1) ?? "") };
+}
+
+/** The folder's name, reduced to the characters that a name may have. */
+function nameOf(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, "-")
+    .replace(/^[-.]+|-+$/g, "")
+    .slice(0, 64);
+  return name === "" ? "procman" : name;
+}
+
+function starter(name: string): string {
+  return `{
+  // What procman runs here. Start it with \`procman run\`, check this file with \`procman validate\`.
+  // \`procman schema > procman.schema.json\`, and "$schema": "./procman.schema.json" here, let editors complete.
+  "name": ${JSON.stringify(name)},
+
+  // For every process; each may have a "logger" of its own. Files: "stdout": "logs/{id}.log"
+  "logger": { "console": true },
+
+  // Each has an "id", "cmd" or "worker", and what starts it: "autostart" or "cron".
+  "processes": []
+}
+`;
+}

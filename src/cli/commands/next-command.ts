@@ -1,0 +1,48 @@
+/** `procman next`: shows the next scheduled starts and stops, soonest first. */
+import type { Command } from "commander";
+import { connect } from "../../connection/connect.ts";
+import type { ProcessRecord } from "../../contract/records.ts";
+import { age, local } from "../format.ts";
+import { selected, withConfig } from "../options.ts";
+import { table } from "../table.ts";
+
+type Options = { readonly config?: string; readonly json?: boolean };
+
+type PlannedRun = { readonly process: string; readonly action: "start" | "terminate" | "restart"; readonly time: string };
+
+export function define(parent: Command): void {
+  const command = parent
+    .command("next")
+    .summary("show the next scheduled starts and stops")
+    .description("Shows the next scheduled starts (cron), stops (terminate) and restarts after failures, soonest first.")
+    .argument("[id...]", "ids of processes, instances (web-2) or clusters (default: all)");
+  withConfig(command)
+    .option("--json", "print process, action and time (ISO 8601) of each")
+    .action(async (ids: readonly string[], { config, json }: Options) => {
+      const planned = plannedOf(selected(await (await connect(config)).processes(), ids));
+      if (json) return void process.stdout.write(`${JSON.stringify(planned, undefined, 2)}\n`);
+      if (planned.length === 0) return void process.stderr.write("procman: nothing is scheduled\n");
+      process.stdout.write(`${nextTable(planned, process.stdout.columns)}\n`);
+    });
+}
+
+export function plannedOf(records: readonly ProcessRecord[]): readonly PlannedRun[] {
+  return records
+    .flatMap((record) => record.instances ?? [record])
+    .flatMap(({ id, nextRun, nextTerminate, nextRestart }) => [
+      ...(nextRun === undefined ? [] : [{ process: id, action: "start", time: nextRun } as const]),
+      ...(nextTerminate === undefined ? [] : [{ process: id, action: "terminate", time: nextTerminate } as const]),
+      ...(nextRestart === undefined ? [] : [{ process: id, action: "restart", time: nextRestart } as const]),
+    ])
+    .sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
+}
+
+function nextTable(planned: readonly PlannedRun[], width = Number.POSITIVE_INFINITY, now = Date.now()): string {
+  const rows = planned.map(({ process: id, action, time }) => [
+    local(new Date(time)),
+    `in ${age(Math.max(0, Date.parse(time) - now))}`,
+    action,
+    id,
+  ]);
+  return table(["TIME", "", "ACTION", "ID"], rows, { width, spare: [1] });
+}

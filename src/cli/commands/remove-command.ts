@@ -1,0 +1,37 @@
+/** `procman remove`: removes a process from the configuration file. */
+import type { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+
+export function define(parent: Command): void {
+  parent
+    .command("remove")
+    .summary("remove a process from the configuration file")
+    .description("Removes a process with the comments that belong to it; everything else stays as it is.")
+    .argument("[id]", "id of the process")
+    .option("--id <id>", "the same as a flag")
+    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .action(remove);
+}
+
+type Options = { readonly id?: string; readonly config?: string };
+
+async function remove(argument: string | undefined, options: Options): Promise<void> {
+  const id = argument ?? options.id;
+  if (id === undefined) throw new ProcmanError("usage", "Cannot remove a process: its id must be given");
+  if (options.id !== undefined && options.id !== id)
+    throw new ProcmanError("usage", `Cannot remove a process: both ${JSON.stringify(id)} and ${JSON.stringify(options.id)} are given`);
+  const [{ read }, { checkSyntax }, { removeProcess }, { checkEdited, isValid }, { replaceFile }] = await Promise.all([
+    import("../../config/config-file.ts"),
+    import("../../config/load.ts"),
+    import("../../config/edit/edit.ts"),
+    import("../edit-file.ts"),
+    import("../edit-file.ts"),
+  ]);
+  const source = read(options.config, process.cwd());
+  // A file with other problems may be edited, since removing a process can repair it.
+  checkSyntax(source);
+  const text = removeProcess(source.text, id);
+  if (isValid(source)) checkEdited(`remove ${JSON.stringify(id)}`, source, text);
+  await replaceFile(source.file, text);
+  process.stdout.write(`${source.shownAs}: removed ${JSON.stringify(id)}\n`);
+}

@@ -1,0 +1,26 @@
+/** `procman run`: the bin runs it in the keeper; this module has its help and `--detach`. */
+import type { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+import type { DetachOptions } from "../detach.ts";
+
+export function define(parent: Command): void {
+  parent
+    .command("run")
+    .summary("start and supervise the processes of the configuration")
+    .description(
+      "Starts and supervises the processes of the configuration. SIGTERM or SIGINT (Ctrl-C) stops everything in order, a second one kills.\nSIGHUP applies the changed configuration file, SIGUSR2 reopens the log files. Exit codes: 0 stopped in order, 1 refused (for example, already running), 78 invalid configuration.",
+    )
+    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
+    .option("--console", "print the output of all processes here, regardless of the configuration")
+    .option("--watch-config", "reload the configuration file whenever it changes (for development)")
+    .option("--exit-with <id>", "end when this process exits, with its exit code (for containers)")
+    .option("--guarded", "no failover when killed: a supervisor such as runit or s6 restarts procman; systemd is detected")
+    .option("-d, --detach", "run in the background: return with the states of all processes when the API answers")
+    .action(async ({ detach, ...options }: DetachOptions & { readonly detach?: boolean }) => {
+      // For example `run -c -d`, where -d is parsed as the path.
+      if (detach !== true) throw new ProcmanError("usage", 'Cannot run: --config needs a path; see "procman help run"');
+      const { runDetached } = await import("../detach.ts");
+      await runDetached(options);
+    });
+}

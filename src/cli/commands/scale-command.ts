@@ -1,0 +1,68 @@
+/** `procman scale`: changes the number of instances of a running cluster. */
+import type { Command } from "commander";
+import { EXIT, ProcmanError } from "../../base/errors.ts";
+import { connect } from "../../connection/connect.ts";
+import type { Scaling } from "../../contract/control.ts";
+import { MOST_INSTANCES } from "../../contract/input-schemas.ts";
+import type { ProcessRecord, Status } from "../../contract/records.ts";
+import { outcomeOf } from "../format.ts";
+import { secondsTo, withConfig } from "../options.ts";
+import { withProgress } from "../progress.ts";
+
+/** A stop may take 30 s until SIGKILL. Seconds. */
+const PATIENCE_SECONDS = 60;
+/** The limit of the API. */
+const LONGEST_SECONDS = 3_600;
+/** A new instance in one of these states has failed. */
+const LOST: readonly Status[] = ["errored", "exhausted", "backoff"];
+
+type Options = { readonly config?: string; readonly wait: boolean; readonly timeout?: number; readonly json?: boolean };
+
+export function define(parent: Command): void {
+  withConfig(
+    parent
+      .command("scale")
+      .summary("give a cluster more or fewer instances while it is running")
+      .description(
+        "Changes the number of instances of a cluster, and waits until new ones are running and removed ones have exited; the others keep running untouched. The number applies until `procman reload` or the next `procman run`, which use the file.",
+      ),
+  )
+    .argument("<id>", "id of the cluster")
+    .argument("<count>", "number of instances; max: one per processor; +1, -1: more or fewer")
+    .option("--no-wait", "return immediately instead of waiting")
+    .option("--timeout <seconds>", `wait no longer than this (default: ${PATIENCE_SECONDS}); scaling continues`, secondsTo(LONGEST_SECONDS))
+    .option("--json", "print the record of the API")
+    .action(scale);
+}
+
+async function scale(id: string, count: string, { config, wait, timeout = PATIENCE_SECONDS, json }: Options): Promise<void> {
+  const scaling = scalingOf(id, count);
+  const client = await connect(config);
+  const { instances: before = [] } = await client.process(id);
+  const record = await withProgress(() => `scaling ${id}`, client.scale(id, scaling, wait ? { waitSeconds: timeout } : {}));
+  if (json === true) process.stdout.write(`${JSON.stringify(record, undefined, 2)}\n`);
+  else print(record, before);
+  const known = new Set(before.map((each) => each.id));
+  const isLost = ({ id: instance, status }: ProcessRecord): boolean => !known.has(instance) && LOST.includes(status);
+  if ((record.instances ?? []).some(isLost)) process.exitCode = EXIT.refused;
+}
+
+function scalingOf(id: string, count: string): Scaling {
+  const cannot = (why: string): ProcmanError => new ProcmanError("usage", `Cannot scale ${JSON.stringify(id)} ${why}`);
+  if (count === "max") return { instances: count };
+  if (!/^[+-]?\d+$/.test(count)) throw cannot(`to ${JSON.stringify(count)}: allowed are a whole number such as 4, or +1, -1, or max`);
+  const isStep = !/^\d/.test(count);
+  const number = Number(count);
+  if (isStep && Math.abs(number) > MOST_INSTANCES) throw cannot(`by ${count}: allowed are 1 to ${MOST_INSTANCES} instances`);
+  if (!isStep && (number < 1 || number > MOST_INSTANCES))
+    throw cannot(
+      `to ${count} instances: allowed are 1 to ${MOST_INSTANCES}${number < 1 ? `; "procman stop ${id}" stops all of them` : ""}`,
+    );
+  return isStep ? { by: number } : { instances: number };
+}
+
+function print({ instances = [] }: ProcessRecord, before: readonly ProcessRecord[]): void {
+  const there = new Set(instances.map(({ id }) => id));
+  for (const instance of instances) process.stdout.write(`${instance.id}: ${outcomeOf(instance)}\n`);
+  for (const { id } of before) if (!there.has(id)) process.stdout.write(`${id}: gone\n`);
+}

@@ -1,0 +1,36 @@
+/** `procman status`: shows processes with their states, as a table or as JSON. */
+import type { Command } from "commander";
+import { connect } from "../../connection/connect.ts";
+import type { PluginRecord } from "../../contract/plugin-record.ts";
+import type { StateRecord } from "../../contract/state-record.ts";
+import { selected, withConfig } from "../options.ts";
+import { statusTable } from "../status-table.ts";
+
+type Options = { readonly config?: string; readonly json?: boolean };
+
+const NO_STATE: Partial<StateRecord> = {};
+
+export function define(parent: Command): void {
+  const command = parent
+    .command("status")
+    .summary("show processes with their states")
+    .description("Shows processes with their states. CPU and memory are those of the process with all its descendants; 100 % is one core.")
+    .argument("[id...]", "ids of processes, instances (web-2) or clusters (default: all)");
+  withConfig(command)
+    .option("--json", "print the records of the API")
+    .action(async (ids: readonly string[], { config, json }: Options) => {
+      const control = await connect(config);
+      const [all, { plugins = [] }] = await Promise.all([control.processes(), json || ids.length > 0 ? NO_STATE : control.state()]);
+      const records = selected(all, ids);
+      process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
+      for (const line of pluginLines(plugins)) process.stdout.write(`${line}\n`);
+    });
+}
+
+/** Only plugins with problems are listed. */
+function pluginLines(plugins: readonly PluginRecord[]): readonly string[] {
+  return plugins.flatMap(({ id, status, problem, lostEvents }) => [
+    ...(problem === undefined ? [] : [`plugin ${id} ${status === "backoff" ? "is not running" : "has failed"}: ${problem}`]),
+    ...(lostEvents === 0 ? [] : [`plugin ${id} has missed ${lostEvents} events: it was too slow, or restarting`]),
+  ]);
+}

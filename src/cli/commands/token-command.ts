@@ -1,0 +1,88 @@
+/** `procman token`: creates a token for the API. Works without a running procman. */
+import type { Command } from "commander";
+import { ProcmanError } from "../../base/errors.ts";
+import { didYouMean } from "../../base/suggest.ts";
+import { locate } from "../../config/find-config.ts";
+import { CONSUMER, expiresIn, payloadOf, SCOPES, type TokenScope } from "../../contract/token-claims.ts";
+import { makeFolder } from "../../os/files.ts";
+import { signJwt } from "../../os/jwt.ts";
+import { replaceSecret, secretIn } from "../../os/secret.ts";
+
+/** 100 years. */
+const LONGEST_SECONDS = 3_155_760_000;
+
+type Options = {
+  readonly config?: string;
+  readonly consumer?: string;
+  readonly expireIn?: string;
+  readonly scope?: string;
+  readonly rotate?: boolean;
+  readonly json?: boolean;
+};
+
+export function define(parent: Command): void {
+  parent
+    .command("token")
+    .summary("create a token for the API")
+    .description(
+      `Prints a token for "Authorization: Bearer TOKEN". To revoke it, add its consumer to "api.revoked" in the configuration. --rotate replaces the secret first, which invalidates all earlier tokens without a restart. Running processes keep their tokens until they restart.`,
+    )
+    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("--consumer <name>", "name of its user: 1 to 64 of a-z A-Z 0-9 . _ -")
+    .option("--expire-in <seconds>", "validity in seconds (default: until it is revoked)")
+    .option("--scope <scopes>", `its scopes, of ${SCOPES.join(",")} (default: all)`)
+    .option("--rotate", "replace the secret; without --consumer no token is created")
+    .option("--json", "print token, consumer, scopes and expiry")
+    .action((options: Options) => {
+      const claims = options.consumer === undefined && options.rotate ? undefined : claimsOf(options);
+      const { name, stateDir } = locate(options.config, process.cwd());
+      const secret = secretOf(stateDir, options.rotate ?? false);
+      if (claims === undefined) process.stderr.write("procman: the secret was replaced; all earlier tokens are invalid\n");
+      else process.stdout.write(`${shown({ ...claims, token: signJwt(payloadOf({ ...claims, audience: name }), secret) }, options)}\n`);
+    });
+}
+
+type TokenAnswer = { readonly consumer: string; readonly scopes: readonly TokenScope[]; readonly expires?: number };
+
+function claimsOf({ consumer, expireIn, scope }: Options): TokenAnswer {
+  if (consumer === undefined) throw usage('no consumer is given; add "--consumer NAME", the name of its user');
+  if (!CONSUMER.test(consumer)) throw usage(`the consumer ${JSON.stringify(consumer)} must be 1 to 64 of a-z A-Z 0-9 . _ -`);
+  const scopes = scope === undefined ? SCOPES : scopesIn(scope);
+  return { consumer, scopes, ...(expireIn === undefined ? {} : { expires: expiresIn(secondsIn(expireIn)) }) };
+}
+
+function scopesIn(text: string): readonly TokenScope[] {
+  return text.split(/[\s,]+/).map((name) => {
+    const scope = SCOPES.find((each) => each === name);
+    if (scope === undefined)
+      throw usage(`there is no scope ${JSON.stringify(name)}; it is one of ${SCOPES.join(", ")}.${didYouMean(name, SCOPES)}`);
+    return scope;
+  });
+}
+
+function secondsIn(text: string): number {
+  const seconds = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds >= 1 && seconds <= LONGEST_SECONDS) return seconds;
+  throw usage(`"--expire-in" takes whole seconds, 1 to ${LONGEST_SECONDS}, not ${JSON.stringify(text)}`);
+}
+
+function secretOf(stateDir: string, rotate: boolean): Uint8Array {
+  try {
+    makeFolder(stateDir, 0o700);
+    return rotate ? replaceSecret(stateDir) : secretIn(stateDir);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const why = code === "EACCES" ? "permission denied; run the command as the user that runs procman" : message;
+    throw new ProcmanError("state-folder", `Cannot create a token: the state folder ${stateDir}: ${why}`, { cause });
+  }
+}
+
+function shown({ token, consumer, scopes, expires }: TokenAnswer & { readonly token: string }, { json = false }: Options): string {
+  if (!json) return token;
+  const end = expires === undefined ? {} : { expires: new Date(expires * 1_000).toISOString() };
+  return JSON.stringify({ token, consumer, scopes, ...end }, undefined, 2);
+}
+
+function usage(why: string): ProcmanError {
+  return new ProcmanError("usage", `Cannot create a token: ${why}`);
+}

@@ -1,0 +1,66 @@
+/** `procman validate`: checks the configuration file, and shows the next runs of its schedules. */
+import type { Command } from "commander";
+import type { Config, ProcessSpec } from "../../config/spec.ts";
+import { local } from "../format.ts";
+
+export function define(parent: Command): void {
+  parent
+    .command("validate")
+    .summary("check the configuration file")
+    .description(
+      "Checks the configuration file and shows all problems with line and column. Missing files that it names, and malformed lines of env files, are warnings. Exit code 78 if it is invalid.",
+    )
+    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
+    .option("--json", "print the result as JSON")
+    .action(validate);
+}
+
+type Options = { readonly config?: string; readonly profile?: string; readonly json?: boolean };
+
+async function validate({ config: path, profile, json = false }: Options): Promise<void> {
+  const [{ read }, { check }, { ConfigurationError }, { printWarnings }, { nextRun }] = await Promise.all([
+    import("../../config/config-file.ts"),
+    import("../../config/load.ts"),
+    import("../../config/problems.ts"),
+    import("../edit-file.ts"),
+    import("../../config/checks/cron.ts"),
+  ]);
+  const source = read(path, process.cwd());
+  try {
+    const config = check(source, { allProfiles: true, looksAtFiles: true, ...(profile !== undefined && { profile }) });
+    const next = schedules(config).map((schedule) => ({ ...schedule, next: nextRun(schedule.pattern, new Date()) }));
+    const processes = eachOnce(config).length;
+    if (json) return printJson({ file: source.file, valid: true, processes, next, problems: [], warnings: config.warnings });
+    const lines = next.map(
+      ({ process: id, action, pattern, next: time }) =>
+        `  ${id}: next ${action} ${time === undefined ? "never" : local(time)} (${pattern})\n`,
+    );
+    process.stdout.write(`${source.shownAs}: valid, ${processes === 1 ? "1 process" : `${processes} processes`}\n${lines.join("")}`);
+    printWarnings(config, source.text);
+  } catch (error) {
+    if (json && error instanceof ConfigurationError) printJson({ file: source.file, valid: false, problems: error.problems, warnings: [] });
+    throw error;
+  }
+}
+
+type ShownSchedule = { readonly process: string; readonly action: "run" | "terminate"; readonly pattern: string };
+
+function schedules(config: Config): readonly ShownSchedule[] {
+  return eachOnce(config).flatMap(({ id, cluster, cron, terminate }) => {
+    const process = cluster?.id ?? id;
+    return [
+      ...(cron === undefined ? [] : [{ process, action: "run" as const, pattern: cron }]),
+      ...(terminate === undefined ? [] : [{ process, action: "terminate" as const, pattern: terminate }]),
+    ];
+  });
+}
+
+/** The processes in the file: of a cluster only its first instance. */
+function eachOnce({ processes }: Config): readonly ProcessSpec[] {
+  return processes.filter(({ cluster }) => (cluster?.index ?? 0) === 0);
+}
+
+function printJson(outcome: unknown): void {
+  process.stdout.write(`${JSON.stringify(outcome, null, 2)}\n`);
+}

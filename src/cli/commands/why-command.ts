@@ -1,0 +1,83 @@
+/** `procman why`: explains the state of a process, and how its runs ended. */
+import type { Command } from "commander";
+import { EXIT, ProcmanError } from "../../base/errors.ts";
+import type { Client } from "../../client/client.ts";
+import { read } from "../../config/config-file.ts";
+import { parseDocument } from "../../config/document.ts";
+import { locate } from "../../config/find-config.ts";
+import { connect } from "../../connection/connect.ts";
+import type { Incident, ProcessRecord } from "../../contract/records.ts";
+import { explain, recount } from "../../contract/why.ts";
+import { wholeTo, withConfig } from "../options.ts";
+
+const ENDS = 5;
+const MOST_ENDS = 1_000;
+
+type Options = { readonly config?: string; readonly lines: number; readonly json?: boolean };
+
+type Answer = { readonly incidents: readonly Incident[]; readonly why: readonly string[] } & (
+  | { readonly process: ProcessRecord }
+  /** procman doesn't answer: the disk has no current state. */
+  | { readonly id: string }
+);
+
+export function define(parent: Command): void {
+  const command = parent
+    .command("why")
+    .summary("explain the state of a process, and how its runs ended")
+    .description(
+      "Explains the state of a process and how its last runs ended: cause, consequence, and last output. If procman isn't running, shows what it has stored on disk, with exit code 69.",
+    )
+    .argument("<id>", "id of a process, an instance (web-2) or a cluster")
+    .option("-n, --lines <count>", "number of its last ends", wholeTo(MOST_ENDS), ENDS);
+  withConfig(command).option("--json", "print process, incidents (newest first) and the sentences").action(why);
+}
+
+async function why(id: string, options: Options): Promise<void> {
+  try {
+    print(await present(await connect(options.config), id, options), options);
+  } catch (error) {
+    if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.noDaemon) throw error;
+    // If the folder isn't readable (the error has a cause), neither is its history.
+    const answers = error.cause === undefined ? await past(id, options, error.code === "service-down") : undefined;
+    if (answers !== undefined) print(answers, options);
+    throw error;
+  }
+}
+
+/** For a cluster, the answers of its instances. */
+type Answers = Answer | readonly Answer[];
+
+async function present(client: Client, id: string, { lines }: Options): Promise<Answers> {
+  const record = await client.process(id);
+  return record.instances === undefined
+    ? answerOf(client, record, lines)
+    : Promise.all(record.instances.map((member) => answerOf(client, member, lines)));
+}
+
+async function answerOf(client: Client, record: ProcessRecord, count: number): Promise<Answer> {
+  const incidents = await client.incidents(record.id, count);
+  return { process: record, incidents, why: explain(record, incidents) };
+}
+
+/** undefined if there is no history. */
+async function past(id: string, { config, lines }: Options, isRunning: boolean): Promise<Answers | undefined> {
+  const { stateDir } = locate(config, process.cwd());
+  const { membersOf, historyOf: pastOf } = await import("../../connection/history.ts");
+  const members = membersOf(parseDocument(read(config, process.cwd()).text).data, stateDir, id);
+  const pasts = await Promise.all(members.map((member) => pastOf(stateDir, member, lines)));
+  if (pasts.every(({ incidents, unended }) => incidents.length === 0 && unended === undefined)) return undefined;
+  const answers = pasts.map((each) => ({ id: each.id, incidents: each.incidents, why: recount(each, isRunning) }));
+  return members[0] === id ? answers[0] : answers;
+}
+
+function print(answers: Answers, { json }: Options): void {
+  const text =
+    json === true
+      ? JSON.stringify(answers, undefined, 2)
+      : [answers]
+          .flat()
+          .map((each) => each.why.join("\n"))
+          .join("\n\n");
+  process.stdout.write(`${text}\n`);
+}

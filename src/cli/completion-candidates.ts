@@ -1,0 +1,72 @@
+/** Candidates for completion: ids of running processes, and names in the configuration file. Errors are silent. */
+import { isObject } from "../base/schema-check.ts";
+import { read } from "../config/config-file.ts";
+import { type Document, parseDocument } from "../config/document.ts";
+import { locate } from "../config/find-config.ts";
+import { profileNames } from "../config/profile.ts";
+import { connectTo } from "../connection/connect.ts";
+import { holderOf } from "../os/lock.ts";
+
+export type Completion = { readonly value: string; readonly text?: string };
+
+type Known = Completion & { readonly isCluster: boolean };
+
+/** Limit of the time for one completion. Milliseconds. */
+const PATIENCE_MS = 1_000;
+
+/** Ids of the running procman; without one, those of the file. */
+export async function ids(config: string | undefined): Promise<readonly Completion[]> {
+  const found = await known(config);
+  return found.length === 0 ? [] : [...found, { value: "all", text: "all processes" }];
+}
+
+export async function clusters(config: string | undefined): Promise<readonly Completion[]> {
+  return (await known(config)).filter(({ isCluster }) => isCluster);
+}
+
+async function known(config: string | undefined): Promise<readonly Known[]> {
+  const timer = setTimeout(() => process.exit(), PATIENCE_MS);
+  try {
+    const location = locate(config, process.cwd());
+    return holderOf(location.stateDir) === undefined ? await configured(config) : await running(location);
+  } catch {
+    return [];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function running(location: Parameters<typeof connectTo>[0]): Promise<readonly Known[]> {
+  const records = await (await connectTo(location)).processes();
+  return records
+    .flatMap((record) => [record, ...(record.instances ?? [])])
+    .map(({ id, status, type }) => ({ value: id, text: status, isCluster: type === "cluster" }));
+}
+
+async function configured(config: string | undefined): Promise<readonly Known[]> {
+  const { load } = await import("../config/load.ts");
+  const { processes } = load(config, process.cwd());
+  const clusters = new Set(processes.flatMap(({ cluster }) => cluster?.id ?? []));
+  return [...[...clusters].map((id) => ({ value: id, isCluster: true })), ...processes.map(({ id }) => ({ value: id, isCluster: false }))];
+}
+
+/** Ids in the file, a cluster having one. The file may be invalid: removing a process can repair it. */
+export function idsInFile(config: string | undefined): readonly Completion[] {
+  const data = documentOf(config)?.data;
+  const processes = isObject(data) && Array.isArray(data.processes) ? data.processes : [];
+  return processes.flatMap((each: unknown) => (isObject(each) && typeof each.id === "string" ? [{ value: each.id }] : []));
+}
+
+export function profilesInFile(config: string | undefined): readonly Completion[] {
+  const document = documentOf(config);
+  return document === undefined ? [] : profileNames(document).map((value) => ({ value }));
+}
+
+function documentOf(config: string | undefined): Document | undefined {
+  try {
+    return parseDocument(read(config, process.cwd()).text);
+  } catch {
+    // Without a readable file there are no names.
+    return undefined;
+  }
+}

@@ -1,0 +1,82 @@
+/** `procman __complete`, called by the shells' scripts. It must be fast, and errors are silent, because it runs while a user types. */
+import { Command, type Option } from "commander";
+import { CATEGORIES } from "../contract/records.ts";
+import { SCOPES } from "../contract/token-claims.ts";
+import { COMMANDS, isCommand } from "./commands.ts";
+import { type Completion, clusters, ids, idsInFile, profilesInFile } from "./completion-candidates.ts";
+import { SUMMARIES } from "./overview.ts";
+
+const MAX: readonly Completion[] = [{ value: "max", text: "one per processor" }];
+/** Options whose values are separated by commas. */
+const LISTS: Readonly<Record<string, readonly string[]>> = { "--category": CATEGORIES, "--scope": SCOPES };
+
+/** Candidates for the last of these words (those after `procman`), one a line, with a summary after a tab. */
+export async function complete(words: readonly string[]): Promise<string> {
+  const last = words.at(-1) ?? "";
+  const parts = words.flatMap(partsOf);
+  const typed = parts.at(-1) ?? "";
+  const before = parts.slice(0, -1);
+  // In a list, the last item is completed; the previous ones stay.
+  const current = LISTS[before.at(-1) ?? ""] === undefined ? typed : typed.slice(typed.lastIndexOf(",") + 1);
+  const kept = last === "=" ? "" : last.slice(0, last.length - current.length);
+  const candidates = await candidatesFor(before, current);
+  return candidates
+    .filter(({ value }) => value.startsWith(current))
+    .map(({ value, text }) => `${kept}${value}${text === undefined ? "" : `\t${text}`}\n`)
+    .join("");
+}
+
+/** `--name=value` counts as two words; bash splits it into three. */
+function partsOf(word: string, index: number, words: readonly string[]): readonly string[] {
+  if (word === "=") return index === words.length - 1 ? [""] : [];
+  const option = /^(--[a-z-]+)=(.*)$/s.exec(word);
+  return option === null ? [word] : option.slice(1);
+}
+
+async function candidatesFor([name, ...before]: readonly string[], current: string): Promise<readonly Completion[]> {
+  if (name === undefined && current.startsWith("-")) return ["--help", "--version"].map((value) => ({ value }));
+  if (name === undefined || (name === "help" && before.length === 0))
+    return Object.entries(SUMMARIES).map(([value, text]) => ({ value, text }));
+  if (!isCommand(name)) return [];
+  const parent = new Command();
+  (await COMMANDS[name]()).define(parent);
+  const { options = [], registeredArguments: [argument] = [] } = parent.commands[0] ?? {};
+  const open = options.find((option) => before.length > 0 && option.required && isOneOf(option, before.at(-1) ?? ""));
+  if (open !== undefined) return valuesOf(open, before);
+  if (current.startsWith("-"))
+    return options.flatMap(({ long, description }) => (typeof long === "string" ? [{ value: long, text: description }] : []));
+  if (name === "completion") return ["bash", "zsh", "fish"].map((value) => ({ value }));
+  if (name === "scale") return scaleWords(argumentsIn(before, options).length, configIn(before));
+  if (name === "remove") return idsInFile(configIn(before));
+  return argument?.name() === "id" ? ids(configIn(before)) : [];
+}
+
+/** The first argument is a cluster, the second a number or `max`. */
+async function scaleWords(position: number, config: string | undefined): Promise<readonly Completion[]> {
+  return position === 0 ? clusters(config) : position === 1 ? MAX : [];
+}
+
+/** Values of an option; empty for files, which the shell completes itself. */
+function valuesOf({ long, argChoices = [] }: Option, before: readonly string[]): readonly Completion[] {
+  if (long === "--exit-with") return idsInFile(configIn(before));
+  if (long === "--profile") return profilesInFile(configIn(before));
+  return (LISTS[long ?? ""] ?? argChoices).map((value) => ({ value }));
+}
+
+/** The arguments without options and their values. */
+function argumentsIn(words: readonly string[], options: readonly (CompletionFlag & { readonly required: boolean })[]): readonly string[] {
+  return words.filter(
+    (word, index) => !word.startsWith("-") && !options.some((option) => option.required && isOneOf(option, words[index - 1] ?? "")),
+  );
+}
+
+type CompletionFlag = { readonly short?: string | undefined; readonly long?: string | undefined };
+
+function isOneOf({ short, long }: CompletionFlag, word: string): boolean {
+  return word !== "" && (word === short || word === long);
+}
+
+function configIn(before: readonly string[]): string | undefined {
+  const option = before.findIndex((word) => word === "-c" || word === "--config");
+  return option >= 0 ? before[option + 1] : undefined;
+}

@@ -1,0 +1,153 @@
+/** Edits configuration files: atomic writes, validation before writing, warnings, and questions at the terminal. */
+import { promises as fs } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { ProcmanError } from "../base/errors.ts";
+import type { ConfigText } from "../config/config-file.ts";
+import { check } from "../config/load.ts";
+import { ConfigurationError, renderProblems } from "../config/problems.ts";
+import type { Config } from "../config/spec.ts";
+
+/** Replaces the content of a file atomically; keeps mode and owner, and follows a symbolic link. */
+export async function replaceFile(file: string, text: string): Promise<void> {
+  await saying(file, async () => {
+    const target = await fs.realpath(file);
+    const { mode, uid, gid } = await fs.stat(target);
+    const draft = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`);
+    try {
+      await write(draft, text, async (handle) => {
+        await handle.chmod(mode & 0o7777);
+        // Only root may change owners; other users own the new file anyway.
+        if (process.getuid?.() === 0) await handle.chown(uid, gid);
+      });
+      await fs.rename(draft, target);
+    } catch (error) {
+      await fs.rm(draft, { force: true });
+      throw error;
+    }
+  });
+}
+
+/** Creates a file that must not exist yet. */
+export async function createFile(file: string, text: string): Promise<void> {
+  await saying(file, () => write(file, text));
+}
+
+type FileToWrite = Awaited<ReturnType<typeof fs.open>>;
+
+async function write(file: string, text: string, prepare?: (handle: FileToWrite) => Promise<void>): Promise<void> {
+  const handle = await fs.open(file, "wx");
+  try {
+    await prepare?.(handle);
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "its folder does not exist",
+  ENOTDIR: "a part of the path is not a folder",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EROFS: "the file system is read-only",
+  ENOSPC: "no space left",
+  EISDIR: "it is a folder",
+};
+
+async function saying(file: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    const { code = "", message } = cause as NodeJS.ErrnoException;
+    if (code === "EEXIST") throw new ProcmanError("file-exists", `Cannot write ${file}: it exists already`, { cause });
+    throw new ProcmanError("configuration-missing", `Cannot write ${file}: ${REASONS[code] ?? message}`, { cause });
+  }
+}
+
+/**
+ * Validates the edited text before it is written. The error shows the edited text, which is not stored anywhere.
+ *
+ * @throws {ProcmanError} `configuration-invalid`
+ */
+export function checkEdited(what: string, source: ConfigText, text: string): Config {
+  try {
+    return check({ ...source, text });
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const { problems, source: outcome } = error;
+    const why = `${source.shownAs} would become invalid, so it stays unchanged`;
+    throw new ProcmanError("configuration-invalid", `Cannot ${what}: ${why}\n\n${renderProblems(problems, outcome)}`);
+  }
+}
+
+export function isValid(source: ConfigText): boolean {
+  try {
+    check(source);
+    return true;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return false;
+    throw error;
+  }
+}
+
+/** Prints the warnings of a configuration to standard error, if there are any. */
+export function printWarnings({ warnings }: Config, source: string): void {
+  if (warnings.length === 0) return;
+  const colors = process.stderr.isTTY === true && !process.env.NO_COLOR;
+  const count = warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`;
+  process.stderr.write(`${warnings[0]?.file}: ${count}\n\n${renderProblems(warnings, source, { colors })}\n`);
+}
+
+export type YesNoQuestion = {
+  readonly text: string;
+  /** Used for an empty answer; without a default the question is repeated. */
+  readonly default?: string;
+  /** Why an answer is not accepted; undefined if it is. */
+  readonly refuse?: (answer: string) => string | undefined;
+};
+
+export type TerminalStreams = { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream };
+
+/**
+ * Asks the questions in order; undefined if the input ends (Ctrl-D).
+ *
+ * @throws {ProcmanError} `interrupted` on Ctrl-C
+ */
+export async function ask(questions: readonly YesNoQuestion[], { input, output }: TerminalStreams): Promise<readonly string[] | undefined> {
+  const lines = process.getBuiltinModule("node:readline/promises").createInterface({ input, output });
+  const ended = new Promise<undefined>((resolve, reject) => {
+    lines.once("close", () => resolve(undefined));
+    lines.once("SIGINT", () => {
+      output.write("\n");
+      reject(new ProcmanError("interrupted", "Cannot continue: Ctrl-C was pressed; nothing is written"));
+    });
+  });
+  try {
+    const answers: string[] = [];
+    for (const question of questions) {
+      const answer = await answerTo(question, (text) => Promise.race([lines.question(text), ended]), output);
+      if (answer === undefined) return undefined;
+      answers.push(answer);
+    }
+    return answers;
+  } finally {
+    lines.close();
+  }
+}
+
+async function answerTo(
+  question: YesNoQuestion,
+  read: (text: string) => Promise<string | undefined>,
+  output: NodeJS.WritableStream,
+): Promise<string | undefined> {
+  const prompt = `${question.text}${question.default === undefined ? "" : ` (${question.default})`}: `;
+  for (;;) {
+    const written = await read(prompt);
+    if (written === undefined) return undefined;
+    const answer = written.trim() || question.default;
+    const reason = answer === undefined ? "An answer is needed" : question.refuse?.(answer);
+    if (answer !== undefined && reason === undefined) return answer;
+    output.write(`${reason}.\n`);
+  }
+}

@@ -1,0 +1,119 @@
+/** Formats values for the terminal: colours, results of actions, times and sizes. Colours are only for terminals without NO_COLOR (no-color.org). */
+
+import { ProcmanError } from "../base/errors.ts";
+import type { ProcessRecord, Status } from "../contract/records.ts";
+
+type OutputStream = { readonly isTTY?: boolean };
+
+export type Painter = (code: number, text: string) => string;
+
+export function painterFor(stream: OutputStream, wanted = true): Painter {
+  return wanted && stream.isTTY === true && !process.env.NO_COLOR ? (code, text) => `\u001b[${code}m${text}\u001b[0m` : (_, text) => text;
+}
+
+const [RED, GREEN, YELLOW, DIM] = [31, 32, 33, 2];
+
+const STATUS: Readonly<Record<Status, number>> = {
+  running: GREEN,
+  starting: YELLOW,
+  waiting: YELLOW,
+  stopping: YELLOW,
+  backoff: YELLOW,
+  mixed: YELLOW,
+  errored: RED,
+  exhausted: RED,
+  created: DIM,
+  stopped: DIM,
+  finished: DIM,
+};
+
+export function colorOf(status: Status): number {
+  return STATUS[status];
+}
+
+/** The resulting state of a process, in one line. */
+export function outcomeOf({ status, blocked, pid, reason }: ProcessRecord): string {
+  const state = blocked ? `${status}, blocked` : status;
+  return pid === undefined ? `${state} (${reason})` : `${state} (pid ${pid})`;
+}
+
+/** Units of relative times. */
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/**
+ * Parses a time: `10m`, `yesterday`, `14:30`, `2026-11-21` or ISO 8601. Returns milliseconds since 1970. Times without a zone
+ * are in the host's time zone.
+ *
+ * @throws {ProcmanError} `usage`
+ *
+ * @example
+ * timeOf("--since", "1h30m", now)   // ninety minutes ago
+ */
+export function timeOf(option: string, text: string, now: number): number {
+  const given = text.trim();
+  const time = ago(given, now) ?? dayOf(given, now) ?? clockOf(given, now) ?? dateOf(given);
+  if (time !== undefined && !Number.isNaN(time)) return time;
+  throw new ProcmanError(
+    "usage",
+    `Cannot read ${option} ${JSON.stringify(text)}: it is not a time; allowed are 10m (also s, h, d, w, and 1h30m), today, yesterday, 14:30, 2026-01-31, "2026-01-31 14:30" and ISO 8601`,
+  );
+}
+
+/** A time before now. */
+function ago(text: string, now: number): number | undefined {
+  if (!/^(?:\d+(?:\.\d+)?\s*[smhdw]\s*)+(?:ago)?$/.test(text)) return undefined;
+  const spans = [...text.matchAll(/(\d+(?:\.\d+)?)\s*([smhdw])/g)];
+  return now - spans.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (UNIT_MS[unit] ?? 0), 0);
+}
+
+/** The beginning of a day. */
+function dayOf(text: string, now: number): number | undefined {
+  const day = new Date(now);
+  if (text === "now") return now;
+  if (text === "today") return day.setHours(0, 0, 0, 0);
+  if (text !== "yesterday") return undefined;
+  // Not 24 hours: the day on which daylight saving time begins has 23.
+  day.setDate(day.getDate() - 1);
+  return day.setHours(0, 0, 0, 0);
+}
+
+/** A time of today. */
+function clockOf(text: string, now: number): number | undefined {
+  const [, hours, minutes, seconds = "0"] = /^(\d{1,2}):(\d\d)(?::(\d\d))?$/.exec(text) ?? [];
+  if (hours === undefined || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined;
+  return new Date(now).setHours(Number(hours), Number(minutes), Number(seconds), 0);
+}
+
+function dateOf(text: string): number | undefined {
+  const [, year, month, day, rest = ""] = /^(\d{4})-(\d\d)-(\d\d)(.*)$/.exec(text) ?? [];
+  if (year === undefined) return undefined;
+  // Date.parse turns 30 February into March, and takes a date without time for UTC.
+  const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
+  const isTime = /^(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/.test(rest);
+  if (!isDay || !isTime) return undefined;
+  return Date.parse(`${year}-${month}-${day}${rest === "" ? "T00:00" : rest.replace(" ", "T").replace(",", ".")}`);
+}
+
+/** A duration. @example age(90_000) // "1 min" */
+export function age(ms: number): string {
+  const [seconds, minutes, hours] = [ms / 1_000, ms / 60_000, ms / 3_600_000].map(Math.floor) as [number, number, number];
+  if (minutes < 1) return `${Math.max(0, seconds)} s`;
+  if (hours < 1) return `${minutes} min`;
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
+}
+
+const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
+
+/** A size with up to three digits. @example size(48_123_904) // "48.1 MB" */
+export function size(bytes: number): string {
+  let [value, unit] = [bytes, 0];
+  for (; value >= 999.5 && unit < UNITS.length - 1; unit += 1) value /= 1_000;
+  return `${value < 99.95 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+}
+
+/** `2026-11-22 03:00:00` in the host's time zone. (`toLocaleString` takes some ms the first time.) */
+export function local(time: Date): string {
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+  return `${day} ${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
+}

@@ -1,0 +1,77 @@
+import { ERRORS, type ErrorCode, ProcmanError } from "../base/errors.ts";
+import type { ProblemRecord } from "../contract/records.ts";
+
+/** A request, sent by `fetch` or by another implementation of HTTP. */
+export type Request = {
+  readonly method: "GET" | "POST";
+  /** Path with the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+  /** Time that the answer may take, in seconds. */
+  readonly patienceSeconds?: number;
+};
+
+/** The required part of a `Response`. */
+export type Reply = {
+  readonly status: number;
+  readonly headers: { readonly get: (name: string) => string | null };
+  readonly text: () => Promise<string>;
+  /** The body, streamed as it arrives; null: empty. */
+  readonly body: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null;
+};
+
+/** Sends a request with a token; rejects if there is no answer. A `ProcmanError` means that a retry is pointless. */
+export type SendRequest = (request: Request) => Promise<Reply>;
+
+export type FetchOptions = {
+  /** Address of the API, such as `http://127.0.0.1:9000`. */
+  readonly url: string;
+  /** Token, as created by `procman token`. */
+  readonly token: string;
+  /** Default: the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch;
+};
+
+/** A transport that uses `fetch` of Node or of a browser. */
+export function fetchSend({ url, token, fetch = globalThis.fetch }: FetchOptions): SendRequest {
+  const base = url.replace(/\/+$/, "");
+  return ({ method, path, headers, body, signal }) =>
+    fetch(`${base}${path}`, {
+      method,
+      headers: { ...headers, authorization: `Bearer ${token}` },
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+}
+
+/** Iterates over a body; some browsers have no async iterator for streams. */
+export async function* chunksOf(body: Reply["body"]): AsyncGenerator<Uint8Array, void, undefined> {
+  if (body === null) return;
+  if (!("getReader" in body)) return yield* body;
+  const reader = body.getReader();
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } finally {
+    // A consumer that stops early doesn't need the rest.
+    void reader.cancel().catch(() => undefined);
+  }
+}
+
+export function errorOf(status: number, text: string): Error {
+  const problem = parsed(text);
+  if (problem === undefined) return new Error(`${status}: the server is not procman: ${text.slice(0, 200)}`);
+  const { code, detail, problems = [] } = problem;
+  return Object.hasOwn(ERRORS, code) ? new ProcmanError(code as ErrorCode, detail, { faults: problems }) : new Error(`${code}: ${detail}`);
+}
+
+/** undefined: not procman's format, for example the answer of a proxy. */
+function parsed(text: string): ProblemRecord | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<ProblemRecord> | null;
+    return typeof value?.code === "string" && typeof value.detail === "string" ? (value as ProblemRecord) : undefined;
+  } catch {
+    return undefined;
+  }
+}

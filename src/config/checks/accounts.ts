@@ -1,0 +1,66 @@
+/** Users and groups of the machine, by name or number. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import type { UserAccount } from "../../contract/limits.ts";
+import type { JsonPath } from "../document.ts";
+import type { PartialProcess } from "../partial.ts";
+import { type Finding, show } from "../problems.ts";
+
+/** undefined: there is none. A number needs no entry. */
+export function accountOf(user: string | number): UserAccount | undefined {
+  const entry = entries("/etc/passwd").find(([name, , uid]) => name === user || Number(uid) === user);
+  if (entry !== undefined) {
+    const [name = "", , uid, gid, , home] = entry;
+    return { name, uid: Number(uid), gid: Number(gid), ...(home === undefined ? {} : { home }) };
+  }
+  return typeof user === "number" ? { name: String(user), uid: user, gid: user } : elsewhere(user);
+}
+
+export function groupOf(group: string | number): number | undefined {
+  if (typeof group === "number") return group;
+  const entry = entries("/etc/group").find(([name]) => name === group);
+  return entry === undefined ? undefined : Number(entry[2]);
+}
+
+/** `own`: user id of procman. */
+export function accountErrors(
+  { user, group }: PartialProcess,
+  path: JsonPath,
+  own: number | undefined = process.getuid?.(),
+): readonly Finding[] {
+  const findings: Finding[] = [];
+  const refuse = (key: string, message: string): void => void findings.push({ path: [...path, key], message });
+  const account = user === undefined ? undefined : accountOf(user);
+  if (user !== undefined && account === undefined)
+    refuse("user", `Found ${show(user)}; this machine has no such user. Make it, or correct the name.`);
+  if (group !== undefined && groupOf(group) === undefined)
+    refuse("group", `Found ${show(group)}; this machine has no such group. Make it, or correct the name.`);
+  const isOther = account !== undefined && account.uid !== own;
+  if (own !== 0 && findings.length === 0 && (isOther || group !== undefined))
+    refuse(
+      isOther ? "user" : "group",
+      `Found ${show(isOther ? user : group)}; only root may start processes as somebody else. Run procman as root, or leave it out.`,
+    );
+  return findings;
+}
+
+function entries(file: string): readonly (readonly string[])[] {
+  try {
+    return readFileSync(file, "utf8")
+      .split("\n")
+      .map((line) => line.split(":"));
+  } catch {
+    return [];
+  }
+}
+
+/** Users of a directory service stand in no file. */
+function elsewhere(name: string): UserAccount | undefined {
+  const ask = (flag: string): number =>
+    Number(execFileSync("id", [flag, "--", name], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
+  try {
+    return { name, uid: ask("-u"), gid: ask("-g") };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,117 @@
+/** What the fields mean together: everything that the shape alone can't tell. */
+
+import type { JsonPath } from "../document.ts";
+import type { PartialConfig, PartialProcess } from "../partial.ts";
+import { type Finding, show } from "../problems.ts";
+import { accountErrors } from "./accounts.ts";
+import { idCollisions, pidFileCollisions, portCollisions, refusedPortWarnings } from "./collisions.ts";
+import { unknownPlaceholder, variableErrors, variableWarnings, workerProblem } from "./command-checks.ts";
+import { cronProblem } from "./cron.ts";
+import { dependencyErrors, dependencyWarnings } from "./dependency-checks.ts";
+import { memoryErrors } from "./limit-checks.ts";
+import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
+import { probingErrors } from "./probe-checks.ts";
+import { fileWarnings } from "./referenced-files.ts";
+
+export type CheckContext = {
+  /** Relative paths resolve from here. Absolute. */
+  readonly folder: string;
+  /** What "max" instances are. */
+  readonly parallelism: number;
+  readonly now: Date;
+  /** Whether Node runs TypeScript by itself. */
+  readonly stripsTypes: boolean;
+  /** Whether it does when it is told to, as a worker's is. Default: `stripsTypes`. */
+  readonly isStrippable?: () => boolean;
+  /** Whether to look at the files that it names. */
+  readonly looksAtFiles?: boolean;
+};
+
+export type CheckResult = { readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
+
+/** Looks at all processes, each alone and all together. */
+export function checkMeaning(config: PartialConfig, around: CheckContext): CheckResult {
+  const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
+  const plugins = (config.plugins ?? []).map((plugin, index) => ({ plugin: plugin ?? {}, path: ["plugins", index] }));
+  const errors = [
+    ...processes.flatMap(({ process, path }) => [
+      ...processErrors(process, path, around),
+      ...probingErrors(process, path, config),
+      ...accountErrors(process, path),
+      ...memoryErrors(process, path),
+    ]),
+    ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, around.stripsTypes)),
+    ...filePatterns(config.logger, ["logger"]),
+    ...idCollisions(config, around.parallelism),
+    ...portCollisions(config, around.parallelism),
+    ...pidFileCollisions(config, around),
+    ...dependencyErrors(config),
+  ];
+  const warnings = [...processes.flatMap(({ process, path }) => processWarnings(process, path)), ...dependencyWarnings(config)];
+  if (config.processes?.length === 0)
+    warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
+  warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)), ...refusedPortWarnings(config));
+  if (around.looksAtFiles === true && errors.length === 0) warnings.push(...fileWarnings(config, around.folder));
+  return { errors, warnings };
+}
+
+function processErrors(
+  process: PartialProcess,
+  path: JsonPath,
+  { now, stripsTypes, isStrippable = () => stripsTypes }: CheckContext,
+): readonly Finding[] {
+  const script = workerProblem(process, isStrippable);
+  return [
+    ...commandErrors(process, path),
+    ...(script === undefined ? [] : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
+    ...(["cron", "terminate"] as const).flatMap((key) => cronErrors(process[key], [...path, key], now)),
+    ...variableErrors(process, path),
+    ...filePatterns(process.logger, [...path, "logger"]),
+    ...patternError(process.pidFile, [...path, "pidFile"]),
+  ];
+}
+
+function commandErrors(process: PartialProcess, path: JsonPath): readonly Finding[] {
+  if ("cmd" in process && "worker" in process)
+    return [{ path: [...path, "worker"], at: "key", message: 'Found both "cmd" and "worker"; allowed: one of them.' }];
+  // A process that is no object at all has been spoken about already.
+  if ("cmd" in process || "worker" in process || Object.keys(process).length === 0) return [];
+  return [{ path, message: 'Missing key "cmd" or "worker": a command line, or a script for a Node process of its own.' }];
+}
+
+function cronErrors(pattern: string | undefined, path: JsonPath, now: Date): readonly Finding[] {
+  const reason = pattern === undefined ? undefined : cronProblem(pattern, now);
+  return reason === undefined ? [] : [{ path, message: `Found ${show(pattern)}; allowed: a cron pattern. ${reason}` }];
+}
+
+function filePatterns(logger: PartialProcess["logger"], path: JsonPath): readonly Finding[] {
+  return (["stdout", "stderr"] as const).flatMap((key) => patternError(logger?.[key], [...path, key]));
+}
+
+function patternError(pattern: string | undefined, path: JsonPath): readonly Finding[] {
+  const message = pattern === undefined ? undefined : unknownPlaceholder(pattern);
+  return message === undefined ? [] : [{ path, message }];
+}
+
+function processWarnings(process: PartialProcess, path: JsonPath): Finding[] {
+  const warnings: Finding[] = [];
+  const starts = process.autostart === true || "cron" in process || (process.watch?.length ?? 0) > 0;
+  if (!starts && "id" in process)
+    warnings.push({ path, message: `No start policy: ${show(process.id)} starts only by hand. Set "autostart", "cron" or "watch".` });
+  for (const key of ["strategy", "hostname", "proxyProtocol", "idleTimeout", "maxConnections"] as const)
+    if (process.cluster !== undefined && key in process.cluster && !("commonPort" in process.cluster))
+      warnings.push({
+        path: [...path, "cluster", key],
+        at: "key",
+        message: `Found ${show(key)} without "commonPort": there is no load balancer that it could apply to.`,
+      });
+  for (const key of Object.keys(process.env ?? {})) {
+    if (key.startsWith("PROCMAN_"))
+      warnings.push({
+        path: [...path, "env", key],
+        at: "key",
+        message: `Found ${show(key)}: names that begin with PROCMAN_ are procman's own, which may replace the value.`,
+      });
+  }
+  return [...warnings, ...variableWarnings(process, path)];
+}

@@ -1,0 +1,172 @@
+/** Ids, ports and pid files that two of the processes want for themselves. */
+import { resolve } from "node:path";
+import { type JsonPath, showPath } from "../document.ts";
+import { DEFAULT_NAME } from "../find-config.ts";
+import { count, instances } from "../instances.ts";
+import type { PartialConfig, PartialProcess } from "../partial.ts";
+import { type Finding, show } from "../problems.ts";
+import { fill, tellsInstancesApart, unknownPlaceholder } from "./command-checks.ts";
+
+type PortEntry = { readonly process: PartialProcess; readonly path: JsonPath };
+type Named = PortEntry & { readonly process: { readonly id: string } };
+
+/** An id, and whose it is. */
+type PathClaim = { readonly id: string; readonly what: string };
+
+const LAST_PORT = 65_535;
+
+/** Two processes with one id, and ids that an instance of a cluster has too. */
+export function idCollisions(config: PartialConfig, parallelism: number): readonly Finding[] {
+  const owners = new Map<string, PathClaim & { readonly path: JsonPath }>();
+  const findings: Finding[] = [];
+  for (const { process, path } of named(config)) {
+    const { id } = process;
+    const at = [...path, "id"];
+    if (id === "all") findings.push({ path: at, message: 'Found "all", which stands for all processes in commands; allowed: another id.' });
+    const own = [{ id, what: `the process ${show(id)}` }, ...clusterIds(process, parallelism)];
+    const taken = own.flatMap((claim) => owners.get(claim.id) ?? [])[0];
+    if (taken !== undefined) findings.push({ path: at, message: collision(id, taken) });
+    for (const claim of own) if (!owners.has(claim.id)) owners.set(claim.id, { ...claim, path: at });
+  }
+  return findings;
+}
+
+function clusterIds(process: PartialProcess, parallelism: number): readonly PathClaim[] {
+  if (process.cluster === undefined) return [];
+  return instances(process, "", parallelism).map(({ id, instance }) => ({
+    id,
+    what: `instance ${instance} of the cluster ${show(process.id)}`,
+  }));
+}
+
+function collision(id: string, { id: taken, path, what }: PathClaim & { readonly path: JsonPath }): string {
+  const found = id === taken ? `Found ${show(id)}` : `Found ${show(id)}, which has an instance ${show(taken)}`;
+  return `${found}; ${showPath(path)} has the same id already, for ${what}. Allowed: ids that all differ.`;
+}
+
+type Ports = { readonly from: number; readonly to: number; readonly path: JsonPath };
+
+/** Ports that overlap, ranges that end too high, and a common port without ports behind it. */
+export function portCollisions(config: PartialConfig, parallelism: number): readonly Finding[] {
+  const clusters = entries(config).flatMap(({ process, path }) => clusterPorts(process, path, parallelism));
+  const api = config.api?.port === undefined ? [] : [single(config.api.port, ["api", "port"])];
+  const all = [...clusters, ...api];
+  const overlaps = all.flatMap((ports, index) => {
+    const earlier = all.slice(0, index).find((other) => other.from <= ports.to && ports.from <= other.to);
+    return earlier === undefined ? [] : [{ path: ports.path, message: overlap(ports, earlier) }];
+  });
+  return [...entries(config).flatMap(({ process, path }) => clusterErrors(process, path, parallelism)), ...overlaps];
+}
+
+function clusterPorts({ cluster, ...process }: PartialProcess, path: JsonPath, parallelism: number): readonly Ports[] {
+  const { startPort, commonPort } = cluster ?? {};
+  const range =
+    startPort === undefined
+      ? []
+      : [{ from: startPort, to: startPort + count({ ...process, cluster }, parallelism) - 1, path: [...path, "cluster", "startPort"] }];
+  return commonPort === undefined ? range : [...range, single(commonPort, [...path, "cluster", "commonPort"])];
+}
+
+function clusterErrors(process: PartialProcess, path: JsonPath, parallelism: number): readonly Finding[] {
+  const cluster = process.cluster ?? {};
+  const last = (cluster.startPort ?? 0) + count(process, parallelism) - 1;
+  const findings: Finding[] = [];
+  if (last > LAST_PORT)
+    findings.push({
+      path: [...path, "cluster", "startPort"],
+      message: `Found ${cluster.startPort}, which gives the last of ${count(process, parallelism)} instances the port ${last}; allowed: up to ${LAST_PORT}.`,
+    });
+  if (cluster.mode === "share") return [...findings, ...sharingErrors(process, [...path, "cluster"])];
+  if ("commonPort" in cluster && !("startPort" in cluster))
+    findings.push({
+      path: [...path, "cluster", "commonPort"],
+      at: "key",
+      message: 'Found "commonPort" without "startPort"; the instances need ports of their own behind it, or "mode": "share".',
+    });
+  return findings;
+}
+
+/** What the load balancer can, and the kernel can't. */
+const BALANCER_ONLY = ["strategy", "proxyProtocol", "idleTimeout", "maxConnections"] as const;
+
+function sharingErrors({ cluster = {}, ready }: PartialProcess, path: JsonPath): readonly Finding[] {
+  const findings: Finding[] = BALANCER_ONLY.filter((key) => key in cluster).map((key) => ({
+    path: [...path, key],
+    at: "key",
+    message: `Found ${show(key)} with "mode": "share": there is no load balancer, the kernel gives each connection to an instance that is free. Remove it, or "mode".`,
+  }));
+  if (!("commonPort" in cluster))
+    findings.push({ path: [...path, "mode"], message: 'Found "share" without "commonPort", the port that the instances share.' });
+  if (ready?.fd === 3)
+    findings.push({
+      path: [...path.slice(0, -1), "ready", "fd"],
+      message: 'Found 3, which is the shared socket with "mode": "share"; allowed: a whole number from 4 to 9.',
+    });
+  return findings;
+}
+
+function single(port: number, path: JsonPath): Ports {
+  return { from: port, to: port, path };
+}
+
+function overlap(ports: Ports, earlier: Ports): string {
+  const range = ({ from, to }: Ports): string => (from === to ? `${from}` : `${from}-${to}`);
+  const first = Math.max(ports.from, earlier.from);
+  return `Found ${range(ports)}; port ${first} belongs to ${showPath(earlier.path)} (${range(earlier)}) already. Allowed: a port of its own for each.`;
+}
+
+/** One pid file for two processes would tell lies about both. */
+export function pidFileCollisions(
+  config: PartialConfig,
+  around: { readonly folder: string; readonly parallelism: number },
+): readonly Finding[] {
+  const owners = new Map<string, string>();
+  const findings: Finding[] = [];
+  for (const { process, path } of named(config)) {
+    const pattern = process.pidFile;
+    if (pattern === undefined || unknownPlaceholder(pattern) !== undefined) continue;
+    const at = [...path, "pidFile"];
+    if (count(process, around.parallelism) > 1 && !tellsInstancesApart(pattern)) {
+      findings.push({
+        path: at,
+        message: `Found ${show(pattern)} for a cluster; allowed: a path with {id} or {instance}, so that each instance has a file of its own.`,
+      });
+      continue;
+    }
+    const files = instances(process, config.name ?? DEFAULT_NAME, around.parallelism).map((names) =>
+      resolve(around.folder, fill(pattern, names)),
+    );
+    const taken = files.find((file) => owners.has(file));
+    if (taken !== undefined)
+      findings.push({
+        path: at,
+        message: `Found ${show(pattern)}, which ${owners.get(taken)} has already; allowed: a pid file of its own for each process.`,
+      });
+    for (const file of files) owners.set(file, owners.get(file) ?? showPath(at));
+  }
+  return findings;
+}
+
+function entries(config: PartialConfig): readonly PortEntry[] {
+  return (config.processes ?? []).flatMap((process, index) => (process === undefined ? [] : [{ process, path: ["processes", index] }]));
+}
+
+/** Those whose id is usable. */
+function named(config: PartialConfig): readonly Named[] {
+  return entries(config).filter((entry): entry is Named => entry.process.id !== undefined);
+}
+
+/** Ports that browsers and `fetch` refuse, as other protocols live there: https://fetch.spec.whatwg.org/#port-blocking. */
+
+const REFUSED: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,
+  119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
+  989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+]);
+
+/** The CLI gets there all the same. */
+export function refusedPortWarnings({ api }: PartialConfig): readonly Finding[] {
+  if (api?.port === undefined || !REFUSED.has(api.port)) return [];
+  const message = `Found ${show(api.port)}: no browser opens this port, which belongs to another protocol, so nobody sees the dashboard, and \`fetch\` refuses it, too. Take another.`;
+  return [{ path: ["api", "port"], message }];
+}

@@ -1,0 +1,41 @@
+/** Cron patterns: what croner refuses, in words. */
+import { nextTime } from "../../supervisor/schedule.ts";
+
+/** Number of the first value as people count, and how far croner's own count in messages lies below it. */
+const FIELDS: Readonly<Record<string, { readonly words: string; readonly range: string; readonly shift: number }>> = {
+  second: { words: "second", range: "0-59", shift: 0 },
+  minute: { words: "minute", range: "0-59", shift: 0 },
+  hour: { words: "hour", range: "0-23", shift: 0 },
+  day: { words: "day of the month", range: "1-31", shift: 1 },
+  month: { words: "month", range: "1-12", shift: 1 },
+  dayOfWeek: { words: "day of the week", range: "0-7", shift: 0 },
+};
+
+/** Why a pattern can't be used, or undefined when it can. A sentence without "Found". */
+export function cronProblem(pattern: string, now: Date): string | undefined {
+  if (/^\s*@reboot\s*$/i.test(pattern)) return '"@reboot" is no time; for a start with the service set "autostart" to true.';
+  if (/^\s*\d{4}-\d\d/.test(pattern)) return "This is a date; a cron pattern has five fields, or six with seconds in front.";
+  try {
+    return nextTime(pattern, now.getTime()) === undefined ? "It has no time in the future: no such day comes." : undefined;
+  } catch (error) {
+    return inWords(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The next time of a pattern after `from`, in the time zone of the host. */
+export function nextRun(pattern: string, from: Date): Date | undefined {
+  const next = nextTime(pattern, from.getTime());
+  return next === undefined ? undefined : new Date(next);
+}
+
+function inWords(message: string): string {
+  const reason = message.replace(/^CronPattern: /, "");
+  const [, name = "", value = ""] = /^Invalid value for (\w+): (-?\d+)/.exec(reason) ?? [];
+  const field = FIELDS[name];
+  if (field !== undefined) return `The ${field.words} ${Number(value) + field.shift} is out of range (${field.range}).`;
+  if (reason.startsWith("invalid configuration format"))
+    return "It needs five fields (minute, hour, day of the month, month, day of the week), or six with seconds in front.";
+  const [, entry = "", text = ""] = /^configuration entry (\d+) \((.*)\) contains illegal characters/.exec(reason) ?? [];
+  if (entry !== "") return `Field ${entry} has characters that it can't have: ${JSON.stringify(text)}.`;
+  return `The pattern is refused: ${reason.replace(/\.$/, "")}.`;
+}

@@ -1,0 +1,84 @@
+/** `dependsOn`: what it means, and what is wrong with it. */
+import { didYouMean } from "../../base/suggest.ts";
+import type { Dependency } from "../../supervisor/definition.ts";
+import type { RawConfig, RawProcess } from "../config-schema.ts";
+import type { JsonPath } from "../document.ts";
+import { DEFAULT_NAME } from "../find-config.ts";
+import { instances } from "../instances.ts";
+import type { DeepPartial, PartialConfig, PartialProcess } from "../partial.ts";
+import { type Finding, show } from "../problems.ts";
+
+type Raw = NonNullable<RawProcess["dependsOn"]>[number];
+type DependencyEntry = DeepPartial<Omit<Exclude<Raw, string>, "id">> & {
+  readonly id: string;
+  readonly index: number;
+  readonly path: JsonPath;
+};
+
+/** Of a cluster all instances. */
+export function dependencyOf(raw: Raw, { processes, name = DEFAULT_NAME }: RawConfig, parallelism: number): Dependency {
+  const { id, condition = "ready", restart = false } = typeof raw === "string" ? { id: raw } : raw;
+  const process = processes.find((each) => each.id === id);
+  const members = process === undefined ? [id] : instances(process, name, parallelism).map((instance) => instance.id);
+  return { id, condition, restart, members };
+}
+
+/** Ids that are none, and circles: each is shown once, where the file closes it. */
+export function dependencyErrors({ processes = [] }: PartialConfig): readonly Finding[] {
+  const ids = processes.flatMap((process) => process?.id ?? []);
+  const entries = processes.flatMap((process, index) => entriesOf(process ?? {}, index));
+  return [...entries.flatMap((entry) => entryErrors(entry, ids, entries)), ...circles(processes, entries)];
+}
+
+/** Whoever it depends on starts only by hand. */
+export function dependencyWarnings({ processes = [] }: PartialConfig): readonly Finding[] {
+  const manual = new Set(processes.flatMap((process) => (process?.id !== undefined && !startsByItself(process) ? [process.id] : [])));
+  return processes.flatMap((process, index) =>
+    entriesOf(process ?? {}, index)
+      .filter(({ id }) => manual.has(id) && process !== undefined && startsByItself(process))
+      .map(({ id, path }) => ({ path, message: `${show(id)} starts only by hand: until then ${show(process?.id)} waits for it.` })),
+  );
+}
+
+function startsByItself({ autostart, cron, watch }: PartialProcess): boolean {
+  return autostart === true || cron !== undefined || (watch?.length ?? 0) > 0;
+}
+
+function entriesOf({ dependsOn = [] }: PartialProcess, index: number): readonly DependencyEntry[] {
+  return dependsOn.flatMap((raw, position) => {
+    const path = ["processes", index, "dependsOn", position];
+    if (typeof raw === "string") return [{ id: raw, index, path }];
+    return raw?.id === undefined ? [] : [{ ...raw, id: raw.id, index, path }];
+  });
+}
+
+function entryErrors(entry: DependencyEntry, ids: readonly string[], entries: readonly DependencyEntry[]): readonly Finding[] {
+  const { id, index, path, condition, restart } = entry;
+  if (!ids.includes(id))
+    return [{ path, message: `Found ${show(id)}; allowed: the id of another process of this file.${didYouMean(id, ids)}` }];
+  const isTwice = entries.find((other) => other.index === index && other.id === id) !== entry;
+  return [
+    ...(isTwice ? [{ path, message: `Found ${show(id)} twice; allowed: each process once.` }] : []),
+    ...(restart === true && condition === "finished"
+      ? [{ path: [...path, "restart"], message: 'Found true with the condition "finished"; allowed: with "started" or "ready".' }]
+      : []),
+  ];
+}
+
+function circles(processes: readonly (PartialProcess | undefined)[], entries: readonly DependencyEntry[]): readonly Finding[] {
+  const findings: Finding[] = [];
+  const done = new Set<number>();
+  const visit = (index: number, way: readonly number[]): void => {
+    const here = [...way, index];
+    for (const { id, path } of entries.filter((entry) => entry.index === index)) {
+      const next = processes.findIndex((process) => process?.id === id);
+      if (here.includes(next)) {
+        const circle = [...here.slice(here.indexOf(next)), next].map((each) => processes[each]?.id);
+        findings.push({ path, message: `Found a circle: ${circle.join(" → ")}; allowed: an order in which they can start.` });
+      } else if (next >= 0 && !done.has(next)) visit(next, here);
+    }
+    done.add(index);
+  };
+  for (const index of processes.keys()) if (!done.has(index)) visit(index, []);
+  return findings;
+}

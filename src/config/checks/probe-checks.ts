@@ -1,0 +1,113 @@
+/** How it is found out whether a process does its work, as the file says it: its meaning, and what is wrong with it. */
+import { isExpression } from "../../base/schema-check.ts";
+import type { HealthSpec, Probe, ReadyProbe } from "../../contract/probe-spec.ts";
+import type { RawProcess } from "../config-schema.ts";
+import type { JsonPath } from "../document.ts";
+import { milliseconds } from "../fields/field.ts";
+import { HEALTH } from "../fields/probe-fields.ts";
+import type { DeepPartial, PartialConfig, PartialProcess } from "../partial.ts";
+import { type Finding, show } from "../problems.ts";
+
+const READY_KINDS = ["port", "http", "log", "exec", "fd"] as const;
+
+const HEALTH_KINDS = ["port", "http", "exec"] as const;
+
+type RawHealth = NonNullable<RawProcess["health"]>;
+type RawReady = NonNullable<RawProcess["ready"]>;
+type RawProbe = Pick<RawReady, "port" | "http" | "exec">;
+
+/** Stands for the port of an instance. */
+const OWN_PORT = "{port}";
+
+export function readyProbe({ log, fd, ...probe }: RawReady, ownPort: number | undefined): ReadyProbe {
+  if (log !== undefined) return { kind: "log", pattern: log };
+  return fd === undefined ? probeOf(probe, ownPort) : { kind: "fd", fd };
+}
+
+export function healthSpec(health: RawHealth, ownPort: number | undefined): HealthSpec {
+  const { interval, timeout, failures = HEALTH.failures.default, startPeriod, ...probe } = health;
+  return {
+    probe: probeOf(probe, ownPort),
+    intervalMs: milliseconds(HEALTH.interval, interval),
+    timeoutMs: milliseconds(HEALTH.timeout, timeout),
+    failures,
+    startMs: milliseconds(HEALTH.startPeriod, startPeriod),
+  };
+}
+
+function probeOf({ port, http = "", exec }: RawProbe, ownPort: number | undefined): Probe {
+  if (exec !== undefined) return { kind: "exec", line: exec };
+  if (port !== undefined) return { kind: "port", port: port === OWN_PORT ? (ownPort ?? 0) : port };
+  const url = new URL(withPort(http, ownPort));
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  return { kind: "http", hostname, port: Number(url.port || 80), path: url.pathname + url.search };
+}
+
+/** Of one process. */
+export function probingErrors(process: PartialProcess, path: JsonPath, config: PartialConfig): readonly Finding[] {
+  const { health, cluster } = process;
+  const at = [...path, "health"];
+  const errors = health === undefined ? [] : [...kindErrors(health, HEALTH_KINDS, at), ...probeErrors(health, cluster?.startPort, at)];
+  return [...readyErrors(process, path, config), ...errors];
+}
+
+function readyErrors({ ready, cluster }: PartialProcess, path: JsonPath, { logger }: PartialConfig): readonly Finding[] {
+  if (ready === undefined) return [];
+  const at = [...path, "ready"];
+  const errors = [...kindErrors(ready, READY_KINDS, at), ...probeErrors(ready, cluster?.startPort, at)];
+  const { log } = ready;
+  if (log !== undefined && !isExpression(log))
+    errors.push({ path: [...at, "log"], message: `Found ${show(log)}; allowed: a regular expression of JavaScript.` });
+  if (log !== undefined && logger?.internalLogHours === 0)
+    errors.push({
+      path: [...at, "log"],
+      at: "key",
+      message:
+        'Found "log" with "logger.internalLogHours" 0: lines are looked for in the internal log. Keep that for an hour, or use another kind.',
+    });
+  return errors;
+}
+
+function kindErrors(given: object, kinds: readonly string[], path: JsonPath): Finding[] {
+  const found = kinds.filter((kind) => kind in given);
+  const allowed = kinds.map((kind) => JSON.stringify(kind)).join(", ");
+  if (found.length === 0) return [{ path, message: `Found none of ${allowed}; allowed: exactly one of them.` }];
+  return found.length === 1
+    ? []
+    : [
+        {
+          path: [...path, found[1] as string],
+          at: "key",
+          message: `Found ${found.map((kind) => show(kind)).join(" and ")}; allowed: exactly one of ${allowed}.`,
+        },
+      ];
+}
+
+function probeErrors({ port, http }: DeepPartial<RawProbe>, startPort: number | undefined, path: JsonPath): readonly Finding[] {
+  const findings: Finding[] = [];
+  const key = port === undefined ? "http" : "port";
+  if (startPort === undefined && (port === OWN_PORT || http?.includes(OWN_PORT)))
+    findings.push({
+      path: [...path, key],
+      message: `Found "{port}", the port of an instance, without "cluster.startPort". Write the port itself.`,
+    });
+  if (http !== undefined && !isAddress(http))
+    findings.push({
+      path: [...path, "http"],
+      message: `Found ${show(http)}; allowed: an address as "http://127.0.0.1:3000/health"; ${http.startsWith("https:") ? 'for https use "exec" with curl' : '"{port}" stands for the port of an instance'}.`,
+    });
+  return findings;
+}
+
+function isAddress(http: string): boolean {
+  try {
+    const { protocol, hostname, username } = new URL(withPort(http, 1));
+    return protocol === "http:" && hostname !== "" && username === "";
+  } catch {
+    return false;
+  }
+}
+
+function withPort(http: string, ownPort: number | undefined): string {
+  return http.replaceAll(OWN_PORT, String(ownPort ?? ""));
+}

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { validateConfiguration } from "../validate.ts";
+
+function folderOf(context: TestContext, files: Readonly<Record<string, string>> = {}): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "procman-files-")));
+  context.after(() => rmSync(folder, { recursive: true }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+/** As `line:column path message`, without the folder. */
+function warningsOf(folder: string, data: unknown, looksAtFiles = true): readonly string[] {
+  const { warnings } = validateConfiguration(JSON.stringify(data), { file: join(folder, "procman.json"), looksAtFiles });
+  return warnings.map(({ line, column, path, message }) => `${line}:${column} ${path} ${message.replaceAll(`${folder}/`, "")}`);
+}
+
+const process = (more: object) => ({ id: "web", cmd: "x", autostart: true, ...more });
+
+test("2.2 envFile: lines that are not well-formed are told with file and line, once for all processes that have it", (context) => {
+  const folder = folderOf(context, { ".env": "A=1\nB: 2\nC='3\n", "good.env": "A=1\n" });
+  const processes = [process({ envFile: ["good.env", ".env"] }), process({ id: "mail", envFile: "./.env" })];
+  assert.deepEqual(warningsOf(folder, { processes }), [
+    '1:76 processes[0].envFile[1] Found ".env": .env:2 is not NAME=value and is ignored; write it like that, or put # in front of it.',
+    '1:76 processes[0].envFile[1] Found ".env": .env:3 opens a quote that is never closed, so the quote is part of the value; close it, or use other quotes.',
+  ]);
+  assert.deepEqual(warningsOf(folder, { processes }, false), [], "only whoever wants that has it");
+});
+
+test("2.2 envFile: of a file that is none, five lines are told", (context) => {
+  const folder = folderOf(context, { "x.yaml": "a: 1\n".repeat(9) });
+  const warnings = warningsOf(folder, { processes: [process({ envFile: "x.yaml" })] });
+  assert.equal(warnings.length, 6);
+  assert.match(warnings.at(-1) ?? "", /4 more lines of x\.yaml are like that\.$/);
+});
+
+test("2.2 envFile, worker: a file that is not there, or can't be read, is told", (context) => {
+  const folder = folderOf(context, { "there.mjs": "", "sub/x": "" });
+  const processes = [
+    process({ envFile: "gone.env" }),
+    process({ id: "a", envFile: "sub" }),
+    { id: "b", worker: "there.mjs", autostart: true },
+    { id: "c", worker: ["gone.mjs", "x"], autostart: true },
+  ];
+  const told = warningsOf(folder, { processes }).map((line) => line.replace(/^\S+ /, ""));
+  assert.deepEqual(told, [
+    'processes[0].envFile Found "gone.env": there is no file gone.env, without which its process can\'t start; make it, or correct "envFile".',
+    'processes[1].envFile Found "sub": sub can\'t be read: it is a folder.',
+    'processes[3].worker[0] Found "gone.mjs", but there is no file gone.mjs; make it, or correct "worker".',
+  ]);
+});
+
+test("2.5 a plugin whose file or package is not there is told with its place", (context) => {
+  const folder = folderOf(context, {
+    "here.mjs": "",
+    "package.json": '{ "name": "shop" }',
+    "node_modules/@scope/thing/x": "",
+  });
+  const urls = [
+    "./here.mjs",
+    "./gone.mjs",
+    `file://${folder}/gone.mjs`,
+    "@scope/thing/part",
+    "shop",
+    "@scope/gone/part",
+    "#inner",
+    "procman/otlp",
+    "https://127.0.0.1/x@1.mjs",
+  ];
+  const told = warningsOf(folder, { processes: [process({})], plugins: urls.map((url) => ({ url })) });
+  assert.deepEqual(
+    told.filter((line) => !line.includes("integrity")).map((line) => line.replace(/^\S+ /, "").replaceAll(folder, "")),
+    [
+      'plugins[1].url Found "./gone.mjs", but there is no file gone.mjs; make it, or correct "url".',
+      'plugins[2].url Found "file://gone.mjs", but there is no file gone.mjs; make it, or correct "url".',
+      'plugins[5].url Found "@scope/gone/part", but there is no package "@scope/gone" in node_modules or above; `npm install @scope/gone` there, or write "./@scope/gone/part" for a file.',
+    ],
+  );
+});
+
+test("nothing is looked at where the configuration is not valid", (context) => {
+  const folder = folderOf(context);
+  const data = { processes: [process({ cmd: 5, envFile: "gone.env" })], plugins: [{ url: "file:" }] };
+  assert.throws(() => warningsOf(folder, data), { code: "configuration-invalid" });
+});

@@ -1,0 +1,127 @@
+/** The schema of a configuration file: the fields of the top level, with those of `fields/`. */
+import { map, type TypeOf } from "../base/schema.ts";
+import { SHIPPED } from "../plugins/shipped/shipped-plugins.ts";
+import {
+  amount,
+  type Fields,
+  listOf,
+  matching,
+  name,
+  notEmpty,
+  objectOf,
+  optional,
+  port,
+  secondsType,
+  settings,
+  strings,
+  text,
+} from "./fields/field.ts";
+import { LOGGER } from "./fields/logger-fields.ts";
+import { PROCESS } from "./fields/process-fields.ts";
+import { DEFAULT_NAME } from "./find-config.ts";
+import { MOST_MS } from "./units.ts";
+
+const origin = matching(/^https?:\/\/[^\s/*?#@]+$/, 'an origin as "https://app.example.org": no path, no slash at the end, no "*"');
+
+export const WATCHER = {
+  interval: {
+    type: optional(amount(1, MOST_MS, "milliseconds")),
+    unit: "ms",
+    description: "Milliseconds from a change to the restart; what changes meanwhile is one change.",
+    default: 1000,
+  },
+  exts: { type: strings, description: "File extensions that count; none: all.", default: ["ts", "tsx", "js", "jsx", "json"] },
+  match: { type: strings, description: "Patterns that a file in a watched folder must match; one of them.", default: ["**/*.*"] },
+  skip: {
+    type: strings,
+    description: "Patterns of files that don't count, and of folders that are not looked into.",
+    default: ["**/.git/**"],
+  },
+} as const satisfies Fields;
+
+const PLUGIN = {
+  url: {
+    type: notEmpty("a URL, a package or a path"),
+    description: `Path of a module (./slack.js), name of a package, https address of a module with its version, or one that comes with procman: ${SHIPPED.map((name) => `procman/${name}`).join(", ")}.`,
+  },
+  integrity: {
+    type: optional(matching(/^sha256-[A-Za-z0-9+/]{43}=$/, 'a digest as "sha256-…" in base64')),
+    description: "Digest that the module of a path or an https address must have: sha256- and base64.",
+  },
+  options: {
+    type: optional(settings("an object")),
+    description: "Settings of the plugin itself. ${NAME} and ${NAME:-default} in texts are filled in when it is started.",
+  },
+} as const satisfies Fields;
+
+export const API = {
+  hostname: {
+    type: optional(notEmpty("an address")),
+    description: "Address that the API listens on; 0.0.0.0: all interfaces.",
+    default: "127.0.0.1",
+    onChange: "next-run",
+  },
+  port: { type: port, description: "Port of the API; any free one when omitted.", onChange: "next-run" },
+  revoked: { type: strings, description: "Consumers whose tokens are refused.", default: [], onChange: "live" },
+  cors: {
+    type: optional(listOf(origin, "a list of origins")),
+    description: "Origins whose pages may ask, as https://app.example.org.",
+    default: [],
+    onChange: "next-run",
+  },
+} as const satisfies Fields;
+
+export const TOP = {
+  $schema: { type: optional(text), description: "Address of this schema, for editors." },
+  name: {
+    type: optional(name),
+    description: "Name of the whole: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen. Names the folder .procman/NAME.",
+    default: DEFAULT_NAME,
+    onChange: "next-run",
+  },
+  processes: {
+    type: listOf(
+      objectOf(PROCESS, { description: "A process: what to run, when it starts, and what happens when it ends." }),
+      "a list of processes",
+    ),
+    description: "The processes.",
+  },
+  logger: { type: optional(objectOf(LOGGER)), description: "Global logger settings, and the defaults for each process." },
+  watcher: { type: optional(objectOf(WATCHER)), description: "Settings of the file watcher, for all processes.", onChange: "live" },
+  profiles: {
+    type: optional(
+      map(settings("an object, a part of the configuration"), { propertyNames: name, allowed: "an object of names and parts" }),
+    ),
+    description:
+      "Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id, all else is replaced.",
+  },
+  plugins: {
+    type: optional(listOf(objectOf(PLUGIN, { description: "A plugin." }), "a list of plugins")),
+    description: "Plugins to load, each in a thread of its own.",
+    onChange: "live",
+  },
+  api: { type: optional(objectOf(API)), description: "The REST API." },
+  terminateGracePeriod: {
+    type: secondsType,
+    unit: "s",
+    description:
+      "Seconds to wait for a process to finish by itself, before it is asked to terminate. For all processes that don't say otherwise.",
+    default: 0,
+  },
+  terminateTimeout: {
+    type: secondsType,
+    unit: "s",
+    description: "Seconds to wait after SIGTERM, before a process is killed. For all processes that don't say otherwise.",
+    default: 30,
+  },
+} as const satisfies Fields;
+
+export const configuration = objectOf(TOP, { description: "Configuration of procman." });
+
+/** A configuration as it is written. */
+export type RawConfig = TypeOf<typeof configuration>;
+export type RawPlugin = NonNullable<RawConfig["plugins"]>[number];
+export type RawProcess = RawConfig["processes"][number];
+export type RawLogger = NonNullable<RawConfig["logger"]>;
+export type RawProcessLogger = NonNullable<RawProcess["logger"]>;
+export type RawRotation = Exclude<RawProcessLogger["rotate"], undefined>;

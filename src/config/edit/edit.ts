@@ -1,0 +1,186 @@
+/**
+ * Adds and removes processes in the text of a configuration. Comments, indentation, line ends and every other byte
+ * stay. Comments directly above a process and on its line belong to it.
+ */
+import { type Node, parseTree } from "jsonc-parser";
+import { ProcmanError } from "../../base/errors.ts";
+import { didYouMean } from "../../base/suggest.ts";
+import {
+  eolOf,
+  indentOf,
+  indentUnit,
+  isFirstOnLine,
+  leadingSpaces,
+  lineStart,
+  oneLine,
+  severalLines,
+  withoutTrailingSpaces,
+} from "./json-style.ts";
+import { type Separators, separatorsOf } from "./separators.ts";
+
+type Splice = { readonly from: number; readonly to: number; readonly text: string };
+
+/** The place of the list: its elements, and the offsets just inside its brackets. */
+type List = {
+  readonly elements: readonly Node[];
+  readonly from: number;
+  readonly to: number;
+  readonly root: Node;
+  readonly spaced: boolean;
+};
+
+/**
+ * The text with one process more, at the end of the list, in the style of what is there.
+ *
+ * @throws {ProcmanError} `configuration-invalid`: the text has no list of processes.
+ *
+ * @example
+ * appendProcess('{ "processes": [] }', { id: "web", cmd: "node ." }); // { "processes": [{ "id": "web", "cmd": "node ." }] }
+ */
+export function appendProcess(source: string, process: unknown): string {
+  return edit(source, (text, list) => {
+    const last = list.elements.at(-1);
+    return last === undefined ? appendFirst(text, list, process) : appendNext(text, { ...list, last }, process);
+  });
+}
+
+/**
+ * The text without one process, its comments and its comma.
+ *
+ * @throws {ProcmanError} `process-unknown`: no process has this id.
+ *
+ * @example
+ * removeProcess('{ "processes": [{ "id": "web", "cmd": "node ." }] }', "web"); // { "processes": [] }
+ */
+export function removeProcess(source: string, id: string): string {
+  return edit(source, (text, list) => {
+    const element = list.elements.find((candidate) => idOf(candidate) === id);
+    if (element !== undefined) return removeElement(text, list, element);
+    const near = didYouMean(
+      id,
+      list.elements.flatMap((candidate) => idOf(candidate) ?? []),
+    );
+    throw new ProcmanError("process-unknown", `Cannot remove ${JSON.stringify(id)}: no such process.${near}`);
+  });
+}
+
+function idOf(element: Node): string | undefined {
+  const id: unknown = memberOf(element, "id")?.children?.[1]?.value;
+  return typeof id === "string" ? id : undefined;
+}
+
+function edit(source: string, splices: (text: string, list: List) => readonly Splice[]): string {
+  const bom = source.startsWith("\uFEFF") ? "\uFEFF" : "";
+  const text = source.slice(bom.length);
+  const ordered = splices(text, listOf(text)).toSorted((a, b) => a.from - b.from);
+  let result = bom;
+  let at = 0;
+  for (const { from, to, text: added } of ordered) {
+    result += text.slice(at, from) + added;
+    at = to;
+  }
+  return result + text.slice(at);
+}
+
+function listOf(text: string): List {
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  const property = root && memberOf(root, "processes");
+  const array = property?.children?.[1];
+  if (root === undefined || array?.type !== "array")
+    throw new ProcmanError("configuration-invalid", 'Cannot edit the configuration: it has no list of "processes".');
+  const spaced = /\s/.test(text.charAt((property?.colonOffset ?? 0) + 1));
+  return { elements: array.children ?? [], from: array.offset + 1, to: endOf(array) - 1, root, spaced };
+}
+
+function memberOf(node: Node, key: string): Node | undefined {
+  return node.type === "object" ? node.children?.findLast((child) => child.children?.[0]?.value === key) : undefined;
+}
+
+function endOf(node: Node): number {
+  return node.offset + node.length;
+}
+
+function appendFirst(text: string, list: List, process: unknown): readonly Splice[] {
+  const separators = separatorsOf(text, { start: list.from, end: list.to, last: true });
+  const inLines = /[\r\n]/.test(text.slice(list.root.offset, endOf(list.root)));
+  const close = indentOf(text, list.from);
+  const unit = indentUnit(text, list.root);
+  const eol = eolOf(text);
+  const indent = close + unit;
+  const body = inLines ? severalLines(process, { indent, unit, eol }) : oneLine(process, list.spaced);
+  if (separators.tokens.some(({ kind }) => kind === "comment")) return [insert(separators.tail, eol + indent + body)];
+  return [insert(list.to, inLines ? eol + indent + body + eol + close : body)];
+}
+
+function appendNext(text: string, list: List & { readonly last: Node }, process: unknown): readonly Splice[] {
+  const { last } = list;
+  const end = endOf(last);
+  const { comma, tail } = separatorsOf(text, { start: end, end: list.to, last: true });
+  const after = comma?.end ?? end;
+  const at = comma === undefined ? tail : separatorsOf(text, { start: after, end: list.to, last: true }).tail;
+  const comments = text.slice(after, at);
+  // A comment that would come to stand in front of the new process on its line would look like its own.
+  const breaks = comma === undefined ? /\/\/|[\r\n]/.test(comments) : comments !== "";
+  const indent = indentOf(text, last.offset);
+  const eol = eolOf(text);
+  const inLines = /[\r\n]/.test(text.slice(last.offset, end));
+  const body = inLines ? severalLines(process, { indent, unit: indentUnit(text, list.root), eol }) : oneLine(process, list.spaced);
+  const closing = comma === undefined ? "" : ",";
+  if (breaks || isFirstOnLine(text, last.offset))
+    return [...(comma === undefined ? [insert(end, ",")] : []), insert(at, eol + indent + body + closing)];
+  const space = list.spaced ? " " : "";
+  return [insert(at, (comma === undefined ? "," : "") + space + body + closing)];
+}
+
+function removeElement(text: string, list: List, element: Node): readonly Splice[] {
+  const index = list.elements.indexOf(element);
+  const previous = list.elements[index - 1];
+  const next = list.elements[index + 1];
+  const before = separatorsOf(text, { start: previous === undefined ? list.from : endOf(previous), end: element.offset, last: false });
+  const after = separatorsOf(text, { start: endOf(element), end: next?.offset ?? list.to, last: next === undefined });
+  const range = linesOf(
+    text,
+    { from: before.lead, to: after.tail },
+    { above: before, first: previous === undefined, last: next === undefined },
+  );
+  const comma = after.comma ?? before.comma;
+  const apart = comma !== undefined && (comma.end <= range.from || comma.start >= range.to) ? [cut(comma.start, comma.end)] : [];
+  const left = text.slice(list.from, range.from);
+  const right = text.slice(range.to, list.to);
+  const collapses =
+    list.elements.length === 1 &&
+    apart.length === 0 &&
+    isFirstOnLine(text, before.lead) &&
+    /^\s*$/.test(left) &&
+    /^(\r\n|\r|\n)[^\S\r\n]*$/.test(right);
+  return [...apart, cut(range.from, collapses ? list.to : range.to)];
+}
+
+type SourceRange = { readonly from: number; readonly to: number };
+
+/** The range with its line end, where it has its lines for itself; else with the spaces beside it. */
+function linesOf(
+  text: string,
+  { from, to }: SourceRange,
+  { above, first, last }: { readonly above: Separators; readonly first: boolean; readonly last: boolean },
+): SourceRange {
+  const spacesAfter = leadingSpaces(text.slice(to)).length;
+  const endsLine = /[\r\n]/.test(text.charAt(to + spacesAfter));
+  if (!isFirstOnLine(text, from)) {
+    return first ? { from, to: endsLine || last ? to : to + spacesAfter } : { from: withoutTrailingSpaces(text.slice(0, from)).length, to };
+  }
+  const start = lineStart(text, from);
+  const lineAbove = start - (text.slice(start - 2, start) === "\r\n" ? 2 : 1);
+  if (endsLine) return { from: lineAbove, to };
+  // What follows on the line may move up behind the line above, but not into a comment there.
+  const intoComment = above.tokens.some(({ end, start: from }) => end === lineAbove && text.startsWith("//", from));
+  return last && !intoComment ? { from: lineAbove, to } : { from, to: last ? to : to + spacesAfter };
+}
+
+function insert(at: number, text: string): Splice {
+  return { from: at, to: at, text };
+}
+
+function cut(from: number, to: number): Splice {
+  return { from, to, text: "" };
+}

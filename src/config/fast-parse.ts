@@ -1,0 +1,36 @@
+/** A text without a fault, as nearly all are, is read by V8 itself: ten times as fast as with the place of every value. */
+
+/** A string, which is kept; a comment. */
+const STRING_OR_COMMENT = /("(?:[^"\\]|\\.)*")|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g;
+/** A string, which is kept; a comma between the end of a value and a closing bracket. */
+const STRING_OR_TRAILING_COMMA = /("(?:[^"\\]|\\.)*")|(?<=[\]}"\w]\s*),(?=\s*[\]}])/g;
+/** A string, and whether it is a key. Outside of strings JSON has no quotes. */
+const STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
+
+/** The data of JSON with comments and trailing commas; undefined where anything is wrong with it, keys that stand twice included. */
+export function fastParse(source: string): { readonly data: unknown } | undefined {
+  return parsed(source) ?? parsed(source.replace(STRING_OR_COMMENT, "$1 ").replace(STRING_OR_TRAILING_COMMA, "$1"));
+}
+
+function parsed(json: string): { readonly data: unknown } | undefined {
+  try {
+    const data: unknown = JSON.parse(json);
+    // Of keys that stand twice only the last is left.
+    return keysIn(data) === keysOf(json) ? { data } : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+function keysOf(json: string): number {
+  let count = 0;
+  for (const [, colon] of json.matchAll(STRING)) if (colon !== undefined) count += 1;
+  return count;
+}
+
+function keysIn(data: unknown): number {
+  if (typeof data !== "object" || data === null) return 0;
+  const values = Object.values(data);
+  return values.reduce((sum: number, value) => sum + keysIn(value), Array.isArray(data) ? 0 : values.length);
+}

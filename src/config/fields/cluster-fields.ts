@@ -1,0 +1,62 @@
+/** Fields of `cluster`. */
+import { enumeration, literal, union } from "../../base/schema.ts";
+import { STRATEGIES } from "../../ipc/balancer-protocol.ts";
+import { type Fields, flag, notEmpty, optional, port, secondsType, whole } from "./field.ts";
+
+const INSTANCES = 'a whole number from 1 to 1024, or "max" (one for each processor)';
+
+export const CLUSTER = {
+  instances: {
+    type: union([whole(1, 1024, INSTANCES), literal("max")], { allowed: INSTANCES }),
+    description: "How many instances; max: one for each processor.",
+    onChange: "live",
+  },
+  startPort: {
+    type: port,
+    description: "Port of the first instance, one more for each further one; each gets its own in PROCMAN_CLUSTER_PORT.",
+    onChange: "restart",
+  },
+  commonPort: {
+    type: port,
+    description: "One port for all instances: of the built-in load balancer, or of the socket that they share.",
+    onChange: "live",
+  },
+  mode: {
+    type: optional(enumeration(["balance", "share"])),
+    description:
+      "How the common port is served: by the load balancer, or by the instances themselves, which all get its listening socket as descriptor 3.",
+    default: "balance",
+    onChange: "restart",
+  },
+  strategy: {
+    type: optional(enumeration(STRATEGIES)),
+    description: "How the load balancer distributes connections.",
+    default: "round-robin",
+    onChange: "live",
+  },
+  hostname: {
+    type: optional(notEmpty("an address")),
+    description: "Address that the common port is opened on; 0.0.0.0: all interfaces.",
+    default: "127.0.0.1",
+    onChange: "live",
+  },
+  proxyProtocol: {
+    type: flag,
+    description: "Each connection begins with a header of the PROXY protocol, version 2, that tells the client's address.",
+    default: false,
+    onChange: "live",
+  },
+  idleTimeout: {
+    type: secondsType,
+    unit: "s",
+    description: "Seconds without traffic after which the load balancer closes a connection; 0: never.",
+    default: 0,
+    onChange: "live",
+  },
+  maxConnections: {
+    type: optional(whole(1, 100_000, "a whole number from 1 to 100000")),
+    description:
+      "Most connections that the load balancer gives an instance at a time; further clients wait for one to end. Omitted: no limit.",
+    onChange: "live",
+  },
+} as const satisfies Fields;

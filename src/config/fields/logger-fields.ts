@@ -1,0 +1,58 @@
+/** Fields of `logger`, of a process and of all. */
+import { literal, union } from "../../base/schema.ts";
+import { amount, type Fields, file, flag, objectOf, optional, size } from "./field.ts";
+
+export const ROTATION = {
+  size: {
+    type: size,
+    description:
+      "A file that would grow beyond this is rotated first: bytes, or a text such as 500MB (powers of 1000) or 500MiB (powers of 1024).",
+    default: "500MB",
+  },
+  hours: {
+    type: optional(amount(0, 8784, "hours")),
+    unit: "h",
+    description: "A file that has been written to for this many hours is rotated; 0: never by age.",
+    default: 0,
+  },
+  total: {
+    type: size,
+    description: "Rotated files together may take this much; the oldest are removed first. Written as size.",
+    default: "2GB",
+  },
+  gzip: { type: flag, description: "Compress rotated files.", default: true },
+} as const satisfies Fields;
+
+export const PROCESS_LOGGER = {
+  console: { type: flag, description: "Print the output on procman's own output.", default: false },
+  stdout: {
+    type: file,
+    description:
+      "File for standard output; a relative path resolves from the folder of the configuration file. {name}, {id}, {process} and {instance} stand for the name of the configuration, the id of the process or instance, the id of the process alone, and the number of the instance from 1.",
+  },
+  stderr: { type: file, description: "File for standard error, as for stdout. When omitted, standard error goes to the stdout file." },
+  decorateFiles: { type: flag, description: "Write time and id in front of each line in files.", default: false },
+  rotate: {
+    type: optional(union([literal(false), objectOf(ROTATION)], { allowed: "false, or an object with size, hours, total and gzip" })),
+    description: "When a log file is closed, renamed and compressed; false: never.",
+  },
+} as const satisfies Fields;
+
+export const LOGGER = {
+  ...PROCESS_LOGGER,
+  decorate: { type: flag, description: "Write time and id in front of each line on the console.", default: false, onChange: "live" },
+  colors: { type: flag, description: "Colours on the console.", default: false, onChange: "live" },
+  internalLogHours: {
+    type: optional(amount(0, 366, "hours")),
+    unit: "h",
+    description: "Hours for which procman keeps its own logs and metrics, for `procman logs`; 0 keeps none.",
+    default: 24,
+    onChange: "live",
+  },
+  internalLogSize: {
+    type: size,
+    description: "These logs may take this much; the oldest are removed first. Written as rotate.size.",
+    default: "1GB",
+    onChange: "live",
+  },
+} as const satisfies Fields;

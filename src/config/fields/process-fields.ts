@@ -1,0 +1,257 @@
+/** Fields of a process. */
+import { boolean, enumeration, integer, optional as kept, list, literal, map, number, object, string, union } from "../../base/schema.ts";
+import { STOP_SIGNALS } from "../../base/signals.ts";
+import type { ULIMITS as ULIMIT_NAMES } from "../../contract/limits.ts";
+import { CONDITIONS } from "../../supervisor/definition.ts";
+import { account, dependency, envValue, health, ready, ulimits } from "../spec-parts.ts";
+import { SIZE_PATTERN } from "../units.ts";
+import { CLUSTER } from "./cluster-fields.ts";
+import {
+  cron,
+  type Field,
+  type Fields,
+  file,
+  flag,
+  listOf,
+  matching,
+  millisecondsType,
+  name,
+  notEmpty,
+  objectOf,
+  oneOrMore,
+  optional,
+  secondsType,
+  sizeAs,
+  whole,
+} from "./field.ts";
+import { PROCESS_LOGGER } from "./logger-fields.ts";
+import { HEALTH, READY } from "./probe-fields.ts";
+
+const LIMIT_SIZE = 'a size such as "64MB", a whole number of bytes, or "unlimited"';
+const LIMIT_COUNT = 'a whole number from 0, or "unlimited"';
+const bytes = optional(
+  union([matching(SIZE_PATTERN, LIMIT_SIZE), whole(0, Number.MAX_SAFE_INTEGER, LIMIT_SIZE), literal("unlimited")], { allowed: LIMIT_SIZE }),
+);
+const count = optional(union([whole(0, Number.MAX_SAFE_INTEGER, LIMIT_COUNT), literal("unlimited")], { allowed: LIMIT_COUNT }));
+
+const ULIMITS = {
+  as: { type: bytes, description: "Address space. Bytes, or a text such as 2GB." },
+  core: { type: bytes, description: "Size of a core file. Bytes, or a text." },
+  cpu: { type: count, description: "Seconds of CPU time." },
+  data: { type: bytes, description: "Data segment. Bytes, or a text." },
+  fsize: { type: bytes, description: "Size of a file that it writes. Bytes, or a text." },
+  memlock: { type: bytes, description: "Memory locked in RAM. Bytes, or a text." },
+  nofile: { type: count, description: "Open files." },
+  nproc: { type: count, description: "Processes of its user." },
+  stack: { type: bytes, description: "Stack. Bytes, or a text." },
+} as const satisfies Fields & Readonly<Record<(typeof ULIMIT_NAMES)[number], Field>>;
+
+const VALUE = 'a string, { "file": path } or { "env": name }';
+const environment = map(
+  union([matching(/^[^\0]*$/, VALUE), object({ file: notEmpty("a file path") }), object({ env: notEmpty("a name of a variable") })], {
+    allowed: VALUE,
+  }),
+  { propertyNames: matching(/^[^=\0]+$/, 'a name of a variable, without "="'), allowed: "an object of names and values" },
+);
+const DEPENDENCY = {
+  id: { type: name, description: "Id of a process or a cluster." },
+  condition: {
+    type: optional(enumeration(CONDITIONS)),
+    description: "What must be the case: it was started, it is ready, or it has finished with code 0.",
+    default: "ready",
+  },
+  restart: { type: flag, description: "Restart the dependent when this one was started anew.", default: false },
+} as const satisfies Fields;
+const dependencyType = union([name, objectOf(DEPENDENCY, { description: "A process that must be there first." })], {
+  allowed: "an id, or an object with id, condition and restart",
+});
+const memory = sizeAs('a size such as "500MB" or "2GiB", or a whole number of bytes, more than 0; leave it out where there is no limit');
+const accountType = (what: string) =>
+  optional(union([notEmpty(what), whole(0, 2 ** 32 - 2, what)], { allowed: `${what}, by name or number` }));
+
+export const PROCESS = {
+  id: { type: name, description: "Unique name of the process: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen." },
+  cmd: {
+    type: optional(notEmpty("a command line")),
+    description: "Full command line, run by /bin/sh. Exactly one of cmd and worker must be given.",
+    onChange: "restart",
+  },
+  worker: {
+    type: oneOrMore("a script"),
+    description: "JavaScript or TypeScript module that runs in a Node process of its own, or a list of the module and its arguments.",
+    onChange: "restart",
+  },
+  cwd: {
+    type: file,
+    description: "Working directory; the folder of the configuration file when omitted.",
+    onChange: "restart",
+    spec: string(),
+  },
+  env: {
+    type: optional(environment),
+    description:
+      'Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman\'s own and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable.',
+    onChange: "restart",
+    spec: map(envValue),
+  },
+  envFile: {
+    type: oneOrMore("a file path"),
+    description: "File or files with further variables, as NAME=value lines; read whenever a run starts.",
+    onChange: "restart",
+    spec: kept(list(string())),
+  },
+  path: { type: oneOrMore("a folder"), description: "Folder or folders to append to PATH.", onChange: "restart", spec: list(string()) },
+  pidFile: {
+    type: file,
+    description:
+      "File that holds the process id while the process runs. Placeholders as in logger.stdout; a cluster needs {id} or {instance}.",
+    onChange: "restart",
+    spec: kept(string()),
+  },
+  timeout: {
+    type: secondsType,
+    unit: "s",
+    description: "Seconds that a run may last before it is terminated; 0: no limit.",
+    default: 0,
+    onChange: "live",
+  },
+  overrun: {
+    type: flag,
+    description: "A start by schedule may begin another run while one is going on.",
+    default: false,
+    onChange: "live",
+    spec: boolean(),
+  },
+  logger: { type: optional(objectOf(PROCESS_LOGGER)), description: "Where the output goes.", onChange: "live" },
+  autostart: { type: flag, description: "Start when procman starts.", default: false, onChange: "live", spec: boolean() },
+  cron: {
+    type: cron,
+    description:
+      "Schedule of starts: minute, hour, day of the month, month, day of the week; with seconds in front if there are six fields.",
+    onChange: "live",
+    spec: kept(string()),
+  },
+  watch: {
+    type: optional(listOf(notEmpty("a path"), 'a list of paths, as ["src"]')),
+    description:
+      "Files and folders that are watched, or patterns of them, as src/**/*.html: the process starts with procman, and again when one of them changes.",
+    onChange: "live",
+    spec: list(string()),
+  },
+  restart: {
+    type: optional(enumeration(["always", "error"])),
+    description:
+      "When an ended process starts again: after every end, or after an error. Omitted: error with autostart or watch, else never.",
+    onChange: "live",
+  },
+  restartDelayMs: {
+    type: millisecondsType,
+    unit: "ms",
+    description: "Milliseconds before each restart. Omitted: the first at once, then 100 doubling to 30000.",
+    onChange: "live",
+  },
+  restartLimit: {
+    type: optional(whole(0, Number.MAX_SAFE_INTEGER, "a whole number from 0")),
+    description: "How many restarts are allowed in a row; no limit when omitted.",
+    onChange: "live",
+  },
+  restartResetMs: {
+    type: millisecondsType,
+    unit: "ms",
+    description: "A run that lasted this many milliseconds clears the count of restarts and the delay.",
+    default: 60000,
+    onChange: "live",
+  },
+  terminate: {
+    type: cron,
+    description: "Schedule of stops, as cron. With restart set to always, the process restarts at these times.",
+    onChange: "live",
+    spec: kept(string()),
+  },
+  terminateGracePeriod: {
+    type: secondsType,
+    unit: "s",
+    description: "Seconds to wait for a process to finish by itself, before it is asked to terminate. Default: the top level's.",
+    onChange: "live",
+  },
+  terminateTimeout: {
+    type: secondsType,
+    unit: "s",
+    description: "Seconds to wait after SIGTERM, before a process is killed. Default: the top level's.",
+    onChange: "live",
+  },
+  stopSignal: {
+    type: optional(enumeration(STOP_SIGNALS)),
+    description: "The signal that asks it to end, to its whole process group.",
+    default: "SIGTERM",
+    onChange: "live",
+  },
+  ready: {
+    type: optional(objectOf(READY)),
+    description: "How a run becomes ready: exactly one of port, http, log, exec and fd. Omitted: it is ready at once.",
+    onChange: "live",
+    spec: kept(ready),
+  },
+  dependsOn: {
+    type: optional(listOf(dependencyType, "a list of ids")),
+    description:
+      "Processes that must be there before it starts, and are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when that one was started anew).",
+    onChange: "live",
+    spec: kept(list(dependency)),
+  },
+  health: {
+    type: optional(objectOf(HEALTH)),
+    description: "Whether a run that is ready stays well: asked at intervals by exactly one of port, http and exec.",
+    onChange: "live",
+    spec: kept(health),
+  },
+  memoryLimit: {
+    type: memory,
+    description:
+      "A run that has more memory than this, with all its descendants, for three looks in a row is restarted by its policy. Written as rotate.size.",
+    onChange: "live",
+    spec: kept(number()),
+  },
+  memoryMax: {
+    type: memory,
+    description:
+      "The kernel kills a run that wants more memory than this, with all its descendants. It takes a cgroup v2 that procman may divide; elsewhere it counts as memoryLimit.",
+    onChange: "restart",
+    spec: kept(number()),
+  },
+  ulimits: {
+    type: optional(objectOf(ULIMITS)),
+    description: "Limits of the process, soft and hard, as of the shell's ulimit; unlimited: none.",
+    onChange: "restart",
+    spec: kept(ulimits),
+  },
+  user: {
+    type: accountType("a user"),
+    description: "User that it runs as, by name or number; only root may.",
+    onChange: "restart",
+    spec: kept(account),
+  },
+  group: {
+    type: accountType("a group"),
+    description: "Group that it runs as instead of the user's own; only root may.",
+    onChange: "restart",
+    spec: kept(integer({ minimum: 0 })),
+  },
+  nice: {
+    type: optional(whole(-20, 19, "a whole number from -20 (first) to 19 (last)")),
+    description: "Niceness: -20 is served first, 19 last; below 0 only root may.",
+    onChange: "restart",
+    spec: kept(number()),
+  },
+  umask: {
+    type: optional(matching(/^0?[0-7]{3}$/, 'three octal digits in quotes, as "027"')),
+    description: "Rights that files it makes don't get: three octal digits.",
+    onChange: "restart",
+    spec: kept(string({ pattern: "^[0-7]{3,4}$" })),
+  },
+  cluster: {
+    type: optional(objectOf(CLUSTER)),
+    description: "Several instances of the process, with the ids ID-1, ID-2 and so on.",
+    onChange: "restart",
+  },
+} as const satisfies Fields;

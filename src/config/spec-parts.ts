@@ -1,0 +1,111 @@
+/** Parts of a process specification that other folders declare the types of, as schemas: for the configuration that is kept for a later service. */
+import {
+  boolean,
+  enumeration,
+  integer,
+  list,
+  literal,
+  map,
+  nothing,
+  number,
+  openObject,
+  optional,
+  type Schema,
+  schemaFor,
+  string,
+  union,
+} from "../base/schema.ts";
+import { STOP_SIGNALS } from "../base/signals.ts";
+import { ULIMITS, type Ulimits, type UserAccount } from "../contract/limits.ts";
+import type { HealthSpec, Probe, ReadyProbe } from "../contract/probe-spec.ts";
+import { type FrontSpec, STRATEGIES } from "../ipc/balancer-protocol.ts";
+import type { ConsoleStyle, Rotation } from "../ipc/logger-protocol.ts";
+import type { PluginSpec } from "../ipc/plugin-protocol.ts";
+import { SHIPPED } from "../plugins/shipped/shipped-plugins.ts";
+import { CONDITIONS, type Dependency } from "../supervisor/definition.ts";
+import type { Policy } from "../supervisor/restart-policy.ts";
+
+const count = integer({ minimum: 0 });
+
+export const envValue = union([string(), openObject({ file: string() }), openObject({ env: string() })]);
+
+export const policy: Schema<Policy> = schemaFor<Policy>({
+  restart: enumeration(["never", "error", "always"]),
+  restartDelayMs: optional(number()),
+  // JSON has no infinity, and says null.
+  restartLimit: union([count, nothing]) as Schema<number>,
+  restartResetMs: number(),
+  graceMs: number(),
+  terminateMs: number(),
+  timeoutMs: number(),
+  readyMs: optional(number()),
+  waits: boolean(),
+  stopSignal: optional(enumeration(STOP_SIGNALS)),
+});
+
+const probes = [
+  openObject({ kind: literal("port"), port: count }),
+  openObject({ kind: literal("http"), hostname: string(), port: count, path: string() }),
+  openObject({ kind: literal("exec"), line: string() }),
+] as const;
+
+export const ready: Schema<ReadyProbe> = union([
+  ...probes,
+  openObject({ kind: literal("log"), pattern: string({ format: "regex" }) }),
+  openObject({ kind: literal("fd"), fd: count }),
+]);
+
+export const health: Schema<HealthSpec> = schemaFor<HealthSpec>({
+  probe: union(probes) satisfies Schema<Probe>,
+  intervalMs: number(),
+  timeoutMs: number(),
+  failures: count,
+  startMs: number(),
+});
+
+export const dependency: Schema<Dependency> = schemaFor<Dependency>({
+  id: string(),
+  condition: enumeration(CONDITIONS),
+  restart: boolean(),
+  members: list(string()),
+});
+
+export const ulimits: Schema<Ulimits> = openObject(Object.fromEntries(ULIMITS.map((name) => [name, optional(number())])));
+
+export const account: Schema<UserAccount> = schemaFor<UserAccount>({ name: string(), uid: count, gid: count, home: optional(string()) });
+
+export const rotation: Schema<Rotation> = schemaFor<Rotation>({
+  sizeBytes: number(),
+  ageMs: number(),
+  totalBytes: number(),
+  gzip: boolean(),
+});
+
+export const consoleStyle: Schema<ConsoleStyle> = schemaFor<ConsoleStyle>({
+  decorate: boolean(),
+  colors: boolean(),
+  file: optional(string()),
+});
+
+export const front: Schema<FrontSpec> = schemaFor<FrontSpec>({
+  id: string(),
+  hostname: string(),
+  port: count,
+  strategy: enumeration(STRATEGIES),
+  proxyProtocol: boolean(),
+  idleMs: number(),
+  maxConnections: optional(count),
+});
+
+export const plugin: Schema<PluginSpec> = schemaFor<PluginSpec>({
+  id: string(),
+  url: string(),
+  source: union([
+    openObject({ kind: literal("shipped"), name: enumeration(SHIPPED) }),
+    openObject({ kind: literal("file"), path: string() }),
+    openObject({ kind: literal("package"), name: string(), folder: string() }),
+    openObject({ kind: literal("remote"), url: string() }),
+  ]),
+  integrity: optional(string()),
+  options: map({}),
+});

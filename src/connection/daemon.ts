@@ -1,0 +1,99 @@
+/** Starts a detached procman and waits for its API. */
+import type { ChildProcess } from "node:child_process";
+import { closeSync, constants as fs, openSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ProcmanError } from "../base/errors.ts";
+import type { Config } from "../config/spec.ts";
+import { monotonicMs } from "../os/clock.ts";
+import { makeFolder } from "../os/files.ts";
+
+import { holderOf } from "../os/lock.ts";
+import { POLL_MS, reach } from "./endpoint-file.ts";
+
+/** Time to wait for the start; a slower procman continues starting in the background. Milliseconds. */
+export const START_TIMEOUT_MS = 30_000;
+
+export type DaemonEnd = readonly [code: number | null, signal: string | null];
+
+export type Daemon = {
+  readonly child: ChildProcess;
+  /** File with everything that procman's own processes print. */
+  readonly log: string;
+  readonly ended: Promise<DaemonEnd>;
+};
+
+/**
+ * Starts it with `script` (`dist/procman.cjs`). It runs in the folder of its configuration file and doesn't depend on the
+ * current one.
+ *
+ * @throws {ProcmanError} `state-folder`
+ */
+export function startDaemon({ file, stateDir }: Config, script: string, args: readonly string[]): Daemon {
+  // Loaded here, since most commands start nothing.
+  const { spawn } = process.getBuiltinModule("node:child_process");
+  const log = logIn(stateDir);
+  const stateRoot = process.env.PROCMAN_STATE_DIR;
+  const child = spawn(process.execPath, [script, "run", "--detached", "--config", file, ...args], {
+    cwd: dirname(file),
+    detached: true,
+    stdio: ["ignore", log.fd, log.fd],
+    env: { ...process.env, ...(stateRoot ? { PROCMAN_STATE_DIR: resolve(stateRoot) } : {}) },
+  });
+  closeSync(log.fd);
+  const ended = new Promise<DaemonEnd>((done, reject) => {
+    child.once("exit", (code, signal) => done([code, signal]));
+    child.once("error", reject);
+  });
+  return { child, log: log.path, ended };
+}
+
+/**
+ * Resolves when its API answers, or with the end of the daemon.
+ *
+ * @throws {ProcmanError} `service-down` if neither happens in time.
+ */
+export function waitForStart(config: Config, daemon: Daemon, patienceMs: number): Promise<DaemonEnd | undefined> {
+  return Promise.race([daemon.ended, comeUp(config, daemon, patienceMs)]);
+}
+
+type Log = { readonly path: string; readonly fd: number };
+
+/** The file for other output; the console goes to a file that the logger rotates. */
+function logIn(stateDir: string): Log {
+  const path = join(stateDir, "daemon.log");
+  try {
+    makeFolder(stateDir, 0o700);
+    return { path, fd: openSync(path, fs.O_WRONLY | fs.O_CREAT | fs.O_TRUNC | fs.O_APPEND, 0o600) };
+  } catch (cause) {
+    throw new ProcmanError(
+      "state-folder",
+      `Cannot run: the state folder ${stateDir} can't be used: ${(cause as Error).message}; PROCMAN_STATE_DIR names another place for it`,
+      { cause },
+    );
+  }
+}
+
+async function comeUp({ stateDir }: Config, { child: { pid }, ended }: Daemon, patienceMs: number): Promise<DaemonEnd | undefined> {
+  const isUp = (): boolean => holderOf(stateDir)?.pid === pid;
+  const late = monotonicMs() + patienceMs;
+  while (!isUp()) {
+    if (monotonicMs() > late) throw tooSlow(stateDir, pid, patienceMs);
+    // An unreferenced timer: if the daemon has exited, there is nothing to wait for.
+    await sleep(POLL_MS, undefined, { ref: false });
+  }
+  try {
+    await reach(stateDir, late);
+    return undefined;
+  } catch (error) {
+    if (isUp()) throw error;
+    return ended;
+  }
+}
+
+function tooSlow(stateDir: string, pid: number | undefined, patienceMs: number): ProcmanError {
+  return new ProcmanError(
+    "service-down",
+    `Cannot reach procman: it was started (pid ${pid}), but has not come up within ${patienceMs / 1_000} s; ${join(stateDir, "daemon.log")} may tell why, "kill ${pid}" ends it`,
+  );
+}

@@ -1,0 +1,166 @@
+/** The address of a state folder's procman, in `endpoint.json`. Waits for a service that is being started or restarted. */
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isNotThere, ProcmanError } from "../base/errors.ts";
+import type { Endpoint } from "../contract/records.ts";
+import { namesIn } from "../log-store/segment-files.ts";
+import { monotonicMs } from "../os/clock.ts";
+import { isFull } from "../os/files.ts";
+import { type Holder, holderOf, isAbandoned } from "../os/lock.ts";
+import { isAlive } from "../os/process-stat.ts";
+
+/** Time to wait for the service: one that was killed answers again within half a second. Milliseconds. */
+export const CONNECT_TIMEOUT_MS = 3_000;
+/** Interval of polling. Milliseconds. */
+export const POLL_MS = 20;
+/** Time to wait for the replacement of a killed keeper, which its service, logger or supervisor starts within a second. Milliseconds. */
+const COMEBACK_MS = 1_500;
+
+/** The keeper of a state folder; waits for the replacement of a killed one. @throws {ProcmanError} `no-daemon` */
+export async function keeperOf(stateDir: string): Promise<Holder> {
+  for (const late = monotonicMs() + COMEBACK_MS; ; await sleep(POLL_MS)) {
+    const holder = readable(stateDir, () => holderOf(stateDir));
+    if (holder !== undefined) return holder;
+    // A folder that can't be read may have a keeper.
+    readable(stateDir, () => namesIn(stateDir));
+    if (monotonicMs() > late || !isAbandoned(stateDir)) throw noDaemon(stateDir);
+  }
+}
+
+function noDaemon(stateDir: string): ProcmanError {
+  const remedy = isAbandoned(stateDir)
+    ? `It was killed, and its processes may still be running: "procman run" adopts them`
+    : `Start it with "procman run"`;
+  return new ProcmanError("no-daemon", `Cannot reach procman: none is running for ${stateDir}${beside(stateDir)}. ${remedy}`);
+}
+
+/** Names of running procmans next to it: "name" in the configuration file may have changed, or be unreadable in an invalid file. */
+function beside(stateDir: string): string {
+  const folder = dirname(stateDir);
+  if (basename(folder) !== ".procman" || !existsSync(folder)) return "";
+  const folders = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory());
+  const others = folders.map(({ name }) => name).filter((name) => holderOf(join(folder, name)) !== undefined);
+  const names = others.map((name) => JSON.stringify(name)).join(" and ");
+  return names === "" ? "" : ` (but ${names} ${others.length === 1 ? "runs" : "run"} beside it: look at "name" in the configuration file)`;
+}
+
+/**
+ * The address of the running service.
+ *
+ * @param late deadline in monotonic milliseconds, see `monotonicMs` (the global `performance` would load a part of Node)
+ * @throws {ProcmanError} `no-daemon`: procman is not running; `service-down`: its service is down, has no API, or the disk is full.
+ */
+export async function reach(stateDir: string, late: number): Promise<Endpoint> {
+  for (;;) {
+    const endpoint = endpointIn(stateDir);
+    if (endpoint?.problem !== undefined) throw withoutApi(endpoint, endpoint.problem);
+    if (endpoint !== undefined) return endpoint;
+    const keeper = await keeperOf(stateDir);
+    const reason = textIn(join(stateDir, "service-down"))?.trim();
+    if (reason !== undefined) throw serviceDown(keeper, reason);
+    if (monotonicMs() > late) throw isFull(stateDir) ? withoutRoom(keeper, stateDir) : serviceDown(keeper, "it does not answer");
+    await sleep(POLL_MS);
+  }
+}
+
+/** The content of `endpoint.json`, unless its service has exited, or a power failure left it empty. */
+function endpointIn(stateDir: string): Endpoint | undefined {
+  const endpoint = parsed(textIn(join(stateDir, "endpoint.json")));
+  return endpoint !== undefined && isAlive(endpoint.pid, endpoint.startTime) ? endpoint : undefined;
+}
+
+function parsed(text: string | undefined): Endpoint | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as Endpoint);
+  } catch {
+    return undefined;
+  }
+}
+
+export function serviceDown({ pid }: Holder, reason: string): ProcmanError {
+  return new ProcmanError(
+    "service-down",
+    `Cannot reach procman: its keeper (pid ${pid}) and the processes are running, but its service is down: ${reason}; "procman upgrade" starts it again, "procman terminate" stops everything`,
+  );
+}
+
+/** The error of a request that the service may have received before it ended. */
+export function interrupted(reason: string): ProcmanError {
+  return new ProcmanError(
+    "service-down",
+    `The result is unknown: ${reason}. procman's service has ended and is being restarted; what it had begun continues: see "procman status" and "procman plan"`,
+  );
+}
+
+function withoutApi({ keeper, hostname, port }: Endpoint, problem: string): ProcmanError {
+  return new ProcmanError(
+    "service-down",
+    `Cannot reach procman: it is running (pid ${keeper}), but has no API at ${hostname}:${port}: ${problem}; the API starts as soon as that is resolved; or correct "api" in the configuration and run it again ("procman terminate" stops everything)`,
+  );
+}
+
+function withoutRoom({ pid }: Holder, stateDir: string): ProcmanError {
+  return new ProcmanError(
+    "service-down",
+    `Cannot reach procman: it is running (pid ${pid}), but ${stateDir} has no room left for its address; free some space, and it is written within a second ("procman terminate" stops everything)`,
+  );
+}
+
+/** undefined if the file doesn't exist. */
+function textIn(path: string): string | undefined {
+  return readable(path, () => {
+    try {
+      return readFileSync(path, "utf8");
+    } catch (error) {
+      if (isNotThere(error)) return undefined;
+      throw error;
+    }
+  });
+}
+
+function readable<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EACCES") throw cause;
+    throw new ProcmanError("no-daemon", `Cannot reach procman: ${path} may not be read; ask as the user that runs it`, { cause });
+  }
+}
+
+/** Writes the API's address to `endpoint.json` in the state folder. */
+export function publishEndpoint(stateDir: string, endpoint: Endpoint): void {
+  const path = fileIn(stateDir);
+  const whole = `${path}.tmp`;
+  try {
+    writeFileSync(whole, JSON.stringify(endpoint), { mode: 0o600 });
+    renameSync(whole, path);
+  } finally {
+    // A partial file would only take up room.
+    rmSync(whole, { force: true });
+  }
+}
+
+/** The port of the last service, if it was killed. */
+export function lastPort(stateDir: string): number | undefined {
+  const port = lastEndpoint(stateDir)?.port;
+  return Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536 ? port : undefined;
+}
+
+/** The last published endpoint; undefined if it can't be read. */
+export function lastEndpoint(stateDir: string): Partial<Endpoint> | undefined {
+  try {
+    const found = JSON.parse(readFileSync(fileIn(stateDir), "utf8")) as Partial<Endpoint> | null;
+    return found ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function removeEndpoint(stateDir: string): void {
+  rmSync(fileIn(stateDir), { force: true });
+}
+
+function fileIn(stateDir: string): string {
+  return join(stateDir, "endpoint.json");
+}

@@ -1,0 +1,111 @@
+/** The history of a process, read from disk when procman doesn't answer: how its runs ended, and the run whose end is unknown. */
+import { existsSync, readdirSync } from "node:fs";
+import { uptime } from "node:os";
+import { join } from "node:path";
+import { ProcmanError } from "../base/errors.ts";
+import { fingerprint } from "../base/hash.ts";
+import { isObject } from "../base/schema-check.ts";
+import { didYouMean } from "../base/suggest.ts";
+import type { Incident, LogEntry } from "../contract/records.ts";
+import type { PastRuns, Unended } from "../contract/why.ts";
+import { IncidentLog, type IncidentLogEntry } from "../incidents/incident-log.ts";
+import { lastLines, readLogs } from "../log-store/log-query.ts";
+import { processEnvironment } from "../os/process-stat.ts";
+
+const LINES = 10;
+/** As many as a complete incident has. */
+const INCIDENT_LINES = 50;
+const CHARACTERS = 2_000;
+/** The last lines may be read shortly after the exit. Milliseconds. */
+const LATE_MS = 1_000;
+const STARTED = /^started \(pid (\d+)\)/;
+
+/**
+ * The processes that an id stands for: the process itself, the instances of a cluster, or `all`.
+ *
+ * @param config content of the configuration file, valid or not
+ * @throws {ProcmanError} `process-unknown` if neither the file nor the disk has it
+ */
+export function membersOf(config: unknown, stateDir: string, id: string): readonly string[] {
+  const configured = processesIn(config);
+  if (id === "all") return [...configured.keys()].flatMap((each) => membersOf(config, stateDir, each));
+  const kept = keptIn(stateDir);
+  const count = configured.get(id);
+  if (count !== undefined && count > 0) {
+    const isInstance = (name: string): boolean => name.startsWith(`${id}-`) && /^\d+$/.test(name.slice(id.length + 1));
+    const numbered = Array.from({ length: count }, (_, index) => `${id}-${index + 1}`);
+    return [...new Set([...numbered, ...kept.filter(isInstance)])].sort((one, other) => numberOf(one) - numberOf(other));
+  }
+  const known = [...configured].flatMap(([name, instances]) => [
+    name,
+    ...Array.from({ length: instances }, (_, index) => `${name}-${index + 1}`),
+  ]);
+  if (known.includes(id) || kept.includes(id)) return [id];
+  throw new ProcmanError("process-unknown", `Cannot find process "${id}": there is none of this id.${didYouMean(id, [...known, ...kept])}`);
+}
+
+/** `count`: number of the latest ends. */
+export async function historyOf(stateDir: string, id: string, count: number): Promise<PastRuns> {
+  const book = new IncidentLog(stateDir, (problem) => void process.stderr.write(`procman: ${problem}\n`));
+  const latest = (await book.read(id)).slice(-count).reverse();
+  const incidents = await Promise.all(latest.map((entry) => complete(stateDir, entry)));
+  const unended = await unendedOf(stateDir, id, incidents);
+  const { entries } = await readLogs(stateDir, { limit: 1 });
+  return { id, incidents, ...(unended && { unended }), ...(entries[0] && { until: entries[0].time }) };
+}
+
+async function complete(stateDir: string, { open, incident }: IncidentLogEntry): Promise<Incident> {
+  if (open === undefined) return incident;
+  const { process: id, run, started, time } = incident;
+  const [from, before] = [Date.parse(started ?? time) - LATE_MS, Date.parse(time) + LATE_MS];
+  return {
+    ...incident,
+    lines: await lastLines(stateDir, { process: id, run, from, before, count: INCIDENT_LINES, characters: CHARACTERS }),
+  };
+}
+
+/** Its last start, if its end is unknown. */
+async function unendedOf(stateDir: string, id: string, incidents: readonly Incident[]): Promise<Unended | undefined> {
+  const query = { processes: [id], categories: ["lifecycle"], search: "started (pid", limit: 1 } as const;
+  const [entry] = (await readLogs(stateDir, query)).entries;
+  const pid = Number(STARTED.exec(entry?.text ?? "")?.[1]);
+  if (entry === undefined || Number.isNaN(pid)) return undefined;
+  const from = Date.parse(entry.time) - LATE_MS;
+  if (incidents.some((incident) => incident.pid === pid && Date.parse(incident.time) >= from)) return undefined;
+  const output = { processes: [id], categories: ["stdout", "stderr"], from, limit: LINES } as const;
+  const { entries: latest } = await readLogs(stateDir, output);
+  // The previous run may have written its last lines a moment ago.
+  const lines: readonly LogEntry[] = latest.filter(({ run }) => run === latest[0]?.run).reverse();
+  const booted = Math.round(Date.now() - uptime() * 1_000);
+  const how = isStillThere(stateDir, id, pid) ? "runs" : booted > Date.parse(entry.time) ? "machine" : "procman";
+  return { started: entry.time, pid, lines, how, ...(how === "machine" && { booted: new Date(booted).toISOString() }) };
+}
+
+/** Whether the process still exists, by its marker variable. */
+function isStillThere(stateDir: string, id: string, pid: number): boolean {
+  const environment = processEnvironment(pid) ?? "";
+  return environment.includes(`PROCMAN_PROCESS_ID=${id}`) && environment.includes(`@${fingerprint(stateDir)}`);
+}
+
+/** Number of instances by id; 0: not a cluster. For "max", only instances on disk are known. */
+function processesIn(config: unknown): ReadonlyMap<string, number> {
+  const processes = isObject(config) && Array.isArray(config.processes) ? config.processes : [];
+  return new Map(
+    processes.flatMap((each: unknown) => {
+      if (!isObject(each) || typeof each.id !== "string") return [];
+      const instances = isObject(each.cluster) ? each.cluster.instances : 0;
+      return [[each.id, typeof instances === "number" ? instances : 1] as const];
+    }),
+  );
+}
+
+/** Ids of the processes with incidents. */
+function keptIn(stateDir: string): readonly string[] {
+  const folder = join(stateDir, "incidents");
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => (name.endsWith(".jsonl") ? [name.slice(0, -".jsonl".length)] : []));
+}
+
+function numberOf(instance: string): number {
+  return Number(/\d+$/.exec(instance)?.[0]);
+}

@@ -1,0 +1,53 @@
+/** Formats log entries like the console: time, process and text. */
+import type { LogEntry } from "../contract/records.ts";
+
+/** Cyan, green, blue, magenta and their bright variants; yellow and red are for warnings and errors. */
+const PALETTE = [36, 32, 34, 35, 96, 92, 94, 95] as const;
+const SEVERITY = { debug: 2, info: 2, warn: 33, error: 31 } as const;
+const OWN = "procman";
+const MAX_PAD = 20;
+
+export class LogFormatter {
+  readonly #colors: boolean;
+  #width: number = OWN.length;
+
+  constructor(colors: boolean) {
+    this.#colors = colors;
+  }
+
+  /** Reserves room for the ids in front of the lines. */
+  know(entries: readonly LogEntry[]): void {
+    for (const { process: id = OWN } of entries) this.#width = Math.min(MAX_PAD, Math.max(this.#width, id.length));
+  }
+
+  /** The formatted entry, with a line end. */
+  line(entry: LogEntry): string {
+    this.know([entry]);
+    const { process: id = OWN, time, text, category, severity } = entry;
+    const head = `${time} ${id.padEnd(this.#width)} | `;
+    const isOutput = category === "stdout" || category === "stderr";
+    const color = isOutput ? colorOf(id) : SEVERITY[severity];
+    return `${this.#paint(color, head)}${isOutput ? this.#closed(text) : this.#paint(color, text)}\n`;
+  }
+
+  /** A gap in the output, if the reader was too slow. */
+  gap(bytes: number): string {
+    return `${this.#paint(SEVERITY.warn, `… ${bytes} bytes are missing here: they came faster than they were read`)}\n`;
+  }
+
+  #paint(color: number, text: string): string {
+    return this.#colors ? `\u001b[${color}m${text}\u001b[0m` : text;
+  }
+
+  /** Resets the colours that a line may leave on. */
+  #closed(text: string): string {
+    return this.#colors ? `${text}\u001b[0m` : text;
+  }
+}
+
+/** The same colour as on procman's console. */
+function colorOf(id: string): number {
+  let hash = 0;
+  for (let at = 0; at < id.length; at += 1) hash = (Math.imul(hash, 31) + id.charCodeAt(at)) >>> 0;
+  return PALETTE[hash % PALETTE.length] ?? 36;
+}

@@ -1,0 +1,108 @@
+/** Reads and follows the log of a running procman across restarts of its service; without procman, reads the stored files. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { ProcmanError } from "../base/errors.ts";
+import type { Client } from "../client/client.ts";
+import type { Location } from "../config/find-config.ts";
+import type { LogEntry, LogItem, LogPage, LogQuery } from "../contract/records.ts";
+import { connectTo } from "./connect.ts";
+import { POLL_MS } from "./endpoint-file.ts";
+
+const PAGE = 10_000;
+/** The default of the API. */
+const LINES = 100;
+
+export class LogReader {
+  readonly #location: Location;
+  readonly #consumer: string;
+  /** A follower also waits for a service that is down. */
+  readonly #isPatient: boolean;
+  #client: Promise<Client> | undefined;
+
+  constructor(location: Location, consumer: string, isPatient = false) {
+    this.#location = location;
+    this.#consumer = consumer;
+    this.#isPatient = isPatient;
+  }
+
+  /** The last `count` entries, oldest first. */
+  async last(query: LogQuery, count: number): Promise<readonly LogEntry[]> {
+    const entries: LogEntry[] = [];
+    for await (const page of this.#pages({ ...query, order: "desc", limit: Math.min(PAGE, count) })) {
+      entries.push(...page.entries.slice(0, count - entries.length));
+      if (entries.length >= count) break;
+    }
+    return entries.reverse();
+  }
+
+  /** All entries in pages, oldest first. */
+  all(query: LogQuery): AsyncIterable<LogPage> {
+    return this.#pages({ ...query, order: "asc", limit: PAGE });
+  }
+
+  /** Ends when procman has ended, after its last entries, or when the signal is aborted. */
+  async *follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
+    let from = query;
+    for (let loss = "again"; loss === "again" && !signal.aborted; await sleep(POLL_MS)) {
+      try {
+        for await (const item of (await this.#connected()).follow(from, signal)) {
+          from = after(query, item.cursor);
+          yield item;
+        }
+      } catch (error) {
+        if (!signal.aborted) loss = reconnectError(error, this.#isPatient);
+      }
+      this.#client = undefined;
+    }
+    if (!signal.aborted) yield* this.#rest(from);
+  }
+
+  /** The last entries that procman wrote before it ended. */
+  async *#rest(query: LogQuery): AsyncIterable<LogItem> {
+    const { cursor = "", from, limit = LINES } = query;
+    const item = (entry: LogEntry): LogItem => ({ type: "entry", entry, cursor });
+    if (cursor === "" && from === undefined) return yield* (await this.last(query, limit)).map(item);
+    for await (const { entries } of this.all(query)) yield* entries.map(item);
+  }
+
+  async *#pages(query: LogQuery): AsyncIterable<LogPage> {
+    const logs = await this.#logs();
+    for (let page = await logs(query); ; page = await logs({ ...query, cursor: page.next })) {
+      yield page;
+      if (page.next === undefined) return;
+    }
+  }
+
+  async #logs(): Promise<(query: LogQuery) => Promise<LogPage>> {
+    try {
+      const client = await this.#connected();
+      return (query) => client.logs(query);
+    } catch (error) {
+      const isAway = error instanceof ProcmanError && ["no-daemon", "service-down"].includes(error.code);
+      // If the endpoint is not readable, neither are the log files.
+      if (!isAway || error.cause !== undefined) throw error;
+      const { readLogs } = await import("../log-store/log-query.ts");
+      return (query) => readLogs(this.#location.stateDir, query);
+    }
+  }
+
+  #connected(): Promise<Client> {
+    this.#client ??= connectTo(this.#location, this.#consumer);
+    return this.#client;
+  }
+}
+
+/** Continues after the entries that were read. */
+function after({ from: _from, ...query }: LogQuery, cursor: string): LogQuery {
+  return { ...query, cursor };
+}
+
+const CUT = ["ECONNRESET", "EPIPE", "ECONNREFUSED"];
+
+/** `ended`: procman has ended; `again`: its service is restarting. Throws other errors. `isPatient`: also waits for a service that is down. */
+export function reconnectError(error: unknown, isPatient: boolean): "ended" | "again" {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  if (!(error instanceof ProcmanError) && CUT.includes(code)) return "again";
+  if (code === "no-daemon") return "ended";
+  if (code === "service-down" && isPatient) return "again";
+  throw error;
+}

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { globTest, isPattern } from "./path-filter.ts";
+
+const table: readonly (readonly [pattern: string, matches: readonly string[], others: readonly string[]])[] = [
+  ["**/*.*", ["a.ts", "src/a.ts", "src/b/.env", ".env"], ["Makefile", "src/Makefile"]],
+  ["**/.git/**", [".git", ".git/HEAD", "a/.git", "a/.git/b/c"], [".github/x", "a/.gitignore", "git"]],
+  ["src/*.ts", ["src/a.ts"], ["src/b/a.ts", "a.ts", "src/ats"]],
+  ["src/**/*.{ts,tsx}", ["src/a.ts", "src/b/c/a.tsx"], ["src/a.js", "src/a.tsxx", "lib/src/a.ts"]],
+  ["./src/**", ["src", "src/a", "src/a/b"], ["srcs", "lib/src"]],
+  ["**", ["a", "a/b"], []],
+  ["file?.js", ["file1.js"], ["file.js", "file/.js", "file12.js"]],
+  ["[a-c]x", ["ax", "cx"], ["dx", "-x"]],
+  ["[!a]x", ["bx"], ["ax", "/x"]],
+  ["[z-a]x", ["zx", "ax", "-x"], ["bx"]],
+  ["a{b,c{d,e}}f", ["abf", "acdf", "acef"], ["acf", "af"]],
+  ["a{b", ["a{b"], ["ab"]],
+  ["a,b", ["a,b"], ["a", "b"]],
+  ["a(b)+c.d$", ["a(b)+c.d$"], ["abbc.d", "a(b)+cxd$"]],
+  ["\\*.ts", ["*.ts"], ["a.ts"]],
+  ["**/**/**/x", ["x", "a/x", "a/b/c/d/x"], ["ax"]],
+];
+
+for (const [pattern, matches, others] of table)
+  test(`2.4 the pattern ${pattern} takes ${matches.join(", ")}`, () => {
+    const isMatch = globTest([pattern]);
+    for (const path of matches) assert.ok(isMatch(path), path);
+    for (const path of others) assert.ok(!isMatch(path), path);
+  });
+
+test("2.4 any text is a pattern: nothing that is written makes it throw", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(..."ab*?[]{},!^\\-/.()|+$") }), fc.string(), (pattern, path) => {
+      assert.equal(typeof globTest([pattern])(path), "boolean");
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("2.4 a path without signs is no pattern, and matches itself alone", () => {
+  assert.ok(!isPattern("src/app.ts"));
+  assert.ok(isPattern("src/*.ts") && isPattern("app/[id].ts"));
+  fc.assert(fc.property(fc.stringMatching(/^[a-z.+$/-]{1,20}$/), (path) => assert.equal(globTest([path])(path), !path.startsWith("./"))));
+});
+
+test("2.4 of several patterns any will do, of none none", () => {
+  assert.ok(globTest(["a/*", "b"])("b") && globTest(["a/*", "b"])("a/c"));
+  assert.ok(!globTest(["a/*", "b"])("c") && !globTest([])("c"));
+});

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FakeClock } from "../../test/support/fakes.ts";
+import { RestartLoopGuard } from "./restart-loop-guard.ts";
+
+function setup() {
+  const clock = new FakeClock();
+  const verdicts: string[] = [];
+  let rests = 0;
+  const guard = new RestartLoopGuard({
+    now: () => clock.now(),
+    later: (ms, call) => clock.at(clock.now() + ms, call),
+    // The start that follows a rest is one that is admitted.
+    rested: () => {
+      rests += 1;
+      if (writes) change(1_000);
+    },
+  });
+  let writes = false;
+  const change = (afterMs: number): void => {
+    clock.advance(afterMs);
+    verdicts.push(guard.verdict(clock.now()));
+  };
+  /** Each start of the process changes a file a second later. */
+  const loop = (most: number): void => {
+    writes = true;
+    for (let time = 0; time < most && (time === 0 || verdicts.at(-1) === "go"); time++) change(1_000);
+  };
+  return { clock, guard, verdicts, change, loop, rests: () => rests };
+}
+
+test("2.4 a process that changes what it watches at each start is left alone after six starts, and that is said", () => {
+  const { clock, verdicts, loop, rests } = setup();
+  loop(100);
+  assert.deepEqual(verdicts, ["go", "go", "go", "go", "go", "held"]);
+  clock.advance(60_000);
+  assert.deepEqual(verdicts.slice(6), ["looping"]);
+  assert.equal(rests(), 1);
+});
+
+test("2.4 who has been found out once has one start for each change of somebody else", () => {
+  const { clock, verdicts, change, loop } = setup();
+  loop(100);
+  clock.advance(60_000);
+  verdicts.length = 0;
+  for (let time = 0; time < 3; time++) {
+    change(60_000);
+    change(500);
+    change(500);
+  }
+  assert.deepEqual(verdicts, ["go", "looping", "silent", "go", "looping", "silent", "go", "looping", "silent"]);
+});
+
+test("2.4 a file that is written all the time is not followed until it rests", () => {
+  const { clock, verdicts, change, rests } = setup();
+  for (let time = 0; time < 60; time++) change(1_000);
+  assert.deepEqual([verdicts.filter((verdict) => verdict === "go").length, rests()], [5, 0]);
+  clock.advance(9_999);
+  assert.equal(rests(), 0);
+  clock.advance(1);
+  assert.equal(rests(), 1);
+});
+
+test("2.4 somebody who saves every few seconds is followed each time", () => {
+  const { verdicts, change } = setup();
+  for (let time = 0; time < 30; time++) change(time % 4 === 3 ? 6_000 : 2_000);
+  assert.deepEqual(new Set(verdicts), new Set(["go"]));
+});
+
+test("2.4 somebody who saves often, as people do, is followed for long; whoever writes at other times after each start is found out, too", () => {
+  const { verdicts, change } = setup();
+  for (let time = 0; time < 16; time++) change(time % 2 === 0 ? 1_000 : 2_500);
+  const [followed, ...rest] = [verdicts.lastIndexOf("go") + 1, ...verdicts.slice(13)];
+  assert.deepEqual([followed, rest], [13, ["held", "silent", "silent"]]);
+});
+
+test("2.4 after a rest, an innocent process is trusted again", () => {
+  const { clock, verdicts, change } = setup();
+  for (let time = 0; time < 8; time++) change(1_000);
+  clock.advance(10_000);
+  verdicts.length = 0;
+  change(60_000);
+  for (let time = 0; time < 4; time++) change(1_000);
+  assert.deepEqual(verdicts, ["go", "go", "go", "go", "go"]);
+});
+
+test("2.4 a run that began by itself counts from there: a crash loop that writes is a loop", () => {
+  const { clock, guard } = setup();
+  const verdicts = Array.from({ length: 6 }, () => {
+    clock.advance(20_000);
+    return guard.verdict(clock.now(), clock.now() - 100);
+  });
+  assert.deepEqual(verdicts, ["go", "go", "go", "go", "held", "looping"]);
+});
+
+test("2.4 a guard that is closed has no timer", () => {
+  const { clock, guard, change } = setup();
+  for (let time = 0; time < 8; time++) change(1_000);
+  guard.close();
+  assert.equal(clock.armed, 0);
+});

@@ -1,0 +1,110 @@
+/** Authentication: verifies bearer tokens, caches valid ones, and limits failures of each address. */
+import type { IncomingMessage } from "node:http";
+import { LEEWAY_SECONDS, verifyToken } from "../contract/token.ts";
+import type { Claims, TokenScope } from "../contract/token-claims.ts";
+import { HttpError } from "./responses.ts";
+
+/** What tokens are verified against; may change at any time. */
+export type TokenAccess = {
+  /** Returns another array after the secret was replaced. */
+  readonly secret: () => Uint8Array;
+  readonly isRevoked: (consumer: string) => boolean;
+};
+
+/** A valid token, and the secret it was signed with. */
+export type TokenGrant = { readonly claims: Claims; readonly secret: Uint8Array };
+
+/** Maximum number of cached tokens. */
+const GRANTS_LIMIT = 1_000;
+/** Failures of an address before it gets 429. A valid token is always accepted, since all local programs share an address. */
+const FAILURES_LIMIT = 20;
+const FAILURES_MS = 10_000;
+const ADDRESSES_LIMIT = 1_000;
+
+export class Authenticator {
+  readonly #access: TokenAccess;
+  readonly #audience: string;
+  readonly #grants = new Map<string, TokenGrant>();
+  readonly #failures = new Map<string, { count: number; readonly until: number }>();
+
+  constructor(access: TokenAccess, audience: string) {
+    this.#access = access;
+    this.#audience = audience;
+  }
+
+  /** @throws {HttpError} `unauthorized`, `too-many-requests` */
+  async grant(request: IncomingMessage): Promise<TokenGrant> {
+    const { authorization } = request.headers;
+    const token = /^Bearer +([\w.-]+)$/i.exec(authorization ?? "")?.[1];
+    if (token === undefined)
+      throw this.#failed(
+        request,
+        `the request has no bearer token; send "Authorization: Bearer TOKEN" with a token of "procman token --consumer NAME"`,
+      );
+    const known = this.#grants.get(token);
+    if (known !== undefined && this.refusal(known) === undefined) return known;
+    const grant = await this.#verify(token, request);
+    const refusal = this.refusal(grant);
+    if (refusal !== undefined) throw this.#failed(request, refusal);
+    if (this.#grants.size >= GRANTS_LIMIT) this.#grants.clear();
+    this.#grants.set(token, grant);
+    return grant;
+  }
+
+  /** Why a token is no longer valid; undefined if it is. */
+  refusal({ claims: { consumer, expires = Infinity }, secret }: TokenGrant): string | undefined {
+    if (secret !== this.#access.secret()) return "its token was signed with a secret that was replaced; create another";
+    if (this.#access.isRevoked(consumer)) return `the tokens of the consumer "${consumer}" are revoked`;
+    return Date.now() / 1_000 > expires + LEEWAY_SECONDS ? "its token has expired; create another" : undefined;
+  }
+
+  async #verify(token: string, request: IncomingMessage): Promise<TokenGrant> {
+    const secret = this.#access.secret();
+    try {
+      return { claims: await verifyToken(token, this.#audience, secret), secret };
+    } catch (error) {
+      const isExpired = (error as { readonly code?: string }).code === "ERR_JWT_EXPIRED";
+      throw this.#failed(
+        request,
+        isExpired ? "its token has expired; create another" : "its token was not created by this procman, or is damaged",
+      );
+    }
+  }
+
+  #failed({ socket, headers }: IncomingMessage, why: string): HttpError {
+    const wait = this.#count(socket.remoteAddress ?? "");
+    if (wait > 0)
+      return new HttpError(
+        "too-many-requests",
+        `Cannot answer: too many requests without a valid token came from this address; wait ${wait} s`,
+        {
+          "retry-after": String(wait),
+          connection: "close",
+        },
+      );
+    const error = headers.authorization === undefined ? "" : ', error="invalid_token"';
+    return new HttpError("unauthorized", `Cannot answer: ${why}`, { "www-authenticate": `Bearer realm="procman"${error}` });
+  }
+
+  /** Seconds for which this address is refused; 0: it isn't. */
+  #count(address: string): number {
+    const now = performance.now();
+    const before = this.#failures.get(address);
+    const failures = before === undefined || before.until < now ? { count: 0, until: now + FAILURES_MS } : before;
+    failures.count++;
+    if (failures !== before) {
+      if (this.#failures.size >= ADDRESSES_LIMIT) this.#failures.clear();
+      this.#failures.set(address, failures);
+    }
+    return failures.count > FAILURES_LIMIT ? Math.ceil((failures.until - now) / 1_000) : 0;
+  }
+}
+
+/** @throws {HttpError} `scope-missing` */
+export function checkScope({ scopes, consumer }: Claims, scope: TokenScope): void {
+  if (scopes.includes(scope) || scopes.includes("admin")) return;
+  const has = scopes.length === 0 ? "none" : scopes.map((each) => `"${each}"`).join(", ");
+  throw new HttpError("scope-missing", `Cannot answer "${consumer}": the token lacks the scope "${scope}"; it has ${has}`, {
+    "www-authenticate": `Bearer realm="procman", error="insufficient_scope", scope="${scope}"`,
+  });
+}

@@ -1,0 +1,66 @@
+/** Sends answers: JSON, text, and errors according to RFC 9457. */
+import type { ServerResponse } from "node:http";
+import { type ErrorCode, ProcmanError } from "../base/errors.ts";
+import { titleOf } from "../contract/http-status.ts";
+import type { ProblemRecord } from "../contract/records.ts";
+
+/** No answer may be cached, or interpreted as another type. */
+const ALWAYS = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
+
+/** Serialized answers that may be sent again, mostly that of all processes. */
+const written = new WeakMap<object, Buffer>();
+
+export function sendJson(response: ServerResponse, status: number, body: object, headers: Readonly<Record<string, string>> = {}): void {
+  let bytes = written.get(body);
+  if (bytes === undefined) {
+    bytes = Buffer.from(JSON.stringify(body));
+    written.set(body, bytes);
+  }
+  send(response, status, bytes, { "content-type": "application/json", ...headers });
+}
+
+export function sendText(response: ServerResponse, status: number, text: string, type: string): void {
+  send(response, status, Buffer.from(text), { "content-type": type });
+}
+
+/** Starts a stream of events. */
+export function beginStream(response: ServerResponse): void {
+  response.writeHead(200, { ...ALWAYS, "content-type": "text/event-stream", "x-accel-buffering": "no" });
+}
+
+/** Converts an error for the client. A bug is written to standard error, and its details are not sent. */
+export function problemOf(error: unknown): ProblemRecord {
+  if (!(error instanceof ProcmanError)) {
+    process.stderr.write(`procman: this is a bug: ${error instanceof Error ? error.stack : String(error)}\n`);
+    return problem(500, "internal", "Cannot answer: this is a bug in procman; its own output tells more");
+  }
+  const { status, code, message, faults } = error;
+  return { ...problem(status, code, message), ...(faults.length === 0 ? {} : { problems: faults }) };
+}
+
+export function problem(status: number, code: string, detail: string): ProblemRecord {
+  return { type: "about:blank", title: titleOf(status), status, detail, code };
+}
+
+export function sendProblem(response: ServerResponse, error: unknown): void {
+  // The client has disconnected, or the answer has begun.
+  if (response.destroyed || response.headersSent) return void response.destroy();
+  const body = problemOf(error);
+  const headers = error instanceof HttpError ? error.headers : {};
+  send(response, body.status, Buffer.from(JSON.stringify(body)), { "content-type": "application/problem+json", ...headers });
+}
+
+function send(response: ServerResponse, status: number, bytes: Buffer, headers: Readonly<Record<string, string>>): void {
+  response.writeHead(status, { ...ALWAYS, ...headers, "content-length": bytes.length });
+  response.end(bytes);
+}
+
+/** An error whose answer has additional headers. */
+export class HttpError extends ProcmanError {
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(code: ErrorCode, message: string, headers: Readonly<Record<string, string>>) {
+    super(code, message);
+    this.headers = headers;
+  }
+}

@@ -1,0 +1,278 @@
+/** The REST API: statuses, headers, authorization and streams (specification 4, 5 and 7). */
+import assert from "node:assert/strict";
+import { createHmac, generateKeyPairSync, sign } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { type ApiRig, serving } from "../../test/support/control-rig.ts";
+import { found } from "../../test/support/procman.ts";
+import type { ProblemRecord } from "../contract/records.ts";
+import type { Route } from "../contract/route.ts";
+import { ROUTES } from "../contract/routes.ts";
+import { expiresIn, SCOPES } from "../contract/token-claims.ts";
+import { signJwt } from "../os/jwt.ts";
+
+type Problem = Partial<ProblemRecord>;
+
+const TABLE = Object.values(ROUTES as Readonly<Record<string, Route>>);
+const GUARDED = TABLE.filter(({ scope }) => scope !== undefined);
+const BODIES: Readonly<Record<string, string>> = {
+  "/log": JSON.stringify({ text: "hello" }),
+  "/processes/{id}/scale": JSON.stringify({ by: 1 }),
+  "/telemetry": JSON.stringify({
+    process: "web",
+    memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 },
+    cwd: "/",
+    sent: "2026-01-01",
+  }),
+};
+
+function ask(api: ApiRig, { method, path }: Pick<Route, "method" | "path">, token: string | undefined): Promise<Response> {
+  const body = BODIES[path];
+  return fetch(`${api.url}${path.replace("{id}", "web")}`, {
+    method,
+    headers: {
+      ...(token === undefined ? {} : { authorization: token }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    },
+    ...(body === undefined ? {} : { body }),
+    signal: AbortSignal.timeout(20_000),
+  });
+}
+
+const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+/** Every kind of invalid authentication. */
+function badTokens(api: ApiRig): Readonly<Record<string, string | undefined>> {
+  const now = Math.floor(Date.now() / 1_000);
+  const claims = { iss: "procman", aud: "test", sub: "ci", iat: now, scope: "admin" };
+  const secret = api.secrets.now;
+  const hs512 = `${part({ alg: "HS512" })}.${part(claims)}`;
+  const rs256 = `${part({ alg: "RS256" })}.${part(claims)}`;
+  const bearer = (token: string): string => `Bearer ${token}`;
+  const good = api.token();
+  return {
+    "no token": undefined,
+    "no bearer": `Basic ${Buffer.from("a:b").toString("base64")}`,
+    "an empty token": "Bearer ",
+    nonsense: bearer("nonsense"),
+    "a damaged signature": bearer(`${good.slice(0, -6)}AAAAAA`),
+    "other claims than were signed": bearer([good.split(".")[0], part({ ...claims, sub: "root" }), good.split(".")[2]].join(".")),
+    "a foreign secret": bearer(api.token({}, Buffer.alloc(32, 8))),
+    expired: bearer(api.token({ expires: expiresIn(-60) })),
+    "not valid yet": bearer(signJwt({ ...claims, nbf: now + 60 }, secret)),
+    "issued in the future": bearer(signJwt({ ...claims, iat: now + 60 }, secret)),
+    "without a date": bearer(signJwt({ ...claims, iat: undefined }, secret)),
+    "without a consumer": bearer(signJwt({ ...claims, sub: undefined }, secret)),
+    "of another issuer": bearer(signJwt({ ...claims, iss: "other" }, secret)),
+    "of another instance": bearer(api.token({ audience: "other" })),
+    revoked: bearer(api.token({ consumer: "mallory" })),
+    "alg none": bearer(`${part({ alg: "none" })}.${part(claims)}.`),
+    "another HMAC": bearer(`${hs512}.${createHmac("sha512", secret).update(hs512).digest("base64url")}`),
+    "RSA instead of HMAC": bearer(`${rs256}.${sign("sha256", Buffer.from(rs256), privateKey).toString("base64url")}`),
+    "the header says RSA, the signature is an HMAC": bearer(`${rs256}.${createHmac("sha256", secret).update(rs256).digest("base64url")}`),
+  };
+}
+
+test("5 every route answers 401 without details if the token is missing or invalid", async (context) => {
+  for (const route of GUARDED) {
+    const api = await serving(context);
+    api.revoked.add("mallory");
+    for (const [name, token] of Object.entries(badTokens(api))) {
+      const response = await ask(api, route, token);
+      const at = `${route.method} ${route.path}: ${name}`;
+      assert.equal(response.status, 401, at);
+      assert.equal(response.headers.get("content-type"), "application/problem+json", at);
+      assert.match(response.headers.get("www-authenticate") ?? "", token === undefined ? /^Bearer realm="procman"$/ : /invalid_token/, at);
+      assert.equal(((await response.json()) as Problem).code, "unauthorized", at);
+    }
+    assert.deepEqual([api.rig.spawner.log, api.rig.terminations, api.rig.logBook.queries], [[], [], []]);
+  }
+});
+
+test("5 every route answers 403 and names the missing scope; with it, or with admin, it answers", async (context) => {
+  for (const route of GUARDED.filter(({ output }) => output.kind !== "stream")) {
+    const api = await serving(context);
+    const at = `${route.method} ${route.path}`;
+    const others = SCOPES.filter((scope) => scope !== route.scope && scope !== "admin");
+    const refused = await ask(api, route, `Bearer ${api.token({ scopes: others })}`);
+    assert.equal(refused.status, 403, at);
+    assert.match(refused.headers.get("www-authenticate") ?? "", new RegExp(`insufficient_scope", scope="${route.scope}"`), at);
+    const { code, detail } = (await refused.json()) as Problem;
+    assert.deepEqual([code, detail?.includes(`lacks the scope "${route.scope}"`)], ["scope-missing", true], at);
+    const [denied] = api.rig.said;
+    if (route.method === "GET") assert.equal(denied, undefined, "only looked at");
+    else assert.match(denied ?? "", /^POST \/.* for "ci": refused: .* lacks the scope/);
+    assert.equal((await ask(api, route, `bearer ${api.token({ scopes: [route.scope ?? "read"] })}`)).status, status(route), at);
+    const again = { ...route, path: route.path.replace(/\/start$/, "/restart") };
+    assert.equal((await ask(api, again, `Bearer ${api.token()}`)).status, status(again), at);
+  }
+});
+
+/** web is already running. */
+function status({ path, status: success }: Route): number {
+  return path.endsWith("/start") ? 409 : success;
+}
+
+test("5 an address with too many failures must wait; a valid token is accepted nevertheless", async (context) => {
+  const api = await serving(context);
+  const statuses: number[] = [];
+  for (let count = 0; count < 25; count++) statuses.push((await api.fetch("/state", { token: "bad" })).status);
+  assert.deepEqual([statuses[19], statuses[20]], [401, 429]);
+  const limited = await api.fetch("/state", { token: "bad" });
+  assert.ok(Number(limited.headers.get("retry-after")) > 0);
+  assert.equal(((await limited.json()) as Problem).code, "too-many-requests");
+  assert.equal((await api.fetch("/state")).status, 200);
+});
+
+test("5 with a revoked or rotated token the next request is refused and open streams end", async (context) => {
+  const api = await serving(context);
+  const [mine, other] = [api.token({ consumer: "one" }), api.token({ consumer: "two" })];
+  const [first, second] = await Promise.all([mine, other].map((token) => api.fetch("/events", { token })));
+  api.revoked.add("one");
+  api.api.recheck();
+  await assert.rejects(first?.text() ?? Promise.resolve());
+  assert.equal((await api.fetch("/state", { token: mine })).status, 401);
+  assert.equal((await api.fetch("/state", { token: other })).status, 200);
+  api.secrets.now = Buffer.alloc(32, 9);
+  api.api.recheck();
+  await assert.rejects(second?.text() ?? Promise.resolve());
+  assert.equal((await api.fetch("/state", { token: other })).status, 401);
+  await found(() => (api.rig.reporting.feed.listeners === 0 ? true : undefined));
+});
+
+test("7 unknown ids and paths are 404 with the nearest name, other methods are 405 with Allow", async (context) => {
+  const api = await serving(context);
+  const unknown = await api.fetch("/procesess");
+  assert.deepEqual([unknown.status, ((await unknown.json()) as Problem).detail?.includes('Did you mean "/processes"?')], [404, true]);
+  const wrong = await api.fetch("/processes/web", { method: "DELETE" });
+  assert.deepEqual([wrong.status, wrong.headers.get("allow")], [405, "GET, HEAD, OPTIONS"]);
+  assert.equal((await api.fetch("/processes/web/stop")).headers.get("allow"), "POST, OPTIONS");
+  const options = await fetch(`${api.url}/processes`, { method: "OPTIONS" });
+  assert.deepEqual([options.status, options.headers.get("allow")], [204, "GET, HEAD, OPTIONS"]);
+  for (const path of ["/state", "/events", "/logs?follow=1"]) {
+    const head = await api.fetch(path, { method: "HEAD" });
+    assert.deepEqual([head.status, await head.text()], [200, ""], path);
+  }
+});
+
+test("7 a bug gives 500 without internal details", async (context) => {
+  const api = await serving(context);
+  const written = context.mock.method(process.stderr, "write", () => true);
+  api.rig.reporting.bug = new Error("not to be shown");
+  const response = await api.fetch("/metrics");
+  const text = await response.text();
+  written.mock.restore();
+  assert.equal(response.status, 500);
+  assert.ok(!text.includes("not to be shown") && !text.includes("at "), text);
+  assert.match(String(written.mock.calls[0]?.arguments[0]), /this is a bug: Error: not to be shown/);
+});
+
+test("health needs no token and answers only ok; answers may not be cached", async (context) => {
+  const api = await serving(context);
+  const response = await fetch(`${api.url}/health`);
+  assert.deepEqual([response.status, await response.text()], [200, "ok\n"]);
+  assert.deepEqual([response.headers.get("cache-control"), response.headers.get("x-content-type-options")], ["no-store", "nosniff"]);
+  assert.equal(response.headers.get("access-control-allow-origin"), null);
+});
+
+test("pages of a configured origin may send requests, including preflight; those of other origins may not", async (context) => {
+  const api = await serving(context);
+  const origin = "https://app.example.org";
+  const ahead = { origin, "access-control-request-method": "POST", "access-control-request-headers": "authorization" };
+  const asked = await fetch(`${api.url}/processes/web/stop`, { method: "OPTIONS", headers: ahead });
+  const of = ({ headers }: Response, name: string): string | null => headers.get(`access-control-allow-${name}`);
+  assert.deepEqual([asked.status, of(asked, "origin"), of(asked, "methods")], [204, origin, "GET, HEAD, POST"]);
+  assert.match(of(asked, "headers") ?? "", /authorization/);
+  const answer = await api.fetch("/processes", { headers: { origin } });
+  assert.deepEqual([answer.status, of(answer, "origin"), answer.headers.get("vary")], [200, origin, "origin"]);
+  const refused = await fetch(`${api.url}/processes`, { headers: { origin } });
+  assert.deepEqual([refused.status, of(refused, "origin")], [401, origin], "the page may read why");
+  for (const other of ["https://app.example.org.evil.example", "http://app.example.org", "https://app.example.org:1"]) {
+    const response = await fetch(`${api.url}/processes`, { headers: { origin: other } });
+    assert.deepEqual([response.status, of(response, "origin")], [403, null]);
+  }
+});
+
+test("4 the next page of the log is in its Link header", async (context) => {
+  const api = await serving(context);
+  for (const text of ["a", "b", "c"]) await api.client().log({ text });
+  const response = await api.fetch("/logs?limit=2&process=web,job&process=pair");
+  assert.equal(response.headers.get("link"), '</logs?limit=2&process=web%2Cjob&process=pair&cursor=2>; rel="next"');
+  assert.deepEqual(api.rig.logBook.queries[0], { limit: 2, processes: ["web", "job", "pair"] });
+  assert.equal((await api.fetch("/logs?limit=2&cursor=2")).headers.get("link"), null);
+});
+
+test("5 events are a stream with ids, a reconnection delay, and heartbeats", async (context) => {
+  const api = await serving(context, { heartbeatMs: 20 });
+  const stop = new AbortController();
+  const response = await api.fetch("/events", { headers: { "last-event-id": "0" }, signal: stop.signal });
+  assert.equal(response.headers.get("content-type"), "text/event-stream");
+  api.rig.reporting.happen();
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (/data: .*\n\n:\n\n/.test(text)) break;
+  }
+  stop.abort();
+  assert.match(text, /^retry: \d+\n\n(:\n\n)*id: 1\nevent: process\.scheduled\ndata: {"id":"1",/);
+});
+
+test("5 a client that doesn't read blocks no other, buffers nothing in memory, and is disconnected", async (context) => {
+  const api = await serving(context, { heartbeatMs: 100 });
+  const socket = connect(api.port, "127.0.0.1");
+  context.after(() => void socket.destroy());
+  socket.on("error", () => undefined);
+  socket.write(`GET /logs?follow=1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.token()}\r\n\r\n`);
+  socket.pause();
+  await found(() => (api.rig.logBook.queries.length > 0 ? true : undefined));
+  const line = { time: "2026-01-01T00:00:00.000Z", severity: "info", category: "stdout", text: "x".repeat(100_000) } as const;
+  for (let count = 0; count < 1_000; count++) api.rig.logBook.feed.push(line);
+  assert.equal((await api.fetch("/state", { headers: { connection: "close" } })).status, 200);
+  while ((await connections(api)) > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  const closed = once(socket, "close");
+  socket.resume();
+  await closed;
+  assert.ok(socket.bytesRead < 50_000_000, `it was sent ${socket.bytesRead} of 100 million bytes`);
+});
+
+function connections({ api: { server } }: ApiRig): Promise<number> {
+  return new Promise((resolve, reject) => server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))));
+}
+
+test("streams are limited for each consumer and in total, and the API stays fast", async (context) => {
+  const api = await serving(context, { streams: 6, streamsEach: 4 });
+  const stop = new AbortController();
+  // Kept, because fetch closes the stream of a garbage-collected response.
+  const kept: Response[] = [];
+  const open = async (consumer: string): Promise<Response> => {
+    const response = await api.fetch("/events", { token: api.token({ consumer }), signal: stop.signal });
+    kept.push(response);
+    return response;
+  };
+  for (const [consumer, status, code] of [
+    ["one", 200],
+    ["one", 200],
+    ["one", 200],
+    ["one", 200],
+    ["one", 429, "too-many-requests"],
+    ["two", 200],
+    ["two", 200],
+    ["three", 503, "too-many-streams"],
+  ] as const) {
+    const response = await open(consumer);
+    assert.equal(response.status, status, consumer);
+    if (code !== undefined) assert.equal(((await response.json()) as Problem).code, code);
+  }
+  assert.equal((await api.fetch("/processes/web/stop?wait=1", { method: "POST" })).status, 503, "who waits counts, too");
+  assert.equal((await api.fetch("/state")).status, 200);
+  assert.equal(kept.length, 8);
+  stop.abort();
+  await found(() => (api.rig.reporting.feed.listeners === 0 ? true : undefined));
+  const later = new AbortController();
+  const response = await api.fetch("/events", { signal: later.signal });
+  assert.equal(response.status, 200);
+  later.abort();
+});

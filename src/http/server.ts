@@ -1,0 +1,179 @@
+/** The REST API server: finds the route, authenticates and authorizes, answers. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Caller, Control } from "../contract/control.ts";
+import { readQuery, writeQuery } from "../contract/query.ts";
+import { Page, type Route, type RouteInput } from "../contract/route.ts";
+import { Authenticator, checkScope, type TokenAccess, type TokenGrant } from "./auth.ts";
+import { type StreamLimits, Streams } from "./event-streams.ts";
+import { allow, OriginCheck } from "./origin.ts";
+import { readBody } from "./request-body.ts";
+import { problem, sendJson, sendProblem, sendText } from "./responses.ts";
+import { matchRoute, methodsOf, type RouteMatch } from "./router.ts";
+
+export type ApiLimits = StreamLimits & {
+  /** Maximum number of connections; further ones are refused. */
+  readonly connections: number;
+  /** Timeouts for the headers and the whole request. Milliseconds. */
+  readonly headersMs: number;
+  readonly requestMs: number;
+};
+
+const LIMITS: ApiLimits = {
+  connections: 1_024,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  streams: 512,
+  streamsEach: 64,
+  heartbeatMs: 15_000,
+};
+
+export type ApiOptions = {
+  readonly control: (caller: Caller) => Control;
+  readonly access: TokenAccess;
+  /** Name of the instance, which is the audience of tokens. */
+  readonly audience: string;
+  /** Address on which it will listen. */
+  readonly hostname: string;
+  /** Called for each action that was refused because of the token's scope. */
+  readonly denied?: (text: string) => void;
+  /** Origins whose pages may send requests. Default: only its own. */
+  readonly cors?: readonly string[];
+  readonly limits?: Partial<ApiLimits>;
+};
+
+/** Length of a path in the log. Characters. */
+const PATH_SHOWN = 200;
+const NEVER = new AbortController().signal;
+
+export class Api {
+  /** The server, not listening yet. */
+  readonly server: Server;
+  readonly #control: (caller: Caller) => Control;
+  readonly #denied: (text: string) => void;
+  readonly #authenticator: Authenticator;
+  readonly #origin: OriginCheck;
+  readonly #streams: Streams;
+
+  constructor({ control, access, audience, hostname, cors, limits, denied = () => undefined }: ApiOptions) {
+    const { connections, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
+    this.#control = control;
+    this.#denied = denied;
+    this.#authenticator = new Authenticator(access, audience);
+    this.#origin = new OriginCheck(hostname, cors);
+    this.#streams = new Streams(streams, (grant) => this.#authenticator.refusal(grant));
+    const options = { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: Math.min(5_000, headersMs) };
+    this.server = createServer(options, (request, response) => {
+      this.#handle(request, response).catch((error: unknown) => sendProblem(response, error));
+    });
+    this.server.maxConnections = connections;
+    this.server.on("clientError", refuseConnection);
+  }
+
+  /** Tokens may have become invalid: ends their streams. */
+  recheck(): void {
+    this.#streams.recheck();
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = "", url = "" } = request;
+    const cut = url.indexOf("?");
+    const path = cut < 0 ? url : url.slice(0, cut);
+    allow(response, this.#origin.check(request.headers));
+    if (method === "OPTIONS" && (path === "*" || methodsOf(path).length > 0)) return sendOptions(response, path);
+    // Without a token only routes that need none are answered.
+    const match = path === "/health" ? matchRoute(method, path) : undefined;
+    if (match !== undefined) return sendResult(response, match.route, await match.route.answer(this.#control({ consumer: "" }), NO_INPUT));
+    const grant = await this.#authenticator.grant(request);
+    const found = matchRoute(method, path);
+    this.#checkScope(grant, found.route, path);
+    await this.#answer({ request, response, query: cut < 0 ? "" : url.slice(cut + 1), grant, ...found });
+  }
+
+  #checkScope({ claims }: TokenGrant, { method, scope }: Route, path: string): void {
+    if (scope === undefined) return;
+    try {
+      checkScope(claims, scope);
+    } catch (error) {
+      if (method === "POST")
+        this.#denied(`${method} ${path.slice(0, PATH_SHOWN)} for "${claims.consumer}": refused: ${(error as Error).message}`);
+      throw error;
+    }
+  }
+
+  async #answer(asked: ApiRequest): Promise<void> {
+    const { request, response, route, id, grant } = asked;
+    const query = asked.query === "" ? {} : readQuery(asked.query, route.parameters);
+    const body = route.body === undefined ? undefined : await readBody(request, route.body.schema);
+    const follow = query.follow === true ? route.follow : undefined;
+    const streams = route.output.kind === "stream" || follow !== undefined;
+    if (streams && request.method === "HEAD") return sendText(response, 200, "", "text/event-stream");
+    const lasts = streams || (typeof query.wait === "number" && query.wait > 0);
+    const signal = lasts ? this.#streams.admit(response, grant) : NEVER;
+    const input: RouteInput = { id, query, body, signal, ...lastEventId(request) };
+    const { consumer, process } = grant.claims;
+    const control = this.#control({ consumer, ...(process === undefined ? {} : { process }) });
+    if (streams) return this.#streams.write(response, (follow ?? route).answer(control, input) as AsyncIterable<unknown>);
+    const result = await route.answer(control, input);
+    if (result instanceof Page) sendPage(asked, result);
+    else sendResult(response, route, result);
+  }
+}
+
+type ApiRequest = RouteMatch & {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly query: string;
+  readonly grant: TokenGrant;
+};
+
+const NO_INPUT: RouteInput = { id: "", query: {}, body: undefined, signal: NEVER };
+
+function sendResult(response: ServerResponse, { status, output }: Route, result: unknown): void {
+  if (output.kind === "text") sendText(response, status, String(result), output.type);
+  else sendJson(response, status, (result ?? {}) as object);
+}
+
+function sendPage({ response, request, query, route }: ApiRequest, { items, next }: Page): void {
+  if (next === undefined) return sendJson(response, route.status, items);
+  const rest = new URLSearchParams(query);
+  rest.delete("cursor");
+  const path = (request.url ?? "").split("?", 1)[0];
+  const link = `${path}${rest.size === 0 ? "" : `?${rest}&`}${writeQuery({ cursor: next }).slice(rest.size === 0 ? 0 : 1)}`;
+  sendJson(response, route.status, items, { link: `<${link}>; rel="next"` });
+}
+
+function sendOptions(response: ServerResponse, path: string): void {
+  response.writeHead(204, { allow: path === "*" ? "GET, HEAD, POST, OPTIONS" : methodsOf(path).join(", ") });
+  response.end();
+}
+
+function lastEventId({ headers }: IncomingMessage): Pick<RouteInput, "lastEventId"> {
+  const id = headers["last-event-id"];
+  return typeof id === "string" && id !== "" && id.length <= 1_000 ? { lastEventId: id } : {};
+}
+
+/** Answers a request that isn't HTTP or arrives too slowly. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || socket.destroyed) return void socket.destroy();
+  const [status, detail] =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? [431, "Cannot read the request: its address and headers have more than 16 KiB"]
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? [408, "Cannot read the request: it came too slowly"]
+        : [400, "Cannot read the request: it is not HTTP/1.1"];
+  const body = JSON.stringify(problem(Number(status), "request-unreadable", String(detail)));
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[Number(status)]}`,
+    "Connection: close",
+    "Content-Type: application/problem+json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+  ];
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}

@@ -1,0 +1,135 @@
+/** Incidents on disk, and the limit of their rate. */
+import assert from "node:assert/strict";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Incident } from "../contract/records.ts";
+import { IncidentLimit } from "./incident-limit.ts";
+import { IncidentLog } from "./incident-log.ts";
+
+function folder(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "procman-incidents-"));
+  context.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+const START = Date.UTC(2026, 5, 1);
+
+function incident(run: number, more: Partial<Incident> = {}): Incident {
+  const time = new Date(START + run * 1_000).toISOString();
+  return {
+    time,
+    process: "web",
+    run,
+    cause: "exit",
+    reason: "exited with code 3",
+    code: 3,
+    pid: run + 10,
+    decision: "none",
+    lines: [],
+    metrics: [],
+    ...more,
+  };
+}
+
+const runs = async (book: IncidentLog): Promise<readonly number[]> => (await book.read("web")).map((entry) => entry.incident.run);
+
+test("4.6 incidents survive the service, oldest first, separately for each process", async (context) => {
+  const state = folder(context);
+  const book = new IncidentLog(state, assert.fail);
+  for (const run of [1, 2, 3]) book.append({ slot: "web", incident: incident(run) });
+  book.append({ slot: "api", incident: incident(9, { process: "api" }) });
+  const next = new IncidentLog(state, assert.fail);
+  next.append({ slot: "web", incident: incident(4) });
+  assert.deepEqual(await runs(next), [1, 2, 3, 4]);
+  assert.deepEqual(await next.read("nobody"), []);
+});
+
+test("4.6 the latest incident of a run counts; a run with the same number of another service is another run", async (context) => {
+  const book = new IncidentLog(folder(context), assert.fail);
+  book.append({ slot: "web", open: true, incident: incident(1) });
+  book.append({ slot: "web", incident: incident(1, { reason: "complete" }) });
+  book.append({ slot: "web:2", incident: incident(1, { reason: "of another slot", time: new Date(START + 2_000).toISOString() }) });
+  book.append({ slot: "web", incident: incident(1, { reason: "later", time: new Date(START + 600_000).toISOString() }) });
+  const entries = await book.read("web");
+  assert.deepEqual(
+    entries.map((entry) => entry.incident.reason),
+    ["complete", "of another slot", "later"],
+  );
+  assert.ok(entries.every(({ open }) => open === undefined));
+});
+
+test("4.6 a kill in the middle of a write loses only that line", async (context) => {
+  const state = folder(context);
+  new IncidentLog(state, assert.fail).append({ slot: "web", incident: incident(1) });
+  const file = join(state, "incidents/web.jsonl");
+  appendFileSync(file, readFileSync(file, "utf8").slice(0, 40));
+  appendFileSync(file, '\n{"slot":"web","incident":7}\nnull\n{"slot":"web","inci');
+  const book = new IncidentLog(state, assert.fail);
+  book.append({ slot: "web", incident: incident(2) });
+  assert.deepEqual(await runs(book), [1, 2]);
+});
+
+test("4.6 a process that ends all the time keeps its last hundred incidents, in a file of limited size", async (context) => {
+  const state = folder(context);
+  const book = new IncidentLog(state, assert.fail);
+  const lines = [{ time: "", severity: "info", category: "stdout", text: "x".repeat(5_000) } as const];
+  for (let run = 1; run <= 1_000; run++) book.append({ slot: "web", incident: incident(run, { lines }) });
+  assert.ok(statSync(join(state, "incidents/web.jsonl")).size <= 1_024 * 1_024);
+  const kept = await runs(book);
+  assert.ok(kept.length <= 100 && kept.length > 50, String(kept.length));
+  assert.equal(kept.at(-1), 1_000);
+  for (let run = 1_001; run <= 3_000; run++) book.append({ slot: "web", incident: incident(run) });
+  assert.equal((await runs(book)).length, 100);
+});
+
+test("4.6 a write error is reported once, and incidents are stored again afterwards", async (context) => {
+  const state = folder(context);
+  writeFileSync(join(state, "incidents"), "in the way");
+  const problems: string[] = [];
+  const book = new IncidentLog(state, (problem) => problems.push(problem));
+  for (const run of [1, 2]) book.append({ slot: "web", incident: incident(run) });
+  assert.equal(problems.length, 1);
+  rmSync(join(state, "incidents"));
+  book.append({ slot: "web", incident: incident(3) });
+  rmSync(join(state, "incidents"), { recursive: true });
+  book.append({ slot: "web", incident: incident(4) });
+  assert.deepEqual(await runs(book), [4], "a removed folder is made again");
+  assert.equal(problems.length, 1);
+});
+
+test("4.6 in a storm the first ten incidents, one a second and always the last are kept", () => {
+  const limit = new IncidentLimit<number>();
+  const passed: { item: number; leftOut: number }[] = [];
+  for (let number = 0; number < 7_000; number++) {
+    const admitted = limit.admit("web", number, number / 0.7);
+    if (admitted !== undefined) passed.push(admitted);
+  }
+  assert.ok(passed.length >= 19 && passed.length <= 21, String(passed.length));
+  assert.equal(limit.isHolding, true);
+  const [last, ...others] = limit.release(20_000);
+  assert.deepEqual([last?.item, others.length, limit.isHolding], [6_999, 0, false]);
+  const told = [...passed, ...(last === undefined ? [] : [last])];
+  assert.equal(
+    told.reduce((sum, { leftOut }) => sum + leftOut + 1, 0),
+    7_000,
+    "all are told of",
+  );
+  assert.deepEqual(limit.release(30_000), []);
+});
+
+test("4.6 the first incident of a process is kept in a storm of hundreds of others", () => {
+  const limit = new IncidentLimit<number>();
+  let passed = 0;
+  for (let number = 0; number < 20_000; number++) if (limit.admit(`web-${number % 200}`, number, number / 2) !== undefined) passed++;
+  assert.ok(passed < 450, `${passed} in ten seconds`);
+  assert.deepEqual(limit.admit("quiet", 1, 10_000), { item: 1, leftOut: 0 });
+});
+
+test("4.6 at the end no incident is held back", () => {
+  const limit = new IncidentLimit<number>();
+  for (let number = 0; number < 15; number++) limit.admit("web", number, 0);
+  assert.deepEqual(limit.drain(), [{ item: 14, leftOut: 4 }]);
+  assert.equal(limit.isHolding, false);
+});

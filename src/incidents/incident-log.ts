@@ -1,0 +1,155 @@
+/** Incidents on disk: a file of JSON lines for each process in `STATE/incidents/`, of limited size. */
+import { appendFileSync, existsSync, promises, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isNotThere } from "../base/errors.ts";
+import { literal, openObject, optional, string } from "../base/schema.ts";
+import { matches } from "../base/schema-check.ts";
+import type { Incident } from "../contract/records.ts";
+import { makeFolder } from "../os/files.ts";
+
+export type IncidentLogEntry = {
+  readonly slot: string;
+  /** Its last output lines were not available yet. */
+  readonly open?: true;
+  readonly incident: Incident;
+};
+
+/** Number of incidents kept for a process. */
+const KEPT = 100;
+/** Limit of all files together, and the least and most that one file may use of it. */
+const LIMIT_BYTES = 64 * 1_024 * 1_024;
+const LEAST_BYTES = 64 * 1_024;
+const MOST_BYTES = 1_024 * 1_024;
+/** Number of files, including those of removed processes. */
+const MOST_FILES = 1_000;
+/** A service that was killed before it forgot an incident writes it again; such duplicates are this close. Milliseconds. */
+const SAME_MS = 60_000;
+
+const NEWLINE = 10;
+
+const schema = openObject({
+  slot: string(),
+  open: optional(literal(true)),
+  incident: openObject({ time: string(), process: string(), cause: string(), reason: string() }),
+});
+
+export class IncidentLog {
+  readonly #folder: string;
+  readonly #report: (problem: string) => void;
+  readonly #sizes = new Map<string, number>();
+  #hasFailed = false;
+
+  constructor(stateDir: string, report: (problem: string) => void) {
+    this.#folder = join(stateDir, "incidents");
+    this.#report = report;
+  }
+
+  /** Adds an incident; a later one of the same run replaces an earlier one. */
+  append(entry: IncidentLogEntry): void {
+    const { process } = entry.incident;
+    const path = this.#pathOf(process);
+    try {
+      const line = Buffer.from(`${JSON.stringify(entry)}\n`);
+      const size = (this.#known(process, path) ?? this.#begin(path)) + line.length;
+      appendFileSync(path, line, { mode: 0o600 });
+      this.#sizes.set(process, size > this.#limit ? this.#compact(path) : size);
+      this.#hasFailed = false;
+    } catch (error) {
+      // Read the size again next time, since part of the line may have been written.
+      this.#sizes.delete(process);
+      if (!this.#hasFailed) this.#report(`Cannot keep incidents in ${this.#folder}: ${(error as Error).message}; processes run on`);
+      this.#hasFailed = true;
+    }
+  }
+
+  /** Oldest first. */
+  async read(process: string): Promise<readonly IncidentLogEntry[]> {
+    try {
+      return entriesIn(await promises.readFile(this.#pathOf(process), "utf8"));
+    } catch (error) {
+      if (isNotThere(error)) return [];
+      throw error;
+    }
+  }
+
+  /** Size at which a file is compacted. */
+  get #limit(): number {
+    return Math.min(MOST_BYTES, Math.max(LEAST_BYTES, LIMIT_BYTES / Math.max(1, this.#sizes.size)));
+  }
+
+  /** undefined if the file was removed. */
+  #known(process: string, path: string): number | undefined {
+    return existsSync(path) ? this.#sizes.get(process) : undefined;
+  }
+
+  /** Size of the existing file. A line that was cut off by a kill is ended; readers ignore it. */
+  #begin(path: string): number {
+    makeFolder(this.#folder, 0o700);
+    if (this.#sizes.size === 0) this.#prune();
+    const former = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (former === 0 || readFileSync(path).at(-1) === NEWLINE) return former;
+    appendFileSync(path, "\n");
+    return former + 1;
+  }
+
+  /** Keeps the latest incidents, up to half of the limit, so that the next compaction is far away. Returns the size. */
+  #compact(path: string): number {
+    const kept: string[] = [];
+    let bytes = 0;
+    for (const entry of entriesIn(readFileSync(path, "utf8")).slice(-KEPT).reverse()) {
+      const line = `${JSON.stringify(entry)}\n`;
+      bytes += Buffer.byteLength(line);
+      if (bytes > this.#limit / 2 && kept.length > 0) break;
+      kept.unshift(line);
+    }
+    const text = kept.join("");
+    writeFileSync(`${path}.tmp`, text, { mode: 0o600 });
+    renameSync(`${path}.tmp`, path);
+    return Buffer.byteLength(text);
+  }
+
+  /** Deletes the files of processes that were removed long ago. */
+  #prune(): void {
+    const files = readdirSync(this.#folder).map((name) => join(this.#folder, name));
+    if (files.length <= MOST_FILES) return;
+    const changed = new Map(files.map((path) => [path, statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0]));
+    const oldest = files.sort((one, other) => (changed.get(one) ?? 0) - (changed.get(other) ?? 0));
+    for (const path of oldest.slice(0, files.length - MOST_FILES)) rmSync(path, { force: true });
+  }
+
+  #pathOf(process: string): string {
+    return join(this.#folder, `${process}.jsonl`);
+  }
+}
+
+/** Oldest first; malformed lines are ignored. */
+function entriesIn(file: string): readonly IncidentLogEntry[] {
+  const entries = new Map<string, IncidentLogEntry>();
+  let number = 0;
+  for (const line of file.split("\n")) {
+    const entry = entryIn(line);
+    if (entry === undefined) continue;
+    const { slot, incident } = entry;
+    const run = `${slot} ${incident.run} ${incident.pid ?? ""}`;
+    const former = entries.get(run);
+    const isSame = former !== undefined && Math.abs(Date.parse(former.incident.time) - Date.parse(incident.time)) < SAME_MS;
+    // Run numbers and pids start again with procman and after a boot.
+    if (former !== undefined && !isSame) {
+      entries.delete(run);
+      entries.set(`${run} ${number++}`, former);
+    }
+    entries.set(run, entry);
+  }
+  return [...entries.values()].sort((one, other) => Date.parse(one.incident.time) - Date.parse(other.incident.time)).slice(-KEPT);
+}
+
+/** undefined if the line is malformed. */
+export function entryIn(line: string): IncidentLogEntry | undefined {
+  if (line === "") return undefined;
+  try {
+    const entry: unknown = JSON.parse(line);
+    return matches(entry, schema) ? (entry as IncidentLogEntry) : undefined;
+  } catch {
+    return undefined;
+  }
+}

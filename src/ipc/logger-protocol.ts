@@ -1,0 +1,118 @@
+/** What the keeper and the logger say to each other (the service's wishes travel through the keeper). */
+import type { Category, Severity } from "../contract/records.ts";
+
+/** When a log file is closed, renamed and compressed by the logger itself. */
+export type Rotation = {
+  /** A file that would grow beyond this is rotated first. Bytes. */
+  readonly sizeBytes: number;
+  /** A file that has been written to for longer than this is rotated. Milliseconds; 0 = never by age. */
+  readonly ageMs: number;
+  /** Rotated files together may take this much; the oldest go first. Bytes. */
+  readonly totalBytes: number;
+  readonly gzip: boolean;
+};
+
+/** Where the output of one run goes. Paths are absolute, placeholders already filled in. */
+export type CaptureSpec = {
+  /** Process or instance id: the prefix of console lines, and of file lines where several share the file. */
+  readonly id: string;
+  readonly console: boolean;
+  readonly stdout?: string;
+  /** Absent: standard error goes where `stdout` goes. */
+  readonly stderr?: string;
+  /** In files, each line begins with a time stamp, then the id where several processes share the file. */
+  readonly decorateFiles: boolean;
+  readonly rotation?: Rotation;
+  /** Present: the lines go to the log store too, as those of this run. */
+  readonly store?: { readonly run: number; readonly instance?: number };
+};
+
+/** Nobody else asks for the output. */
+export function isForStoreAlone({ console, stdout, stderr }: CaptureSpec): boolean {
+  return !console && stdout === undefined && stderr === undefined;
+}
+
+/** How long the log store keeps its segments (0: there is no store), and how much they may take together. */
+export type StoreSettings = { readonly hours: number; readonly bytes: number };
+
+/** How console lines look, for all processes. */
+export type ConsoleStyle = {
+  readonly decorate: boolean;
+  readonly colors: boolean;
+  /** Absolute path: all console lines go there instead, always with time stamps and never coloured (nobody sees the console of a detached procman). */
+  readonly file?: string;
+};
+
+/** The line that a logger had begun to read of each stream and whose end had not come: bytes in base64, "" for none. */
+export type BegunRun = { readonly out: string; readonly err: string };
+
+/**
+ * What a logger leaves to the next one when SIGUSR1 ends it, as JSON in `HOME/handover-PID.json`. A run that was opened and
+ * isn't in it is drained. A logger that ended because its keeper was gone and everything was written leaves one, too, without captures.
+ */
+export type HandoverRecord = { readonly captures: Readonly<Record<string, BegunRun>> };
+
+export function handoverFile(home: string, pid: number): string {
+  return `${home}/handover-${pid}.json`;
+}
+
+/** Whose hand-over has this name, whole or (`.tmp`) begun; undefined: it is another file. */
+export function handoverOf(name: string): number | undefined {
+  const [, pid] = /^handover-(\d+)\.json(\.tmp)?$/.exec(name) ?? [];
+  return pid === undefined ? undefined : Number(pid);
+}
+
+/** An entry of procman's own for the console and the log store: `severity` picks its colour, `id` (of a process) its prefix. */
+export type LoggerMessage = {
+  readonly t: "say";
+  readonly at: number;
+  readonly severity: Severity;
+  readonly id?: string;
+  readonly text: string;
+  /** Absent: `lifecycle` with an id, else `service`. */
+  readonly category?: Category;
+  readonly instance?: number;
+  readonly run?: number;
+  /** For the store alone. */
+  readonly isQuiet?: true;
+};
+
+export type ToLogger =
+  /** The run folder, for the hand-over: said before any `open`. The log store is the folder `logs` beside it. */
+  | { readonly t: "home"; readonly folder: string }
+  /** Start to read the two FIFOs of a run (also after a restart of the logger, for all runs that are not drained). */
+  | {
+      readonly t: "open";
+      readonly key: string;
+      readonly out: string;
+      readonly err: string;
+      /** By these names they are reached if somebody removes those above before they are opened. */
+      readonly held?: { readonly out: string; readonly err: string };
+      readonly capture: CaptureSpec;
+      /** Absent: nobody has read this run before. "killed": its reader was, and the log says so. Else what its reader handed over. */
+      readonly former?: "killed" | BegunRun;
+    }
+  /** The configuration has changed: from now on whole lines go there, also the one whose beginning has been read. */
+  | { readonly t: "route"; readonly key: string; readonly capture: CaptureSpec }
+  /** The run's own process has ended. What it wrote is in the FIFO already; `drained` follows once nobody holds the FIFOs open. */
+  | { readonly t: "ended"; readonly key: string }
+  | { readonly t: "style"; readonly style: ConsoleStyle; readonly store?: StoreSettings }
+  | LoggerMessage
+  /** Close and open all log files (SIGUSR2, after an external logrotate). */
+  | { readonly t: "reopen" }
+  /** All runs are over: write what is left (last lines without newline too), answer `closed`, exit. */
+  | { readonly t: "close" };
+
+export type FromLogger =
+  /** First message: it listens. */
+  | { readonly t: "ready"; readonly version: string }
+  /** Both FIFOs of the run reached their end and everything is written: the keeper lets go of them. */
+  | { readonly t: "drained"; readonly key: string }
+  /**
+   * A file can't be written: said once until it works again. For `handoverFile`: the logger stays, as it can't hand over
+   * at all; or, with code EAGAIN, until no line waits for a file any more.
+   */
+  | { readonly t: "problem"; readonly file: string; readonly code: string; readonly message: string }
+  /** The file works again; `lostLines`/`lostBytes` were dropped meanwhile (0: all waited). */
+  | { readonly t: "recovered"; readonly file: string; readonly lostLines: number; readonly lostBytes: number }
+  | { readonly t: "closed" };

@@ -1,0 +1,60 @@
+/** The FIFOs of runs, made by the real `mkfifo`. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { type FifoPair, FifoPool } from "./fifo-pool.ts";
+
+function made(context: TestContext): { readonly fifos: FifoPool; readonly folder: string; readonly takeAll: () => readonly FifoPair[] } {
+  const home = mkdtempSync(join(tmpdir(), "procman-fifos-"));
+  const folder = join(home, "fifos");
+  const fifos = new FifoPool(folder);
+  const taken: FifoPair[] = [];
+  const takeAll = (): readonly FifoPair[] => {
+    const now: FifoPair[] = [];
+    for (let pair = fifos.take(); pair !== undefined; pair = fifos.take()) now.push(pair);
+    taken.push(...now);
+    return now;
+  };
+  context.after(() => {
+    for (const pair of taken) fifos.giveBack(pair);
+    fifos.remove();
+    rmSync(home, { recursive: true });
+  });
+  return { fifos, folder, takeAll };
+}
+
+test("none is made twice, some are made to spare, and other users may not open them", async (context) => {
+  const { fifos, folder, takeAll } = made(context);
+  await fifos.fill(100);
+  const first = takeAll();
+  assert.equal(first.length, 104, "four to spare");
+  await fifos.fill(1);
+  const numbers = [...first, ...takeAll()].map(({ number }) => number);
+  assert.deepEqual(
+    numbers.toSorted((one, other) => one - other),
+    Array.from({ length: 105 }, (_, index) => index + 1),
+  );
+  const files = readdirSync(folder).map((name) => statSync(join(folder, name)));
+  assert.equal(files.length, 210);
+  assert.ok(files.every((each) => each.isFIFO() && (each.mode & 0o777) === 0o600));
+});
+
+test("few are made at once; what a keeper that was killed has begun is made anew", async (context) => {
+  const { fifos, folder, takeAll } = made(context);
+  writeFileSync(join(folder, "2.out"), "");
+  await fifos.fill(3);
+  assert.equal(takeAll().length, 7);
+  assert.ok(statSync(join(folder, "2.out")).isFIFO());
+});
+
+test("a folder that takes none: told for one as for many, and used again once it is there", async (context) => {
+  const { fifos, folder, takeAll } = made(context);
+  rmSync(folder, { recursive: true });
+  for (const count of [1, 3, 100]) await assert.rejects(fifos.fill(count), /ENOENT/);
+  assert.deepEqual(takeAll(), []);
+  fifos.renew();
+  await fifos.fill(1);
+  assert.equal(takeAll().length, 1);
+});

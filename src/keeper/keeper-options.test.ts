@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runOptions } from "./keeper-options.ts";
+
+const PLAIN = { console: false, guarded: false, detached: false, watchConfig: false };
+
+test("the options of run: configuration, console, the process that everything ends with, who looks after procman", () => {
+  assert.deepEqual(runOptions([]), PLAIN);
+  const given = ["-c", "a.json", "--console", "--exit-with", "job"];
+  assert.deepEqual(runOptions(given), { ...PLAIN, config: "a.json", console: true, exitWith: "job" });
+  assert.deepEqual(runOptions(["--exit-with=job", "--profile=production", "--guarded", "--watch-config"]), {
+    ...PLAIN,
+    guarded: true,
+    watchConfig: true,
+    profile: "production",
+    exitWith: "job",
+  });
+});
+
+test("an option that is not known, or lacks its value, is an error of usage", () => {
+  for (const args of [["--exit-wiht", "job"], ["--exit-with"], ["job"]])
+    assert.throws(() => runOptions(args), { code: "usage", message: /^Cannot run: .*see "procman run --help"$/s });
+});

@@ -1,0 +1,63 @@
+/** The arguments of `procman run`, read without loading the command line's own parser. */
+import { parseArgs } from "node:util";
+import { ProcmanError } from "../base/errors.ts";
+
+export type KeeperRunOptions = {
+  readonly config?: string;
+  readonly console: boolean;
+  /** Whoever started procman starts it again when it was killed. */
+  readonly guarded: boolean;
+  /** Set by `run --detach` for the procman that it starts: there is no terminal to print on. */
+  readonly detached: boolean;
+  /** A changed configuration file is taken up by itself. */
+  readonly watchConfig: boolean;
+  /** Name of the profile that the configuration is merged with. */
+  readonly profile?: string;
+  /** Id of the process that everything ends with. */
+  readonly exitWith?: string;
+  /** Set by the library: everything ends with this program. */
+  readonly parent?: ParentOptions;
+};
+
+/** `PID-STARTTIME` on the command line: a later process of the same pid is another one. */
+export type ParentOptions = { readonly pid: number; readonly startTime: string };
+
+/** @throws ProcmanError `usage` */
+export function runOptions(args: readonly string[]): KeeperRunOptions {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        config: { type: "string", short: "c" },
+        console: { type: "boolean", default: false },
+        guarded: { type: "boolean", default: false },
+        detached: { type: "boolean", default: false },
+        "watch-config": { type: "boolean", default: false },
+        profile: { type: "string" },
+        "exit-with": { type: "string" },
+        "with-parent": { type: "string" },
+      },
+      allowPositionals: false,
+    });
+    const { config, profile, console = false, guarded = false, detached = false } = values;
+    const { "watch-config": watchConfig = false, "exit-with": exitWith, "with-parent": parent } = values;
+    return {
+      console,
+      guarded,
+      detached,
+      watchConfig,
+      ...(config === undefined ? {} : { config }),
+      ...(profile === undefined ? {} : { profile }),
+      ...(exitWith === undefined ? {} : { exitWith }),
+      ...(parent === undefined ? {} : { parent: parentIn(parent) }),
+    };
+  } catch (error) {
+    throw new ProcmanError("usage", `Cannot run: ${(error as Error).message.split(". ")[0]}; see "procman run --help"`, { cause: error });
+  }
+}
+
+function parentIn(text: string): ParentOptions {
+  const [, pid, startTime] = /^([1-9]\d*)-(.+)$/.exec(text) ?? [];
+  if (pid === undefined || startTime === undefined) throw new Error(`--with-parent takes PID-STARTTIME, not ${JSON.stringify(text)}`);
+  return { pid: Number(pid), startTime };
+}

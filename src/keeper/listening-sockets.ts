@@ -1,0 +1,87 @@
+/** The listening sockets that clusters share: opened once, inherited by each run, and by the next keeper. */
+import { spawn } from "node:child_process";
+import type { Listening, ListeningSocket } from "../ipc/keeper-protocol.ts";
+import { addressOf, type InheritedSocket, type InheritedSockets } from "../os/inherited-sockets.ts";
+import { isListeningHandle } from "../os/server-handle.ts";
+import { type Installation, openerProgram, ownEnvironment, type ProgramStart } from "./programs.ts";
+
+/** `problem`: why there is none. */
+export type OpenedSocket = { readonly code?: string; readonly problem?: string };
+
+/** Another process that has the sockets, too. */
+type SocketsToKeep = { readonly keep: (message: ListeningSocket, socket?: InheritedSocket) => Promise<void> };
+
+export type ListeningSocketsOptions = {
+  readonly start: ProgramStart;
+  /** Where programs are taken from. */
+  readonly from: () => Installation;
+  /** They start the next keeper when this one is killed. */
+  readonly keepers: () => readonly SocketsToKeep[];
+};
+
+export class ListeningSockets {
+  readonly #options: ListeningSocketsOptions;
+  readonly #open: Map<string, InheritedSocket>;
+  readonly #opening = new Map<string, Promise<OpenedSocket>>();
+
+  constructor(options: ListeningSocketsOptions) {
+    this.#options = options;
+    this.#open = new Map(options.start.sockets);
+  }
+
+  get all(): InheritedSockets {
+    return this.#open;
+  }
+
+  /** Resolves when it listens, and a successor would have it too. */
+  async open(listening: Listening): Promise<OpenedSocket> {
+    const address = addressOf(listening);
+    if (this.fd(listening) !== undefined) return {};
+    const opening = this.#opening.get(address) ?? this.#attempt(listening, address).finally(() => this.#opening.delete(address));
+    this.#opening.set(address, opening);
+    return opening;
+  }
+
+  /** undefined: it is to be opened first. */
+  fd(listening: Listening): number | undefined {
+    const address = addressOf(listening);
+    return this.#opening.has(address) ? undefined : this.#open.get(address)?.fd;
+  }
+
+  /** All others are closed: nobody shall wait where nobody will answer. */
+  retain(wanted: readonly Listening[]): void {
+    const addresses = new Set(wanted.map(addressOf));
+    for (const [address, socket] of this.#open) {
+      if (addresses.has(address)) continue;
+      socket.close();
+      this.#open.delete(address);
+      for (const each of this.#options.keepers()) void each.keep({ t: "drop", address });
+    }
+  }
+
+  async #attempt({ hostname, port }: Listening, address: string): Promise<OpenedSocket> {
+    const [opened, socket] = await this.#ask([...openerProgram(this.#options.from()), hostname, String(port)]);
+    if (socket === undefined) return opened;
+    this.#open.set(address, socket);
+    await Promise.all(this.#options.keepers().map((each) => each.keep({ t: "keep", address }, socket)));
+    return opened;
+  }
+
+  #ask([program = "", ...args]: readonly string[]): Promise<readonly [OpenedSocket, InheritedSocket | undefined]> {
+    const { start, from } = this.#options;
+    return new Promise((resolve) => {
+      const opener = spawn(program, args, {
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+        env: ownEnvironment(start, from()),
+      });
+      const failed = (code: string, problem: string): void => resolve([{ code, problem }, undefined]);
+      opener.once("message", (answer: OpenedSocket, socket: unknown) => {
+        if (answer.problem !== undefined) resolve([answer, undefined]);
+        else if (isListeningHandle(socket)) resolve([answer, socket]);
+        else failed("ENOTSUP", `Node ${process.version} doesn't pass listening sockets as procman needs it; use another version`);
+      });
+      opener.once("error", (error: NodeJS.ErrnoException) => failed(error.code ?? "EIO", error.message));
+      opener.once("close", () => failed("EIO", "the process that was to open the port has ended"));
+    });
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * A process of one deed: opens a listening socket and gives it to the keeper. libuv accepts from whatever it has made listen,
+ * so whoever only holds a socket must not have opened it.
+ */
+import { createServer } from "node:net";
+import { whyNotListening } from "../os/port-owner.ts";
+import { handleOf } from "../os/server-handle.ts";
+import type { OpenedSocket } from "./listening-sockets.ts";
+
+const BACKLOG = 4_096;
+
+const [host = "", port = ""] = process.argv.slice(2);
+const server = createServer();
+
+/** Written at once; a turn more, and connections would be accepted here. */
+function end(answer: OpenedSocket, socket?: unknown): never {
+  process.send?.(answer, socket as never);
+  process.exit(0);
+}
+
+server.once("error", ({ code = "", message }: NodeJS.ErrnoException) =>
+  end({ code, problem: `Cannot listen on ${host}:${port}: ${whyNotListening(code, Number(port)) ?? message}` }),
+);
+server.listen({ host, port: Number(port), backlog: BACKLOG, exclusive: true }, () => {
+  try {
+    const handle = handleOf(server);
+    // As systemd passes it: a plain accept() of a program waits.
+    handle.setBlocking(true);
+    end({}, handle);
+  } catch (error) {
+    end({ code: "ENOTSUP", problem: `Cannot share ${host}:${port}: ${(error as Error).message}` });
+  }
+});

@@ -1,0 +1,55 @@
+/** The fork of a run. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { closeSync, mkdtempSync, openSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { SpawnRequest } from "../ipc/keeper-protocol.ts";
+import { fork } from "./spawn.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "procman-fork-"));
+
+/** What it printed, once it has ended. */
+async function printed(request: Partial<SpawnRequest>, keeper: NodeJS.ProcessEnv): Promise<string> {
+  const file = join(folder, "out");
+  const out = openSync(file, "w");
+  const [child] = fork(
+    { slot: "a", run: 1, argv: ["/bin/sh", "-c", "env; pwd"], cwd: folder, env: {}, ...request },
+    { out, err: out },
+    keeper,
+  );
+  assert.deepEqual(await once(child, "exit"), [0, null]);
+  closeSync(out);
+  return readFileSync(file, "utf8");
+}
+
+test("2.2 a run has the variables of the keeper, and its own in their place", async () => {
+  const text = await printed({ env: { HOME: "/own", MORE: "a=b\nc", EMPTY: "" } }, { HOME: "/keeper", KEPT: "1", EMPTY: "no" });
+  for (const line of ["HOME=/own", "KEPT=1", "MORE=a=b\nc", "EMPTY="]) assert.equal(text.split(`${line}\n`).length, 2, text);
+  assert.ok(!text.includes("/keeper") && !text.includes("EMPTY=no"), text);
+  assert.ok(text.endsWith(`${folder}\n`), text);
+});
+
+test("2.2 what is not there is told by `error`, with its errno, and has no pid", async () => {
+  for (const [argv, cwd] of [
+    [["/no/such"], folder],
+    [["true"], join(folder, "none")],
+  ] as const) {
+    const [child] = fork({ slot: "a", run: 1, argv, cwd, env: {} }, {}, { PATH: "/bin" });
+    const [error] = (await once(child, "error")) as [NodeJS.ErrnoException];
+    assert.deepEqual([child.pid, error.code, error.syscall], [undefined, "ENOENT", `spawn ${argv[0]}`]);
+  }
+});
+
+test("2.2 a NUL byte would cut an argument or a variable: nothing is started", () => {
+  const request = { slot: "a", run: 1, argv: ["true"], cwd: folder, env: {} };
+  for (const bad of [
+    { argv: ["true", "a\0b"] },
+    { argv: ["true\0"] },
+    { cwd: `${folder}\0/x` },
+    { env: { A: "b\0c" } },
+    { env: { "A\0": "b" } },
+  ])
+    assert.throws(() => fork({ ...request, ...bad }, {}, {}), /NUL byte/);
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RawConfig } from "../config/config-schema.ts";
+import { validateConfiguration } from "../config/validate.ts";
+import { rooted } from "./absolute-paths.ts";
+import { type Configuration, defineConfig } from "./configuration.ts";
+
+const CONFIG = defineConfig({
+  name: "all",
+  logger: { stdout: "logs/{id}.log", stderr: "../err.log", rotate: { size: "1MB" } },
+  processes: [
+    {
+      id: "web",
+      cmd: "./run.sh",
+      cwd: "app",
+      env: { PATH: "bin:/opt/bin", NAME: "web" },
+      path: ["tools", "/usr/games:more"],
+      pidFile: "run/{id}.pid",
+      watch: ["src", "/etc/hosts"],
+      logger: { stdout: "web.log" },
+      restart: "always",
+    },
+    { id: "job", worker: ["job.js", "argument.js"], path: "tools", cron: "0 3 * * *", logger: { stderr: "/var/log/job.err" } },
+    { id: "one", worker: "one.js", autostart: true, path: ":" },
+  ],
+});
+
+test("a configuration with absolute paths is independent of its location", () => {
+  const { stateDir: _here, ...here } = validateConfiguration(CONFIG, { cwd: "/srv/app" });
+  const { stateDir: _there, ...there } = validateConfiguration(rooted(CONFIG, "/srv/app"), { cwd: "/somewhere/else" });
+  assert.deepEqual(there, here);
+});
+
+test("the type of a configuration allows what the schema allows", () => {
+  const asWritten: Configuration = { processes: [] } satisfies RawConfig as RawConfig;
+  const keys: Record<keyof RawConfig, true> & Record<keyof Configuration, true> = {
+    $schema: true,
+    name: true,
+    processes: true,
+    logger: true,
+    watcher: true,
+    profiles: true,
+    plugins: true,
+    api: true,
+    terminateGracePeriod: true,
+    terminateTimeout: true,
+  };
+  const process: Record<keyof RawConfig["processes"][number], true> = {} as Record<keyof Configuration["processes"][number], true>;
+  const back: Record<keyof Configuration["processes"][number], true> = process;
+  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 10, {}]);
+});

@@ -1,0 +1,113 @@
+/** Compresses closed segments in the background, block by block, so that a reader decompresses only what it needs. */
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync, writeSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Block, readBlocks, writeBlock } from "./block.ts";
+import { pack } from "./codec.ts";
+import { indexFile, segmentFile, segmentsIn, unfinishedFile } from "./segment-files.ts";
+import { readPart, release } from "./segment-reader.ts";
+
+/** After each block the compressor pauses for this multiple of the time it took. */
+const REST = 3;
+/** Age after which an unfinished file belongs to a killed logger instead of another running one. Milliseconds. */
+const STALE_MS = 600_000;
+const WAIT_MS = 1_000;
+
+export class SegmentCompressor {
+  readonly #isBusy: () => boolean;
+  #folder: string | undefined;
+  #running: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+
+  /** `isBusy`: so much is being written that compression must wait. */
+  constructor(isBusy: () => boolean) {
+    this.#isBusy = isBusy;
+  }
+
+  /** Compresses all closed segments. Never rejects: a segment that can't be compressed stays as it is until the next run. */
+  run(folder: string): Promise<void> {
+    this.#folder = folder;
+    this.#again = true;
+    this.#running ??= this.#runAll().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  /** Cancels the compression in progress. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #runAll(): Promise<void> {
+    while (this.#again && !this.#stopped) {
+      this.#again = false;
+      const folder = this.#folder as string;
+      for (const { number, stage } of segmentsIn(folder)) {
+        if (stage !== "log" || this.#stopped) continue;
+        try {
+          await this.#pack(folder, number);
+        } catch {
+          // No space, or the segment was deleted meanwhile: it stays as it was and is tried again in the next run.
+          rmSync(unfinishedFile(folder, number), { force: true });
+        }
+      }
+    }
+  }
+
+  async #pack(folder: string, number: number): Promise<void> {
+    const plain = segmentFile(folder, { number, stage: "log" });
+    const blocks = readBlocks(readFileSync(indexFile(folder, number), "utf8"));
+    const { size, atime, mtime } = statSync(plain);
+    const last = blocks.at(-1);
+    // Without a complete index the segment stays uncompressed; readers can handle that.
+    if (last === undefined || last.at + last.bytes !== size) return;
+    const file = unfinishedFile(folder, number);
+    if (!isFree(file)) return;
+    const packed = await this.#packBlocks(plain, file, blocks);
+    if (packed === undefined) return rmSync(file, { force: true });
+    const index = `${file}.index`;
+    writeFileSync(index, packed.map(writeBlock).join(""), { mode: 0o600 });
+    utimesSync(file, atime, mtime);
+    // Readers prefer the plain file as long as it exists, and accept either index.
+    renameSync(index, indexFile(folder, number));
+    renameSync(file, segmentFile(folder, { number, stage: "log.gz" }));
+    rmSync(plain, { force: true });
+  }
+
+  /** undefined: cancelled. */
+  async #packBlocks(from: string, to: string, blocks: readonly Block[]): Promise<readonly Block[] | undefined> {
+    const done: Block[] = [];
+    const source = openSync(from, "r");
+    const target = openSync(to, "wx", 0o600);
+    try {
+      let end = 0;
+      for (const block of blocks) {
+        while (this.#isBusy() && !this.#stopped) await sleep(WAIT_MS);
+        if (this.#stopped) return undefined;
+        const began = performance.now();
+        const bytes = await readPart(source, block.at, block.bytes);
+        if (bytes.length < block.bytes) throw new Error(`${from} is shorter than its index says`);
+        const packed = await pack(bytes);
+        for (let at = 0; at < packed.length; ) at += writeSync(target, packed, at, packed.length - at, end + at);
+        done.push({ ...block, packed: { at: end, bytes: packed.length } });
+        end += packed.length;
+        release(bytes);
+        release(packed);
+        await sleep((performance.now() - began) * REST);
+      }
+      return done;
+    } finally {
+      closeSync(source);
+      closeSync(target);
+    }
+  }
+}
+
+/** Whether no other logger is compressing the segment. */
+function isFree(file: string): boolean {
+  const { mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0 };
+  if (Date.now() - mtimeMs < STALE_MS) return false;
+  rmSync(file, { force: true });
+  return true;
+}

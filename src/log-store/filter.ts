@@ -1,0 +1,119 @@
+/** Filters of a query, applied to a block, a record and a text, so that most data is never parsed. */
+import { CATEGORIES, type LogQuery, SEVERITIES } from "../contract/records.ts";
+import type { Block } from "./block.ts";
+import { type FoundRecord, idOf, isEntry, maskOf } from "./record.ts";
+
+/** `run`: only entries of this run. */
+export type LogFilter = Pick<LogQuery, "processes" | "severity" | "categories" | "from" | "to" | "search"> & { readonly run?: number };
+
+export class LogMatcher {
+  readonly textMatcher: TextMatcher | undefined;
+  readonly #names: ReadonlySet<string> | undefined;
+  readonly #mask: number;
+  readonly #from: number;
+  readonly #to: number;
+  readonly #run: number | undefined;
+
+  constructor({ processes = [], severity, categories, from, to, search, run }: LogFilter) {
+    this.textMatcher = search === undefined || search === "" ? undefined : new TextMatcher(search);
+    this.#names = processes.length === 0 ? undefined : new Set(processes);
+    this.#mask = masksOf(severity, categories);
+    this.#from = from ?? Number.NEGATIVE_INFINITY;
+    this.#to = to ?? Number.POSITIVE_INFINITY;
+    this.#run = run;
+  }
+
+  /** False if no entry of the block can match. */
+  mayBeIn({ from, to, ids }: Block): boolean {
+    if (to < this.#from || from >= this.#to) return false;
+    return ids.some(([id, mask]) => (mask & this.#mask) !== 0 && this.#isNamed(id, true));
+  }
+
+  /** Whether the record matches, apart from its text. */
+  wants(bytes: Buffer, record: FoundRecord): boolean {
+    const { at, severity, category, run, instance } = record;
+    if (!isEntry(record) || (maskOf(severity, category) & this.#mask) === 0) return false;
+    if (at < this.#from || at >= this.#to || (this.#run !== undefined && run !== this.#run)) return false;
+    return this.#names === undefined || this.#isNamed(idOf(bytes, record), instance > 0);
+  }
+
+  /** Matches its own id or, for an instance `web-2`, the id of its cluster. */
+  #isNamed(id: string, mayBeInstance: boolean): boolean {
+    const names = this.#names;
+    if (names === undefined || names.has(id)) return true;
+    return mayBeInstance && names.has(id.replace(/-\d+$/, ""));
+  }
+}
+
+function masksOf(severity: LogQuery["severity"], categories: LogQuery["categories"]): number {
+  const least = severity === undefined ? 0 : SEVERITIES.indexOf(severity);
+  const wanted = categories === undefined || categories.length === 0 ? CATEGORIES : categories;
+  let mask = 0;
+  for (let level = least; level < SEVERITIES.length; level += 1)
+    for (const category of wanted) mask |= maskOf(level, CATEGORIES.indexOf(category));
+  return mask;
+}
+
+/** The upper and lower case variants of a character that have as many UTF-8 bytes as it. */
+function variantsOf(character: string): readonly Buffer[] {
+  const own = Buffer.from(character);
+  const all = [character, character.toLowerCase(), character.toUpperCase()].map((each) => Buffer.from(each));
+  return all.filter(
+    (variant, index) => variant.length === own.length && all.findIndex((other) => other.equals(variant)) === index && isOne(variant),
+  );
+}
+
+function isOne(bytes: Buffer): boolean {
+  return [...bytes.toString()].length === 1;
+}
+
+type TextPosition = { readonly at: number; readonly variants: readonly Buffer[] };
+
+export class TextMatcher {
+  readonly length: number;
+  readonly #positions: readonly TextPosition[];
+  /** 1 for each byte that may be the last of the text. */
+  readonly #last = new Uint8Array(256);
+  /** For the byte at the position of the text's last one: how far the text can be shifted (Horspool's algorithm). */
+  readonly #shift: Uint32Array;
+
+  /** Searches for a text in UTF-8 bytes, ignoring case, without decoding them. `text` must not be empty. */
+  constructor(text: string) {
+    const positions: TextPosition[] = [];
+    let length = 0;
+    for (const character of text) {
+      positions.push({ at: length, variants: variantsOf(character) });
+      length += Buffer.byteLength(character);
+    }
+    this.length = length;
+    this.#positions = positions;
+    this.#shift = new Uint32Array(256).fill(length);
+    for (const { at, variants } of positions)
+      for (const variant of variants)
+        for (const [offset, byte] of variant.entries()) {
+          if (at + offset === length - 1) this.#last[byte] = 1;
+          else this.#shift[byte] = length - 1 - at - offset;
+        }
+  }
+
+  /** Start of the first match between `from` and `to`, or -1. */
+  find(bytes: Uint8Array, from: number, to: number): number {
+    const [last, shift, back] = [this.#last, this.#shift, this.length - 1];
+    let at = from + back;
+    while (at < to) {
+      const byte = bytes[at] as number;
+      if (last[byte] === 1 && this.#isAt(bytes, at - back)) return at - back;
+      at += shift[byte] as number;
+    }
+    return -1;
+  }
+
+  #isAt(bytes: Uint8Array, start: number): boolean {
+    return this.#positions.every(({ at, variants }) => variants.some((variant) => isEqual(bytes, start + at, variant)));
+  }
+}
+
+function isEqual(bytes: Uint8Array, start: number, variant: Buffer): boolean {
+  for (let offset = 0; offset < variant.length; offset += 1) if (bytes[start + offset] !== variant[offset]) return false;
+  return true;
+}

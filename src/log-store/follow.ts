@@ -1,0 +1,120 @@
+/** Follows the stored log: existing entries, then new ones, without gaps. Entries wait on disk for a slow reader, not in memory. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { ProcmanError } from "../base/errors.ts";
+import type { LogItem, LogQuery } from "../contract/records.ts";
+import { encodeCursor, StoreCursor } from "./cursor.ts";
+import { LogMatcher } from "./filter.ts";
+import { backwards, DEFAULT_LIMIT, forwards, type Scan } from "./log-query.ts";
+import { logsFolder, segmentsIn, weigh } from "./segment-files.ts";
+import { SegmentSet } from "./segment-set.ts";
+
+/** Interval of polling the files: short after new entries, then growing. Milliseconds. */
+const SOON_MS = 20;
+const REST_MS = 200;
+
+export async function* followLogs(stateDir: string, query: LogQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
+  const segments = new SegmentSet(logsFolder(stateDir));
+  const gaps = new PollGaps(segments);
+  try {
+    const filter = new LogMatcher(query);
+    const scan = { segments, filter, position: await beginning(segments.folder, query, filter) };
+    for (let pause = SOON_MS; !signal.aborted; pause = Math.min(pause * 2, REST_MS)) {
+      for await (const item of news(scan, gaps)) {
+        if (signal.aborted) return;
+        pause = SOON_MS / 2;
+        yield item;
+      }
+      // The abort is handled by the loop.
+      await sleep(pause, undefined, { signal }).catch(() => undefined);
+    }
+  } finally {
+    await segments.close();
+  }
+}
+
+async function beginning(
+  folder: string,
+  { cursor, from, to, order, limit = DEFAULT_LIMIT }: LogQuery,
+  filter: LogMatcher,
+): Promise<StoreCursor> {
+  if (to !== undefined) throw new ProcmanError("usage", 'Cannot follow the log up to a time: following has no end; leave out "to"');
+  if (order === "desc")
+    throw new ProcmanError("usage", 'Cannot follow the log newest first: new entries come last; leave out "order", or use "asc"');
+  if (cursor !== undefined) return StoreCursor.read(cursor);
+  return from === undefined ? beforeLatest(folder, filter, limit) : new StoreCursor();
+}
+
+/** All entries from the position to the current end. */
+async function* news(scan: Scan, gaps: PollGaps): AsyncGenerator<LogItem> {
+  const { position } = scan;
+  const missed = gaps.check(position);
+  if (missed !== undefined) yield { type: "gap", bytes: missed, cursor: encodeCursor(position) };
+  for await (const { segment, matches, isGone } of forwards(scan)) {
+    if (isGone) yield { type: "gap", bytes: gaps.weightOf(segment), cursor: encodeCursor(position) };
+    const cursor = position.cursors(segment);
+    for (const { entry, end } of matches) yield { type: "entry", entry, cursor: cursor(end) };
+  }
+}
+
+/** The position before the last `limit` entries. Only offsets are kept in memory, since lines may be long. */
+async function beforeLatest(folder: string, filter: LogMatcher, limit: number): Promise<StoreCursor> {
+  const end = await endOf(folder);
+  if (end.last === -1) return end;
+  const reading = new SegmentSet(folder);
+  try {
+    let [position, left] = [end, limit];
+    for await (const { segment, matches } of backwards({ segments: reading, filter, position: end, characters: 0 })) {
+      const earliest = matches[Math.min(left, matches.length) - 1];
+      if (earliest === undefined) continue;
+      left -= matches.length;
+      position = end.upTo(segment, earliest.start);
+      if (left <= 0) break;
+    }
+    return position;
+  } finally {
+    await reading.close();
+  }
+}
+
+/** The position after all existing entries. */
+async function endOf(folder: string): Promise<StoreCursor> {
+  const position = new StoreCursor();
+  const segments = new SegmentSet(folder);
+  try {
+    const files = segmentsIn(folder);
+    for (const { number, stage } of files) {
+      if (stage !== "open" && number !== files.at(-1)?.number) continue;
+      const reader = await segments.segment(number);
+      if (reader !== undefined) position.pass(number, reader.end, reader.isGrowing);
+    }
+    return position;
+  } finally {
+    await segments.close();
+  }
+}
+
+/** Finds segments that were deleted before they could be read. */
+class PollGaps {
+  readonly #segments: SegmentSet;
+  #weights = new Map<number, number>();
+
+  constructor(segments: SegmentSet) {
+    this.#segments = segments;
+  }
+
+  /** Bytes on disk at the last check. */
+  weightOf(segment: number): number {
+    return this.#weights.get(segment) ?? 0;
+  }
+
+  /** Bytes deleted unread since the last check, as far as known; undefined: none. */
+  check(position: StoreCursor): number | undefined {
+    const { folder, numbers } = this.#segments;
+    const segments = segmentsIn(folder);
+    const there = new Set(numbers);
+    const gone = [...this.#weights].filter(([number]) => !there.has(number) && position.begin(number) !== undefined);
+    const unread = segments.filter(({ number }) => position.begin(number) !== undefined);
+    this.#weights = new Map(unread.map((segment) => [segment.number, weigh(folder, segment).bytes]));
+    return gone.length === 0 ? undefined : gone.reduce((sum, [, bytes]) => sum + bytes, 0);
+  }
+}

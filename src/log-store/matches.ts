@@ -1,0 +1,118 @@
+/** The entries of a block that match a query. */
+import { CATEGORIES, type LogEntry, SEVERITIES } from "../contract/records.ts";
+import type { LogMatcher, TextMatcher } from "./filter.ts";
+import { type FoundRecord, idOf, recordAt } from "./record.ts";
+
+const NEWLINE = 0x0a;
+const MAX_CHARACTER_BYTES = 4;
+
+type Order = "asc" | "desc";
+
+/** An entry and its position in the segment. */
+export type EntryMatch = { readonly start: number; readonly end: number; readonly entry: LogEntry };
+
+/** Matches that begin at or after `from` and before `to` (offsets in the segment), at most `limit` in this order. */
+export type TextRange = {
+  readonly from: number;
+  readonly to: number;
+  readonly order: Order;
+  readonly limit: number;
+  /** Longer texts are cut to this number of characters. */
+  readonly characters: number | undefined;
+};
+
+type Span = { readonly record: FoundRecord; readonly start: number; readonly end: number };
+
+/** `at`: offset of the block in the segment. */
+export function matchesIn(
+  bytes: Buffer,
+  at: number,
+  filter: LogMatcher,
+  { from, to, order, limit, characters }: TextRange,
+): readonly EntryMatch[] {
+  // Most blocks don't contain the text, so their records needn't be parsed.
+  if (filter.textMatcher !== undefined && filter.textMatcher.find(bytes, 0, bytes.length) === -1) return [];
+  const records = recordsIn(bytes, filter);
+  if (order === "desc") records.reverse();
+  const matches: EntryMatch[] = [];
+  for (const record of records) {
+    if (matches.length >= limit) break;
+    const spans = spansOf(bytes, record, filter).filter(({ start }) => at + start >= from && at + start < to);
+    if (order === "desc") spans.reverse();
+    for (const span of spans.slice(0, limit - matches.length))
+      matches.push({ start: at + span.start, end: at + span.end, entry: entryOf(bytes, span, characters) });
+  }
+  return matches;
+}
+
+function recordsIn(bytes: Buffer, filter: LogMatcher): FoundRecord[] {
+  const records: FoundRecord[] = [];
+  for (let record = recordAt(bytes, 0); record !== undefined; record = recordAt(bytes, record.end))
+    if (filter.wants(bytes, record)) records.push(record);
+  return records;
+}
+
+/** Entries of a record in order; with a text matcher, only those that contain the text. */
+function spansOf(bytes: Buffer, record: FoundRecord, { textMatcher }: LogMatcher): Span[] {
+  const { dataStart, end, isWhole } = record;
+  if (textMatcher !== undefined) return isWhole ? wholeWith(bytes, record, textMatcher) : linesWith(bytes, record, textMatcher);
+  if (isWhole) return [{ record, start: dataStart, end }];
+  const spans: Span[] = [];
+  for (let start = dataStart; start < end; ) {
+    const next = lineEnd(bytes, start, end);
+    spans.push({ record, start, end: next });
+    start = next;
+  }
+  return spans;
+}
+
+function wholeWith(bytes: Buffer, record: FoundRecord, textMatcher: TextMatcher): Span[] {
+  const { dataStart, end } = record;
+  return textMatcher.find(bytes, dataStart, end - 1) === -1 ? [] : [{ record, start: dataStart, end }];
+}
+
+function linesWith(bytes: Buffer, record: FoundRecord, textMatcher: TextMatcher): Span[] {
+  const { dataStart, end } = record;
+  const spans: Span[] = [];
+  let at = dataStart;
+  for (let hit = textMatcher.find(bytes, at, end); hit !== -1; hit = textMatcher.find(bytes, at, end)) {
+    const start = Math.max(at, bytes.lastIndexOf(NEWLINE, hit) + 1);
+    at = lineEnd(bytes, hit, end);
+    // A text with a newline in it matches no line.
+    if (hit + textMatcher.length < at) spans.push({ record, start, end: at });
+  }
+  return spans;
+}
+
+function lineEnd(bytes: Buffer, from: number, end: number): number {
+  const newline = bytes.indexOf(NEWLINE, from);
+  return newline === -1 ? end : Math.min(newline + 1, end);
+}
+
+function entryOf(bytes: Buffer, { record, start, end }: Span, characters: number | undefined): LogEntry {
+  const { at, run, instance, severity, category } = record;
+  const id = idOf(bytes, record);
+  return {
+    time: stamp(at),
+    ...(id === "" ? {} : { process: id }),
+    ...(instance === 0 ? {} : { instance }),
+    ...(run === 0 ? {} : { run }),
+    severity: SEVERITIES[severity] ?? "info",
+    category: CATEGORIES[category] ?? "service",
+    text: characters === undefined ? bytes.toString("utf8", start, end - 1) : beginning(bytes, start, end - 1, characters),
+  };
+}
+
+/** Decodes only a prefix: a substring would keep the whole text in memory. */
+function beginning(bytes: Buffer, start: number, end: number, characters: number): string {
+  const text = bytes.toString("utf8", start, Math.min(end, start + characters * MAX_CHARACTER_BYTES));
+  return text.slice(0, characters);
+}
+
+let [lastTime, lastStamp] = [Number.NaN, ""];
+
+/** All lines of a record have the same time. */
+function stamp(at: number): string {
+  if (at !== lastTime) [lastTime, lastStamp] = [at, new Date(at).toISOString()];
+  return lastStamp;
+}

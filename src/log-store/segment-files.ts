@@ -1,0 +1,71 @@
+/** The files of the store and their names. */
+import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { isNotThere } from "../base/errors.ts";
+
+/**
+ * A segment's number is the time of its creation in milliseconds since 1970, or one more than that of its predecessor, so the
+ * order of numbers is the order of creation whatever the clock does. The stages of a segment: being written, closed, compressed.
+ */
+export const STAGES = ["open", "log", "log.gz"] as const;
+
+export type Stage = (typeof STAGES)[number];
+
+export type SegmentFile = { readonly number: number; readonly stage: Stage };
+
+export function logsFolder(stateDir: string): string {
+  return join(stateDir, "logs");
+}
+
+export function segmentFile(folder: string, { number, stage }: SegmentFile): string {
+  return join(folder, `${number}.${stage}`);
+}
+
+/** File of a compression in progress. */
+export function unfinishedFile(folder: string, number: number): string {
+  return `${segmentFile(folder, { number, stage: "log.gz" })}.tmp`;
+}
+
+export function indexFile(folder: string, number: number): string {
+  return join(folder, `${number}.index`);
+}
+
+/** Oldest first. A segment with files of two stages, while it is compressed, counts as the earlier stage. */
+export function segmentsIn(folder: string): readonly SegmentFile[] {
+  const stages = new Map<number, Stage>();
+  for (const name of namesIn(folder)) {
+    const match = /^(\d{1,15})\.(open|log|log\.gz)$/.exec(name);
+    if (match === null) continue;
+    const [number, stage] = [Number(match[1]), match[2] as Stage];
+    const other = stages.get(number);
+    if (other === undefined || STAGES.indexOf(stage) < STAGES.indexOf(other)) stages.set(number, stage);
+  }
+  return [...stages].map(([number, stage]) => ({ number, stage })).sort((one, two) => one.number - two.number);
+}
+
+/** Names of all files; empty if the folder doesn't exist. */
+export function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isNotThere(error)) return [];
+    throw error;
+  }
+}
+
+export function close(folder: string, number: number): void {
+  renameSync(segmentFile(folder, { number, stage: "open" }), segmentFile(folder, { number, stage: "log" }));
+}
+
+/** Size of a segment on disk with its index, and time of its last write. */
+export function weigh(folder: string, segment: SegmentFile): { readonly bytes: number; readonly written: number } {
+  const [data, index] = [segmentFile(folder, segment), indexFile(folder, segment.number)].map((file) =>
+    statSync(file, { throwIfNoEntry: false }),
+  );
+  return { bytes: (data?.size ?? 0) + (index?.size ?? 0), written: data?.mtimeMs ?? 0 };
+}
+
+export function remove(folder: string, number: number): void {
+  for (const stage of STAGES) rmSync(segmentFile(folder, { number, stage }), { force: true });
+  for (const file of [indexFile(folder, number), unfinishedFile(folder, number)]) rmSync(file, { force: true });
+}

@@ -1,0 +1,224 @@
+/** The log store of the logger: writes segments by hour and size. If the disk is full, only stored lines are lost. */
+import type { StoreSettings } from "../ipc/logger-protocol.ts";
+import { makeFolder } from "../os/files.ts";
+import { SegmentCompressor } from "./compressor.ts";
+import { repairAll, retire } from "./maintenance.ts";
+import { RecordHeader, type RecordSource, recordAt } from "./record.ts";
+import { SegmentWriter } from "./segment-writer.ts";
+
+const HOUR_MS = 3_600_000;
+const LARGEST_SEGMENT = 64 * 1024 * 1024;
+/** A segment of a small store has at most this fraction of its size, so that the oldest can be deleted one by one. */
+const SEGMENTS = 8;
+/** While writing, the existence of the segment is checked at this interval. Milliseconds. */
+const CHECK_MS = 250;
+const RETRY_MS = 1000;
+const MAINTENANCE_MS = 60_000;
+/** A higher rate in a second delays compression. */
+const FLOOD_BYTES = 32 * 1024 * 1024;
+const SECOND_MS = 1000;
+/** Used until the configuration is known. */
+const DEFAULT_SETTINGS: StoreSettings = { hours: 366, bytes: Number.MAX_SAFE_INTEGER };
+
+const NEWLINE = 0x0a;
+
+export type StoreReport = {
+  /** Reported once until it works again. */
+  readonly problem: (folder: string, error: unknown) => void;
+  readonly recovered: (folder: string, lostLines: number, lostBytes: number) => void;
+};
+
+type StoreTrouble = { readonly error: unknown; retryAt: number; lostLines: number; lostBytes: number };
+
+export type StoreMessage = RecordSource & { readonly at: number; readonly text: string };
+
+export class LogStore {
+  readonly #report: StoreReport;
+  readonly #packer = new SegmentCompressor(() => this.#isFlooded);
+  /** Bytes of the second that began at `#since`, and of the previous one. */
+  #bytes = 0;
+  #bytesBefore = 0;
+  #since = 0;
+  #folder: string | undefined;
+  #settings: StoreSettings | undefined;
+  #writer: SegmentWriter | undefined;
+  #hour = 0;
+  #checkAt = 0;
+  #trouble: StoreTrouble | undefined;
+  #flushing = false;
+  #maintenance: NodeJS.Timeout | undefined;
+  /** Message of the last reported maintenance failure. */
+  #maintenanceProblem: string | undefined;
+  #over = false;
+
+  constructor(report: StoreReport) {
+    this.#report = report;
+  }
+
+  /** Nothing is stored before the folder is known. */
+  set folder(folder: string) {
+    this.#folder = folder;
+  }
+
+  set settings(settings: StoreSettings) {
+    this.#settings = settings;
+    if (settings.hours === 0) this.#closeWriter();
+    clearInterval(this.#maintenance);
+    this.#maintenance = setInterval(() => this.#maintain(), MAINTENANCE_MS).unref();
+    // Delayed, to keep the start fast.
+    setTimeout(() => this.#maintain(), RETRY_MS).unref();
+  }
+
+  /** `lines`: whole lines of this source. When this returns, they are stored, buffered, or counted as lost. */
+  add(header: RecordHeader, lines: Buffer): void {
+    this.#add(header, Date.now(), lines);
+  }
+
+  /** Adds a single entry, whose text may have several lines. */
+  say({ at, text, ...origin }: StoreMessage): void {
+    // Only the configuration tells whether procman's own lines are wanted.
+    if (this.#settings !== undefined) this.#add(new RecordHeader(origin, true), at, Buffer.from(`${text}\n`));
+  }
+
+  /** The logger is about to end; the next one writes another segment. */
+  end(): void {
+    this.#closeWriter();
+    this.#over = true;
+    this.#packer.stop();
+    clearInterval(this.#maintenance);
+  }
+
+  #add(header: RecordHeader, at: number, lines: Buffer): void {
+    if (this.#over || this.#folder === undefined || this.#settings?.hours === 0) return;
+    const now = Date.now();
+    if (this.#trouble !== undefined && now < this.#trouble.retryAt) return this.#drop(header.isWhole ? 1 : countLines(lines), lines.length);
+    try {
+      const writer = this.#openWriter(this.#folder, now);
+      writer.add(header, at, lines);
+      this.#count(now, lines.length);
+    } catch (error) {
+      this.#fail(error);
+      return this.#drop(header.isWhole ? 1 : countLines(lines), lines.length);
+    }
+    if (this.#flushing) return;
+    this.#flushing = true;
+    // Lines of other streams in the same turn are written together.
+    setImmediate(() => {
+      this.#flushing = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    try {
+      this.#writer?.flush();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** The current segment, or a new one. */
+  #openWriter(folder: string, now: number): SegmentWriter {
+    if (this.#writer !== undefined && this.#isOver(this.#writer, now)) {
+      this.#writer.close();
+      this.#writer = undefined;
+      setImmediate(() => this.#maintain());
+    }
+    if (this.#writer !== undefined) return this.#writer;
+    makeFolder(folder, 0o700);
+    this.#writer = new SegmentWriter(folder, now);
+    [this.#hour, this.#checkAt] = [hourOf(now), now + CHECK_MS];
+    if (this.#trouble !== undefined) this.#recover(this.#writer, this.#trouble, now);
+    return this.#writer;
+  }
+
+  #isOver(writer: SegmentWriter, now: number): boolean {
+    const { bytes } = this.#settings ?? DEFAULT_SETTINGS;
+    if (writer.bytes >= Math.min(LARGEST_SEGMENT, bytes / SEGMENTS) || hourOf(now) !== this.#hour) return true;
+    if (now < this.#checkAt) return false;
+    this.#checkAt = now + CHECK_MS;
+    return !writer.isThere;
+  }
+
+  #recover(writer: SegmentWriter, { error, lostLines, lostBytes }: StoreTrouble, now: number): void {
+    this.#trouble = undefined;
+    const text = `${lostLines} lines (${lostBytes} bytes) were not stored: ${(error as Error).message}\n`;
+    writer.add(new RecordHeader({ category: "service", severity: "warn" }, true), now, Buffer.from(text));
+    writer.flush();
+    this.#report.recovered(this.#folder ?? "", lostLines, lostBytes);
+  }
+
+  /** Counts the buffered records as lost; the caller counts the others. */
+  #fail(error: unknown): void {
+    const retryAt = Date.now() + RETRY_MS;
+    if (this.#trouble === undefined) {
+      this.#trouble = { error, retryAt, lostLines: 0, lostBytes: 0 };
+      this.#report.problem(this.#folder ?? "", error);
+    }
+    this.#trouble.retryAt = retryAt;
+    const writer = this.#writer;
+    this.#writer = undefined;
+    if (writer === undefined) return;
+    const { held } = writer;
+    for (let record = recordAt(held, 0); record !== undefined; record = recordAt(held, record.end)) {
+      const data = held.subarray(record.dataStart, record.end);
+      this.#drop(record.isWhole ? 1 : countLines(data), data.length);
+    }
+    writer.abandon();
+  }
+
+  #drop(lines: number, bytes: number): void {
+    if (this.#trouble === undefined) return;
+    this.#trouble.lostLines += lines;
+    this.#trouble.lostBytes += bytes;
+  }
+
+  #closeWriter(): void {
+    try {
+      this.#writer?.close();
+      this.#writer = undefined;
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #count(now: number, bytes: number): void {
+    if (now - this.#since >= SECOND_MS) {
+      this.#bytesBefore = now - this.#since < 2 * SECOND_MS ? this.#bytes : 0;
+      [this.#bytes, this.#since] = [0, now];
+    }
+    this.#bytes += bytes;
+  }
+
+  get #isFlooded(): boolean {
+    const age = Date.now() - this.#since;
+    return age < 2 * SECOND_MS && Math.max(this.#bytes, this.#bytesBefore) > FLOOD_BYTES;
+  }
+
+  /** Closes old segments and those of killed writers, deletes what exceeds the limits, compresses the rest. */
+  #maintain(): void {
+    const [folder, settings] = [this.#folder, this.#settings];
+    if (folder === undefined || settings === undefined || this.#over) return;
+    if (this.#writer !== undefined && hourOf(Date.now()) !== this.#hour) this.#closeWriter();
+    try {
+      repairAll(folder, this.#writer?.number);
+      retire(folder, settings, Date.now());
+      this.#maintenanceProblem = undefined;
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== this.#maintenanceProblem) this.#report.problem(folder, error);
+      this.#maintenanceProblem = message;
+    }
+    if (settings.hours > 0) void this.#packer.run(folder);
+  }
+}
+
+function hourOf(now: number): number {
+  return Math.floor(now / HOUR_MS);
+}
+
+function countLines(lines: Buffer): number {
+  let count = 0;
+  for (let at = lines.indexOf(NEWLINE); at !== -1; at = lines.indexOf(NEWLINE, at + 1)) count += 1;
+  return count;
+}

@@ -1,0 +1,195 @@
+/** Appends whole lines to the file at a path: follows its deletion and renaming, and rotates it before it grows too big. */
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { errnoOf } from "../base/errors.ts";
+import { failpoint } from "../os/failpoint.ts";
+import { makeFolder } from "../os/files.ts";
+import type { LogRotation } from "./rotation.ts";
+
+const NEWLINE = 0x0a;
+/** While writing, the path is checked at this interval. */
+const CHECK_MS = 100;
+/** After a failed rotation the file keeps growing for this long. */
+const ROTATE_AGAIN_MS = 1000;
+
+type OpenFile = {
+  readonly fd: number;
+  /** Device and inode. */
+  readonly identity: string;
+  /** False for a device, FIFO or socket, which is never rotated, checked or repaired. */
+  readonly regular: boolean;
+  /** When it was opened. */
+  readonly size: number;
+  /** Time of its first line, in milliseconds since 1970. */
+  readonly since: number;
+};
+
+/** Bytes that `append` has written; `error` is present if it stopped early. */
+export type Progress = { readonly done: number; readonly error?: unknown };
+
+/** `/dev/stdout` may be a link to a regular file, which is not procman's. */
+function isForeign(path: string): boolean {
+  return path.startsWith("/dev/") || path.startsWith("/proc/");
+}
+
+/** If standard output is a socket (journald), it can't be opened by path; then the inherited descriptor is used. */
+const INHERITED: Readonly<Record<string, number>> = { "/dev/stdout": 1, "/dev/stderr": 2 };
+
+function openFolderToo(path: string): number {
+  // Nonblocking: opening a FIFO without a reader fails (ENXIO) instead of blocking the logger.
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
+  try {
+    return openSync(path, flags, 0o640);
+  } catch (error) {
+    const inherited = INHERITED[path];
+    if (inherited !== undefined && errnoOf(error) === "ENXIO") return inherited;
+    if (errnoOf(error) !== "ENOENT") throw error;
+    makeFolder(dirname(path), 0o750);
+    return openSync(path, flags, 0o640);
+  }
+}
+
+function openForAppend(path: string): OpenFile {
+  const fd = openFolderToo(path);
+  const stat = fstatSync(fd);
+  const since = stat.birthtimeMs > 0 ? stat.birthtimeMs : Date.now();
+  return { fd, identity: `${stat.dev}:${stat.ino}`, regular: stat.isFile() && !isForeign(path), size: stat.size, since };
+}
+
+/** Start of the line that contains byte `at` of `bytes`. */
+export function lineStart(bytes: Buffer, at: number): number {
+  return bytes.subarray(0, at).lastIndexOf(NEWLINE) + 1;
+}
+
+export class Appender {
+  readonly path: string;
+  readonly #archive: LogRotation;
+  #open: OpenFile | undefined;
+  #size = 0;
+  /** If the last byte written was no newline: the identity of that file. */
+  #tornIn: string | undefined;
+  #checkAt = 0;
+  #rotateAt = 0;
+
+  constructor(path: string, archive: LogRotation) {
+    this.path = path;
+    this.#archive = archive;
+  }
+
+  /** Opens the file before the first line, so that a problem is reported early. */
+  prepare(): Progress {
+    return this.append(Buffer.alloc(0), 0);
+  }
+
+  /** Writes `bytes` (whole lines) from byte `from`, which is inside a line only after an incomplete call. */
+  append(bytes: Buffer, from: number): Progress {
+    let at = from;
+    try {
+      at = this.#ready(bytes, at);
+      while (at < bytes.length) {
+        const end = this.#fitting(bytes, at);
+        while (at < end) at += this.#write(bytes, at, end);
+      }
+      return { done: at };
+    } catch (error) {
+      return { done: at, error };
+    }
+  }
+
+  /** Closes the file; the next `append` opens it again. */
+  close(): void {
+    if (!this.#open) return;
+    const { fd } = this.#open;
+    this.#open = undefined;
+    if (fd > 2) closeSync(fd);
+  }
+
+  #write(bytes: Buffer, at: number, end: number): number {
+    const { fd, identity } = this.#opened();
+    const written = writeSync(fd, bytes, at, end - at);
+    this.#size += written;
+    this.#tornIn = bytes[at + written - 1] === NEWLINE ? undefined : identity;
+    return written;
+  }
+
+  #opened(): OpenFile {
+    if (this.#open) return this.#open;
+    const open = openForAppend(this.path);
+    this.#open = open;
+    this.#checkAt = Date.now() + CHECK_MS;
+    if (!open.regular) return open;
+    this.#size = open.size;
+    try {
+      if (this.#tornIn !== open.identity) this.#endTornLine(open);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+    if (this.#archive.rotation) this.#archive.tidy(realpathSync.native(this.path));
+    return open;
+  }
+
+  /** Opens the file if necessary. A line begun in a file that was removed is written again to the new one. */
+  #ready(bytes: Buffer, at: number): number {
+    this.#checkPath();
+    const { identity } = this.#opened();
+    if (this.#tornIn === undefined || this.#tornIn === identity) return at;
+    this.#tornIn = undefined;
+    return lineStart(bytes, at);
+  }
+
+  /** If the file was deleted or renamed, the next write creates a new one. */
+  #checkPath(): void {
+    if (!this.#open?.regular) return;
+    const now = Date.now();
+    if (now < this.#checkAt) return;
+    this.#checkAt = now + CHECK_MS;
+    const stat = statSync(this.path, { throwIfNoEntry: false });
+    if (stat && `${stat.dev}:${stat.ino}` === this.#open.identity) this.#size = stat.size;
+    else this.close();
+  }
+
+  /** A logger that was killed while writing left a partial line: ends it with a newline. */
+  #endTornLine(open: OpenFile): void {
+    if (this.#size === 0) return;
+    const last = Buffer.alloc(1);
+    const fd = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      readSync(fd, last, 0, 1, this.#size - 1);
+    } finally {
+      closeSync(fd);
+    }
+    if (last[0] === NEWLINE) return;
+    this.#size += writeSync(open.fd, "\n");
+  }
+
+  /** The end of the bytes that may be written to the current file; rotates if necessary. */
+  #fitting(bytes: Buffer, at: number): number {
+    const endOfLine = (): number => bytes.indexOf(NEWLINE, at) + 1;
+    if (this.#tornIn !== undefined) return endOfLine();
+    const { regular, since } = this.#opened();
+    const { rotation } = this.#archive;
+    if (!rotation || !regular) return bytes.length;
+    const now = Date.now();
+    if (now < this.#rotateAt) return bytes.length;
+    if (rotation.ageMs > 0 && now - since > rotation.ageMs && this.#size > 0) return this.#rotated(bytes, at);
+    const room = rotation.sizeBytes > 0 ? rotation.sizeBytes - this.#size : Number.POSITIVE_INFINITY;
+    if (bytes.length - at <= room) return bytes.length;
+    const fits = room > 0 ? lineStart(bytes, at + room) : 0;
+    if (fits > at) return fits;
+    // A line bigger than a whole file gets its own file.
+    return this.#size > 0 ? this.#rotated(bytes, at) : endOfLine();
+  }
+
+  #rotated(bytes: Buffer, at: number): number {
+    this.#checkAt = 0;
+    this.#checkPath();
+    // The file was removed a moment ago, so a new one is opened instead.
+    if (!this.#open) this.#opened();
+    else if (this.#archive.rotate(realpathSync.native(this.path))) {
+      failpoint("logger.rotated");
+      this.close();
+    } else this.#rotateAt = Date.now() + ROTATE_AGAIN_MS;
+    return this.#fitting(bytes, at);
+  }
+}

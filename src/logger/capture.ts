@@ -1,0 +1,107 @@
+/** Captures the output of a run: its two streams, and the destinations in its configuration. */
+
+import { errnoOf, reasonOf } from "../base/errors.ts";
+import type { BegunRun, CaptureSpec, FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
+import { RecordHeader } from "../log-store/record.ts";
+import type { LogStore } from "../log-store/store.ts";
+import type { Backpressure } from "./backpressure.ts";
+import type { ConsoleWriter } from "./console.ts";
+import type { LogFiles } from "./log-files.ts";
+import type { LineSink, StreamReaderEvents } from "./stream-reader.ts";
+import { decoratedFile, inStore, onConsole, plainFile, StreamReader } from "./stream-reader.ts";
+
+export type OpenStreams = Extract<ToLogger, { t: "open" }>;
+
+export type CaptureContext = {
+  readonly files: LogFiles;
+  readonly console: ConsoleWriter;
+  readonly store: LogStore;
+  /** While it is closed, nothing is read. */
+  readonly hold: Backpressure;
+  readonly send: (message: FromLogger) => void;
+};
+
+const ERROR_MARK = "! ";
+
+type StreamName = "out" | "err";
+
+function fileSink(spec: CaptureSpec, which: StreamName, files: LogFiles, killing: unknown): LineSink | undefined {
+  const path = which === "out" ? spec.stdout : (spec.stderr ?? spec.stdout);
+  if (path === undefined) return undefined;
+  const share = files.share(path, spec.id, spec.rotation);
+  if (killing !== undefined) share.file.markRestart(killing);
+  const isAmongOutput = which === "err" && path === spec.stdout;
+  return spec.decorateFiles ? decoratedFile(share, spec.id, isAmongOutput ? ERROR_MARK : "") : plainFile(share);
+}
+
+/** `killing`: see `LogFile.markRestart`; absent if no logger was killed. */
+function sinksOf(spec: CaptureSpec, which: StreamName, { files, console, store }: CaptureContext, killing?: unknown): readonly LineSink[] {
+  const stored = spec.store === undefined ? undefined : inStore(store, labelOf(spec, which));
+  const file = fileSink(spec, which, files, killing);
+  const shown = spec.console ? onConsole(console, spec.id, which === "out" ? 1 : 2) : undefined;
+  return [stored, file, shown].filter((sink) => sink !== undefined);
+}
+
+function labelOf({ id, store }: CaptureSpec, which: StreamName): RecordHeader {
+  const what = which === "out" ? ({ category: "stdout", severity: "info" } as const) : ({ category: "stderr", severity: "error" } as const);
+  return new RecordHeader({ ...what, ...store, process: id }, false);
+}
+
+/** Like `LogFile.markRestart` for files. */
+function markRestartInStore({ id, store }: CaptureSpec, to: LogStore): void {
+  const text = "the logger was restarted here; up to 64 KiB of output may be missing";
+  if (store !== undefined) to.say({ ...store, process: id, category: "service", severity: "warn", at: Date.now(), text });
+}
+
+export class Capture {
+  readonly #context: CaptureContext;
+  readonly #out: StreamReader;
+  readonly #err: StreamReader;
+  #unsettled = 2;
+
+  /** `done` is called when both streams have ended and everything is written. `batch`: the message batch with `open`. */
+  constructor({ open, batch }: { readonly open: OpenStreams; readonly batch: unknown }, context: CaptureContext, done: () => void) {
+    this.#context = context;
+    const events = (file: string): StreamReaderEvents => ({
+      settled: () => {
+        this.#unsettled -= 1;
+        if (this.#unsettled === 0) done();
+      },
+      failed: (error) => context.send({ t: "problem", file, code: errnoOf(error), message: `Cannot read ${file}: ${reasonOf(error)}` }),
+    });
+    const stream = (which: StreamName): StreamReader => {
+      const { [which]: path, held, capture, former } = open;
+      const sinks = sinksOf(capture, which, context, former === "killed" ? batch : undefined);
+      const begun = Buffer.from(typeof former === "object" ? former[which] : "", "base64");
+      return new StreamReader({ path, held: held?.[which], sinks, hold: context.hold, begun, events: events(path) });
+    };
+    if (open.former === "killed") markRestartInStore(open.capture, context.store);
+    this.#out = stream("out");
+    this.#err = stream("err");
+  }
+
+  /** Partial lines that were read, for the next logger. */
+  get begun(): BegunRun {
+    return { out: this.#out.begun.toString("base64"), err: this.#err.begun.toString("base64") };
+  }
+
+  open(): void {
+    this.#out.open();
+    this.#err.open();
+  }
+
+  route(spec: CaptureSpec): void {
+    this.#out.route(() => sinksOf(spec, "out", this.#context));
+    this.#err.route(() => sinksOf(spec, "err", this.#context));
+  }
+
+  ended(): void {
+    this.#out.check();
+    this.#err.check();
+  }
+
+  drain(): void {
+    this.#out.drain();
+    this.#err.drain();
+  }
+}

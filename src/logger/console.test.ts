@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { numbers, Rig, read, sizeOf, until } from "../../test/support/logger-rig.ts";
+
+const STAMP = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z";
+
+let rig: Rig;
+
+describe("console of the logger", () => {
+  beforeEach(() => {
+    rig = new Rig();
+  });
+  afterEach(() => rig.end());
+
+  it("writes lines with their id to the console, errors to standard error, and procman's own messages between them", async () => {
+    const { stdout, stderr } = rig.start("pipe");
+    const run = rig.run("web");
+    rig.send(
+      { t: "style", style: { decorate: true, colors: false } },
+      { t: "say", at: 0, severity: "info", text: "hello" },
+      { t: "say", at: 0, severity: "warn", id: "web", text: "web waits" },
+      rig.open(run, { console: true }),
+    );
+    await once(rig.child(run, "echo out; echo err >&2"), "exit");
+    await rig.drained(run);
+    rig.send({ t: "style", style: { decorate: false, colors: true } }, { t: "say", at: 0, severity: "error", text: "bad" });
+    const [out, err] = await Promise.all([stdout?.toArray(), stderr?.toArray(), rig.close()]);
+    const epoch = "1970-01-01T00:00:00.000Z";
+    assert.match(
+      (out ?? []).join(""),
+      new RegExp(
+        `^${epoch} procman \\| hello\n${epoch} web     \\| web waits\n${STAMP} web     \\| out\n\u001b\\[31mprocman \\| \u001b\\[0m\u001b\\[31mbad\u001b\\[0m\n$`,
+      ),
+    );
+    assert.match((err ?? []).join(""), new RegExp(`^${STAMP} web     \\| err\n$`));
+  });
+
+  it("is not blocked by a console without a reader: only streams shown there wait", async () => {
+    const { stdout } = rig.start("pipe");
+    const [shown, silent] = [rig.run("shown"), rig.run("silent")];
+    const file = join(rig.dir, "o.log");
+    rig.send(rig.open(shown, { console: true }), rig.open(silent, { stdout: file }));
+    const child = rig.child(shown, "seq -w 1 1000000");
+    const exited = once(child, "exit");
+    await once(rig.child(silent, "seq -w 1 1000000"), "exit");
+    await rig.drained(silent);
+    assert.equal(child.exitCode, null);
+    let text = "";
+    stdout?.on("data", (data: Buffer) => {
+      text += data.toString("latin1");
+    });
+    await exited;
+    await rig.drained(shown);
+    await rig.close();
+    assert.ok(text.replaceAll("shown   | ", "") === numbers(1, 1_000_000));
+  });
+
+  it("closes within two seconds although the terminal is stopped", async () => {
+    rig.start("pipe");
+    const run = rig.run("shown");
+    rig.send(rig.open(run, { console: true, stdout: join(rig.dir, "o.log") }));
+    rig.child(run, "seq -w 1 1000000");
+    await until(() => sizeOf(join(rig.dir, "o.log")) > 450_000);
+    const begin = Date.now();
+    await rig.close();
+    assert.ok(Date.now() - begin < 2000);
+  });
+
+  it("goes to a file without a terminal: with time stamps, without colours, rotated and bounded", async () => {
+    const { stdout, stderr } = rig.start("pipe");
+    const shown = Promise.all([stdout?.toArray(), stderr?.toArray()]);
+    const file = join(rig.dir, "home", "console.log");
+    const run = rig.run("web");
+    rig.send(
+      rig.open(run, { console: true }),
+      { t: "style", style: { decorate: false, colors: true, file } },
+      { t: "say", at: 0, severity: "error", text: "hello" },
+    );
+    await once(rig.child(run, "echo err >&2; head -c 50000000 /dev/urandom | base64 -w 100"), "exit");
+    await rig.drained(run);
+    rig.send({ t: "say", at: 0, severity: "info", text: "bye" });
+    assert.equal(await rig.close(), 0);
+    assert.equal(statSync(join(rig.dir, "home")).mode & 0o777, 0o700);
+    const sizes = readdirSync(join(rig.dir, "home")).map((name) => sizeOf(join(rig.dir, "home", name)));
+    assert.ok(sizes.length >= 5, sizes.join());
+    assert.ok(Math.max(...sizes) <= 10e6, sizes.join());
+    assert.ok(sizes.reduce((sum, size) => sum + size, 0) <= 50e6, sizes.join());
+    const lines = read(file).split("\n");
+    assert.equal(lines.at(-2), "1970-01-01T00:00:00.000Z procman | bye");
+    assert.match(lines.at(-4) ?? "", new RegExp(`^${STAMP} web     \\| [A-Za-z0-9+/]{100}$`));
+    assert.deepEqual(await shown, [[], []]);
+  });
+
+  it("keeps the order of lines when it switches to a file", async () => {
+    const { stdout } = rig.start("pipe");
+    const file = join(rig.dir, "console.log");
+    const run = rig.run("web");
+    rig.send(rig.open(run, { console: true }));
+    const child = rig.child(run, "seq -w 1 1000000");
+    const exited = once(child, "exit");
+    let text = "";
+    stdout?.on("data", (data: Buffer) => {
+      text += data.toString("latin1");
+      if (sizeOf(file) === 0) rig.send({ t: "style", style: { decorate: false, colors: false, file } });
+    });
+    await exited;
+    await rig.drained(run);
+    await rig.close();
+    const dir = readdirSync(rig.dir).filter((name) => name.startsWith("console.log"));
+    const [current, ...rotated] = dir.sort();
+    const moved = [...rotated, current ?? ""].map((name) => {
+      const bytes = readFileSync(join(rig.dir, name));
+      return (name.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("latin1");
+    });
+    assert.ok([text, ...moved].join("").replaceAll(/^.*\| /gm, "") === numbers(1, 1_000_000));
+    assert.ok(text.length > 0);
+  });
+
+  it("continues without a console that was closed", async () => {
+    const { stdout } = rig.start("pipe");
+    const run = rig.run("shown");
+    const file = join(rig.dir, "o.log");
+    stdout?.destroy();
+    rig.send(rig.open(run, { console: true, stdout: file }));
+    await once(rig.child(run, "seq -w 1 1000000"), "exit");
+    await rig.drained(run);
+    assert.ok(read(file) === numbers(1, 1_000_000));
+    assert.equal(await rig.close(), 0);
+  });
+});

@@ -1,0 +1,205 @@
+/** A log file, shared by all streams that write to it. While it can't be written, its lines and streams wait. */
+
+import { errnoOf, reasonOf } from "../base/errors.ts";
+import type { Rotation } from "../ipc/logger-protocol.ts";
+import { Appender, lineStart } from "./appender.ts";
+import { Backpressure } from "./backpressure.ts";
+import { type FileCompressor, LogRotation } from "./rotation.ts";
+import { WriteBuffer } from "./write-buffer.ts";
+
+/** Time for which writers wait for a full disk; then lines are dropped and counted. Milliseconds. */
+export const HOLD_MS = 30_000;
+
+const RETRY_MS = 250;
+const RETRY_DROPPING_MS = 1000;
+/** A FIFO or terminal that is full for a moment is not a failure. */
+const RETRY_BUSY_MS = 10;
+const MOMENT_MS = 1000;
+
+const RESTART_MARK = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]\n";
+/** Errors after which the file stays open: it only lacks room. */
+const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EAGAIN"]);
+
+export type FileReport = {
+  readonly problem: (file: string, code: string, message: string) => void;
+  readonly recovered: (file: string, lostLines: number, lostBytes: number) => void;
+  /** No line is waiting for the file any more, however short the wait was. */
+  readonly caughtUp: () => void;
+};
+
+export type FileOptions = { readonly report: FileReport; readonly compressor: FileCompressor; readonly holdMs: number };
+
+type LogFileTrouble = {
+  readonly backlog: WriteBuffer;
+  readonly since: number;
+  dropping: boolean;
+  reported: boolean;
+  error: unknown;
+  timer: NodeJS.Timeout | undefined;
+};
+
+export class LogFile {
+  readonly path: string;
+  /** Closed while lines are waiting for the file. */
+  readonly backpressure = new Backpressure();
+  readonly #options: FileOptions;
+  readonly #appender: Appender;
+  readonly #archive: LogRotation;
+  #trouble: LogFileTrouble | undefined;
+  #marked: unknown;
+  #whenIdle: (() => void) | undefined;
+
+  constructor(path: string, options: FileOptions) {
+    this.path = path;
+    this.#options = options;
+    this.#archive = new LogRotation(options.compressor, {
+      problem: options.report.problem,
+      works: (file) => options.report.recovered(file, 0, 0),
+    });
+    this.#appender = new Appender(path, this.#archive);
+  }
+
+  /** Whether lines are waiting, or a mark for dropped lines. */
+  get isBehind(): boolean {
+    return this.#trouble !== undefined && !this.#trouble.backlog.isEmpty;
+  }
+
+  /** Whether they have been waiting longer than a slow reader explains. */
+  get isStuck(): boolean {
+    const trouble = this.#trouble;
+    return trouble !== undefined && this.isBehind && (trouble.reported || Date.now() - trouble.since > MOMENT_MS);
+  }
+
+  set rotation(rotation: Rotation | undefined) {
+    this.#archive.rotation = rotation;
+  }
+
+  /** Opens the file before the first line. */
+  prepare(): void {
+    if (this.#trouble) return;
+    const { error } = this.#appender.prepare();
+    if (error !== undefined) this.#fail(new WriteBuffer(Buffer.alloc(0), 0), error);
+  }
+
+  /** `lines` are whole lines; when this returns, they are written, held, or counted as lost. */
+  write(lines: Buffer): void {
+    if (this.#trouble?.dropping) {
+      this.#trouble.backlog.drop(lines);
+      return;
+    }
+    if (this.#trouble) {
+      this.#trouble.backlog.hold(lines);
+      return;
+    }
+    const { done, error } = this.#appender.append(lines, 0);
+    if (error === undefined) return;
+    const start = lineStart(lines, done);
+    this.#fail(new WriteBuffer(lines.subarray(start), done - start), error);
+  }
+
+  /** Writes one mark for each killed logger (identified by `killing`), however many of its streams write here. */
+  markRestart(killing: unknown): void {
+    if (this.#marked === killing) return;
+    this.#marked = killing;
+    this.write(Buffer.from(RESTART_MARK));
+  }
+
+  reopen(): void {
+    this.#appender.close();
+    if (this.#trouble) this.#retry();
+    else this.prepare();
+  }
+
+  /** The last writer has released the file. `done` is called when no line is waiting. */
+  release(done: () => void): void {
+    this.#whenIdle = done;
+    if (!this.#trouble) this.#close();
+  }
+
+  /** A new writer uses the file before it was closed. */
+  keep(): void {
+    this.#whenIdle = undefined;
+  }
+
+  /** The logger ends: makes a last attempt, and reports lines that are lost. */
+  end(): void {
+    if (this.#trouble) this.#retry();
+    if (this.#trouble) this.#sayLost(this.#trouble);
+    this.#close();
+  }
+
+  /** From now on lines are dropped instead of held, because the logger is about to end. */
+  stopHolding(): void {
+    if (this.#trouble) this.#drop(this.#trouble);
+  }
+
+  #close(): void {
+    this.#appender.close();
+    const done = this.#whenIdle;
+    this.#whenIdle = undefined;
+    done?.();
+  }
+
+  #fail(backlog: WriteBuffer, error: unknown): void {
+    this.#trouble = { backlog, error, since: Date.now(), dropping: false, reported: false, timer: undefined };
+    this.#wait(this.#trouble, error);
+    this.backpressure.set(true);
+  }
+
+  #wait(trouble: LogFileTrouble, error: unknown): void {
+    const code = errnoOf(error);
+    trouble.error = error;
+    if (!NO_ROOM.has(code)) this.#appender.close();
+    if (!trouble.dropping && Date.now() - trouble.since >= this.#options.holdMs) this.#drop(trouble);
+    const isBusy = code === "EAGAIN" && !trouble.dropping;
+    if (!isBusy && !trouble.reported) {
+      trouble.reported = true;
+      this.#options.report.problem(this.path, code, `Cannot write ${this.path}: ${reasonOf(error)}`);
+    }
+    const again = trouble.dropping ? RETRY_DROPPING_MS : RETRY_MS;
+    trouble.timer = setTimeout(() => this.#retry(), isBusy ? RETRY_BUSY_MS : again);
+  }
+
+  #drop(trouble: LogFileTrouble): void {
+    trouble.dropping = true;
+    this.backpressure.set(false);
+  }
+
+  #retry(): void {
+    const trouble = this.#trouble;
+    if (!trouble) return;
+    clearTimeout(trouble.timer);
+    const error = this.#catchUp(trouble);
+    if (error !== undefined) {
+      this.#wait(trouble, error);
+      return;
+    }
+    this.#trouble = undefined;
+    const { lostLines, lostBytes } = trouble.backlog;
+    if (trouble.reported) this.#options.report.recovered(this.path, lostLines, lostBytes);
+    this.#options.report.caughtUp();
+    this.backpressure.set(false);
+    if (this.#whenIdle) this.#close();
+  }
+
+  /** Writes the lines that were waiting, then the mark for dropped ones. */
+  #catchUp({ backlog, error }: LogFileTrouble): unknown {
+    do {
+      const progress = this.#appender.append(backlog.bytes, backlog.done);
+      backlog.wrote(progress.done);
+      if (progress.error !== undefined) return progress.error;
+    } while (backlog.addMark(reasonOf(error)));
+    return undefined;
+  }
+
+  #sayLost(trouble: LogFileTrouble): void {
+    clearTimeout(trouble.timer);
+    this.#trouble = undefined;
+    const { backlog, error } = trouble;
+    backlog.giveUp();
+    const { lostLines, lostBytes } = backlog;
+    if (lostLines === 0) return;
+    const message = `Cannot write ${this.path}: ${lostLines} lines (${lostBytes} bytes) lost, ${reasonOf(error)}`;
+    this.#options.report.problem(this.path, errnoOf(error), message);
+  }
+}

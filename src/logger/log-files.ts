@@ -1,0 +1,82 @@
+/** All open log files, one for each path. */
+import type { Rotation } from "../ipc/logger-protocol.ts";
+import type { FileOptions } from "./log-file.ts";
+import { LogFile } from "./log-file.ts";
+
+type SharedFile = { readonly file: LogFile; users: number; readonly ids: Set<string> };
+
+/** The use of a file by one stream. */
+export type FileShare = {
+  readonly file: LogFile;
+  /** Whether processes with different ids write to it. */
+  readonly isMixed: boolean;
+  readonly release: () => void;
+};
+
+export class LogFiles {
+  readonly #options: FileOptions;
+  readonly #entries = new Map<string, SharedFile>();
+
+  constructor(options: FileOptions) {
+    this.#options = options;
+  }
+
+  share(path: string, id: string, rotation: Rotation | undefined): FileShare {
+    const entry = this.#entry(path);
+    entry.users += 1;
+    entry.ids.add(id);
+    entry.file.keep();
+    // The newest run has the newest configuration.
+    entry.file.rotation = rotation;
+    entry.file.prepare();
+    return {
+      file: entry.file,
+      get isMixed() {
+        return entry.ids.size > 1;
+      },
+      release: () => this.#release(entry),
+    };
+  }
+
+  /** A file for which lines are waiting, if any. */
+  get behind(): LogFile | undefined {
+    return this.#find((file) => file.isBehind);
+  }
+
+  /** A file for which lines have been waiting for more than a moment, if any. */
+  get stuck(): LogFile | undefined {
+    return this.#find((file) => file.isStuck);
+  }
+
+  reopen(): void {
+    for (const { file } of this.#entries.values()) file.reopen();
+  }
+
+  stopHolding(): void {
+    for (const { file } of this.#entries.values()) file.stopHolding();
+  }
+
+  end(): void {
+    for (const { file } of this.#entries.values()) file.end();
+    this.#entries.clear();
+  }
+
+  #find(is: (file: LogFile) => boolean): LogFile | undefined {
+    for (const { file } of this.#entries.values()) if (is(file)) return file;
+    return undefined;
+  }
+
+  #entry(path: string): SharedFile {
+    const known = this.#entries.get(path);
+    if (known) return known;
+    const entry = { file: new LogFile(path, this.#options), users: 0, ids: new Set<string>() };
+    this.#entries.set(path, entry);
+    return entry;
+  }
+
+  #release(entry: SharedFile): void {
+    entry.users -= 1;
+    if (entry.users > 0) return;
+    entry.file.release(() => this.#entries.delete(entry.file.path));
+  }
+}

@@ -1,0 +1,158 @@
+/** The logger: handles the messages of the keeper. */
+import { dirname } from "node:path";
+import { errnoOf, reasonOf } from "../base/errors.ts";
+import type { FromLogger, LoggerMessage, ToLogger } from "../ipc/logger-protocol.ts";
+import { logsFolder } from "../log-store/segment-files.ts";
+import { LogStore } from "../log-store/store.ts";
+import { failpoint } from "../os/failpoint.ts";
+import { Backpressure } from "./backpressure.ts";
+import type { OpenStreams } from "./capture.ts";
+import { Capture } from "./capture.ts";
+import { CaptureHandover } from "./capture-handover.ts";
+import { ConsoleWriter } from "./console.ts";
+import { HOLD_MS } from "./log-file.ts";
+import { LogFiles } from "./log-files.ts";
+import { FileCompressor } from "./rotation.ts";
+
+/** At the end: longest wait for the console and for a compression in progress. Milliseconds. */
+const LAST_MS = 1000;
+
+export type LoggerEvents = {
+  readonly send: (message: FromLogger) => void;
+  /** The last capture is drained. */
+  readonly idle: () => void;
+  readonly close: () => void;
+  /** Everything was handed over to the next logger, so this one ends. */
+  readonly handedOver: () => void;
+};
+
+export class Logger {
+  readonly #events: LoggerEvents;
+  readonly #compressor = new FileCompressor();
+  readonly #store: LogStore;
+  readonly #files: LogFiles;
+  readonly #console: ConsoleWriter;
+  readonly #handover: CaptureHandover;
+  readonly #hold = new Backpressure();
+  readonly #captures = new Map<string, Capture>();
+  /** No more reading, and messages are ignored. */
+  #over = false;
+
+  constructor(events: LoggerEvents) {
+    this.#events = events;
+    const { send } = events;
+    this.#store = new LogStore({
+      problem: (folder, error) =>
+        send({ t: "problem", file: folder, code: errnoOf(error), message: `Cannot store logs in ${folder}: ${reasonOf(error)}` }),
+      recovered: (folder, lostLines, lostBytes) => send({ t: "recovered", file: folder, lostLines, lostBytes }),
+    });
+    this.#files = new LogFiles({
+      compressor: this.#compressor,
+      holdMs: HOLD_MS,
+      report: {
+        problem: (file, code, message) => send({ t: "problem", file, code, message }),
+        recovered: (file, lostLines, lostBytes) => send({ t: "recovered", file, lostLines, lostBytes }),
+        caughtUp: () => void this.#handover.tryAgain(),
+      },
+    });
+    this.#console = new ConsoleWriter(this.#files);
+    this.#handover = new CaptureHandover({
+      files: this.#files,
+      console: this.#console,
+      hold: this.#hold,
+      record: () => ({ captures: Object.fromEntries([...this.#captures].map(([key, { begun }]) => [key, begun])) }),
+      send,
+      done: () => {
+        this.#over = true;
+        this.#store.end();
+        events.handedOver();
+      },
+    });
+  }
+
+  get isIdle(): boolean {
+    return this.#captures.size === 0;
+  }
+
+  /** Whether a write to the console is blocked in the thread pool. */
+  get isStuck(): boolean {
+    return this.#console.isBusy;
+  }
+
+  receive(batch: readonly ToLogger[]): void {
+    for (const message of batch) if (!this.#over) this.#receive(message, batch);
+  }
+
+  /** Checks all runs for their end, since the keeper that would report it is gone. */
+  checkAll(): void {
+    for (const capture of [...this.#captures.values()]) capture.ended();
+  }
+
+  reopen(): void {
+    this.#files.reopen();
+  }
+
+  handOver(): void {
+    if (!this.#over) this.#handover.ask();
+  }
+
+  /** Writes the remaining output and stops reading. `isAlone`: there is no keeper that asked for it, but there may be one later. */
+  async close(isAlone: boolean): Promise<void> {
+    this.#over = true;
+    this.#handover.cancel();
+    this.#files.stopHolding();
+    for (const capture of [...this.#captures.values()]) capture.drain();
+    if (isAlone && !this.#files.behind) this.#handover.leaveEmpty();
+    this.#files.end();
+    this.#store.end();
+    await Promise.all([this.#console.flush(LAST_MS), this.#compressor.stop(LAST_MS)]);
+  }
+
+  #receive(message: ToLogger, batch: readonly ToLogger[]): void {
+    switch (message.t) {
+      case "home":
+        this.#handover.home = message.folder;
+        this.#store.folder = logsFolder(dirname(message.folder));
+        return;
+      case "open":
+        return this.#open(message, batch);
+      case "route":
+        return this.#captures.get(message.key)?.route(message.capture);
+      case "ended":
+        return this.#captures.get(message.key)?.ended();
+      case "style":
+        this.#console.style = message.style;
+        if (message.store !== undefined) this.#store.settings = message.store;
+        return;
+      case "say":
+        return this.#say(message);
+      case "reopen":
+        return this.#files.reopen();
+      case "close":
+        return this.#events.close();
+      default:
+        message satisfies never;
+    }
+  }
+
+  #say(message: LoggerMessage): void {
+    const { at, text, severity, id, run, instance, isQuiet, category = id === undefined ? "service" : "lifecycle" } = message;
+    if (isQuiet !== true) this.#console.say(message);
+    const whose = { ...(id === undefined ? {} : { process: id }), ...(run === undefined ? {} : { run }) };
+    this.#store.say({ at, text, severity, category, ...whose, ...(instance === undefined ? {} : { instance }) });
+  }
+
+  #open(open: OpenStreams, batch: readonly ToLogger[]): void {
+    const { key } = open;
+    if (this.#captures.has(key)) return;
+    const context = { files: this.#files, console: this.#console, store: this.#store, hold: this.#hold, send: this.#events.send };
+    const capture = new Capture({ open, batch }, context, () => {
+      failpoint("logger.drained");
+      this.#captures.delete(key);
+      this.#events.send({ t: "drained", key });
+      if (this.isIdle) this.#events.idle();
+    });
+    this.#captures.set(key, capture);
+    capture.open();
+  }
+}

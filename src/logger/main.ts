@@ -1,0 +1,76 @@
+/** The logger process: started by the keeper, controlled by IPC messages. */
+import { VERSION } from "../base/version.ts";
+import type { ListeningSocket } from "../ipc/keeper-protocol.ts";
+import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
+import { isForKeeping, keepSockets } from "../os/inherited-sockets.ts";
+import { takeFailoverOrder } from "../os/keeper-failover.ts";
+import { holdYoungGeneration } from "../os/node-tuning.ts";
+import { callForKeeper } from "./failover.ts";
+import { Logger } from "./logger.ts";
+
+process.title = "procman: logger";
+const revival = takeFailoverOrder();
+const sockets = keepSockets();
+// Time stamps create megabytes of short-lived strings.
+holdYoungGeneration();
+
+/** Time for the last messages, if the keeper doesn't read them. Milliseconds. */
+const LAST_MS = 1000;
+
+/** Messages of one turn of the event loop are sent together. */
+let outbox: FromLogger[] = [];
+let closing = false;
+let home: string | undefined;
+
+const logger = new Logger({ send, idle: leaveIfAlone, close: () => void close(), handedOver: () => void leave() });
+
+function send(message: FromLogger): void {
+  if (outbox.length === 0) setImmediate(() => void post());
+  outbox.push(message);
+}
+
+function post(): Promise<void> {
+  const batch = outbox;
+  outbox = [];
+  if (batch.length === 0 || !process.connected) return Promise.resolve();
+  // An error here means that the keeper is gone, which `disconnect` reports too.
+  return new Promise((resolve) => process.send?.(batch, undefined, undefined, () => resolve()));
+}
+
+/** Without a keeper, children may still write: the logger stays until the last of them has exited. */
+function leaveIfAlone(): void {
+  if (!process.connected && logger.isIdle) void close();
+}
+
+async function close(): Promise<void> {
+  if (closing) return;
+  closing = true;
+  await logger.close(!process.connected);
+  send({ t: "closed" });
+  await leave();
+}
+
+async function leave(): Promise<void> {
+  closing = true;
+  await Promise.race([post(), new Promise((resolve) => setTimeout(resolve, LAST_MS))]);
+  if (process.connected) process.disconnect();
+  // An exit waits for the thread pool, and a write to a stopped terminal never returns.
+  if (logger.isStuck) process.kill(process.pid, "SIGKILL");
+  process.exit(0);
+}
+
+process.on("message", (messages: readonly (ToLogger | ListeningSocket)[]) => {
+  const batch = messages.filter((message): message is ToLogger => !isForKeeping(message));
+  for (const message of batch) if (message.t === "home") home = message.folder;
+  logger.receive(batch);
+});
+process.on("disconnect", () => {
+  logger.checkAll();
+  leaveIfAlone();
+  if (!closing && revival !== undefined && home !== undefined) void callForKeeper(revival, home, sockets);
+});
+// Signals to a whole group or session are meant for others: the logger ends when all output is written.
+for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
+process.on("SIGUSR1", () => logger.handOver());
+process.on("SIGUSR2", () => logger.reopen());
+send({ t: "ready", version: VERSION });

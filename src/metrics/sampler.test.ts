@@ -1,0 +1,112 @@
+/** Sampling of the process table. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+import type { ProcessUsage } from "../os/process-usage.ts";
+import { type Sample, Sampler, type SamplerPorts } from "./sampler.ts";
+
+const usage = (pid: number, parent: number, cpuSeconds: number, reapedSeconds = 0): ProcessUsage => ({
+  pid,
+  parent,
+  group: pid,
+  session: pid,
+  startTime: "1",
+  cpuSeconds,
+  reapedSeconds,
+  memoryBytes: 1_000,
+});
+
+function sampler(options: Partial<SamplerPorts> = {}) {
+  const table: { usages: ProcessUsage[] } = { usages: [] };
+  const [seen, problems]: [ReadonlyMap<string, Sample>[], string[]] = [[], []];
+  const subject = new Sampler({
+    stateDir: "/nowhere",
+    roots: () => new Map([[1_000, "web"]]),
+    processOf: (slot) => slot,
+    sampled: (samples) => seen.push(samples),
+    isLimited: () => false,
+    report: (problem) => problems.push(problem),
+    usages: async () => table.usages,
+    ...options,
+  });
+  return { subject, table, seen, problems };
+}
+
+test("4.4 memory is known from the first sample on, CPU from the second", async () => {
+  const { subject, table } = sampler();
+  table.usages = [usage(1_000, 1, 5), usage(1_001, 1_000, 3)];
+  await subject.sample();
+  assert.deepEqual(subject.of("web"), { cpuPercent: undefined, memoryBytes: 2_000, processes: 2, cpuSeconds: 0 });
+  table.usages = [usage(1_000, 1, 6), usage(1_001, 1_000, 5)];
+  await subject.sample();
+  assert.equal(subject.of("web")?.cpuSeconds, 3);
+  assert.ok((subject.of("web")?.cpuPercent ?? 0) > 0);
+});
+
+test("4.4 the CPU time of a child that has exited counts once", async () => {
+  const { subject, table } = sampler();
+  table.usages = [usage(1_000, 1, 1), usage(1_001, 1_000, 3)];
+  await subject.sample();
+  table.usages = [usage(1_000, 1, 2, 5)];
+  await subject.sample();
+  assert.equal(subject.of("web")?.cpuSeconds, 3, "1 of its own, 2 of the child since the look before");
+  table.usages = [usage(1_000, 1, 2, 5), usage(1_002, 1_000, 4)];
+  await subject.sample();
+  table.usages = [usage(1_000, 1, 2.5, 5)];
+  await subject.sample();
+  assert.equal(subject.of("web")?.cpuSeconds, 3 + 4 + 0.5, "somebody else has awaited the second");
+});
+
+test("4.4 the memory of an unchanged process is read once", async (context) => {
+  const child = spawn("sleep", ["1000"]);
+  await once(child, "spawn");
+  context.after(() => child.kill("SIGKILL"));
+  const { memoryBytes: _, ...own } = usage(child.pid as number, 1, 5);
+  const { subject, table } = sampler({ roots: () => new Map([[own.pid, "web"]]) });
+  const bytesOf = async (change: Partial<ProcessUsage>): Promise<number | undefined> => {
+    table.usages = [{ ...own, residentPages: 300, ...change }];
+    await subject.sample();
+    return subject.of("web")?.memoryBytes;
+  };
+  const bytes = await bytesOf({});
+  assert.ok(bytes !== undefined && bytes > 0);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  assert.equal(await bytesOf({}), bytes, "nobody has looked: it is gone");
+  assert.equal(await bytesOf({ residentPages: 301 }), 0);
+  assert.equal(await bytesOf({ residentPages: 301, cpuSeconds: 5.01 }), 0);
+});
+
+test("4.4 a failed sample is reported once, and sampling continues", async () => {
+  let fails = true;
+  const { subject, problems } = sampler({
+    usages: async () => {
+      if (fails) throw new Error("no ps");
+      return [usage(1_000, 1, 1)];
+    },
+  });
+  await subject.sample();
+  await subject.sample();
+  assert.deepEqual(problems, ["Cannot measure CPU and memory: no ps; processes run on"]);
+  fails = false;
+  await subject.sample();
+  assert.equal(subject.of("web")?.memoryBytes, 1_000);
+});
+
+test("4.4 without runs no samples are taken; an ended run has no values", async () => {
+  let looks = 0;
+  let roots = new Map([[1_000, "web"]]);
+  const { subject } = sampler({
+    roots: () => roots,
+    usages: async () => {
+      looks++;
+      return [usage(1_000, 1, 1)];
+    },
+  });
+  await subject.sample();
+  roots = new Map();
+  await subject.sample();
+  assert.equal(looks, 1);
+  assert.equal(subject.of("web"), undefined);
+});

@@ -1,0 +1,23 @@
+/** Folders, and free disk space. */
+import { existsSync, mkdirSync, statfsSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** Creates a folder and its parents. (`mkdir` with `recursive` never returns for a path like /proc/none/x: nodejs/node, seen on 20.20.) */
+export function makeFolder(path: string, mode: number): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent, mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    // Another process created it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** True if the disk has no room for another byte or file. File systems without a limit report 0 blocks or files in total; the last blocks may be reserved for root. */
+export function isFull(folder: string): boolean {
+  const { blocks, bavail, bfree, files, ffree } = statfsSync(folder);
+  const left = process.getuid?.() === 0 ? bfree : bavail;
+  return (blocks > 0 && left === 0) || (files > 0 && ffree === 0);
+}

@@ -1,0 +1,52 @@
+/** Listening sockets that survive the keeper: service and logger hold copies, and pass them on to a keeper that they start. */
+import { closeSync } from "node:fs";
+
+/** A listening socket from which this process doesn't accept. */
+export type InheritedSocket = { readonly fd: number; readonly close: () => void };
+
+/** Keyed by the address on which they listen. */
+export type InheritedSockets = ReadonlyMap<string, InheritedSocket>;
+
+/** Message of the keeper to the processes that hold its sockets; `keep` is sent together with a socket. */
+type SocketAddressText = { readonly t: "keep" | "drop"; readonly address: string };
+
+/** The key of a socket. */
+export function addressOf({ hostname, port }: { readonly hostname: string; readonly port: number }): string {
+  return `${hostname} ${port}`;
+}
+
+const VARIABLE = "PROCMAN_KEPT_SOCKETS";
+/** First descriptor of inherited sockets: after the standard streams and the channel to the keeper. */
+const FIRST = 4;
+
+/** What a new process needs: the variable with the addresses, and the descriptors to pass from `FIRST` on. */
+export function handedOn(sockets: InheritedSockets): { readonly env: NodeJS.ProcessEnv; readonly fds: readonly number[] } {
+  if (sockets.size === 0) return { env: {}, fds: [] };
+  return { env: { [VARIABLE]: JSON.stringify([...sockets.keys()]) }, fds: [...sockets.values()].map(({ fd }) => fd) };
+}
+
+/** The sockets that this process inherited. Node marks them close-on-exec, so its children don't inherit them. */
+export function takeSockets(): Map<string, InheritedSocket> {
+  const { [VARIABLE]: text = "[]" } = process.env;
+  delete process.env[VARIABLE];
+  const addresses = JSON.parse(text) as readonly string[];
+  return new Map(addresses.map((address, index) => [address, { fd: FIRST + index, close: () => closeSync(FIRST + index) }]));
+}
+
+/** In service and logger: holds the inherited sockets and those that the keeper opens later. */
+export function keepSockets(): InheritedSockets {
+  const kept = takeSockets();
+  process.on("message", (batch: readonly { readonly t: string }[], socket?: InheritedSocket) => {
+    for (const message of batch) if (isForKeeping(message)) take(message, socket);
+  });
+  const take = ({ t, address }: SocketAddressText, socket: InheritedSocket | undefined): void => {
+    kept.get(address)?.close();
+    kept.delete(address);
+    if (t === "keep" && socket !== undefined) kept.set(address, socket);
+  };
+  return kept;
+}
+
+export function isForKeeping(message: { readonly t: string }): message is SocketAddressText {
+  return message.t === "keep" || message.t === "drop";
+}

@@ -1,0 +1,105 @@
+/** Keeper failover: if the keeper is killed, the service (or else the logger) starts another, which adopts the running processes. */
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { takeCertificates } from "./certificates.ts";
+import { monotonicMs } from "./clock.ts";
+import { handedOn, type InheritedSockets } from "./inherited-sockets.ts";
+import { holderOf } from "./lock.ts";
+import { processStat } from "./process-stat.ts";
+
+/** How the keeper was started; its child processes get this in their environment. */
+export type FailoverOrder = {
+  readonly argv: readonly string[];
+  /** Variables of the keeper that its child processes don't inherit. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Number of consecutive failovers after which the keeper ended within `STABLE_MS`. */
+  readonly count: number;
+  /** When this keeper was started, in monotonic milliseconds. */
+  readonly since: number;
+  /** Pid of the keeper. */
+  readonly keeper: number;
+  /** Identifies the keeper that the user started and all its replacements. */
+  readonly lineage: string;
+};
+
+const VARIABLE = "PROCMAN_REVIVAL";
+const COUNT = "PROCMAN_REVIVALS";
+const STATE_DIR = "PROCMAN_REVIVAL_OF";
+const LINEAGE = "PROCMAN_REVIVAL_LINEAGE";
+
+/** Delays of consecutive failovers, in milliseconds; after the last one procman gives up. A keeper that ran for `STABLE_MS` resets the count. */
+const DELAYS_MS = [0, 0, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000];
+const STABLE_MS = 2_000;
+
+/** Interval at which a waiting process checks whether another keeper was started. Milliseconds. */
+const CHECK_MS = 50;
+
+/** An orderly end leaves an empty run folder. No run folder means a first start, or that a user removed it. */
+export function endedInOrder(stateDir: string): boolean {
+  const run = join(stateDir, "run");
+  return existsSync(run) && readdirSync(run).length === 0;
+}
+
+/** Variable for procman's own processes. */
+export function failoverVariable(revival: FailoverOrder): NodeJS.ProcessEnv {
+  return { [VARIABLE]: JSON.stringify(revival) };
+}
+
+/** undefined: this keeper is supervised by whatever started it, so there is no failover. */
+export function takeFailoverOrder(): FailoverOrder | undefined {
+  takeCertificates();
+  // As `keeper/installation` has it for procman's own processes alone.
+  delete process.env.MALLOC_ARENA_MAX;
+  const text = process.env[VARIABLE];
+  delete process.env[VARIABLE];
+  return text === undefined ? undefined : (JSON.parse(text) as FailoverOrder);
+}
+
+/** In the keeper: its number in a row of failovers (0: a user started it), and whose processes it adopts. */
+export function takeFailedOver(): { readonly revivals: number; readonly lineage: string; readonly stateDir?: string } {
+  const { [COUNT]: count = "0", [STATE_DIR]: stateDir, [LINEAGE]: lineage } = process.env;
+  for (const name of [COUNT, STATE_DIR, LINEAGE]) delete process.env[name];
+  // In a container a pid may be the same after each start.
+  const own = `${process.pid} ${processStat(process.pid)?.startTime ?? ""}`;
+  return { revivals: Number(count), lineage: lineage ?? own, ...(stateDir === undefined ? {} : { stateDir }) };
+}
+
+/** The new keeper inherits the old one's terminal. Resolves once it has started, could not be started, or is no longer needed. */
+export async function startKeeper(revival: FailoverOrder, stateDir: string, sockets: InheritedSockets): Promise<void> {
+  const { argv, env, count, since, lineage } = revival;
+  const next = monotonicMs() - since > STABLE_MS ? 0 : count;
+  const delay = DELAYS_MS[next];
+  if (delay === undefined) {
+    process.stderr.write(
+      `procman: the keeper ended ${count} times in a row and is not started again; the processes run on without it. "procman run" adopts them\n`,
+    );
+    return;
+  }
+  for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(CHECK_MS)) if (!isMissed(revival, stateDir)) return;
+  if (!isMissed(revival, stateDir)) return;
+  const [program, ...args] = argv;
+  const kept = handedOn(sockets);
+  const child = spawn(program ?? "", args, {
+    detached: true,
+    // Unused; other processes have their channel to the keeper there.
+    stdio: ["ignore", "inherit", "inherit", "ignore", ...kept.fds],
+    env: { ...process.env, ...env, ...kept.env, [COUNT]: String(next + 1), [STATE_DIR]: stateDir, [LINEAGE]: lineage },
+  });
+  await new Promise<void>((resolve) => {
+    child.once("spawn", resolve);
+    child.once("error", (error) => {
+      process.stderr.write(`procman: the keeper was killed, and its replacement could not be started: ${error.message}\n`);
+      resolve();
+    });
+  });
+  child.unref();
+}
+
+/** False if another process has started a keeper, which may already have ended in order. */
+function isMissed({ keeper }: FailoverOrder, stateDir: string): boolean {
+  const holder = holderOf(stateDir);
+  // A killed process closes its channels before it counts as dead.
+  return (holder === undefined || holder.pid === keeper) && !endedInOrder(stateDir);
+}

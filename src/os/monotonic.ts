@@ -1,5 +1,0 @@
-/** CLOCK_MONOTONIC in milliseconds: one scale for all processes of a machine until its next boot. */
-export function monotonicMs(): number {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1e3 + nanoseconds / 1e6;
-}

@@ -1,0 +1,23 @@
+/**
+ * The handle of a `net.Server`, which Node has and doesn't document. A process that only holds a listening socket must not have opened it,
+ * as libuv accepts from whatever it has made listen; and Node has no documented way to pass such a socket to another process.
+ */
+import type { Server } from "node:net";
+
+/** May be sent to a child or parent with a message. */
+type ServerHandle = { readonly fd: number; readonly setBlocking: (isBlocking: boolean) => number };
+
+/** @throws if this version of Node has none, or another one */
+export function handleOf(server: Server): ServerHandle {
+  const { _handle: handle } = server as { readonly _handle?: Partial<ServerHandle> | null };
+  if (typeof handle?.fd === "number" && handle.fd >= 0 && typeof handle.setBlocking === "function") return handle as ServerHandle;
+  throw new Error(
+    `Node ${process.version} doesn't pass listening sockets as procman needs it; use another version, or leave out "mode": "share"`,
+  );
+}
+
+/** What came with the message of a process that called `handleOf`. */
+export function isListeningHandle(handle: unknown): handle is { readonly fd: number; readonly close: () => void } {
+  const { fd, close } = (handle ?? {}) as { readonly fd?: unknown; readonly close?: unknown };
+  return typeof fd === "number" && fd >= 0 && typeof close === "function";
+}

@@ -1,0 +1,26 @@
+/** Variables in the options of a plugin: filled in when it starts, so that a secret is in no file of procman's. */
+import type { ErrorPlace } from "../base/errors.ts";
+import { expand } from "../base/interpolate.ts";
+
+/** `${NAME}` and `${NAME:-default}` in all strings. What is missing is in `faults`, with its place. */
+export function filledIn<Value>(value: Value, env: NodeJS.ProcessEnv): { readonly value: Value; readonly faults: readonly ErrorPlace[] } {
+  const faults: ErrorPlace[] = [];
+  return { value: fill(value, { env, faults, place: "options" }) as Value, faults };
+}
+
+type VariableVisit = { readonly env: NodeJS.ProcessEnv; readonly faults: ErrorPlace[]; readonly place: string };
+
+function fill(value: unknown, visit: VariableVisit): unknown {
+  if (typeof value === "string") return fillText(value, visit);
+  if (Array.isArray(value)) return value.map((item, index) => fill(item, { ...visit, place: `${visit.place}[${index}]` }));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, fill(member, { ...visit, place: `${visit.place}.${name}` })]),
+  );
+}
+
+function fillText(text: string, { env, faults, place }: VariableVisit): string {
+  const { text: filled, missing } = expand(text, (name) => env[name]);
+  for (const name of missing) faults.push({ place, message: `needs the variable ${name}, which procman was started without` });
+  return filled;
+}

@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { mock, test } from "node:test";
+import type { Incident, ProcessRecord } from "../../../contract/records.ts";
+import { testPlugin } from "../../test-kit.ts";
+import { retryAfter } from "../shared/http-retry.ts";
+import { CrashMonitor } from "./crash-monitor.ts";
+import notify from "./index.ts";
+import { type Message, MessageBatcher, MessageDigest, type MessageEvent } from "./message-batcher.ts";
+import { slack } from "./targets.ts";
+
+const crash = (process: string, times = 1): MessageEvent => ({ kind: "crash", process, time: "", text: `exited; restart`, times });
+const incident = (more: Partial<Incident>): Incident => ({
+  ...{
+    time: "2026-01-01T00:00:01.000Z",
+    process: "web",
+    run: 1,
+    cause: "exit",
+    code: 1,
+    reason: "exited with code 1",
+    decision: "restart 1 at once",
+  },
+  ...{ lines: [], metrics: [] },
+  ...more,
+});
+const record = (more: Partial<ProcessRecord>): ProcessRecord => ({
+  ...{ id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "its 2 restarts are used up" },
+  ...more,
+});
+
+test("what happened is counted by process and kind; the worst comes first; of very many only the number is told", () => {
+  const digest = new MessageDigest("shop on host");
+  for (let number = 0; number < 30; number += 1) digest.add(crash(`p${number}`));
+  for (let number = 0; number < 4; number += 1) digest.add(crash("p0", 10));
+  digest.add({ ...crash("job"), kind: "exhausted", text: "used up" });
+  const { title, text } = digest.take();
+  assert.equal(title, "procman shop on host: job exhausted, 30 processes crashed");
+  const lines = text.split("\n");
+  assert.deepEqual(
+    [lines[0], lines[1], lines.at(-1), lines.length],
+    ["job exhausted: used up", "p0 crashed 41 times: exited; restart", "and 11 more", 21],
+  );
+  assert.ok(digest.isEmpty);
+});
+
+test("a storm is one message, then fewer and fewer; a quiet time later it is told soon again", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  let now = 0;
+  const pass = async (ms: number): Promise<void> => {
+    now += ms;
+    mock.timers.tick(ms);
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  };
+  const sent: Message[] = [];
+  const box = new MessageBatcher({
+    whose: "x",
+    groupMs: 1_000,
+    send: async (message) => void sent.push(message),
+    idle: () => undefined,
+    now: () => now,
+  });
+  for (let step = 0; step < 7_000; step += 10) {
+    box.add(crash("web"));
+    await pass(10);
+  }
+  assert.deepEqual(
+    sent.map(({ happenings }) => happenings[0]?.times),
+    [100, 200, 400],
+    "after 1, 2 and 4 seconds",
+  );
+  await pass(20_000);
+  box.add(crash("web"));
+  await pass(1_000);
+  assert.equal(sent.length, 4);
+  mock.timers.reset();
+});
+
+test("crashes are ends that nobody asked for, once each; exhaustion and recovery are told once", () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const told: string[] = [];
+  const tell = ({ process, kind, text }: MessageEvent): void => void told.push(`${process} ${kind}: ${text}`);
+  const nothing = { since: "2026-01-01T00:00:00.000Z", latest: {}, down: [], exhausted: [] };
+  const watchman = new CrashMonitor({
+    told: nothing,
+    kinds: new Set(["crash", "exhausted", "recovered"]),
+    processes: new Set(),
+    recoveredMs: 5_000,
+    tell,
+  });
+  const first = incident({});
+  watchman.begin([record({ status: "backoff" })], [first, incident({ time: "2025-12-31T00:00:00.000Z" })]);
+  for (const each of [first, incident({ process: "a", code: 0 }), incident({ process: "b", cause: "operator" })]) watchman.onIncident(each);
+  assert.deepEqual(told.splice(0), ["web crash: exited with code 1; restart 1 at once"]);
+  watchman.onState(record({}));
+  mock.timers.tick(4_000);
+  watchman.onState(record({ status: "backoff" }));
+  watchman.onState(record({}));
+  mock.timers.tick(4_999);
+  assert.deepEqual(told, []);
+  mock.timers.tick(1);
+  assert.deepEqual(told.splice(0), ["web recovered: it runs for 5 s"]);
+  for (const _ of [1, 2]) watchman.onState(record({ status: "exhausted" }));
+  assert.deepEqual(told, ["web exhausted: its 2 restarts are used up"]);
+  assert.deepEqual(watchman.told.down, ["web"]);
+  told.splice(0);
+  const later = (more: Partial<Incident>): void => watchman.onIncident(incident({ process: "job", ...more }));
+  watchman.onState(record({ id: "job", status: "exhausted", run: 3 }));
+  later({ time: "2026-01-02T00:00:01.000Z", run: 2 });
+  later({ time: "2026-01-02T00:00:02.000Z", run: 3 });
+  assert.deepEqual(told.splice(0), ["job exhausted: its 2 restarts are used up", "job crash: exited with code 1; restart 1 at once"]);
+  const faults = ["unready", "unhealthy", "memory"] as const;
+  for (const [index, cause] of faults.entries()) later({ time: `2026-01-03T00:00:0${index}.000Z`, run: 4 + index, cause });
+  assert.equal(told.length, faults.length, "what procman itself has given up counts as an error, too");
+  mock.timers.reset();
+});
+
+test("Slack's special characters are written as it wants them", () => {
+  assert.deepEqual(slack({ title: "a & b", text: "<x>\ny", happenings: [] }), { text: "*a &amp; b*\n• &lt;x&gt;\n• y" });
+});
+
+test("Retry-After is seconds or a date", () => {
+  assert.deepEqual(
+    [retryAfter(null), retryAfter("3"), retryAfter("x"), retryAfter("Thu, 01 Jan 1970 00:00:09 GMT", 4_000)],
+    [undefined, 3_000, undefined, 5_000],
+  );
+});
+
+test("a webhook that fails gets the message later, with all that came meanwhile; a restart forgets nothing that was not sent", async (context) => {
+  const bodies: { readonly title: string; readonly text: string; readonly source: string }[] = [];
+  let status = 503;
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (part) => {
+      text += part;
+    });
+    request.on("end", () => {
+      if (status === 200) bodies.push(JSON.parse(text));
+      response.writeHead(status, { "retry-after": "0" }).end();
+      server.emit("asked");
+    });
+  }).listen(0, "127.0.0.1");
+  context.after(() => server.close());
+  await once(server, "listening");
+  const webhook = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
+  const rig = await testPlugin(notify, { options: { webhook, groupSeconds: 0, recoveredAfterSeconds: 0, headers: { "x-key": "1" } } });
+  await rig.emit({ id: "1", time: "", type: "process.incident", incident: incident({ time: new Date().toISOString() }) });
+  await once(server, "asked");
+  status = 200;
+  while (bodies.length === 0) await once(server, "asked");
+  assert.match(bodies[0]?.title ?? "", /^procman test on .*: web crashed$/);
+  assert.equal(bodies[0]?.source, "procman");
+  assert.ok(rig.said.some(({ text }) => /Cannot post to the webhook: it was answered with 503/.test(text)));
+  await rig.close();
+});
+
+test("a command gets title and text on its standard input", async () => {
+  const rig = await testPlugin(notify, { options: { command: 'cat > "$OUT/got"; exit 0', groupSeconds: 0 } });
+  process.env.OUT = rig.folder;
+  await rig.emit({ id: "1", time: "", type: "process.incident", incident: incident({ time: new Date().toISOString() }) });
+  let got = "";
+  while (got === "") {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    try {
+      got = readFileSync(join(rig.folder, "got"), "utf8");
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, "ENOENT");
+    }
+  }
+  assert.match(got, /^procman test on .*: web crashed\n\nweb crashed: exited with code 1; restart 1 at once\n$/);
+  await rig.close();
+});
+
+test("without a target it says what is missing", async () => {
+  await assert.rejects(testPlugin(notify, {}), /neither "webhook" nor "command"/);
+});

@@ -1,0 +1,165 @@
+/** A test kit for authors of plugins: the plugin alone, in the program that tests it, without a procman. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { PlanRecord } from "../contract/plan.ts";
+import type { LogEntry, LogItem, LogPage, ProcessRecord, Severity } from "../contract/records.ts";
+import type { StateRecord } from "../contract/state-record.ts";
+import type { PluginEvent } from "../ipc/plugin-protocol.ts";
+import { EventListeners } from "./event-listeners.ts";
+import type { Plugin, PluginControl } from "./plugin.ts";
+import { optionsFor, pluginIn } from "./plugin-definition.ts";
+
+export type RigOptions = {
+  /** As in the configuration; checked by the plugin's own schema. */
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** What `control.processes()` and `control.process(id)` answer with. */
+  readonly processes?: readonly ProcessRecord[];
+  /** Parts of `control` that answer otherwise. */
+  readonly control?: Partial<PluginControl>;
+  /** What `folder` of the context is. Default: a new one, removed by `close`. */
+  readonly folder?: string;
+};
+
+export type PluginRig = {
+  /** Resolves when all listeners of the plugin have dealt with it. */
+  readonly emit: (event: PluginEvent) => Promise<void>;
+  /** Puts a line into what `control.follow` gives. */
+  readonly line: (entry: Partial<LogEntry> & { readonly text: string }) => void;
+  /** What the plugin has said to its log. */
+  readonly said: readonly { readonly severity: Severity; readonly text: string }[];
+  /** What it has asked `control` for, as `["act", "web", "restart"]`. */
+  readonly asked: readonly (readonly [string, ...unknown[]])[];
+  readonly folder: string;
+  /** Ends the plugin as procman would: aborts its signal, awaits its `dispose`. */
+  readonly close: () => Promise<void>;
+};
+
+/**
+ * Sets a plugin up, with a `control` that answers from data and notes what it was asked for.
+ *
+ * @throws what the plugin's `setup` throws, or what is wrong with its options
+ * @example
+ * const rig = await testPlugin(plugin, { options: { file } });
+ * await rig.emit({ id: "1", time: "2026-01-01T00:00:00Z", type: "process.incident", incident });
+ * assert.deepEqual(rig.asked, [["act", "web", "stop"]]);
+ * await rig.close();
+ */
+export async function testPlugin<Options>(plugin: Plugin<Options>, options: RigOptions = {}): Promise<PluginRig> {
+  const checked = pluginIn(plugin);
+  const stop = new AbortController();
+  const said: { severity: Severity; text: string }[] = [];
+  const asked: [string, ...unknown[]][] = [];
+  const say = (severity: Severity) => (text: string) => void said.push({ severity, text });
+  const listeners = new EventListeners(() => undefined, say("error"));
+  const lines = new TestLines();
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), "procman-plugin-"));
+  const valid = await optionsFor(checked, options.options ?? {});
+  const dispose = await checked.setup({
+    control: noting({ ...answering(options.processes ?? [], lines), ...options.control } as PluginControl, asked),
+    events: listeners,
+    options: valid as never,
+    log: { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") },
+    signal: stop.signal,
+    ...{ folder, name: "test" },
+  });
+  return {
+    emit: (event) => listeners.deliver([event]),
+    line: (entry) => lines.add(entry),
+    ...{ said, asked, folder },
+    close: async () => {
+      stop.abort();
+      await dispose?.();
+      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What is followed: each reader gets all, as from the store. */
+class TestLines {
+  readonly #entries: LogEntry[] = [];
+  #wake = (): void => undefined;
+
+  add(entry: Partial<LogEntry> & { readonly text: string }): void {
+    this.#entries.push({ time: new Date().toISOString(), severity: "info", category: "stdout", ...entry });
+    this.#wake();
+  }
+
+  async *follow(cursor: string | undefined, signal: AbortSignal): AsyncGenerator<LogItem> {
+    for (let next = Number(cursor ?? 0); !signal.aborted; next += 1) {
+      while (next >= this.#entries.length && !signal.aborted)
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+          signal.addEventListener("abort", () => resolve(), { once: true });
+        });
+      const entry = this.#entries[next];
+      if (entry !== undefined && !signal.aborted) yield { type: "entry", entry, cursor: String(next + 1) };
+    }
+  }
+}
+
+function answering(processes: readonly ProcessRecord[], lines: TestLines): PluginControl {
+  const find = async (id: string): Promise<ProcessRecord> => {
+    const found = processes.find((process) => process.id === id);
+    if (found === undefined) throw new Error(`Cannot find process ${JSON.stringify(id)}: the rig has none of this id`);
+    return found;
+  };
+  const none = async (): Promise<[]> => [];
+  return {
+    processes: async () => processes,
+    process: find,
+    state: async () => STATE,
+    act: find,
+    scale: find,
+    plan: async () => PLAN,
+    reload: async () => PLAN,
+    terminate: async () => undefined,
+    logs: async (): Promise<LogPage> => ({ entries: [] }),
+    follow: ({ cursor }, signal) => lines.follow(cursor, signal),
+    log: async ({ text, severity = "info" }) => ({ time: new Date().toISOString(), severity, category: "log", text }),
+    telemetry: async () => undefined,
+    metrics: none,
+    incidents: none,
+    prometheus: async () => "",
+  };
+}
+
+const PLAN: PlanRecord = { configFile: "", processes: [], settings: [], warnings: [] };
+
+const STATE: StateRecord = {
+  name: "test",
+  version: "0.0.0",
+  pid: 1,
+  status: "running",
+  started: "2026-01-01T00:00:00.000Z",
+  updated: "2026-01-01T00:00:00.000Z",
+  uptimeSeconds: 0,
+  configFile: "",
+  memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 },
+  cpuPercent: 0,
+  system: {
+    hostname: "test",
+    platform: "linux",
+    release: "1",
+    arch: "x64",
+    cpus: 1,
+    loadAverage: [0, 0, 0],
+    totalMemoryBytes: 1,
+    freeMemoryBytes: 1,
+    uptimeSeconds: 1,
+  },
+  runtime: { name: "node", version: "20.19.0" },
+  processes: { total: 0 },
+};
+
+/** The same, and each call is noted. */
+function noting(control: PluginControl, asked: [string, ...unknown[]][]): PluginControl {
+  const noted = Object.entries(control).map(([name, method]) => [
+    name,
+    (...args: unknown[]) => {
+      asked.push([name, ...args]);
+      return (method as (...args: unknown[]) => unknown)(...args);
+    },
+  ]);
+  return Object.fromEntries(noted) as PluginControl;
+}

@@ -1,0 +1,92 @@
+/** The service's end of the way to the balancer: there again as soon as the balancer is. */
+import { connect, type Socket } from "node:net";
+import { JsonLines, jsonLine } from "../../base/json-lines.ts";
+import type { FromBalancer, Front, FrontReport, ToBalancer } from "../../ipc/balancer-protocol.ts";
+import { balancerSocket, isOwnSocket } from "../../os/balancer-socket.ts";
+
+/** Between two attempts to reach it: at first, and after a second. Milliseconds. */
+const SOON_MS = 20;
+const LATER_MS = 200;
+const SOON_COUNT = 50;
+
+export type BalancerClientOptions = {
+  readonly stateDir: string;
+  /** What is to be served: asked for when it changes, and when another balancer is there. */
+  readonly fronts: () => readonly Front[];
+  readonly onReport: (reports: readonly FrontReport[]) => void;
+};
+
+export class BalancerClient {
+  readonly #options: BalancerClientOptions;
+  #socket: Socket | undefined;
+  #isUp = false;
+  #timer: NodeJS.Timeout | undefined;
+  #attempts = 0;
+  #closed = false;
+  #serial = 0;
+  readonly #waiting = new Map<number, () => void>();
+
+  constructor(options: BalancerClientOptions) {
+    this.#options = options;
+    this.#connect();
+  }
+
+  /** Resolves when the balancer goes by it; where none is there, or another one comes, that one. */
+  async send(): Promise<void> {
+    const serial = ++this.#serial;
+    const applied = new Promise<void>((resolve) => this.#waiting.set(serial, resolve));
+    this.#tell(serial);
+    await applied;
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#socket?.end();
+    this.#release();
+  }
+
+  #connect(): void {
+    const path = balancerSocket(this.#options.stateDir);
+    if (!isOwnSocket(path)) return this.#again();
+    const socket = connect(path);
+    const lines = new JsonLines<FromBalancer>((message) => this.#receive(message));
+    this.#socket = socket;
+    socket.setEncoding("utf8");
+    socket.on("data", (text: string) => lines.push(text));
+    // A balancer that was killed leaves its socket: `close` follows.
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => {
+      this.#isUp = false;
+      this.#again();
+    });
+  }
+
+  #receive(message: FromBalancer): void {
+    if (message.t === "report") return this.#options.onReport(message.fronts);
+    if (message.t === "applied") return this.#release(message.serial);
+    if (message.t !== "hello") return;
+    this.#isUp = true;
+    this.#attempts = 0;
+    this.#tell(++this.#serial);
+  }
+
+  /** All that is to be served now. */
+  #tell(serial: number): void {
+    if (this.#isUp) this.#socket?.write(jsonLine({ t: "fronts", serial, fronts: this.#options.fronts() } satisfies ToBalancer));
+  }
+
+  #again(): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => this.#connect(), this.#attempts++ < SOON_COUNT ? SOON_MS : LATER_MS);
+  }
+
+  /** Each message has all that those before it had. */
+  #release(serial = Number.POSITIVE_INFINITY): void {
+    for (const [number, resolve] of this.#waiting) {
+      if (number > serial) continue;
+      resolve();
+      this.#waiting.delete(number);
+    }
+  }
+}

@@ -1,0 +1,255 @@
+/** Tells the balancer which instances may get connections, and shows what it says of them. */
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { ProcessRecord } from "../../contract/records.ts";
+import type { BackendState, Front, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
+import type { Spawner } from "../../supervisor/ports.ts";
+import type { InstanceState } from "../../supervisor/states.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+import type { ActiveConfig } from "../config/active-config.ts";
+import type { KeeperChannel } from "../keeper-channel.ts";
+import type { NoteStore } from "../recovery/notes.ts";
+import type { LogLine } from "../reporting/lifecycle-messages.ts";
+import type { ProcessBus } from "../reporting/process-bus.ts";
+import { type GuardedPort, PortConflicts } from "../spawn/port-conflicts.ts";
+import type { Subsystem } from "../subsystem.ts";
+import { BalancerClient } from "./balancer-client.ts";
+import { clusterShown, instanceShown, linesOf, sharedShown } from "./balancer-records.ts";
+import { ConnectionDrain } from "./drain.ts";
+import { type UnreachableInstance, UnreachableInstances } from "./unreachable-instances.ts";
+
+export type BalancingPorts = {
+  readonly bus: ProcessBus;
+  readonly activeConfig: ActiveConfig;
+  readonly supervisor: () => Supervisor;
+  /** An instance accepts connections from now on, or doesn't. */
+  readonly tell: (id: string, text: string) => void;
+  readonly link: KeeperChannel;
+  readonly notes: NoteStore;
+  readonly log: { readonly write: (id: string, line: LogLine) => void };
+};
+
+export class Balancing implements Subsystem {
+  readonly #ports: BalancingPorts;
+  readonly #config: ActiveConfig;
+  readonly #link: KeeperChannel;
+  readonly #write: (id: string, line: LogLine) => void;
+  #balancer: BalancerClient | undefined;
+  #reports = new Map<string, FrontReport>();
+  #isChanged = false;
+  #isClosed = false;
+  readonly #silences: UnreachableInstances;
+  readonly #strangers: PortConflicts;
+  readonly #draining: ConnectionDrain;
+  readonly #watchers = new Set<() => void>();
+
+  constructor(ports: BalancingPorts) {
+    const { bus, activeConfig, link, notes, log } = ports;
+    this.#ports = ports;
+    this.#config = activeConfig;
+    this.#link = link;
+    this.#write = (id, line) => log.write(id, line);
+    bus.transitions.listen(({ spec: { front } }) => {
+      if (front !== undefined) this.#changed();
+    });
+    this.#draining = new ConnectionDrain({
+      told: () => this.#balancer?.send(),
+      port: (slot) => activeConfig.spec(slot).cluster?.port,
+      notes,
+    });
+    this.#silences = new UnreachableInstances(() => this.#silent(), this.#write);
+    this.#strangers = new PortConflicts((id) => this.#guarded(id), {
+      changed: () => {
+        this.#changed();
+        this.#tellWatchers();
+      },
+      write: this.#write,
+    });
+  }
+
+  get #supervisor(): Supervisor {
+    return this.#ports.supervisor();
+  }
+
+  get #specs(): readonly ProcessSpec[] {
+    return this.#config.config.processes;
+  }
+
+  /** The spawner, but whoever has a front gets SIGTERM, or is told to finish, only when nobody new is sent to it any more. */
+  guard(spawner: Spawner): Spawner {
+    this.#draining.spawner = spawner;
+    return {
+      spawn: (slot, run, on) => spawner.spawn(slot, run, on),
+      prepare: (slot, run, after) => spawner.prepare(slot, run, after),
+      unprepare: (slot, run) => spawner.unprepare(slot, run),
+      follow: (slot, run, on) => spawner.follow(slot, run, on),
+      signal: (slot, run, signal) =>
+        signal !== "SIGKILL" && this.#isServed(slot) ? this.#draining.add({ slot, run, signal }) : spawner.signal(slot, run, signal),
+      drain: (slot, run) => (this.#isServed(slot) ? this.#draining.add({ slot, run, drain: true }) : spawner.drain(slot, run)),
+      sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
+      adopt: (slot, run, seen, on) => spawner.adopt(slot, run, seen, on),
+      remember: (id, memory) => spawner.remember(id, memory),
+      forget: (id) => spawner.forget(id),
+    };
+  }
+
+  /** A service was killed while somebody waited for its SIGTERM. */
+  resume(): void {
+    this.#draining.resume();
+  }
+
+  /** The configuration is another one. */
+  apply(): void {
+    const isWanted = this.#specs.some(({ front }) => front !== undefined);
+    if (isWanted === (this.#balancer !== undefined)) return this.#changed();
+    this.#link.send({ t: "balancer", wanted: isWanted });
+    if (isWanted) {
+      const { stateDir } = this.#config.config;
+      this.#balancer = new BalancerClient({ stateDir, fronts: () => this.#fronts(), onReport: (reports) => this.#onReport(reports) });
+      return;
+    }
+    void this.#balancer?.send();
+    this.#balancer?.close();
+    this.#balancer = undefined;
+    this.#reports.clear();
+  }
+
+  /** The state of an instance may have changed. What one turn brings is told at once. */
+  #changed(): void {
+    if (this.#balancer === undefined || this.#isChanged) return;
+    this.#isChanged = true;
+    setImmediate(() => {
+      this.#isChanged = false;
+      void this.#balancer?.send();
+      this.#silences.look();
+    });
+  }
+
+  /** Everything is about to be stopped: nobody new is served. */
+  end(): void {
+    this.#isClosed = true;
+    this.#silences.stop();
+    this.#changed();
+  }
+
+  /** Another service tells the balancer from now on. */
+  retire(): void {
+    this.#silences.stop();
+    this.#strangers.stop();
+    this.#balancer?.close();
+    this.#balancer = undefined;
+  }
+
+  /** It gets connections. */
+  accepts(id: string): boolean {
+    const { front } = this.#config.spec(id);
+    const report = front === undefined ? undefined : this.#reports.get(front.id);
+    return report?.backends.find((backend) => backend.id === id)?.accepting === true && this.#strangers.of(id) === undefined;
+  }
+
+  /** Calls whenever another instance may get connections, or one of them none, until the function that it returns is called. */
+  watch(call: () => void): () => void {
+    this.#watchers.add(call);
+    return () => this.#watchers.delete(call);
+  }
+
+  /** Why it gets none; undefined: nothing that we know of. */
+  flawOf(id: string): string | undefined {
+    return this.#strangers.of(id) ?? this.#silences.of(id);
+  }
+
+  /** With what the load balancer says of it. */
+  decorate(record: ProcessRecord): ProcessRecord {
+    const isCluster = record.type === "cluster";
+    const share = isCluster ? this.#specs.find(({ cluster }) => cluster?.id === record.id)?.share : undefined;
+    if (share !== undefined) return sharedShown(record, share);
+    const clusterId = isCluster ? record.id : record.cluster;
+    const report = clusterId === undefined ? undefined : this.#reports.get(clusterId);
+    if (report === undefined) return record;
+    const front = this.#specs.find((spec) => spec.front?.id === clusterId)?.front;
+    if (isCluster) return front === undefined ? record : clusterShown(record, front, report);
+    const backend = report.backends.find(({ id }) => id === record.id);
+    const port = this.#config.spec(record.id).cluster?.port ?? 0;
+    return backend === undefined ? record : instanceShown(record, backend, { port, silence: this.flawOf(record.id) });
+  }
+
+  #isServed(slot: string): boolean {
+    return this.#balancer !== undefined && this.#config.spec(slot).front !== undefined;
+  }
+
+  #fronts(): readonly Front[] {
+    const fronts = new Map<string, FrontSpec & { readonly backends: Front["backends"][number][] }>();
+    for (const { id, front, cluster } of this.#isClosed ? [] : this.#specs) {
+      if (front === undefined || cluster?.port === undefined) continue;
+      const known = fronts.get(front.id) ?? { ...front, backends: [] };
+      known.backends.push({ id, port: cluster.port, state: this.#stateOf(id) });
+      fronts.set(front.id, known);
+    }
+    // Nobody new is sent there, and who is there stays until its end.
+    for (const { id, front, cluster } of this.#config.leaving) {
+      const state = stateOf(this.#supervisor.statesOf(id)) === "down" ? "down" : "draining";
+      if (cluster?.port !== undefined) fronts.get(front?.id ?? "")?.backends.push({ id, port: cluster.port, state });
+    }
+    return [...fronts.values()];
+  }
+
+  /** Of those that serve: who starts or stops gets no connections anyway. */
+  #tellBackends({ id: front, backends }: FrontReport, before: FrontReport | undefined): void {
+    const accepted = new Map(before?.backends.map(({ id, accepting }) => [id, accepting]));
+    const known = new Set(this.#specs.filter((spec) => spec.front?.id === front).map(({ id }) => id));
+    for (const { id, accepting } of backends) {
+      if (!known.has(id) || accepting === (accepted.get(id) ?? false) || stateOf(this.#supervisor.statesOf(id)) !== "up") continue;
+      if (accepting && this.#strangers.check(id) !== undefined) continue;
+      this.#ports.tell(id, accepting ? "accepts connections" : "refuses connections; others get them");
+    }
+  }
+
+  /** Nobody is sent to a program that has the port of an instance. */
+  #stateOf(id: string): BackendState {
+    const state = stateOf(this.#supervisor.statesOf(id));
+    return state === "up" && this.#strangers.of(id) !== undefined ? "draining" : state;
+  }
+
+  #guarded(id: string): GuardedPort | undefined {
+    const [state] = this.#supervisor.statesOf(id);
+    return state?.status === "running" ? { spec: this.#config.spec(id), pid: state.pid } : undefined;
+  }
+
+  #onReport(reports: readonly FrontReport[]): void {
+    const before = this.#reports;
+    this.#reports = new Map(reports.map((report) => [report.id, report]));
+    for (const report of reports) this.#tellBackends(report, before.get(report.id));
+    for (const report of reports) {
+      const front = this.#specs.find((spec) => spec.front?.id === report.id)?.front;
+      const lines = front === undefined ? [] : linesOf(front, report, before.get(report.id));
+      for (const line of lines) this.#write(report.id, line);
+    }
+    this.#silences.look();
+    this.#tellWatchers();
+  }
+
+  #tellWatchers(): void {
+    for (const call of this.#watchers) call();
+  }
+
+  /** They run, as far as is known well, and get no connections. */
+  #silent(): readonly UnreachableInstance[] {
+    return this.#specs.flatMap(({ id, front, cluster }) => {
+      const [state] = front === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
+      if (state?.status !== "running" || !isServing(state) || this.accepts(id) || this.#strangers.of(id) !== undefined) return [];
+      return [{ id, pid: state.pid, port: cluster?.port ?? 0 }];
+    });
+  }
+}
+
+function stateOf(states: readonly InstanceState[]): BackendState {
+  if (states.some(isServing)) return "up";
+  // One that is not ready, or not well, keeps the connections that it has.
+  return states.some((state) => "pid" in state && !("ending" in state)) ? "draining" : "down";
+}
+
+/** It may get connections. */
+function isServing(state: InstanceState): boolean {
+  // Those that depend on it end first, and may need it for that.
+  if (state.status === "stopping") return state.phase === "held";
+  return state.status === "running" && state.ready && state.healthy !== false;
+}

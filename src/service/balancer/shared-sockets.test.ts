@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Config, ProcessSpec } from "../../config/spec.ts";
+import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
+import type { Process } from "../../supervisor/process.ts";
+import { ProcessBus, type ReportedTransition } from "../reporting/process-bus.ts";
+import { SharedSockets } from "./shared-sockets.ts";
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A cluster of two that share a port, and one that shares nothing; what the keeper is told. */
+function rig() {
+  const statuses = new Map([
+    ["web-1", "idle"],
+    ["web-2", "idle"],
+    ["job", "running"],
+  ]);
+  const share = { hostname: "127.0.0.1", port: 80 };
+  const processes = ["web-1", "web-2", "job"].map((id) => ({ id, ...(id === "job" ? {} : { share }) }) as ProcessSpec);
+  const told: (readonly number[])[] = [];
+  const bus = new ProcessBus((problem) => assert.fail(problem));
+  const link = {
+    send: (message: ToKeeper) => message.t === "sockets" && told.push(message.wanted.map(({ port }) => port)),
+  };
+  const sharing = new SharedSockets({
+    ...{ bus, link, log: { write: () => undefined } },
+    config: () => ({ processes }) as unknown as Config,
+    processes: () => [...statuses].map(([id, status]) => ({ id, states: [{ status }] }) as unknown as Process),
+  });
+  const set = (id: string, status: string): void => {
+    statuses.set(id, status);
+    const spec = processes.find((each) => each.id === id);
+    bus.transitions.publish({ id, spec } as ReportedTransition);
+  };
+  return { sharing, told, set };
+}
+
+test("a shared socket is wanted while any of its instances is awake, once for all of them", async () => {
+  const { told, set } = rig();
+  set("web-1", "running");
+  set("web-2", "backoff");
+  await turn();
+  set("web-1", "idle");
+  await turn();
+  assert.deepEqual(told, [[80]]);
+  set("web-2", "idle");
+  await turn();
+  assert.deepEqual(told, [[80], []]);
+});
+
+test("a stop that is followed by a start in the same turn closes nothing", async () => {
+  const { told, set } = rig();
+  set("web-1", "running");
+  await turn();
+  set("web-1", "idle");
+  set("web-1", "starting");
+  await turn();
+  assert.deepEqual(told, [[80]]);
+});
+
+test("a service tells what it wants when it begins, even if that is nothing: the one before may not have told of a stop", async () => {
+  const { sharing, told } = rig();
+  sharing.resume();
+  sharing.apply();
+  await turn();
+  assert.deepEqual(told, [[]]);
+});
+
+test("at the end of all the port is closed before the instances are stopped; a retired service says nothing", async () => {
+  const { sharing, told, set } = rig();
+  set("web-1", "running");
+  await turn();
+  sharing.end();
+  assert.deepEqual(told, [[80], []]);
+  sharing.apply();
+  await turn();
+  sharing.retire();
+  assert.deepEqual(told, [[80], []]);
+});

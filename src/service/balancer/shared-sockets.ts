@@ -1,0 +1,126 @@
+/** Tells the keeper which shared sockets are to be held: those of clusters of which anything runs, or is about to. */
+import { ProcmanError } from "../../base/errors.ts";
+import type { Config, ProcessSpec } from "../../config/spec.ts";
+import type { Listening } from "../../ipc/keeper-protocol.ts";
+import { addressOf, type InheritedSockets } from "../../os/inherited-sockets.ts";
+import type { Process } from "../../supervisor/process.ts";
+import type { KeeperChannel } from "../keeper-channel.ts";
+import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
+import type { ProcessBus } from "../reporting/process-bus.ts";
+import type { Subsystem } from "../subsystem.ts";
+
+/** `sockets`: what this service would hand on to the next keeper; absent: it hands on nothing. */
+export type SharedSocketsPorts = {
+  readonly bus: ProcessBus;
+  readonly config: () => Config;
+  readonly processes: () => readonly Process[];
+  readonly link: Pick<KeeperChannel, "send">;
+  readonly log: { readonly write: (id: string, line: LogLine) => void };
+  readonly sockets?: InheritedSockets | undefined;
+};
+
+export class SharedSockets implements Subsystem {
+  readonly #ports: SharedSocketsPorts;
+  /** Addresses of sockets that instances have, and nobody who could hand them on. */
+  readonly #lost = new Set<string>();
+  #isResumed = false;
+  #isChanged = false;
+  #isClosed = false;
+  /** What the keeper was told last. */
+  #told: string | undefined;
+
+  constructor(ports: SharedSocketsPorts) {
+    this.#ports = ports;
+    ports.bus.transitions.listen(({ spec: { share } }) => {
+      if (share !== undefined) this.#changed();
+    });
+  }
+
+  /** A service before this one may have been killed before it told of a stop. */
+  resume(): void {
+    this.#isResumed = true;
+    this.#changed();
+  }
+
+  /** Why no instance of its can be started beside those that run, and what to do; undefined: for nothing that we know of. */
+  readonly remedy = ({ share, cluster }: Pick<ProcessSpec, "share" | "cluster">): string | undefined => {
+    if (share === undefined || cluster === undefined || !this.#isLost(share)) return undefined;
+    return lossOf(cluster.id);
+  };
+
+  /** @throws {ProcmanError} `roll-failed` */
+  checkRoll(spec: Pick<ProcessSpec, "share" | "cluster">): void {
+    const why = this.remedy(spec);
+    if (why !== undefined) throw new ProcmanError("roll-failed", `Cannot restart "${spec.cluster?.id}" one by one: ${why}`);
+  }
+
+  apply(): void {
+    this.#changed();
+  }
+
+  /** An instance rests, or doesn't any more. What one turn brings is told at once: in a restart nobody rests. */
+  #changed(): void {
+    if (this.#isChanged) return;
+    this.#isChanged = true;
+    setImmediate(() => {
+      this.#isChanged = false;
+      if (this.#isClosed) return;
+      if (this.#isResumed) this.#lookForLost();
+      this.#isResumed = false;
+      this.#tell();
+    });
+  }
+
+  /** Whoever comes from now on shall not wait for instances that are about to end. */
+  end(): void {
+    this.#tell([]);
+    this.#isClosed = true;
+  }
+
+  retire(): void {
+    this.#isClosed = true;
+  }
+
+  #tell(wanted = this.#wanted): void {
+    const now = JSON.stringify(wanted);
+    if (now === this.#told) return;
+    this.#told = now;
+    this.#ports.link.send({ t: "sockets", wanted });
+  }
+
+  /** Keeper, service and logger were killed at once: nobody was left to hand on the sockets. */
+  #lookForLost(): void {
+    const { sockets, log } = this.#ports;
+    for (const { id, share, cluster } of this.#ports.config().processes) {
+      if (sockets === undefined || share === undefined || cluster === undefined || sockets.has(addressOf(share))) continue;
+      if (this.#lost.has(addressOf(share)) || !this.#runs(id)) continue;
+      this.#lost.add(addressOf(share));
+      log.write(cluster.id, warn(`no instance can be started beside those that run and serve: ${lossOf(cluster.id)}`));
+    }
+  }
+
+  #isLost(share: Listening): boolean {
+    return this.#lost.has(addressOf(share)) && this.#ports.sockets?.has(addressOf(share)) === false;
+  }
+
+  #runs(id: string): boolean {
+    const process = this.#ports.processes().find((each) => each.id === id);
+    return process?.states.some(({ status }) => status === "running") === true;
+  }
+
+  get #wanted(): readonly Listening[] {
+    const awake = new Set(
+      this.#ports
+        .processes()
+        .filter(({ states }) => states.some(({ status }) => status !== "idle"))
+        .map(({ id }) => id),
+    );
+    const wanted = this.#ports.config().processes.flatMap(({ id, share }) => (share !== undefined && awake.has(id) ? [share] : []));
+    return [...new Map(wanted.map((share) => [JSON.stringify(share), share])).values()];
+  }
+}
+
+function lossOf(cluster: string): string {
+  const why = "since procman's own processes were killed at once";
+  return `only the instances of "${cluster}" that run have its socket, ${why}; "procman restart --hard ${cluster}" opens it anew`;
+}

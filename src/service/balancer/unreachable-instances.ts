@@ -1,0 +1,66 @@
+/** Instances that run and don't listen where the load balancer looks for them: said once for each run, with the port on which they do. */
+import { portsOf } from "../../os/port-owner.ts";
+import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
+
+/** An instance may take so long to listen before its silence is told. Milliseconds. */
+export const UNREACHABLE_AFTER_MS = 5_000;
+
+/** It runs, and gets no connections on its port. */
+export type UnreachableInstance = { readonly id: string; readonly pid: number; readonly port: number };
+
+type ObservedSocket = { readonly pid: number; readonly at: number; text?: string };
+
+export class UnreachableInstances {
+  readonly #find: () => readonly UnreachableInstance[];
+  readonly #write: (id: string, line: LogLine) => void;
+  readonly #seen = new Map<string, ObservedSocket>();
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(find: () => readonly UnreachableInstance[], write: (id: string, line: LogLine) => void) {
+    this.#find = find;
+    this.#write = write;
+  }
+
+  /** Somebody may have come up, or ceased to accept. */
+  look(): void {
+    if (this.#isStopped) return;
+    const now = performance.now();
+    const silent = this.#find();
+    const ids = new Set(silent.map(({ id }) => id));
+    for (const id of this.#seen.keys()) if (!ids.has(id)) this.#seen.delete(id);
+    for (const { id, pid, port } of silent) {
+      const known = this.#seen.get(id);
+      if (known?.pid !== pid) this.#seen.set(id, { pid, at: now });
+      else if (known.text === undefined && now - known.at >= UNREACHABLE_AFTER_MS) this.#tell(id, known, port);
+    }
+    this.#arm(now);
+  }
+
+  /** What is wrong with this one; undefined: nothing, as far as is known. */
+  of(id: string): string | undefined {
+    return this.#seen.get(id)?.text;
+  }
+
+  /** Everything ends, or another service tells from now on. */
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #tell(id: string, seen: ObservedSocket, port: number): void {
+    const ports = portsOf(seen.pid);
+    const others = ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`;
+    seen.text = `accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)${others}`;
+    this.#write(id, warn(`runs, but ${seen.text}`));
+  }
+
+  #arm(now: number): void {
+    clearTimeout(this.#timer);
+    const untold = [...this.#seen.values()].filter(({ text }) => text === undefined);
+    if (untold.length === 0) return;
+    const next = Math.min(...untold.map(({ at }) => at)) + UNREACHABLE_AFTER_MS - now;
+    this.#timer = setTimeout(() => this.look(), Math.max(next, 1));
+    this.#timer.unref();
+  }
+}

@@ -1,0 +1,96 @@
+/** From one configuration to another: the one way, at the start, after a come-back and at a reload. */
+import { diff } from "../../config/diff.ts";
+import type { Config, ProcessSpec } from "../../config/spec.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+import type { KeeperChannel } from "../keeper-channel.ts";
+import type { ConfigSnapshot } from "../recovery/config-snapshot.ts";
+import type { NoteStore } from "../recovery/notes.ts";
+import { consoleStyle, storeSettings } from "../reporting/service-log.ts";
+import { captureOf } from "../spawn/launch.ts";
+import { removePidFile } from "../spawn/pid-file.ts";
+import { planOf, SpecRegistry } from "../spec-registry.ts";
+
+export type ActiveConfigPorts = {
+  readonly link: KeeperChannel;
+  readonly notes: NoteStore;
+  readonly supervisor: () => Supervisor;
+  /** Tells the subsystems. */
+  readonly apply: () => void;
+};
+
+export class ActiveConfig {
+  readonly #ports: ActiveConfigPorts;
+  #specs: SpecRegistry;
+  #style = "";
+
+  constructor(config: Config, ports: ActiveConfigPorts) {
+    this.#ports = ports;
+    this.#specs = new SpecRegistry({ config, leaving: [] });
+  }
+
+  get config(): Config {
+    return this.#specs.config;
+  }
+
+  /** No longer in the configuration, and not over yet. */
+  get leaving(): readonly ProcessSpec[] {
+    return this.#specs.removing;
+  }
+
+  /** Of a process or one of its slots. */
+  spec(slot: string): ProcessSpec {
+    return this.#specs.of(slot);
+  }
+
+  /** Number of an instance of a cluster, from 1. */
+  instanceOf(slot: string): number | undefined {
+    return this.#specs.instanceOf(slot);
+  }
+
+  /** By this the runs of now were started. */
+  resume(former: ConfigSnapshot): void {
+    this.#specs = new SpecRegistry(former);
+  }
+
+  apply(config: Config): void {
+    const before = new Map(this.config.processes.map((spec) => [spec.id, spec]));
+    const { changed } = diff([...before.values()], config.processes);
+    const supervisor = this.#ports.supervisor();
+    this.#specs.replace(config);
+    this.tellStyle();
+    for (const { id, route } of changed) {
+      const { pidFile } = before.get(id) as ProcessSpec;
+      if (pidFile !== undefined && pidFile !== this.spec(id).pidFile) removePidFile(pidFile);
+      const runs = supervisor.processes.find((process) => process.id === id)?.runs ?? [];
+      if (route) for (const { slot, run } of runs) this.route(slot, run);
+    }
+    supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
+    this.#ports.apply();
+    this.#note();
+  }
+
+  /** What runs is written elsewhere from now on. */
+  route(slot: string, run: number): void {
+    const capture = captureOf(this.spec(slot), run);
+    if (capture !== undefined) this.#ports.link.send({ t: "route", slot, run, capture });
+  }
+
+  /** No configuration has it any more, and it is over. */
+  drop(id: string): void {
+    this.#specs.drop(id);
+    this.#note();
+  }
+
+  /** How the console looks, and what the log store may keep; once for each. */
+  tellStyle(): void {
+    const message = { t: "style", style: consoleStyle(this.config), store: storeSettings(this.config) } as const;
+    const text = JSON.stringify(message);
+    if (text !== this.#style) this.#ports.link.send({ t: "logger", message });
+    this.#style = text;
+  }
+
+  /** For a later service; with the commands of the same turn. */
+  #note(): void {
+    this.#ports.notes.write(":config", { config: this.config, leaving: this.leaving });
+  }
+}

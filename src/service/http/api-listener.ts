@@ -1,0 +1,112 @@
+/** The listening socket of the API, before there is an API: its port is known to the first processes, and who knocks waits. */
+import type { Server as HttpServer } from "node:http";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { holderOfPort } from "../../os/port-owner.ts";
+
+/** More don't get in before somebody answers. */
+const WAITING_LIMIT = 256;
+/**
+ * A port of one's own choice lies below those that Linux gives to clients (ip_local_port_range, 32768 and up; others have them
+ * from 49152): while the service is away for a moment, no client may get it for itself.
+ */
+const CHOICE = { from: 20_000, to: 32_767 } as const;
+const TRIES = 20;
+/** A service that was killed may hold its port for a moment. */
+const FORMER_TRIES = 10;
+const FORMER_AGAIN_MS = 50;
+
+export class ApiListener {
+  readonly #waiting = new Set<Socket>();
+  readonly #knocked: () => void;
+  readonly #reserved: ReadonlySet<number>;
+  #server: Server | undefined;
+
+  /** `knocked`: somebody waits. `reserved`: ports for others, of which it chooses none. */
+  constructor(knocked: () => void, reserved: ReadonlySet<number> = new Set()) {
+    this.#knocked = knocked;
+    this.#reserved = reserved;
+  }
+
+  /** Resolves with the port: the one that was asked for, else that of before, which clients know, else any. */
+  async open(hostname: string, port: number | undefined, former: number | undefined): Promise<number> {
+    if (port !== undefined)
+      return this.#listen(hostname, port).catch((error: NodeJS.ErrnoException) => {
+        throw named(error, port);
+      });
+    return (
+      (former === undefined ? undefined : await this.#tryToListen(hostname, Array(FORMER_TRIES).fill(former), FORMER_AGAIN_MS)) ??
+      (await this.#tryToListen(hostname, this.#choices())) ??
+      this.#listen(hostname, 0)
+    );
+  }
+
+  /** The first of these ports that nobody has. */
+  async #tryToListen(hostname: string, ports: readonly number[], pauseMs = 0): Promise<number | undefined> {
+    for (const port of ports)
+      try {
+        return await this.#listen(hostname, port);
+      } catch (error) {
+        if (!["EADDRINUSE", "EACCES"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+        await sleep(pauseMs);
+      }
+    return undefined;
+  }
+
+  /** From now on `to` accepts the connections; those that wait are handed to it. */
+  async handOver(to: HttpServer): Promise<void> {
+    const server = this.#server;
+    if (server === undefined) return;
+    await new Promise<void>((resolve, reject) => {
+      to.on("error", reject);
+      // Both use the same socket, so no client is refused meanwhile.
+      to.listen(server, resolve);
+    });
+    this.#server = undefined;
+    for (const socket of this.#waiting) {
+      to.emit("connection", socket);
+      socket.resume();
+    }
+    this.#waiting.clear();
+  }
+
+  /** Frees the port, unless it was handed over. */
+  close(): void {
+    for (const socket of this.#waiting) socket.destroy();
+    this.#server?.close();
+    this.#server = undefined;
+  }
+
+  #choices(): readonly number[] {
+    return Array.from({ length: TRIES }, anyPort).filter((port) => !this.#reserved.has(port));
+  }
+
+  #listen(host: string, port: number): Promise<number> {
+    // Half-open and without delay, as `node:http` has its sockets.
+    const server = createServer({ pauseOnConnect: true, allowHalfOpen: true, noDelay: true }, (socket) => this.#receive(socket));
+    server.maxConnections = WAITING_LIMIT;
+    return new Promise((resolve, reject) => {
+      server.on("error", reject);
+      server.listen({ host, port, exclusive: true }, () => {
+        this.#server = server;
+        resolve((server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  #receive(socket: Socket): void {
+    this.#waiting.add(socket);
+    socket.once("close", () => this.#waiting.delete(socket));
+    this.#knocked();
+  }
+}
+
+function anyPort(): number {
+  return CHOICE.from + Math.floor(Math.random() * (CHOICE.to - CHOICE.from));
+}
+
+/** Who has the port is the first that one wants to know. */
+function named(error: NodeJS.ErrnoException, port: number): Error {
+  const holder = error.code === "EADDRINUSE" ? holderOfPort(port) : undefined;
+  return holder === undefined ? error : Object.assign(new Error(`${error.message}, by ${holder}`, { cause: error }), { code: error.code });
+}

@@ -1,0 +1,224 @@
+/** The API of a running service: where it listens, and that others find it. */
+
+import { VERSION } from "../../base/version.ts";
+import type { Config } from "../../config/spec.ts";
+import { lastPort, publishEndpoint, removeEndpoint } from "../../connection/endpoint-file.ts";
+import type { Caller, Control } from "../../contract/control.ts";
+import type { Endpoint } from "../../contract/records.ts";
+import { claimsOfProcess, payloadOf } from "../../contract/token-claims.ts";
+import type { Api } from "../../http/server.ts";
+import { signJwt } from "../../os/jwt.ts";
+import { processStat } from "../../os/process-stat.ts";
+import type { ServiceLog } from "../reporting/service-log.ts";
+import type { ApiAccess } from "../spawn/environment.ts";
+import type { Subsystem } from "../subsystem.ts";
+import { ApiListener } from "./api-listener.ts";
+import { Credentials } from "./credentials.ts";
+
+/** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
+const DELAY_MS = 300;
+
+export type ApiServicePorts = {
+  readonly config: Config;
+  readonly control: (caller: Caller) => Control;
+  readonly log: Pick<ServiceLog, "audit" | "info" | "error">;
+  readonly keeper: number;
+  /** What processes need to speak for themselves is another now. */
+  readonly moved: () => void;
+};
+
+const ANNOUNCE_AGAIN_MS = 1_000;
+/** After that a port that could not be had is tried again: who has it may end, and its address may come up. */
+const LISTEN_AGAIN_MS = 3_000;
+
+export class ApiService implements Subsystem {
+  readonly #served: ApiServicePorts;
+  readonly #doorway: ApiListener;
+  readonly #credentials: Credentials;
+  /** Of processes, by id; of the secret that they were made with. */
+  readonly #tokens = new Map<string, string>();
+  readonly #former: number | undefined;
+  #listening: Promise<void> | undefined;
+  #port: number | undefined;
+  #problem: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #done: ((problem?: string) => void) | undefined;
+  #started: Promise<void> | undefined;
+  #api: Api | undefined;
+  #endpoint: Endpoint | undefined;
+  #closed = false;
+
+  constructor(served: ApiServicePorts) {
+    this.#served = served;
+    const [reserved, former] = [portsOf(served.config), lastPort(served.config.stateDir)];
+    this.#doorway = new ApiListener(() => this.#begin(), reserved);
+    this.#former = former === undefined || reserved.has(former) ? undefined : former;
+    this.#credentials = new Credentials(served.config, {
+      changed: () => {
+        this.#tokens.clear();
+        served.moved();
+        this.#api?.recheck();
+      },
+      unsaved: (why) =>
+        why === undefined
+          ? served.log.info("the secret of the API is in its file now: commands reach procman again")
+          : served.log.error(
+              `the secret of the API has no file: ${why}; commands can't reach procman until it has, which is tried each second`,
+            ),
+    });
+  }
+
+  /** Takes the port, which the first processes are told: they wait for it. One that is known may be the former service's until that steps aside. */
+  listen(): Promise<void> | undefined {
+    const listening = this.#former === undefined ? this.#listen() : undefined;
+    // For the tokens of the first processes, while the keeper is at work.
+    process.getBuiltinModule("node:crypto");
+    return listening;
+  }
+
+  /** Supervision goes on without an API: `done` gets the reason. `isFirst`: nothing ran before; who knocks in the meantime is answered at once. */
+  start(isFirst: boolean, done: (problem?: string) => void): void {
+    this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${this.#at}: ${why}`);
+    void this.#listen();
+    // Clients sign with it: it must be there before they find the address.
+    this.#credentials.secret();
+    this.#credentials.watch();
+    if (isFirst) this.#timer = setTimeout(() => this.#begin(), DELAY_MS);
+    else this.#begin();
+  }
+
+  /** What a process needs to speak for itself; undefined: there is no API. */
+  accessOf(process: string): ApiAccess | undefined {
+    const { name, api } = this.#served.config;
+    // Of the service before, when it was asked for in the very turn in which listening began.
+    const port = this.#port ?? api.port ?? this.#former;
+    if (port === undefined || this.#problem !== undefined) return undefined;
+    let token = this.#tokens.get(process);
+    if (token === undefined) {
+      token = signJwt(payloadOf(claimsOfProcess(process, name)), this.#credentials.secret());
+      this.#tokens.set(process, token);
+    }
+    return { hostname: reachable(api.hostname), port, token };
+  }
+
+  /** Nobody is answered any more; the address stays known, for whoever comes next. */
+  async retire(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#credentials.stop();
+    await this.#listening;
+    await this.#started;
+    this.#doorway.close();
+    await this.#api?.close();
+  }
+
+  /** There is nothing to be reached any more. */
+  stopped(): void {
+    this.#closed = true;
+    removeEndpoint(this.#served.config.stateDir);
+  }
+
+  /** Somebody has removed the state folder, with secret and endpoint. */
+  renew(): void {
+    this.#credentials.renew();
+    if (this.#endpoint !== undefined) this.#announce(this.#endpoint);
+  }
+
+  get #at(): string {
+    const { hostname, port } = this.#served.config.api;
+    return port === undefined ? hostname : `${hostname}:${port}`;
+  }
+
+  #begin(): void {
+    const done = this.#done;
+    // Who knocks before the state folder is ours waits.
+    if (done === undefined || this.#started !== undefined || this.#closed) return;
+    clearTimeout(this.#timer);
+    this.#started = this.#start().then(done, (error: Error) => done(error.message));
+  }
+
+  /** Never rejects. */
+  #listen(): Promise<void> {
+    const { hostname, port } = this.#served.config.api;
+    this.#listening ??= this.#doorway.open(hostname, port, this.#former).then(
+      (found) => {
+        this.#port = found;
+        this.#problem = undefined;
+      },
+      (error: Error) => {
+        this.#problem = error.message;
+      },
+    );
+    return this.#listening;
+  }
+
+  /** Resolves with why there is none. Clients find where it is, or that. */
+  async #start(): Promise<string | undefined> {
+    await this.#listen();
+    if (this.#problem === undefined) await this.#serve();
+    if (this.#closed) return undefined;
+    if (this.#problem !== undefined) this.#timer = setTimeout(() => this.#again(), LISTEN_AGAIN_MS).unref();
+    const isKnown = this.#endpoint !== undefined && this.#endpoint.problem === this.#problem;
+    const untold = isKnown ? undefined : this.#announce(this.#endpointNow());
+    return this.#problem ?? untold;
+  }
+
+  #endpointNow(): Endpoint {
+    const { config, keeper } = this.#served;
+    const { hostname, port = 0 } = config.api;
+    const startTime = processStat(process.pid)?.startTime ?? "";
+    const problem = this.#problem === undefined ? {} : { problem: this.#problem };
+    this.#endpoint = { hostname, port: this.#port ?? port, pid: process.pid, startTime, keeper, version: VERSION, ...problem };
+    return this.#endpoint;
+  }
+
+  #again(): void {
+    if (this.#closed) return;
+    this.#listening = undefined;
+    this.#started = this.#start().then(
+      () => {
+        if (this.#problem !== undefined || this.#closed) return;
+        this.#served.moved();
+        this.#served.log.info(`the API is served at ${this.#at} now`);
+      },
+      (error: Error) => this.#served.log.error(`Cannot serve the API at ${this.#at}: ${error.message}`),
+    );
+  }
+
+  /** What there is no room for is told once there is. Returns why not yet. */
+  #announce(endpoint: Endpoint): string | undefined {
+    if (this.#closed) return undefined;
+    try {
+      // Whoever finds the address and no secret makes one, and all tokens of before would be void.
+      if (!this.#credentials.save()) throw new Error("its secret has no file");
+      publishEndpoint(this.#served.config.stateDir, endpoint);
+      return undefined;
+    } catch (error) {
+      this.#timer = setTimeout(() => this.#announce(endpoint), ANNOUNCE_AGAIN_MS).unref();
+      return `${(error as Error).message}; it is told as soon as that is possible`;
+    }
+  }
+
+  /** Loaded apart from the service, which starts its processes first. */
+  async #serve(): Promise<void> {
+    const { control, log, config } = this.#served;
+    const { Api } = await import("../../http/server.ts");
+    const credentials = this.#credentials;
+    const denied = (text: string): void => log.audit({ severity: "warn", text });
+    const access = { secret: () => credentials.secret(), isRevoked: (consumer: string) => credentials.isRevoked(consumer) };
+    this.#api = new Api({ control, denied, access, audience: config.name, hostname: config.api.hostname, cors: config.api.cors ?? [] });
+    if (!this.#closed) await this.#doorway.handOver(this.#api.server);
+  }
+}
+
+/** An address to listen on is not always one to connect to. */
+function reachable(hostname: string): string {
+  return hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
+}
+
+/** On which its clusters listen. */
+function portsOf({ processes }: Config): ReadonlySet<number> {
+  return new Set(
+    processes.flatMap(({ cluster, front, share }) => [cluster?.port, front?.port, share?.port].filter((port) => port !== undefined)),
+  );
+}

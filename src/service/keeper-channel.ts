@@ -1,0 +1,168 @@
+/** The service's end of the channel to the keeper: what one turn says travels as one array. */
+
+import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
+import { failpoint } from "../os/failpoint.ts";
+
+/** At a first start so many processes go to the keeper together, which starts them while the service decides for the next ones. */
+const FIRST_BATCH = 8;
+/** How long a message may wait for others. Milliseconds. */
+const LATER_MS = 20;
+
+/** What the link needs of a process with an IPC channel. */
+export type KeeperTransport = Pick<NodeJS.EventEmitter, "on" | "off" | "once"> & {
+  readonly connected: boolean;
+  readonly send?: ((messages: readonly ToKeeper[], done: () => void) => unknown) | undefined;
+};
+
+export class KeeperChannel {
+  readonly #channel: KeeperTransport;
+  readonly #receive: (messages: unknown) => void;
+  readonly #ended: () => void;
+  #outbox: ToKeeper[] = [];
+  /** The latest memory of each process that changed in this turn; texts are notes as they are. */
+  readonly #notes = new Map<string, unknown>();
+  /** The keeper knows of no process: until the turn of its snapshot is over. */
+  #isFirstStart = false;
+  /** Processes of a first start whose spawn is not sent yet. */
+  readonly #starting = new Set<string>();
+  #held: unknown[] | undefined;
+  #flushing = false;
+  #closed = false;
+  readonly #later: ToKeeper[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #syncs = 0;
+  readonly #waiting = new Map<number, () => void>();
+
+  constructor(channel: KeeperTransport, on: { readonly message: (message: FromKeeper) => void; readonly closed: () => void }) {
+    this.#channel = channel;
+    this.#receive = (messages) => {
+      if (this.#held !== undefined) return void this.#held.push(messages);
+      for (const message of messages as FromKeeper[]) {
+        if (message.t === "snapshot") this.#isFirstStart = isEmpty(message);
+        on.message(message);
+      }
+      // Whatever was decided goes out with this turn, not with the next.
+      this.flush();
+    };
+    channel.on("message", this.#receive);
+    this.#ended = on.closed;
+    channel.once("disconnect", this.#ended);
+  }
+
+  send(message: ToKeeper): void {
+    if (this.#closed) return;
+    if (this.#isFirstStart && message.t === "spawn") this.#sendAhead(message.slot.split(":", 1)[0] ?? "");
+    this.#outbox.push(message);
+    this.#schedule();
+  }
+
+  /** For what nobody waits for: the first goes at once, and in a storm the many that follow go as one. */
+  sendLater(message: ToKeeper): void {
+    if (this.#closed) return;
+    if (this.#timer !== undefined) return void this.#later.push(message);
+    this.send(message);
+    this.#timer = setTimeout(() => this.#sendLate(), LATER_MS);
+  }
+
+  /** Remembered with the commands of the same turn: both arrive or neither. */
+  remember(id: string, memory: unknown): void {
+    this.#notes.set(id, memory);
+    this.#schedule();
+  }
+
+  forget(id: string): void {
+    this.remember(id, "");
+  }
+
+  /** What comes until then is heard then. */
+  hold(until: Promise<void>): void {
+    this.#held = [];
+    void until.then(() => {
+      const held = this.#held ?? [];
+      this.#held = undefined;
+      if (!this.#closed) for (const messages of held) this.#receive(messages);
+    });
+  }
+
+  /** Sends what is left to send, and nothing after; hears nothing more. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#outbox.push(...this.#later.splice(0));
+    this.flush();
+    this.#closed = true;
+    this.#channel.off("message", this.#receive);
+    this.#channel.off("disconnect", this.#ended);
+  }
+
+  /** Resolves once the keeper has all that was decided; never if that, or the way to it, ends first. */
+  commit(): Promise<void> {
+    this.#syncs += 1;
+    const number = this.#syncs;
+    this.send({ t: "sync", number });
+    this.flush();
+    return new Promise((resolve) => this.#waiting.set(number, resolve));
+  }
+
+  synced(number: number): void {
+    this.#waiting.get(number)?.();
+    this.#waiting.delete(number);
+  }
+
+  flush(): void {
+    this.#flushing = false;
+    if (this.#closed) return;
+    this.#isFirstStart = false;
+    this.#starting.clear();
+    this.#pack([...this.#notes.keys()]);
+    this.#dispatch();
+  }
+
+  /**
+   * `id`: of the process that is started next; of those before it all is decided. Their notes go with them, and no others: a process
+   * without a note is started by the next service.
+   */
+  #sendAhead(id: string): void {
+    if (this.#starting.size >= FIRST_BATCH && !this.#starting.has(id)) {
+      this.#pack([...this.#notes.keys()].filter((each) => this.#starting.has(each)));
+      this.#starting.clear();
+      this.#dispatch();
+      failpoint("service.begun");
+    }
+    this.#starting.add(id);
+  }
+
+  #pack(ids: readonly string[]): void {
+    for (const id of ids) {
+      const memory = this.#notes.get(id);
+      this.#outbox.push({ t: "note", id, note: typeof memory === "string" ? memory : JSON.stringify(memory) });
+      this.#notes.delete(id);
+    }
+  }
+
+  #dispatch(): void {
+    if (this.#outbox.length === 0 || !this.#channel.connected) return;
+    failpoint("service.decided");
+    // An error means that the keeper is gone: so does `disconnect`, which follows. Unheard, it would end the service before that.
+    this.#channel.send?.(this.#outbox, () => undefined);
+    failpoint("service.sent");
+    this.#outbox = [];
+  }
+
+  #sendLate(): void {
+    this.#timer = undefined;
+    if (this.#later.length === 0) return;
+    this.#outbox.push(...this.#later.splice(0));
+    this.#timer = setTimeout(() => this.#sendLate(), LATER_MS);
+    this.flush();
+  }
+
+  #schedule(): void {
+    if (this.#flushing || this.#closed) return;
+    this.#flushing = true;
+    setImmediate(() => this.flush());
+  }
+}
+
+function isEmpty({ running, ended, notes }: FromKeeper & { readonly t: "snapshot" }): boolean {
+  return running.length === 0 && ended.length === 0 && Object.keys(notes).length === 0;
+}

@@ -1,0 +1,105 @@
+/** Start, stop, restart, block, unblock: of one process, of a cluster, or of all. */
+import { ProcmanError } from "../../base/errors.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { Action, ActOptions, Caller } from "../../contract/control.ts";
+import type { Process } from "../../supervisor/process.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+import type { Operations } from "./operations.ts";
+import type { RollingRestarts } from "./rolling-restart.ts";
+import { rolloutOrder } from "./rollout-order.ts";
+import { reached, restarted } from "./wait.ts";
+
+export type ActionPorts = {
+  readonly supervisor: Supervisor;
+  readonly spec: (id: string) => ProcessSpec;
+  /** No longer in the configuration, and not over yet. */
+  readonly leaving: () => readonly ProcessSpec[];
+  readonly operations: Operations;
+  readonly rollingRestarts: Pick<RollingRestarts, "check" | "begin">;
+  /** The next end of its run was asked for by this caller. */
+  readonly asked: (id: string, caller: Caller) => void;
+  /** Why a process is in its state. */
+  readonly reason: (process: Process) => string;
+};
+
+/** `id`: a process, an instance, a cluster, or `all`. `isHard`: all instances of a cluster together. */
+export type ActionRequest = { readonly id: string; readonly action: Action; readonly isHard?: boolean; readonly caller: Caller };
+
+/** `done`: resolves when what was asked for is the case. */
+export type Requested = { readonly done: (options: ActOptions) => Promise<void> };
+
+type Begun = { readonly processes: readonly Process[]; readonly restarts: readonly Promise<string | undefined>[] };
+
+export class Actions {
+  readonly #ports: ActionPorts;
+
+  constructor(ports: ActionPorts) {
+    this.#ports = ports;
+  }
+
+  /**
+   * @throws {ProcmanError} `process-running`, `process-blocked`, `process-leaving`, `roll-running`; while it is waited for
+   * `process-failed`, `roll-failed`, `wait-timeout`
+   */
+  act(found: readonly Process[], request: ActionRequest): Requested {
+    const { id, action, isHard = false } = request;
+    const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
+    const { processes, restarts } = isRolling ? this.#restart(found, request) : this.#atOnce(found, request);
+    const { supervisor, reason } = this.#ports;
+    return {
+      done: async (options) => {
+        if (options.waitSeconds === undefined) return;
+        await restarted(restarts, options);
+        await reached(supervisor, { action, processes, reason }, options);
+      },
+    };
+  }
+
+  #atOnce(found: readonly Process[], { id, action, caller }: ActionRequest): Begun {
+    const { supervisor, operations, spec, asked } = this.#ports;
+    const processes = applied(action === "stop" ? supervisor.inStopOrder(found) : supervisor.inStartOrder(found), id, action);
+    const isEnd = action === "stop" || action === "restart";
+    // Who has asked for the end that is to come; one that was refused has not.
+    if (isEnd) for (const process of processes) asked(process.id, caller);
+    if (action === "block" || (isEnd && found[0]?.id !== id)) {
+      const targets = [...new Set(processes.map((process) => spec(process.id).cluster?.id ?? process.id))];
+      operations.cancel({ kind: action === "restart" ? "restart-at-once" : action, targets }, `${action} was asked for`);
+    }
+    return { processes, restarts: [] };
+  }
+
+  /** Clusters instance by instance, all else at once. Dependents with `restart: true` are restarted after the cluster they depend on. */
+  #restart(found: readonly Process[], request: ActionRequest): Begun {
+    const { rollingRestarts, leaving } = this.#ports;
+    const gone = new Set(leaving().map(({ id }) => id));
+    const staying = found.filter(({ id }) => !gone.has(id));
+    // If there are none, the process says why it refuses.
+    const processes = staying.length === 0 ? found : staying;
+    const { clusters, others } = rolloutOrder(this.#ports, processes);
+    rollingRestarts.check(clusters);
+    if (processes.every(({ isBlocked }) => isBlocked)) processes[0]?.restart();
+    const free = others.filter(({ isBlocked }) => !isBlocked);
+    if (free.length > 0) this.#atOnce(free, request);
+    return { processes: staying.filter(({ isBlocked }) => !isBlocked), restarts: rollingRestarts.begin(clusters, request.caller) };
+  }
+}
+
+/** Of several, those that are so already, or are blocked, are left as they are. Returns those that follow. */
+function applied(processes: readonly Process[], id: string, action: Action): readonly Process[] {
+  if (processes.length === 1 && processes[0]?.id === id) {
+    processes[0][action]();
+    return processes;
+  }
+  const refusals = new Map<Process, ProcmanError>();
+  for (const process of processes) {
+    try {
+      process[action]();
+    } catch (error) {
+      if (!(error instanceof ProcmanError)) throw error;
+      if (error.code !== "process-running") refusals.set(process, error);
+    }
+  }
+  const [refusal] = refusals.values();
+  if (refusal !== undefined && refusals.size === processes.length) throw refusal;
+  return processes.filter((process) => !refusals.has(process));
+}

@@ -1,0 +1,138 @@
+/** What another configuration does to each process, and why: decided as `Supervisor.apply` decides it. */
+import { type ChangedProcesses, changedSettings, diff } from "../../config/diff.ts";
+import type { Config, ProcessSpec } from "../../config/spec.ts";
+import type { PlannedAction, PlannedChange, PlanRecord } from "../../contract/plan.ts";
+import { type ChangeEffect, effectOf, hasRun } from "../../supervisor/definition.ts";
+import { inStartOrder } from "../../supervisor/dependencies.ts";
+import type { Process } from "../../supervisor/process.ts";
+import { sentence } from "../recovery/process-events.ts";
+import { planOf } from "../spec-registry.ts";
+
+type Live = ReadonlyMap<string, Process>;
+
+export function forecast(before: Config, now: Config, processes: readonly Process[]): PlanRecord {
+  const live = new Map(processes.map((process) => [process.id, process]));
+  const former = new Map(before.processes.map((spec) => [spec.id, spec]));
+  const { changed, removed } = diff(before.processes, now.processes);
+  const changes = new Map(changed.map((change) => [change.id, change]));
+  const present = now.processes.map((spec) => {
+    const old = former.get(spec.id);
+    if (old === undefined) return added(spec, live);
+    const change = changes.get(spec.id);
+    return change === undefined ? planned(spec.id, "none", "unchanged") : updated(old, spec, { change, live });
+  });
+  return {
+    configFile: now.file,
+    ...(now.profile === undefined ? {} : { profile: now.profile }),
+    processes: rolled([...present, ...removed.map((id) => gone(id, live))], { former, now }),
+    settings: changedSettings(before, now),
+    warnings: now.warnings.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
+  };
+}
+
+/** Those that are restarted one after another, each after what it depends on. `left`: who belongs to a roll that is under way. */
+export function rollOf({ processes }: PlanRecord, now: Config, left: readonly string[] = []): readonly string[] {
+  const isRolled = ({ process, action, rolling }: PlannedChange): boolean => rolling || (action === "restart" && left.includes(process));
+  const rolling = new Set(processes.filter(isRolled).map(({ process }) => process));
+  return ordered(now)
+    .filter(({ id }) => rolling.has(id))
+    .map(({ id }) => id);
+}
+
+function planned(process: string, action: PlannedAction, reason: string, fields: readonly string[] = []): PlannedChange {
+  return { process, action, fields, reason, rolling: false };
+}
+
+function added(spec: ProcessSpec, live: Live): PlannedChange {
+  const { autostart } = planOf(spec);
+  if (live.has(spec.id)) return planned(spec.id, autostart ? "start" : "none", "is in the configuration again, while it is being stopped");
+  if (autostart) return planned(spec.id, "start", "is new");
+  return planned(spec.id, "none", spec.cron === undefined ? "is new; it starts by hand" : "is new; it starts by its schedule");
+}
+
+function gone(id: string, live: Live): PlannedChange {
+  const isIdle = live.get(id)?.isIdle ?? true;
+  return planned(id, isIdle ? "none" : "stop", `${isIdle ? "is forgotten: " : ""}the configuration has it no longer`);
+}
+
+const ACTIONS: Readonly<Record<ChangeEffect, PlannedAction>> = {
+  restarts: "restart",
+  starts: "start",
+  blocked: "in-place",
+  "runs on": "in-place",
+  none: "in-place",
+};
+
+function updated(
+  old: ProcessSpec,
+  spec: ProcessSpec,
+  { change, live }: { readonly change: ChangedProcesses; readonly live: Live },
+): PlannedChange {
+  const process = live.get(spec.id);
+  if (process === undefined) return added(spec, live);
+  const effect = effectOf(change, planOf(old), { plan: planOf(spec), blocked: process.isBlocked, states: process.states });
+  const note = effect === "blocked" ? "; not restarted, as it is blocked" : process.states.some(hasRun) ? "" : "; it doesn't run";
+  return planned(spec.id, ACTIONS[effect], `${sentence(change.fields)}${note}`, change.fields);
+}
+
+/** A cluster of several instances goes on serving meanwhile. Who would follow its restart anyway is restarted after it, once. */
+function rolled(
+  changes: readonly PlannedChange[],
+  { former, now }: { readonly former: ReadonlyMap<string, ProcessSpec>; readonly now: Config },
+): readonly PlannedChange[] {
+  const counts = new Map<string, number>();
+  for (const { cluster } of now.processes) if (cluster !== undefined) counts.set(cluster.id, (counts.get(cluster.id) ?? 0) + 1);
+  const isInstance = ({ id, cluster }: ProcessSpec): boolean =>
+    cluster !== undefined && former.get(id)?.cluster?.id === cluster.id && (counts.get(cluster.id) ?? 0) > 1;
+  const restarts = new Set(changes.filter(({ action }) => action === "restart").map(({ process }) => process));
+  const later = new Set<string>();
+  for (const spec of ordered(now)) {
+    const follows = spec.dependsOn?.some(({ restart, members }) => restart && members.some((member) => later.has(member))) === true;
+    if (follows || (restarts.has(spec.id) && isInstance(spec))) later.add(spec.id);
+  }
+  return changes.map((change) => (restarts.has(change.process) && later.has(change.process) ? { ...change, rolling: true } : change));
+}
+
+function ordered({ processes }: Config): readonly ProcessSpec[] {
+  const specs = new Map(processes.map((spec) => [spec.id, spec]));
+  return inStartOrder(processes, (id) => specs.get(id));
+}
+
+const VERBS: Readonly<Record<PlannedAction, string>> = {
+  start: "starts",
+  stop: "is stopped",
+  restart: "restarts",
+  "in-place": "runs on, changed",
+  none: "",
+};
+
+/** "web restarts, db starts, 198 unchanged" */
+export function summary({ processes, settings }: PlanRecord): string {
+  const done = processes.filter(({ action }) => action !== "none");
+  const shown = done.slice(0, 10).map(({ process, action }) => `${process} ${VERBS[action]}`);
+  const more = done.length > shown.length ? [`${done.length - shown.length} more`] : [];
+  const fields = settings.filter(({ takesEffect }) => takesEffect === "in-place").map(({ field }) => field);
+  const rest = processes.length - done.length;
+  return [...shown, ...more, ...fields, ...(rest === 0 ? [] : [`${rest} unchanged`])].join(", ") || "nothing has changed";
+}
+
+/** The order of a roll in which instances change their ports: as when a cluster moves from 3000 to 3001. */
+
+/** Who takes a port that another of them has comes after that one; all else stays in its order. */
+export function afterPorts(ids: readonly string[], before: Config, now: Config): readonly string[] {
+  const taken = portsIn(now);
+  const holders = new Map([...portsIn(before)].filter(([id]) => ids.includes(id)).map(([id, port]) => [port, id]));
+  const isFree = (id: string): boolean => [undefined, id].includes(holders.get(taken.get(id) ?? 0));
+  const [rest, sorted]: [string[], string[]] = [[...ids], []];
+  while (rest.length > 0) {
+    // Of those that swap their ports, one has to be the first.
+    const [next = ""] = rest.splice(Math.max(0, rest.findIndex(isFree)), 1);
+    for (const [port, id] of holders) if (id === next) holders.delete(port);
+    sorted.push(next);
+  }
+  return sorted;
+}
+
+function portsIn({ processes }: Config): ReadonlyMap<string, number> {
+  return new Map(processes.flatMap(({ id, cluster }) => (cluster?.port === undefined ? [] : [[id, cluster.port] as const])));
+}

@@ -1,0 +1,259 @@
+/** A changed configuration, taken up by the service, which may be killed at any step of that: issue 6, "Build" 5. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { found } from "../../../test/support/procman.ts";
+import { begun, configOf, exited, folder, run, type Snapshot, spawned } from "../../../test/support/service-rig.ts";
+import { ProcmanError } from "../../base/errors.ts";
+import type { RawProcess } from "../../config/config-schema.ts";
+import type { Config } from "../../config/spec.ts";
+
+const sleeper = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({ id, cmd: "sleep 1000", autostart: true, ...more });
+const web = (cmd = "sleep 1000"): RawProcess => sleeper("web", { cmd, cluster: { instances: 3 } });
+const INSTANCES = ["web-1", "web-2", "web-3"] as const;
+
+type Rig = Awaited<ReturnType<typeof serving>>;
+
+/** These run; the file can be given another content. */
+async function serving(context: TestContext, stateDir: string, processes: readonly RawProcess[], snapshot?: Snapshot) {
+  const file = { now: configOf(stateDir, processes) as Config | Error };
+  const source = (): Config => {
+    if (file.now instanceof Error) throw file.now;
+    return file.now;
+  };
+  const first = source();
+  const rig = begun(context, first, snapshot, { source, steadyMs: 100 });
+  if (snapshot === undefined) rig.tell(...first.processes.map(({ id }) => spawned(id)));
+  await new Promise((resolve) => setImmediate(resolve));
+  const notes = rig.channel.notes;
+  if (snapshot === undefined) rig.channel.batches.length = 0;
+  const write = (...next: readonly RawProcess[]): void => {
+    file.now = configOf(stateDir, next);
+  };
+  /** What a service that is killed now leaves behind. */
+  const killed = async (...runs: readonly (readonly [string, number])[]): Promise<Snapshot> => {
+    await rig.service.retire();
+    return { running: runs.map(([slot, number]) => run(slot, number)), notes: { ...notes, ...rig.channel.notes } };
+  };
+  const asked = (): readonly string[] => rig.channel.asked("spawn", "signal", "route");
+  return { ...rig, file, write, killed, asked, notes: () => ({ ...notes, ...rig.channel.notes }) };
+}
+
+/** The run ends and the next one comes up. */
+async function again({ channel, tell }: Rig, slot: string, number = 2): Promise<void> {
+  await found(() => channel.asked("signal").includes(`signal ${slot} ${number - 1}`) || undefined);
+  tell(exited(slot, number - 1));
+  await found(() => channel.asked("spawn").includes(`spawn ${slot} ${number}`) || undefined);
+  tell(spawned(slot, number));
+}
+
+const over = (rig: Rig): Promise<true> => found(() => rig.notes()[":reload"] === "" || undefined);
+const told = ({ channel }: Rig, line: RegExp): Promise<true> => found(() => channel.said.some((said) => line.test(said)) || undefined);
+const commandOf = (note: string | undefined, id: string): unknown => {
+  const { config } = JSON.parse(note ?? "") as { config: { processes: { id: string; command: { line: string } }[] } };
+  return config.processes.find((spec) => spec.id === id)?.command.line;
+};
+
+test("only what the change concerns is touched, and the new configuration is noted in the array of the commands", async (context) => {
+  const many = Array.from({ length: 20 }, (_, index) => sleeper(`p${index}`));
+  const rig = await serving(context, folder(context), [...many, sleeper("old"), sleeper("eased")]);
+  rig.write(...many.slice(1), sleeper("eased", { restartDelayMs: 5 }), sleeper("p0", { cmd: "sleep 2000" }), sleeper("new"));
+  const before = rig.notes()[":config"];
+  const plan = rig.service.reloads.plan();
+  assert.deepEqual(
+    plan.processes.filter(({ action }) => action !== "none").map(({ process, action, reason }) => [process, action, reason]),
+    [
+      ["eased", "in-place", "its restartDelayMs has changed"],
+      ["p0", "restart", "its cmd has changed"],
+      ["new", "start", "is new"],
+      ["old", "stop", "the configuration has it no longer"],
+    ],
+  );
+  assert.deepEqual(rig.asked(), [], "a plan does nothing");
+  void rig.service.reloads.reload("test");
+  const batch = rig.batchOf(":config");
+  // Beside them, runs that were prepared are taken back.
+  const deeds = batch.filter(({ t }) => t === "signal" || t === "spawn");
+  assert.deepEqual(
+    deeds.map((each) => ("slot" in each ? `${each.t} ${each.slot}` : each.t)),
+    ["signal old", "signal p0", "spawn new"],
+  );
+  assert.notEqual(rig.notes()[":config"], before);
+  assert.deepEqual(rig.asked().length, 3);
+  assert.equal(rig.notes()[":reload"], undefined, "what needs no waiting needs no memory");
+});
+
+test("a file that is not valid changes nothing, however it was asked for", async (context) => {
+  const rig = await serving(context, folder(context), [sleeper("web")]);
+  rig.file.now = new ProcmanError("configuration-invalid", "Cannot use procman.json: 1 problem\n\nprocman.json:1:2");
+  assert.throws(() => rig.service.reloads.plan(), { code: "configuration-invalid" });
+  await assert.rejects(rig.service.reloads.reload("test"), { code: "configuration-invalid" });
+  rig.tell({ t: "signalled", signal: "SIGHUP" });
+  await told(rig, /^procman\.json:1:2$/);
+  await told(rig, /^everything stays as it was$/);
+  assert.deepEqual(rig.asked(), []);
+});
+
+test("SIGHUP takes up the file; what it can't change while procman runs it says", async (context) => {
+  const stateDir = folder(context);
+  const rig = await serving(context, stateDir, [sleeper("web")]);
+  rig.file.now = configOf(stateDir, [sleeper("web", { cmd: "sleep 2000" })], {
+    api: { port: 9_000, revoked: ["eve"] },
+    logger: { internalLogHours: 1 },
+    watcher: { interval: 50 },
+  });
+  const settings = (): readonly string[] => rig.service.reloads.plan().settings.map(({ field, takesEffect }) => `${field} ${takesEffect}`);
+  assert.deepEqual(settings(), ["api.port next-run", "api.revoked in-place", "watcher in-place", "logger.internalLogHours in-place"]);
+  rig.tell({ t: "signalled", signal: "SIGHUP" });
+  await told(rig, /^reload \(SIGHUP\): web restarts, api.revoked, watcher, logger.internalLogHours$/);
+  assert.deepEqual(rig.asked(), ["signal web 1"]);
+  assert.ok(
+    rig.channel.batches.flat().some((each) => each.t === "logger" && each.message.t === "style" && each.message.store?.hours === 1),
+  );
+  assert.deepEqual(settings(), ["api.port next-run"]);
+});
+
+test("2.2 the instances of a cluster are restarted one after another; another reload waits for that", async (context) => {
+  const rig = await serving(context, folder(context), [web(), sleeper("db")]);
+  rig.write(web("sleep 2000"), sleeper("db", { cmd: "sleep 2000" }));
+  const answer = rig.service.reloads.reload("test", { waitSeconds: 20 });
+  rig.tell({ t: "synced", number: 1 });
+  assert.deepEqual(rig.asked(), ["signal web-1 1", "signal db 1"]);
+  await assert.rejects(rig.service.reloads.reload("test"), { code: "reload-running" });
+  for (const id of ["db", ...INSTANCES]) {
+    assert.equal(rig.asked().includes("signal web-3 1"), id === "web-3");
+    await again(rig, id);
+    if (id !== "web-3") await found(() => rig.asked().includes(`signal web-${id === "web-1" ? 2 : id === "db" ? 1 : 3} 1`) || undefined);
+  }
+  const { processes } = await answer;
+  assert.deepEqual(
+    processes.map(({ process, rolling, problem }) => [process, rolling, problem]),
+    [...INSTANCES.map((id) => [id, true, undefined]), ["db", false, undefined]],
+  );
+  await over(rig);
+});
+
+test("who takes the port of another instance is restarted after that one", async (context) => {
+  const at = (startPort: number) => sleeper("web", { cluster: { instances: 3, startPort } });
+  for (const [from, to, order] of [
+    [3_000, 3_001, ["web-3", "web-2", "web-1"]],
+    [3_000, 3_002, ["web-2", "web-3", "web-1"]],
+    [3_001, 3_000, ["web-1", "web-2", "web-3"]],
+  ] as const) {
+    const rig = await serving(context, folder(context), [at(from)]);
+    rig.write(at(to));
+    rig.service.reloads.reload("test", { waitSeconds: 20 }).catch((error: Error) => assert.fail(error));
+    rig.tell({ t: "synced", number: 1 });
+    for (const id of order) await again(rig, id);
+    await over(rig);
+    assert.deepEqual(
+      rig.asked().filter((asked) => asked.startsWith("spawn")),
+      order.map((id) => `spawn ${id} 2`),
+    );
+  }
+});
+
+test("an instance that does not come up stops the roll: everything goes back to what it was", async (context) => {
+  const rig = await serving(context, folder(context), [web(), sleeper("db")]);
+  rig.write(web("exit 3"), sleeper("db", { cmd: "sleep 2000" }));
+  const answer = rig.service.reloads.reload("test", { waitSeconds: 20 });
+  rig.tell({ t: "synced", number: 1 });
+  const refused = assert.rejects(answer, {
+    code: "reload-failed",
+    message: /"web-1" did not come up .*ended soon after its start.*goes back/,
+  });
+  await again(rig, "db");
+  await again(rig, "web-1");
+  rig.tell(exited("web-1", 2, 3));
+  await found(() => rig.asked().includes("signal db 2") || undefined);
+  assert.equal(commandOf(rig.notes()[":config"], "web-1"), "sleep 1000");
+  await again(rig, "db", 3);
+  rig.tell(spawned("web-1", 3));
+  await again(rig, "web-1", 4);
+  await refused;
+  await over(rig);
+  assert.ok(!rig.asked().some((each) => /signal web-[23]/.test(each)), "the others were not touched");
+  assert.equal(rig.service.reloads.plan().processes.filter(({ action }) => action === "restart").length, 4);
+});
+
+test("a service that is killed in the middle of a roll: the next one goes on with it, whatever the file says by then", async (context) => {
+  const stateDir = folder(context);
+  const rig = await serving(context, stateDir, [web()]);
+  rig.write(web("sleep 2000"));
+  void rig.service.reloads.reload("test");
+  await again(rig, "web-1");
+  const snapshot = await rig.killed(["web-1", 2], ["web-2", 1], ["web-3", 1]);
+  assert.deepEqual(
+    INSTANCES.map((id) => commandOf(snapshot.notes?.[":config"], id)),
+    ["sleep 2000", "sleep 1000", "sleep 1000"],
+    "what is noted is true of each of them",
+  );
+  const next = await serving(context, stateDir, [web("sleep 3000")], snapshot);
+  await told(next, /^the reload goes on with "web-1"$/);
+  assert.deepEqual(next.asked(), [], "nothing is done twice");
+  for (const id of ["web-2", "web-3"]) await again(next, id);
+  await told(next, /^the reload is done$/);
+  assert.deepEqual(
+    INSTANCES.map((id) => commandOf(next.notes()[":config"], id)),
+    ["sleep 2000", "sleep 2000", "sleep 2000"],
+  );
+  await over(next);
+});
+
+test("a service that is killed on the way back: the next one goes on backwards", async (context) => {
+  const stateDir = folder(context);
+  const rig = await serving(context, stateDir, [web()]);
+  rig.write(web("exit 3"));
+  void rig.service.reloads.reload("test");
+  await again(rig, "web-1");
+  await found(() => rig.asked().includes("signal web-2 1") || undefined);
+  await again(rig, "web-2");
+  rig.tell(exited("web-2", 2, 3));
+  await found(() => commandOf(rig.notes()[":config"], "web-2") === "sleep 1000" || undefined);
+  await found(() => rig.asked().includes("spawn web-2 3") || undefined);
+  rig.tell(spawned("web-2", 3));
+  await again(rig, "web-2", 4);
+  const snapshot = await rig.killed(["web-1", 2], ["web-2", 4], ["web-3", 1]);
+  const next = await serving(context, stateDir, [web("exit 3")], snapshot);
+  await told(next, /^the reload goes on backwards with "web-2"$/);
+  await again(next, "web-1", 3);
+  await told(next, /^everything is by the former configuration again$/);
+  await over(next);
+  assert.deepEqual(
+    INSTANCES.map((id) => commandOf(next.notes()[":config"], id)),
+    ["sleep 1000", "sleep 1000", "sleep 1000"],
+  );
+});
+
+test("who runs procman anew after that gets what the file says now", async (context) => {
+  const stateDir = folder(context);
+  const rig = await serving(context, stateDir, [web()]);
+  rig.write(web("sleep 2000"));
+  void rig.service.reloads.reload("test");
+  await again(rig, "web-1");
+  const snapshot = await rig.killed(["web-1", 2], ["web-2", 1], ["web-3", 1]);
+  const next = await serving(context, stateDir, [web("sleep 3000")], { ...snapshot, lineage: "another" });
+  assert.deepEqual(next.asked(), ["signal web-1 2"]);
+  await again(next, "web-1", 3);
+  await again(next, "web-2");
+  await again(next, "web-3");
+  await over(next);
+  assert.equal(commandOf(next.notes()[":config"], "web-3"), "sleep 3000");
+});
+
+test("a file that was edited while the service was away is taken up as by a reload: a cluster one after another, and back if that fails", async (context) => {
+  const stateDir = folder(context);
+  const rig = await serving(context, stateDir, [web(), sleeper("db")]);
+  const snapshot = await rig.killed(...INSTANCES.map((id) => [id, 1] as const), ["db", 1]);
+  const next = await serving(context, stateDir, [web("sleep 2000"), sleeper("db", { cmd: "sleep 2000" })], snapshot);
+  assert.deepEqual(next.asked().toSorted(), ["signal db 1", "signal web-1 1"]);
+  await told(next, /has changed meanwhile: web-1 restarts, web-2 restarts, web-3 restarts, db restarts$/);
+  await again(next, "db");
+  await again(next, "web-1");
+  await found(() => next.channel.asked("signal").includes("signal web-2 1") || undefined);
+  next.tell(exited("web-2", 1));
+  await found(() => next.channel.asked("spawn").includes("spawn web-2 2") || undefined);
+  next.tell(spawned("web-2", 2), exited("web-2", 2, 3));
+  await told(next, /^Cannot reload: "web-2" did not come up/);
+  await found(() => (commandOf(next.notes()[":config"], "db") === "sleep 1000" ? true : undefined));
+  assert.ok(!next.channel.asked("signal").includes("signal web-3 1"), "it was not reached");
+});

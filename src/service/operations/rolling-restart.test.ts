@@ -1,0 +1,160 @@
+/** Changed files that a cluster watches: its instances are restarted one after another, and the service may be killed at any step of that. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { found } from "../../../test/support/procman.ts";
+import { begun, configOf, exited, folder, run, type Snapshot, spawned } from "../../../test/support/service-rig.ts";
+import type { RawProcess } from "../../config/config-schema.ts";
+import type { FromKeeper } from "../../ipc/keeper-protocol.ts";
+import { monotonicMs } from "../../os/clock.ts";
+
+const INSTANCES = ["web-1", "web-2", "web-3"] as const;
+const web: RawProcess = { id: "web", cmd: "sleep 1000", autostart: true, restart: "error", restartLimit: 1, cluster: { instances: 3 } };
+
+/** The second run of the first, whose program is gone. */
+const FAILED = {
+  t: "failed",
+  slot: "web-1",
+  run: 2,
+  errno: "ENOENT",
+  step: "program",
+  message: "there is no program",
+  at: 9,
+} as const satisfies FromKeeper;
+
+async function rolling(context: TestContext, stateDir = folder(context), snapshot?: Snapshot) {
+  const rig = begun(context, configOf(stateDir, [web]), snapshot, { steadyMs: 50 });
+  if (snapshot === undefined) rig.tell(...INSTANCES.map((id) => spawned(id)));
+  await new Promise((resolve) => setImmediate(resolve));
+  const notes = rig.channel.notes;
+  if (snapshot === undefined) rig.channel.batches.length = 0;
+  const asked = (): readonly string[] => rig.channel.asked("spawn", "signal");
+  const said = (): readonly string[] => rig.channel.said.filter((line) => /changed|roll|any further/.test(line));
+  const change = (file: string, admits = true): void =>
+    rig.service.rollingRestarts.onFileChange("web", { files: [file], count: 1, at: monotonicMs(), ids: INSTANCES }, () => admits);
+  /** The run ends; the next one is asked for. */
+  const ends = async (slot: string, next: number): Promise<void> => {
+    await found(() => asked().includes(`signal ${slot} ${next - 1}`) || undefined);
+    rig.tell(exited(slot, next - 1));
+    await found(() => asked().includes(`spawn ${slot} ${next}`) || undefined);
+  };
+  const up = (slot: string, number: number): void => rig.tell({ ...spawned(slot, number), since: monotonicMs() } as never);
+  const again = async (slot: string, next = 2): Promise<void> => {
+    await ends(slot, next);
+    up(slot, next);
+  };
+  const tellsOf = (line: RegExp): Promise<true> => found(() => rig.channel.said.some((each) => line.test(each)) || undefined);
+  const killed = async (...runs: readonly (readonly [string, number])[]): Promise<Snapshot> => {
+    await rig.service.retire();
+    return {
+      running: runs.map(([slot, number]) => ({ ...run(slot, number), since: number > 1 ? monotonicMs() : 5 })),
+      notes: { ...notes, ...rig.channel.notes },
+    };
+  };
+  return { ...rig, asked, said, change, ends, up, again, tellsOf, killed };
+}
+
+test("a changed file restarts one instance after another, each of which names it", async (context) => {
+  const rig = await rolling(context);
+  rig.change("src/a.ts");
+  await rig.ends("web-1", 2);
+  assert.deepEqual(rig.asked(), ["signal web-1 1", "spawn web-1 2"]);
+  rig.up("web-1", 2);
+  await rig.again("web-2");
+  await rig.again("web-3");
+  await rig.tellsOf(/the rolling restart is done/);
+  assert.deepEqual(rig.said(), [...INSTANCES.map(() => "restarts: src/a.ts has changed"), "the rolling restart is done"]);
+  assert.equal(rig.channel.notes[":rolls"], "");
+});
+
+test("what changes during a roll is one more roll, of those that had begun before", async (context) => {
+  const rig = await rolling(context);
+  rig.change("src/a.ts");
+  await rig.again("web-1");
+  await rig.ends("web-2", 2);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const file of ["src/b.ts", "src/c.ts", "src/b.ts"]) rig.change(file);
+  rig.up("web-2", 2);
+  await rig.again("web-3");
+  await rig.again("web-1", 3);
+  await found(() => rig.said().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
+  assert.deepEqual(rig.said(), [
+    "restarts: src/a.ts has changed",
+    "restarts: src/a.ts has changed",
+    "src/b.ts has changed meanwhile: what started before that restarts when this rolling restart is over",
+    "restarts: src/a.ts has changed",
+    "the rolling restart is done",
+    "restarts: src/b.ts and another have changed",
+    "the rolling restart is done",
+  ]);
+  assert.deepEqual(
+    rig.asked().filter((each) => each.startsWith("spawn")),
+    ["spawn web-1 2", "spawn web-2 2", "spawn web-3 2", "spawn web-1 3"],
+  );
+});
+
+test("one that doesn't come up ends the roll; with the next change it is tried first, and the others wait for it", async (context) => {
+  const rig = await rolling(context);
+  rig.change("src/a.ts");
+  await rig.ends("web-1", 2);
+  rig.tell(FAILED);
+  await rig.tellsOf(
+    /^Cannot restart "web" any further: "web-1" did not come up: .*; web-2, web-3 run on as before; with the next change "web-1" is tried first$/,
+  );
+  assert.deepEqual(rig.asked(), ["signal web-1 1", "spawn web-1 2"]);
+  rig.change("src/a.ts");
+  await found(() => rig.asked().includes("spawn web-1 3") || undefined);
+  assert.deepEqual(rig.asked().slice(2), ["spawn web-1 3"]);
+  rig.up("web-1", 3);
+  await rig.again("web-2");
+  await rig.again("web-3");
+  await rig.tellsOf(/the rolling restart is done/);
+});
+
+test("what changed while one failed to come up is tried at once", async (context) => {
+  const rig = await rolling(context);
+  rig.change("src/a.ts");
+  await rig.ends("web-1", 2);
+  rig.change("src/mended.ts");
+  rig.tell(FAILED);
+  await found(() => rig.asked().includes("spawn web-1 3") || undefined);
+  rig.up("web-1", 3);
+  await rig.again("web-2");
+  await rig.again("web-3");
+  await rig.tellsOf(/the rolling restart is done/);
+  assert.ok(rig.said().includes("restarts: src/a.ts and another have changed"));
+});
+
+test("whoever has the last word is asked once for each roll, and a stop ends it with all that was to follow", async (context) => {
+  const rig = await rolling(context);
+  rig.change("src/a.ts", false);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(rig.asked(), []);
+  rig.change("src/a.ts");
+  await rig.ends("web-1", 2);
+  rig.change("src/b.ts");
+  rig.service.operations.cancel({ kind: "stop", targets: ["web"] }, "stop was asked for");
+  rig.up("web-1", 2);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.deepEqual(rig.asked(), ["signal web-1 1", "spawn web-1 2"]);
+  assert.equal(rig.channel.notes[":rolls"], "");
+});
+
+test("3.1 a service that is killed in the middle: the next one goes on, also with what changed during the roll", async (context) => {
+  const stateDir = folder(context);
+  const first = await rolling(context, stateDir);
+  first.change("src/a.ts");
+  await first.again("web-1");
+  await first.ends("web-2", 2);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  first.change("src/b.ts");
+  await new Promise((resolve) => setImmediate(resolve));
+  const rig = await rolling(context, stateDir, await first.killed(["web-1", 2], ["web-2", 2], ["web-3", 1]));
+  await rig.tellsOf(/the rolling restart goes on with "web-2"/);
+  await rig.again("web-3");
+  await rig.again("web-1", 3);
+  await found(() => rig.said().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
+  assert.deepEqual(
+    rig.said().filter((line) => line.startsWith("restarts")),
+    ["restarts: src/a.ts has changed", "restarts: src/b.ts has changed"],
+  );
+});

@@ -1,0 +1,269 @@
+/** Rolling restarts: the instances of a cluster one after another, each when the one before it serves again. Asked for, or for changed files. */
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { Caller } from "../../contract/control.ts";
+import { monotonicMs } from "../../os/clock.ts";
+import type { Process } from "../../supervisor/process.ts";
+import type { FileChangeBatch, NoteStore, RollingRestartState } from "../recovery/notes.ts";
+import { fileSentence } from "../recovery/process-events.ts";
+import { error, info, type LogLine, type MessageContext, warn } from "../reporting/lifecycle-messages.ts";
+import { whyNotUp } from "../reporting/status-text.ts";
+import type { Subsystem } from "../subsystem.ts";
+import type { Operation, Operations } from "./operations.ts";
+import { type ClusterRestarts, followsOf, runs } from "./rollout-order.ts";
+import { aborted, type Instances, isInRotation, isSteady, isThere } from "./wait.ts";
+
+/** An instance that shows in no other way that it is up has to run for so long. Milliseconds. */
+const STEADY_MS = 1_000;
+/** So many names of changed files are handed on. */
+export const MOST_NAMES = 10;
+
+export type RollingRestartPorts = Instances & {
+  readonly operations: Operations;
+  readonly notes: NoteStore;
+  readonly log: { readonly write: (id: string, line: LogLine) => void };
+  /** The next end of its run was asked for by this caller. */
+  readonly asked: (id: string, caller: Caller) => void;
+  readonly subject: (id: string) => MessageContext;
+  /** For readers of the events. */
+  readonly tell: (id: string, text: string) => void;
+  /** Why the load balancer sends it no connections, if that is known. */
+  readonly flawOf: (id: string) => string | undefined;
+  /** Throws when a next run could not have the socket that it shares. */
+  readonly checkSocket: (spec: ProcessSpec) => void;
+  /** Instead of a second. Milliseconds. */
+  readonly steadyMs?: number | undefined;
+};
+
+/** `admits` decides whether the queued change is acted on. */
+type RollingRestart = Operation & {
+  readonly abort: AbortController;
+  state: RollingRestartState;
+  admits: () => boolean;
+};
+
+export class RollingRestarts implements Subsystem {
+  readonly #ports: RollingRestartPorts;
+  readonly #running = new Map<string, RollingRestart>();
+  #isOver = false;
+
+  constructor(ports: RollingRestartPorts) {
+    this.#ports = ports;
+  }
+
+  /** Goes on with the rolling restarts of an earlier service. */
+  resume(): void {
+    const { notes, log } = this.#ports;
+    if (this.#isOver) return;
+    const states = notes.read(":rolls") ?? [];
+    if (states.length === 0) notes.remove(":rolls");
+    for (const state of states) {
+      if (state.current.length > 0) log.write(state.cluster, info(`the rolling restart goes on with ${quoted(state.current)}`));
+      this.#start(state);
+    }
+  }
+
+  apply(): void {}
+
+  end(): void {
+    this.retire();
+    this.#ports.notes.remove(":rolls");
+  }
+
+  retire(): void {
+    this.#isOver = true;
+    for (const restart of this.#running.values()) {
+      restart.abort.abort();
+      this.#ports.operations.remove(restart);
+    }
+    this.#running.clear();
+  }
+
+  /** @throws {ProcmanError} `roll-running`, `roll-failed` */
+  check(clusters: ClusterRestarts): void {
+    const { spec, checkSocket, operations } = this.#ports;
+    for (const [cluster, instances] of clusters) {
+      for (const { id } of instances) checkSocket(spec(id));
+      operations.check({ kind: "restart", targets: [cluster] }, `restart "${cluster}"`);
+    }
+  }
+
+  /**
+   * Restarts running instances of each cluster one at a time and starts stopped ones at once; blocked ones stay as they are.
+   * Resolves, of each cluster, with why it came to nothing, if so.
+   */
+  begin(clusters: ClusterRestarts, caller: Caller): readonly Promise<string | undefined>[] {
+    return [...clusters].map(([cluster, instances]) => this.#restart(cluster, instances, caller));
+  }
+
+  /** For changed files: once nothing else restarts instances of this cluster. */
+  onFileChange(cluster: string, change: FileChangeBatch, admits: () => boolean): void {
+    const isJoined = this.#ports.operations.joined({ kind: "file-change", targets: [cluster] }) !== undefined;
+    const restart = (isJoined ? this.#running.get(cluster) : undefined) ?? this.#start({ cluster, current: [], pending: [] });
+    const { current, pending, queuedChange } = restart.state;
+    const isLate = change.ids.some((id) => !pending.includes(id) && this.#process(id)?.effectOf(change) !== undefined);
+    if (current.length > 0 && queuedChange === undefined && isLate)
+      this.#ports.log.write(
+        cluster,
+        info(`${fileSentence(change)} meanwhile: what started before that restarts when this rolling restart is over`),
+      );
+    restart.state = { ...restart.state, queuedChange: joinedChange(queuedChange, change) };
+    restart.admits = admits;
+    this.#note();
+  }
+
+  #restart(cluster: string, instances: readonly Process[], { consumer }: Caller): Promise<string | undefined> {
+    const free = instances.filter(({ isBlocked }) => !isBlocked);
+    for (const process of free.filter((each) => !runs(each))) process.restart();
+    const all = free.filter(runs).map(({ id }) => id);
+    const [first, ...pending] = all;
+    if (first === undefined) return Promise.resolve(undefined);
+    if (this.#blocking(cluster) !== undefined) return this.#start({ cluster, current: [], pending: all, consumer }).done;
+    this.#restartInstance(first, { consumer });
+    return this.#start({ cluster, current: [first], pending, consumer }).done;
+  }
+
+  /** Those that don't run come first: until they come up, the others go on as before. */
+  #restartChanged(cluster: string, change: FileChangeBatch, admits: () => boolean): void {
+    const affected = change.ids.flatMap((id) => this.#process(id) ?? []).filter((process) => process.effectOf(change) !== undefined);
+    const free = affected.filter(({ isBlocked }) => !isBlocked);
+    for (const process of affected) if (process.isBlocked) process.onFileChange(change);
+    if (free.length === 0 || !admits()) return;
+    const down = free.filter((process) => !isThere(process));
+    const pending = free.filter(isThere).toSorted((one, other) => Number(isSteady(one)) - Number(isSteady(other)));
+    const first = down.length > 0 ? down : pending.splice(0, 1);
+    for (const process of first) process.onFileChange(change);
+    this.#start({ cluster, current: first.map(({ id }) => id), pending: pending.map(({ id }) => id), change });
+  }
+
+  #start(state: RollingRestartState): RollingRestart {
+    const { cluster } = state;
+    const restart: RollingRestart = {
+      kind: "rolling-restart",
+      concerns: (target) => target === cluster,
+      get pending() {
+        return restart.state.pending;
+      },
+      done: Promise.resolve().then(() => this.#run(restart)),
+      cancel: (why) => this.#cancel(restart, why),
+      abort: new AbortController(),
+      state,
+      admits: () => true,
+    };
+    this.#running.set(cluster, restart);
+    this.#ports.operations.add(restart);
+    this.#note();
+    return restart;
+  }
+
+  async #run(restart: RollingRestart): Promise<string | undefined> {
+    const { signal } = restart.abort;
+    for (;;) {
+      const failed = await this.#awaitCurrent(restart.state, signal);
+      if (signal.aborted) return typeof signal.reason === "string" ? signal.reason : undefined;
+      const { state } = restart;
+      // What was stopped or taken away meanwhile is not to be started.
+      const [next, ...pending] = state.pending.filter((id) => runs(this.#process(id)));
+      if (failed !== undefined || next === undefined) return this.#finish(restart, failed);
+      restart.state = { ...state, current: [next], pending };
+      this.#restartInstance(next, state);
+      this.#note();
+    }
+  }
+
+  /** `failed`: the instance that has not come up. More changed files lead to another rolling restart. */
+  #finish(restart: RollingRestart, failed: string | undefined): string | undefined {
+    const { state, admits } = restart;
+    const { cluster, current, change, queuedChange } = state;
+    this.#remove(restart);
+    const problem = failed === undefined ? undefined : this.#reportFailure(state, failed);
+    if (problem === undefined && current.length > 0 && current[0] !== cluster)
+      this.#ports.log.write(cluster, info("the rolling restart is done"));
+    // What a failed one was for is still to be done, also by those that have ended since.
+    if (queuedChange !== undefined) {
+      const wanted = problem === undefined ? queuedChange : { ...joinedChange(change, queuedChange), at: monotonicMs() };
+      this.#restartChanged(cluster, wanted, admits);
+    }
+    this.#note();
+    return problem;
+  }
+
+  #reportFailure(state: RollingRestartState, id: string): string {
+    const { supervisor, subject, flawOf, log, tell } = this.#ports;
+    const problem = problemOf(state, id, whyNotUp(supervisor.find(id), subject(id), flawOf(id)));
+    log.write(state.cluster, error(problem));
+    tell(id, problem);
+    return problem;
+  }
+
+  #cancel(restart: RollingRestart, why: string): void {
+    const { cluster, current } = restart.state;
+    if (current.length > 0) this.#ports.log.write(cluster, warn(`the rolling restart ends at ${quoted(current)}: ${why}`));
+    restart.abort.abort(`Cannot restart "${cluster}" any further: ${why}`);
+    this.#remove(restart);
+    this.#note();
+  }
+
+  #remove(restart: RollingRestart): void {
+    this.#running.delete(restart.state.cluster);
+    this.#ports.operations.remove(restart);
+  }
+
+  #restartInstance(id: string, { consumer, change }: Pick<RollingRestartState, "consumer" | "change">): void {
+    if (change !== undefined) return this.#process(id)?.onFileChange(change);
+    if (consumer !== undefined) this.#ports.asked(id, { consumer });
+    this.#process(id)?.restart();
+  }
+
+  /** Resolves with the first of the current instances that doesn't come up. */
+  async #awaitCurrent(state: RollingRestartState, signal: AbortSignal): Promise<string | undefined> {
+    if (state.current.length === 0)
+      for (let other = this.#blocking(state.cluster); other !== undefined; other = this.#blocking(state.cluster)) {
+        await Promise.race([other.done, aborted(signal)]);
+        if (signal.aborted) return undefined;
+      }
+    const { steadyMs = STEADY_MS } = this.#ports;
+    for (const id of state.current) if (!(await isInRotation(this.#ports, id, { steadyMs, signal }))) return id;
+    return undefined;
+  }
+
+  /** What has to be over before this cluster is restarted. */
+  #blocking(cluster: string): Operation | undefined {
+    return this.#ports.operations.blocking({ kind: "queued-restart", targets: [cluster], follows: followsOf(this.#ports, cluster) });
+  }
+
+  #process(id: string): Process | undefined {
+    return this.#ports.supervisor.processes.find((process) => process.id === id);
+  }
+
+  #note(): void {
+    const states = [...this.#running.values()].map(({ state }) => state);
+    if (states.length === 0) this.#ports.notes.remove(":rolls");
+    else this.#ports.notes.write(":rolls", states);
+    // What is not pending any more may have to follow what it depends on.
+    this.#ports.supervisor.reevaluate();
+  }
+}
+
+/** One rolling restart is enough for both. */
+function joinedChange(former: FileChangeBatch | undefined, change: FileChangeBatch): FileChangeBatch {
+  if (former === undefined) return change;
+  const twice = change.files.filter((file) => former.files.includes(file)).length;
+  return {
+    files: [...new Set([...former.files, ...change.files])].slice(0, MOST_NAMES),
+    count: former.count + change.count - twice,
+    at: Math.max(former.at, change.at),
+    ids: [...new Set([...former.ids, ...change.ids])],
+  };
+}
+
+/** "web-1" and "web-2" */
+function quoted(ids: readonly string[]): string {
+  return ids.map((id) => `"${id}"`).join(" and ");
+}
+
+/** `id`: of the instance that has not come up. */
+function problemOf({ cluster, pending, change }: RollingRestartState, id: string, reason: string): string {
+  const rest = pending.length === 0 ? "" : `; ${pending.join(", ")} ${pending.length === 1 ? "runs" : "run"} on as before`;
+  const remedy = change === undefined ? "" : `; with the next change "${id}" is tried first`;
+  return `Cannot restart "${cluster}" any further: "${id}" did not come up: it ${reason}${rest}${remedy}`;
+}

@@ -1,0 +1,165 @@
+/** Who depends on what is restarted with it is restarted once, and the service may be killed in the middle: issue 6, "Build" 2 and 5. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { found } from "../../../test/support/procman.ts";
+import { begun, configOf, exited, folder, run, type Snapshot } from "../../../test/support/service-rig.ts";
+import type { RawProcess } from "../../config/config-schema.ts";
+import type { Config } from "../../config/spec.ts";
+import { monotonicMs } from "../../os/clock.ts";
+
+const CALLER = { consumer: "ci", scopes: ["admin"] } as never;
+const onDb = { dependsOn: [{ id: "db", restart: true }] };
+const one = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({ id, cmd: "sleep 1000", autostart: true, ...more });
+const web = (more: Partial<RawProcess> = {}): RawProcess => one("web", { cluster: { instances: 3 }, ...onDb, ...more });
+const WEBS = ["web-1", "web-2", "web-3"] as const;
+
+/** These run under a keeper that does what it is told: a signal ends a run, what is to be spawned comes up. */
+async function world(context: TestContext, stateDir: string, processes: readonly RawProcess[], snapshot: Snapshot = {}) {
+  const file = { now: configOf(stateDir, processes) };
+  const source = (): Config => file.now;
+  const running = new Map((snapshot.running ?? []).map((each) => [each.slot, each]));
+  const rig = begun(context, file.now, snapshot, { source, steadyMs: 30 });
+  const done = new Set<string>();
+  /** Whoever `fails` ends as soon as it runs, by code 3. */
+  const obey = (fails: (key: string) => boolean): void => {
+    for (const each of rig.channel.asked("spawn", "signal").filter((key) => !done.has(key))) {
+      const [kind, slot, text] = each.split(" ") as [string, string, string];
+      done.add(each);
+      const number = Number(text);
+      if (kind === "spawn") {
+        running.set(slot, { ...run(slot, number), since: monotonicMs() });
+        rig.tell({ t: "spawned", ...running.get(slot) } as never);
+      }
+      if ((kind === "signal" && running.get(slot)?.run === number) || fails(each)) {
+        running.delete(slot);
+        rig.tell(exited(slot, number, kind === "signal" ? 0 : 3));
+      }
+    }
+  };
+  const until = async (isSo: () => boolean, fails: (key: string) => boolean = () => false): Promise<void> => {
+    await found(() => {
+      obey(fails);
+      return isSo() ? true : undefined;
+    });
+  };
+  const told = (line: RegExp): boolean => rig.channel.said.some((said) => line.test(said));
+  const notes: Record<string, string> = {};
+  const runs = (): Record<string, number> => Object.fromEntries([...running].map(([slot, each]) => [slot, each.run]).toSorted());
+  const killed = async (): Promise<Snapshot> => {
+    await rig.service.retire();
+    return { running: [...running.values()], notes: { ...snapshot.notes, ...notes, ...rig.channel.notes } };
+  };
+  if (snapshot.running === undefined) {
+    await until(() => running.size === file.now.processes.length);
+    Object.assign(notes, rig.channel.notes);
+    rig.channel.batches.length = 0;
+    done.clear();
+  }
+  const write = (...next: readonly RawProcess[]): void => {
+    file.now = configOf(stateDir, next);
+  };
+  const spawns = (): readonly string[] => rig.channel.asked("spawn");
+  return { ...rig, until, told, runs, killed, write, spawns };
+}
+
+type World = Awaited<ReturnType<typeof world>>;
+
+function restartAll({ service }: World): Promise<void> {
+  const { done } = service.actions.act(service.supervisor.processes, { id: "all", action: "restart", caller: CALLER });
+  return done({ waitSeconds: 60 });
+}
+
+const OTHER = { cmd: "sleep 2000" };
+
+test("a reload of a process and of a cluster that follows it restarts each instance once, in any order of the file", async (context) => {
+  for (const isFirst of [true, false]) {
+    const order = (...list: readonly RawProcess[]): readonly RawProcess[] => (isFirst ? list : list.toReversed());
+    const rig = await world(context, folder(context), order(one("db"), web()));
+    rig.write(...order(one("db", OTHER), web(OTHER)));
+    void rig.service.reloads.reload("test");
+    await rig.until(() => rig.told(/^the reload is done$/));
+    assert.deepEqual(rig.spawns(), ["spawn db 2", ...WEBS.map((id) => `spawn ${id} 2`)]);
+  }
+});
+
+test("clusters and processes that follow one another are reloaded in their order, each once", async (context) => {
+  const api = (more: Partial<RawProcess> = {}): RawProcess => one("api", { dependsOn: [{ id: "web", restart: true }], ...more });
+  const db = (more: Partial<RawProcess> = {}): RawProcess => one("db", { cluster: { instances: 2 }, ...more });
+  const rig = await world(context, folder(context), [api(), web(), db()]);
+  rig.write(api(OTHER), web(OTHER), db(OTHER));
+  const { processes } = rig.service.reloads.plan();
+  assert.ok(processes.every(({ rolling }) => rolling));
+  void rig.service.reloads.reload("test");
+  await rig.until(() => rig.told(/^the reload is done$/));
+  assert.deepEqual(
+    rig.spawns(),
+    ["db-1", "db-2", ...WEBS, "api"].map((id) => `spawn ${id} 2`),
+  );
+});
+
+test("a service that is killed in the middle of such a reload: those to come are restarted in their turn, by the next one", async (context) => {
+  const stateDir = folder(context);
+  const first = await world(context, stateDir, [one("db"), web()]);
+  first.write(one("db", OTHER), web(OTHER));
+  void first.service.reloads.reload("test");
+  await first.until(() => first.runs()["web-1"] === 2);
+  const snapshot = await first.killed();
+  assert.notEqual(snapshot.notes?.[":reload"], "");
+  const next = await world(context, stateDir, [one("db", OTHER), web(OTHER)], snapshot);
+  await next.until(() => next.told(/^the reload is done$/));
+  assert.deepEqual(next.spawns(), ["spawn web-2 2", "spawn web-3 2"]);
+  assert.deepEqual(next.runs(), { db: 2, "web-1": 2, "web-2": 2, "web-3": 2 });
+});
+
+test("when such a reload goes back, those it has not reached follow what they depend on", async (context) => {
+  const rig = await world(context, folder(context), [one("db"), web()]);
+  rig.write(one("db", OTHER), web(OTHER));
+  void rig.service.reloads.reload("test");
+  await rig.until(
+    () => rig.told(/^everything is by the former configuration again$/) && rig.spawns().filter((each) => /web-3/.test(each)).length > 0,
+    (key) => key === "spawn web-2 2",
+  );
+  await rig.until(() => Object.keys(rig.runs()).length === 4);
+  assert.deepEqual(rig.runs(), { db: 3, "web-1": 3, "web-2": 3, "web-3": 2 });
+});
+
+test("a restart of all restarts each once: a process, the cluster that follows it, and who follows that", async (context) => {
+  const rig = await world(context, folder(context), [
+    one("api", { dependsOn: [{ id: "web", restart: true }] }),
+    one("more", { cluster: { instances: 2 }, dependsOn: [{ id: "web", restart: true }] }),
+    web(),
+    one("db"),
+  ]);
+  const done = restartAll(rig);
+  await rig.until(() => rig.runs()["more-2"] === 2 && rig.runs().api === 2 && rig.channel.notes[":rolls"] === "");
+  await done;
+  assert.deepEqual(
+    rig.spawns().toSorted(),
+    ["api", "db", "more-1", "more-2", ...WEBS].map((id) => `spawn ${id} 2`),
+  );
+  const place = (id: string): number => rig.spawns().indexOf(`spawn ${id} 2`);
+  assert.ok(place("web-3") < place("api") && place("web-3") < place("more-1"), "in their order");
+});
+
+test("a service that is killed in the middle of that: the next one goes on, and who was to come is restarted once", async (context) => {
+  const stateDir = folder(context);
+  const processes = [one("api", { dependsOn: [{ id: "web", restart: true }] }), web(), one("db")];
+  const first = await world(context, stateDir, processes);
+  void restartAll(first);
+  await first.until(() => first.runs()["web-1"] === 2);
+  const next = await world(context, stateDir, processes, await first.killed());
+  await next.until(() => next.runs().api === 2);
+  assert.deepEqual(next.spawns(), ["spawn web-2 2", "spawn web-3 2", "spawn api 2"]);
+  await next.until(() => next.channel.notes[":rolls"] === "");
+});
+
+test("a roll that ends before its turn has come leaves nobody by what is gone: the rest follows", async (context) => {
+  const rig = await world(context, folder(context), [web(), one("db")]);
+  const done = restartAll(rig);
+  const ended = assert.rejects(done, { code: "roll-failed", message: 'Cannot restart "web" any further: stop was asked for' });
+  await rig.until(() => rig.runs()["web-1"] === 2);
+  rig.service.operations.cancel({ kind: "stop", targets: ["web"] }, "stop was asked for");
+  await rig.until(() => rig.spawns().includes("spawn web-3 2"));
+  assert.deepEqual(rig.runs(), { db: 2, "web-1": 2, "web-2": 2, "web-3": 2 });
+  await ended;
+});

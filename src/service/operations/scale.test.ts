@@ -1,0 +1,303 @@
+/** Another number of instances at run time, by a service that may be killed at any step of that: issue 5, "Build" 1. */
+import assert from "node:assert/strict";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { found } from "../../../test/support/procman.ts";
+import { begun, exited, folder, run, type Snapshot, spawned } from "../../../test/support/service-rig.ts";
+import type { RawProcess } from "../../config/config-schema.ts";
+import type { Scale } from "../../config/instance-overrides.ts";
+import type { Config } from "../../config/spec.ts";
+import { validateConfiguration } from "../../config/validate.ts";
+import type { ConfigSource } from "../config/config-source.ts";
+
+const CALLER = { consumer: "test" };
+
+function web(instances: number | "max" = 2, more: Partial<RawProcess> = {}): RawProcess {
+  return { id: "web", cmd: "sleep 1000", autostart: true, cluster: { instances }, ...more };
+}
+
+const other = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({ id, cmd: "sleep 1000", autostart: true, ...more });
+
+/** These run; the file can be given another content. */
+async function serving(context: TestContext, stateDir: string, processes: readonly RawProcess[], snapshot?: Snapshot) {
+  const file = { now: processes };
+  const source: ConfigSource = (scale?: Scale): Config => {
+    const text = JSON.stringify({ processes: file.now });
+    const config = validateConfiguration(text, { file: join(stateDir, "procman.json"), parallelism: 2, ...(scale && { scale }) });
+    return { ...config, stateDir };
+  };
+  const first = source();
+  const rig = begun(context, first, snapshot, { source, steadyMs: 50 });
+  if (snapshot === undefined) rig.tell(...first.processes.map(({ id }) => spawned(id)));
+  await new Promise((resolve) => setImmediate(resolve));
+  const before = { ...snapshot?.notes, ...rig.channel.notes };
+  if (snapshot === undefined) rig.channel.batches.length = 0;
+  const notes = (): Record<string, string> => ({ ...before, ...rig.channel.notes });
+  const killed = async (...slots: readonly string[]): Promise<Snapshot> => {
+    await rig.service.retire();
+    const kept = Object.entries(notes()).filter(([, note]) => note !== "");
+    return { running: slots.map((slot) => run(slot)), notes: Object.fromEntries(kept) };
+  };
+  const write = (...next: readonly RawProcess[]): void => {
+    file.now = next;
+  };
+  const asked = (): readonly string[] => rig.channel.asked("spawn", "signal");
+  const scale = (to: number, id = "web") => rig.service.scaler.scale(id, { instances: to }, CALLER);
+  const ids = (): readonly string[] => rig.service.config.processes.map(({ id }) => id);
+  return { ...rig, write, notes, killed, asked, scale, ids };
+}
+
+test("only the instances that come or go are touched; the number is noted in the array of the commands", async (context) => {
+  const rig = await serving(context, folder(context), [other("first"), web(), other("last")]);
+  const { added, removed } = rig.scale(4);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual([added.map(({ id }) => id), removed], [["web-3", "web-4"], []]);
+  assert.deepEqual(rig.asked(), ["spawn web-3 1", "spawn web-4 1"]);
+  assert.equal(rig.batchOf(":scale"), rig.batchOf(":config"));
+  assert.equal(rig.batchOf(":scale").filter(({ t }) => t === "spawn").length, 2);
+  assert.deepEqual(rig.ids(), ["first", "web-1", "web-2", "web-3", "web-4", "last"]);
+  rig.tell(spawned("web-3"), spawned("web-4"));
+  assert.deepEqual(
+    rig.service.scaler.scale("web", { by: -3 }, CALLER).removed.map(({ id }) => id),
+    ["web-2", "web-3", "web-4"],
+  );
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(rig.asked().slice(2), ["signal web-4 1", "signal web-3 1", "signal web-2 1"]);
+  rig.tell(exited("web-4"));
+  rig.scale(2);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(rig.notes()[":scale"], "", "the file says the same");
+});
+
+test('"max" is one instance for each processor', async (context) => {
+  const rig = await serving(context, folder(context), [web(availableParallelism() + 1)]);
+  const { added, removed } = rig.service.scaler.scale("web", { instances: "max" }, CALLER);
+  assert.deepEqual([added, removed.map(({ id }) => id)], [[], [`web-${availableParallelism() + 1}`]]);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.match(rig.notes()[":scale"] ?? "", new RegExp(`"to":${availableParallelism()}\\b`));
+});
+
+test("a service that is killed: the next one goes on with the number, and nothing is done twice", async (context) => {
+  const stateDir = folder(context);
+  const rig = await serving(context, stateDir, [web(2)]);
+  rig.scale(3);
+  rig.tell(spawned("web-3"));
+  const next = await serving(context, stateDir, [web(2)], await rig.killed("web-1", "web-2", "web-3"));
+  assert.deepEqual([next.ids(), next.asked()], [["web-1", "web-2", "web-3"], []]);
+  next.scale(1);
+  const last = await serving(context, stateDir, [web(2)], await next.killed("web-1", "web-2", "web-3"));
+  assert.deepEqual(last.ids(), ["web-1"]);
+  last.tell(exited("web-2"), exited("web-3"));
+  await found(() => (last.service.supervisor.processes.length === 1 ? true : undefined));
+});
+
+test("the number outlives any number of deaths and upgrades of the service, also of one that takes up a changed file or rolls", async (context) => {
+  const stateDir = folder(context);
+  const instances = ["web-1", "web-2", "web-3"];
+  const first = await serving(context, stateDir, [web(2), other("db")]);
+  first.scale(3);
+  first.tell(spawned("web-3"));
+  let rig = first;
+  for (const cmd of ["sleep 1000", "sleep 1000", "sleep 2000", "sleep 2000", "sleep 2000"]) {
+    rig = await serving(context, stateDir, [web(2, { cmd }), other("db", { cmd })], await rig.killed(...instances, "db"));
+    assert.deepEqual(rig.ids(), [...instances, "db"]);
+    assert.notEqual(rig.notes()[":scale"], "");
+  }
+  // The first instance was told to end before the service was killed for the last time.
+  for (const [index, slot] of instances.entries()) {
+    rig.tell(exited(slot));
+    await found(() => rig.asked().includes(`spawn ${slot} 2`) || undefined);
+    rig.tell(spawned(slot, 2));
+    if (index < 2) await found(() => rig.asked().includes(`signal ${instances[index + 1]} 1`) || undefined);
+  }
+  await found(() => rig.notes()[":reload"] === "" || undefined);
+  const snapshot = await rig.killed("db");
+  const last = await serving(context, stateDir, [web(2, { cmd: "sleep 2000" }), other("db", { cmd: "sleep 2000" })], {
+    ...snapshot,
+    running: [...(snapshot.running ?? []), ...instances.map((slot) => run(slot, 2))],
+  });
+  assert.deepEqual([last.ids(), last.asked()], [[...instances, "db"], []]);
+});
+
+test("the file's own number counts again when it is another one, and for who runs procman anew", async (context) => {
+  const stateDir = folder(context);
+  const rig = await serving(context, stateDir, [web("max")]);
+  rig.scale(3);
+  rig.tell(spawned("web-3"));
+  const snapshot = await rig.killed("web-1", "web-2", "web-3");
+  const changed = await serving(context, stateDir, [web(1)], snapshot);
+  assert.deepEqual([changed.ids(), changed.notes()[":scale"]], [["web-1"], ""]);
+  assert.ok(changed.channel.said.some((line) => /"web" has the number of instances again that the file says/.test(line)));
+  const anew = await serving(context, stateDir, [web("max")], { ...snapshot, lineage: "another" });
+  assert.deepEqual([anew.ids(), anew.notes()[":scale"]], [["web-1", "web-2"], ""]);
+});
+
+test("a number that the file has no room for any more is given up by a later service, which says so", async (context) => {
+  const stateDir = folder(context);
+  const ports = web(2, { cluster: { instances: 2, startPort: 3_001 } });
+  const rig = await serving(context, stateDir, [ports]);
+  rig.scale(3);
+  rig.tell(spawned("web-3"));
+  const late = other("late", { cluster: { instances: 1, startPort: 3_003 } });
+  const next = await serving(context, stateDir, [ports, late], await rig.killed("web-1", "web-2", "web-3"));
+  assert.deepEqual(next.ids(), ["web-1", "web-2", "late-1"]);
+  assert.ok(next.channel.said.some((line) => /clusters have the number of instances again.*port 3003 belongs to/.test(line)));
+});
+
+test("a reload goes by the file again, and plan shows that", async (context) => {
+  const rig = await serving(context, folder(context), [web()]);
+  rig.scale(3);
+  rig.tell(spawned("web-3"));
+  const [, , third] = rig.service.reloads.plan().processes;
+  assert.deepEqual([third?.process, third?.action], ["web-3", "stop"]);
+  assert.notEqual(rig.notes()[":scale"], undefined);
+  void rig.service.reloads.reload("test");
+  assert.deepEqual([rig.ids(), rig.notes()[":scale"]], [["web-1", "web-2"], ""]);
+});
+
+test("a reload that fails goes back to the number that was asked for", async (context) => {
+  const rig = await serving(context, folder(context), [web()]);
+  rig.scale(3);
+  rig.tell(spawned("web-3"));
+  rig.write(web(3, { cmd: "exit 3" }));
+  void rig.service.reloads.reload("test");
+  await found(() => rig.asked().includes("signal web-1 1") || undefined);
+  assert.throws(() => rig.scale(2), { code: "reload-running", message: /a reload is under way; wait for its end/ });
+  rig.tell(exited("web-1"));
+  await found(() => rig.asked().includes("spawn web-1 2") || undefined);
+  rig.tell(spawned("web-1", 2), exited("web-1", 2, 3));
+  await found(() => rig.asked().includes("spawn web-1 3") || undefined);
+  rig.tell(spawned("web-1", 3));
+  await found(() => rig.asked().includes("signal web-1 3") || undefined);
+  rig.tell(exited("web-1", 3));
+  await found(() => rig.asked().includes("spawn web-1 4") || undefined);
+  rig.tell(spawned("web-1", 4));
+  await found(() => rig.channel.said.includes("everything is by the former configuration again") || undefined);
+  assert.deepEqual(rig.ids(), ["web-1", "web-2", "web-3"]);
+  assert.match(rig.notes()[":scale"] ?? "", /"to":3,"of":2/);
+});
+
+test("what the file has otherwise by now is to be reloaded first; other changes wait for their reload", async (context) => {
+  const rig = await serving(context, folder(context), [web(), other("db")]);
+  rig.write(web(2, { cmd: "sleep 2000" }), other("db"));
+  assert.throws(() => rig.scale(3), { code: "scale-refused", message: /its cmd in procman\.json has changed; reload that first/ });
+  rig.write(other("db"));
+  assert.throws(() => rig.scale(3), { code: "scale-refused", message: /it is no cluster in procman\.json any more; reload that first/ });
+  rig.write(web(), other("db", { cmd: "sleep 2000" }), other("new"));
+  rig.scale(3);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(rig.asked(), ["spawn web-3 1"]);
+});
+
+test("a port, an id or a pid file that somebody else has is refused, in the file and beside it", async (context) => {
+  const ported = web(2, { cluster: { instances: 2, startPort: 3_001 } });
+  const rig = await serving(context, folder(context), [
+    ported,
+    other("db", { cluster: { instances: 1, startPort: 3_004 } }),
+    other("web-6"),
+  ]);
+  assert.throws(() => rig.scale(4), {
+    code: "scale-refused",
+    message: /\(.*procman\.json:1:\d+ processes\[1\]\.cluster\.startPort\).*port 3004 belongs to .*Ask for fewer, or change the file/,
+  });
+  rig.write(ported, other("web-6"));
+  assert.throws(() => rig.scale(6), { code: "scale-refused", message: /processes\[1\]\.id\).*instance 6 of the cluster "web"/ });
+  assert.throws(() => rig.scale(4), {
+    code: "scale-refused",
+    message: /"web-4" would have the port 3004 of "db-1", which the file has otherwise by now; reload that first/,
+  });
+  assert.deepEqual(rig.asked(), []);
+});
+
+test("whoever depends on the cluster depends on the instances that there are", async (context) => {
+  const rig = await serving(context, folder(context), [web(), other("db", { dependsOn: ["web"] })]);
+  rig.scale(3);
+  const members = (): unknown => rig.service.spec("db").dependsOn?.map((dependency) => dependency.members);
+  assert.deepEqual(members(), [["web-1", "web-2", "web-3"]]);
+  rig.scale(1);
+  assert.deepEqual(members(), [["web-1"]]);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(!rig.asked().some((each) => each.includes(" db ")), "it runs on");
+});
+
+test("with `restart: true` a dependent follows when all instances that there are have been started since, not when some come or go", async (context) => {
+  const rig = await serving(context, folder(context), [web(), other("db", { dependsOn: [{ id: "web", restart: true }] })]);
+  const ofDb = (): readonly string[] => rig.asked().filter((each) => each.includes(" db "));
+  const late = (slot: string, number: number, since: number) => ({ ...spawned(slot, number), since }) as ReturnType<typeof spawned>;
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  rig.scale(3);
+  rig.tell(late("web-3", 1, 50));
+  await turn();
+  assert.deepEqual(ofDb(), [], "one more");
+  rig.service.supervisor.find("web-1").restart();
+  rig.tell(exited("web-1"));
+  await found(() => rig.asked().includes("spawn web-1 2") || undefined);
+  rig.tell(late("web-1", 2, 60));
+  await turn();
+  assert.deepEqual(ofDb(), [], "one anew");
+  rig.scale(2);
+  await turn();
+  assert.deepEqual(ofDb(), [], "web-2 is as old as it");
+  rig.scale(1);
+  await turn();
+  assert.deepEqual(ofDb(), ["signal db 1"], "what is left was started after it");
+});
+
+test("the number of a profile is the file's own one", async (context) => {
+  const text = JSON.stringify({ processes: [web(2)], profiles: { big: { processes: [{ id: "web", cluster: { instances: 4 } }] } } });
+  const seen: unknown[] = [];
+  const scale: Scale = (cluster, own) => {
+    seen.push([cluster, own]);
+    return 3;
+  };
+  const { processes } = validateConfiguration(text, { file: join(folder(context), "procman.json"), profile: "big", scale });
+  assert.deepEqual([processes.length, seen], [3, [["web", 4]]]);
+});
+
+test("bad numbers, and what is no cluster, are refused", async (context) => {
+  const rig = await serving(context, folder(context), [web(), other("db")]);
+  for (const to of [0, -1, 1.5, 1_025, 100_000, Number.NaN])
+    assert.throws(() => rig.scale(to), { code: "scale-refused", message: /allowed are 1 to 1024, and it has 2/ });
+  assert.throws(() => rig.scale(0), { message: /"procman stop web" stops all of them/ });
+  assert.throws(() => rig.service.scaler.scale("web", {}, CALLER), { code: "input-invalid" });
+  assert.throws(() => rig.scale(2, "db"), { code: "scale-refused", message: /it is no cluster; give it a "cluster" in the file/ });
+  assert.throws(() => rig.scale(2, "web-1"), { message: /it is one instance of the cluster "web"; scale that/ });
+  assert.throws(() => rig.scale(2, "all"), { message: /name one/ });
+  const { added, removed } = rig.scale(2);
+  assert.deepEqual([added, removed], [[], []]);
+  for (const process of rig.service.supervisor.processes) process.block();
+  assert.throws(() => rig.scale(3), { code: "process-blocked" });
+  rig.write(web(), { id: "db" } as RawProcess);
+  assert.throws(() => rig.scale(1), { code: "configuration-invalid", message: /Missing key "cmd"/ });
+});
+
+test("new instances of a cluster that was started by hand start when others run, and not otherwise", async (context) => {
+  const rig = await serving(context, folder(context), [web(2, { autostart: false })]);
+  assert.deepEqual(rig.scale(3).added, []);
+  rig.service.supervisor.find("web-1").start();
+  assert.deepEqual(
+    rig.scale(4).added.map(({ id }) => id),
+    ["web-4"],
+  );
+});
+
+test("a rolling restart and a reload of the same cluster refuse each other, and a scale; one by SIGHUP waits for its turn", async (context) => {
+  const rig = await serving(context, folder(context), [web(), other("db")]);
+  const { actions, reloads, supervisor, operations } = rig.service;
+  const instances = supervisor.processes.slice(0, 2);
+  const restart = () => actions.act(instances, { id: "web", action: "restart", caller: CALLER });
+  restart();
+  assert.throws(() => rig.scale(3), { code: "roll-running" });
+  rig.write(web(2, { cmd: "sleep 2000" }), other("db"));
+  await assert.rejects(reloads.reload("test"), {
+    code: "roll-running",
+    message: /rolling restart of "web" is under way; wait for its end/,
+  });
+  rig.tell({ t: "signalled", signal: "SIGHUP" });
+  await found(() => rig.channel.said.includes("reload (SIGHUP): waits for the end of a rolling restart") || undefined);
+  operations.cancel({ kind: "stop", targets: ["web"] }, "test");
+  await found(() => rig.channel.said.some((line) => /^reload \(SIGHUP\): .*web-2 restarts/.test(line)) || undefined);
+  assert.throws(restart, { code: "roll-running", message: /a reload of it is under way/ });
+  actions.act(supervisor.processes.slice(2), { id: "all", action: "restart", caller: CALLER });
+});

@@ -1,0 +1,252 @@
+/** Gives a cluster another number of instances while it runs. Only those that come or go are touched, whatever else the file says by now. */
+import { availableParallelism } from "node:os";
+import { basename } from "node:path";
+import { ProcmanError } from "../../base/errors.ts";
+import { diff } from "../../config/diff.ts";
+import type { Scale } from "../../config/instance-overrides.ts";
+import { ConfigurationError } from "../../config/problems.ts";
+import type { Config, ProcessSpec } from "../../config/spec.ts";
+import type { Caller, Scaling as Wish } from "../../contract/control.ts";
+import { MOST_INSTANCES } from "../../contract/input-schemas.ts";
+import { isUnderWay } from "../../supervisor/definition.ts";
+import type { Process } from "../../supervisor/process.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+import type { ActiveConfig } from "../config/active-config.ts";
+import type { ConfigSource } from "../config/config-source.ts";
+import type { InstanceCount, NoteStore } from "../recovery/notes.ts";
+import type { ServiceLog } from "../reporting/service-log.ts";
+import type { Requested } from "./action.ts";
+import type { Operations } from "./operations.ts";
+import { reached } from "./wait.ts";
+
+/** By cluster. */
+type InstanceCounts = ReadonlyMap<string, InstanceCount>;
+
+export type ScalerPorts = {
+  readonly supervisor: Supervisor;
+  readonly operations: Operations;
+  readonly source?: ConfigSource | undefined;
+  readonly activeConfig: ActiveConfig;
+  readonly notes: NoteStore;
+  readonly log: Pick<ServiceLog, "info" | "warn">;
+  /** The next end of its run was asked for by this caller. */
+  readonly asked: (id: string, caller: Caller) => void;
+  /** Why a process is in its state. */
+  readonly reason: (process: Process) => string;
+};
+
+/** Those of `added` that were started, and those that are being stopped for good. */
+export type Scaled = Requested & { readonly added: readonly Process[]; readonly removed: readonly Process[] };
+
+export class Scaler {
+  readonly #ports: ScalerPorts;
+  #scales: InstanceCounts = new Map();
+
+  constructor(ports: ScalerPorts) {
+    this.#ports = ports;
+  }
+
+  /** The configuration with the numbers that an earlier service was asked for, as far as they still count. */
+  resume(config: Config): Config {
+    const { source, notes, log } = this.#ports;
+    const noted = notes.read(":scale") ?? new Map<string, InstanceCount>();
+    this.#scales = noted;
+    if (noted.size === 0) notes.remove(":scale");
+    if (noted.size === 0 || source === undefined) return config;
+    const counting = new Map<string, InstanceCount>();
+    let found: Config;
+    try {
+      found = this.#read(
+        source,
+        (cluster, own) => {
+          const known = noted.get(cluster);
+          if (known?.configured === own) counting.set(cluster, known);
+          return counting.get(cluster)?.desired;
+        },
+        "keep the numbers of instances",
+      );
+    } catch (error) {
+      if (!(error instanceof ProcmanError)) throw error;
+      // A file that is not valid says nothing: the configuration is that of the service before, which was scaled already.
+      if (error.code !== "scale-refused") return config;
+      log.warn(`clusters have the number of instances again that the file says. ${error.message}`);
+      this.#keep(new Map());
+      return config;
+    }
+    for (const id of noted.keys())
+      if (!counting.has(id)) log.info(`"${id}" has the number of instances again that the file says, as that has changed`);
+    this.#keep(counting);
+    return [...counting.keys()].reduce((now, id) => withInstances(now, id, instancesIn(found, id)), config);
+  }
+
+  /**
+   * Starts or stops instances. Those that come start when the file says so (`autostart`), or when others of the cluster run.
+   *
+   * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`
+   */
+  scale(id: string, wish: Wish, caller: Caller): Scaled {
+    const { activeConfig, supervisor, asked } = this.#ports;
+    const before = instancesIn(activeConfig.config, id);
+    if (before.length === 0) throw noCluster(id, activeConfig.config);
+    const processes = before.map((spec) => supervisor.find(spec.id));
+    const to = numberIn(id, wish, before.length);
+    this.#check(id, to, processes);
+    if (to === before.length) return this.#scaled([], []);
+    const { found, own } = this.#found(id, to);
+    this.#checkFile(id, before, found);
+    const fresh = found.slice(before.length);
+    this.#checkRoom(id, to, fresh);
+    const removed = processes.slice(to);
+    for (const process of removed) asked(process.id, caller);
+    const isRunning = processes.some(({ states }) => states.some(isUnderWay));
+    this.#keep(new Map(this.#scales).set(id, { desired: to, configured: own }));
+    activeConfig.apply(withInstances(activeConfig.config, id, found));
+    const added = fresh.map((spec) => supervisor.find(spec.id));
+    if (isRunning) for (const process of added) if (process.isIdle) process.startIfAllowed();
+    return this.#scaled(
+      added.filter(({ isIdle }) => !isIdle),
+      removed,
+    );
+  }
+
+  /** The file counts again: with the commands of this turn. */
+  forget(): void {
+    this.#keep(new Map());
+  }
+
+  #scaled(added: readonly Process[], removed: readonly Process[]): Scaled {
+    const { supervisor, reason } = this.#ports;
+    const targets = [{ action: "start", processes: added, reason } as const, { action: "stop", processes: removed, reason } as const];
+    return { added, removed, done: async (options) => void (await Promise.all(targets.map((each) => reached(supervisor, each, options)))) };
+  }
+
+  #check(id: string, to: number, processes: readonly Process[]): void {
+    this.#ports.operations.check({ kind: "scale", targets: [id] }, doing(id, to));
+    if (to > processes.length && processes.every(({ isBlocked }) => isBlocked))
+      throw new ProcmanError("process-blocked", `Cannot ${doing(id, to)}: it is blocked; unblock it first`);
+  }
+
+  /** As the file has them, with this number. */
+  #found(id: string, to: number): { readonly found: readonly ProcessSpec[]; readonly own: number | "max" } {
+    const { source } = this.#ports;
+    if (source === undefined) throw refused(id, to, "there is no configuration file");
+    let own: number | "max" | undefined;
+    const config = this.#read(
+      source,
+      (cluster, count) => {
+        if (cluster === id) own = count;
+        const known = this.#scales.get(cluster);
+        if (cluster === id) return to;
+        return known?.configured === count ? known.desired : undefined;
+      },
+      `scale "${id}" to ${to} instances`,
+    );
+    if (own === undefined)
+      throw refused(id, to, `it is no cluster in ${basename(config.file)} any more; reload that first ("procman reload")`);
+    return { found: instancesIn(config, id), own };
+  }
+
+  /** @throws {ProcmanError} `scale-refused`: the number is the reason; `configuration-invalid`: the file itself is */
+  #read(source: ConfigSource, scale: Scale, doing: string): Config {
+    try {
+      return source(scale);
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      source();
+      const [first] = error.problems;
+      const at = first === undefined || first.line === 0 ? "" : ` (${first.file}:${first.line}:${first.column} ${first.path})`;
+      const why = first === undefined ? "" : `${first.message.charAt(0).toLowerCase()}${first.message.slice(1)}`;
+      throw new ProcmanError(
+        "scale-refused",
+        `Cannot ${doing}: with them the configuration would not be valid${at}: ${why} Ask for fewer, or change the file and reload it.`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** Whoever comes must be like those that are there. */
+  #checkFile(id: string, before: readonly ProcessSpec[], found: readonly ProcessSpec[]): void {
+    const [change] = diff(before, found).changed;
+    if (change === undefined) return;
+    const file = basename(this.#ports.activeConfig.config.file);
+    throw refused(id, found.length, `its ${change.fields.join(", ")} in ${file} has changed; reload that first ("procman reload")`);
+  }
+
+  /** The file may have changed since: what runs may still have what is free there. */
+  #checkRoom(id: string, to: number, fresh: readonly ProcessSpec[]): void {
+    const { config, leaving } = this.#ports.activeConfig;
+    const others = [...config.processes, ...leaving].filter(({ cluster }) => cluster?.id !== id);
+    for (const spec of fresh) {
+      const other = others.find((each) => clash(spec, each) !== undefined);
+      if (other === undefined) continue;
+      const remedy = 'which the file has otherwise by now; reload that first ("procman reload")';
+      throw refused(id, to, `"${spec.id}" would have the ${clash(spec, other)} of "${other.id}", ${remedy}`);
+    }
+  }
+
+  #keep(scales: InstanceCounts): void {
+    const { notes } = this.#ports;
+    const counting: InstanceCounts = new Map([...scales].filter(([, { desired, configured }]) => desired !== configured));
+    if (counting.size === 0) notes.remove(":scale");
+    else notes.write(":scale", counting);
+    this.#scales = counting;
+  }
+}
+
+function numberIn(id: string, { instances, by }: Wish, now: number): number {
+  if ((instances === undefined) === (by === undefined))
+    throw new ProcmanError("input-invalid", `Cannot scale "${id}": either "instances" or "by" must be given`, {
+      faults: [{ place: "body", message: 'must have either "instances" or "by"' }],
+    });
+  const to = instances === "max" ? availableParallelism() : (instances ?? now + (by ?? 0));
+  if (Number.isInteger(to) && to >= 1 && to <= MOST_INSTANCES) return to;
+  throw refused(id, to, `allowed are 1 to ${MOST_INSTANCES}, and it has ${now}${to < 1 ? `; "procman stop ${id}" stops all of them` : ""}`);
+}
+
+function noCluster(id: string, { processes }: Config): ProcmanError {
+  const spec = processes.find((each) => each.id === id);
+  const remedy = `give it a "cluster" in the file, and reload that ("procman reload")`;
+  const why =
+    spec?.cluster !== undefined
+      ? `it is one instance of the cluster "${spec.cluster.id}"; scale that`
+      : id === "all"
+        ? "it is no cluster; name one"
+        : spec === undefined
+          ? "it is being stopped for good"
+          : `it is no cluster; ${remedy}`;
+  return new ProcmanError("scale-refused", `Cannot scale "${id}": ${why}`);
+}
+
+function refused(id: string, to: number, why: string): ProcmanError {
+  return new ProcmanError("scale-refused", `Cannot ${doing(id, to)}: ${why}`);
+}
+
+function doing(id: string, to: number): string {
+  return `scale "${id}" to ${to} ${to === 1 ? "instance" : "instances"}`;
+}
+
+function instancesIn(config: Config, id: string): readonly ProcessSpec[] {
+  return config.processes.filter(({ cluster }) => cluster?.id === id);
+}
+
+/** In their place; whoever depends on the cluster depends on these. */
+function withInstances(config: Config, id: string, instances: readonly ProcessSpec[]): Config {
+  const members = instances.map((spec) => spec.id);
+  const first = config.processes.findIndex(({ cluster }) => cluster?.id === id);
+  const others = config.processes
+    .filter(({ cluster }) => cluster?.id !== id)
+    .map((spec) =>
+      spec.dependsOn?.some((dependency) => dependency.id === id)
+        ? { ...spec, dependsOn: spec.dependsOn.map((dependency) => (dependency.id === id ? { ...dependency, members } : dependency)) }
+        : spec,
+    );
+  return { ...config, processes: [...others.slice(0, first), ...instances, ...others.slice(first)] };
+}
+
+/** What both want for themselves. */
+function clash(one: ProcessSpec, other: ProcessSpec): string | undefined {
+  if (one.id === other.id) return "id";
+  const port = one.cluster?.port;
+  if (port !== undefined && (other.cluster?.port === port || other.front?.port === port)) return `port ${port}`;
+  return one.pidFile !== undefined && one.pidFile === other.pidFile ? "pid file" : undefined;
+}

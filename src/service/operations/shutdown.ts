@@ -1,0 +1,79 @@
+/** The shutdown: everything is stopped in reverse order of start, and the keeper ends when that is done. */
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+import type { KeeperChannel } from "../keeper-channel.ts";
+import type { NoteStore } from "../recovery/notes.ts";
+import type { ServiceLog } from "../reporting/service-log.ts";
+import type { Subsystem } from "../subsystem.ts";
+import type { ExitWith } from "./exit-with.ts";
+import type { Operations } from "./operations.ts";
+
+export type ShutdownPorts = {
+  readonly supervisor: Supervisor;
+  readonly operations: Operations;
+  readonly link: KeeperChannel;
+  readonly notes: NoteStore;
+  readonly log: ServiceLog;
+  readonly exitWith?: ExitWith | undefined;
+  /** It has begun. */
+  readonly begun: (why: string) => void;
+  /** All processes are stopped. */
+  readonly stopped: () => Promise<void>;
+};
+
+export class Shutdown implements Subsystem {
+  readonly #ports: ShutdownPorts;
+
+  constructor(ports: ShutdownPorts) {
+    this.#ports = ports;
+  }
+
+  get isUnderWay(): boolean {
+    return this.#ports.operations.isUnderWay("shutdown");
+  }
+
+  /** Goes on with that of an earlier service. */
+  resume(): void {
+    const { notes } = this.#ports;
+    const noted = notes.read(":terminating");
+    if (noted === undefined) notes.remove(":terminating");
+    else void this.begin(noted.why, noted.code);
+  }
+
+  apply(): void {}
+
+  end(): void {}
+
+  retire(): void {}
+
+  /** `code`: the exit code; absent: that of the process that procman ends with, or 0. */
+  async begin(why: string, code?: number): Promise<void> {
+    const { link, operations, notes, log, begun } = this.#ports;
+    link.send({ t: "stopping" });
+    if (this.isUnderWay) return;
+    let finish = (): void => undefined;
+    const done = new Promise<undefined>((resolve) => {
+      finish = () => resolve(undefined);
+    });
+    operations.add({ kind: "shutdown", concerns: () => true, pending: [], done, cancel: () => undefined });
+    notes.write(":terminating", { why, ...(code === undefined ? {} : { code }) });
+    log.info(`stopping everything (${why})`);
+    begun(why);
+    await this.#stopAll(code);
+    finish();
+  }
+
+  /** Whether the process that procman ends with is over. */
+  check(): void {
+    const { exitWith, supervisor } = this.#ports;
+    const code = exitWith?.over(supervisor.processes);
+    if (code !== undefined) void this.begin(`"${exitWith?.id}" is over`, code);
+  }
+
+  async #stopAll(code: number | undefined): Promise<void> {
+    const { supervisor, exitWith, stopped, log, link } = this.#ports;
+    await supervisor.stopAll();
+    await stopped();
+    log.info("everything is stopped");
+    link.sendLater({ t: "end", code: code ?? exitWith?.code(supervisor.processes) ?? 0 });
+  }
+}

@@ -1,0 +1,81 @@
+/** When a wait is over, and how long it takes at most. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { controlRig } from "../../../test/support/control-rig.ts";
+import { FakeClock, FakeSpawner } from "../../../test/support/fakes.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { ProcessDefinition } from "../../supervisor/definition.ts";
+import { Supervisor } from "../../supervisor/supervisor.ts";
+import { isInRotation, isUp, reached } from "./wait.ts";
+
+const policy = { restart: "never", restartLimit: 0, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0 } as const;
+const db: ProcessDefinition = { id: "db", autostart: true, overrun: false, policy: { ...policy, waits: false } };
+const dependsOn = [{ id: "db", condition: "ready", restart: false, members: ["db"] }] as const;
+const web: ProcessDefinition = { id: "web", autostart: true, overrun: false, dependsOn, policy: { ...policy, waits: true } };
+
+test("what a process depends on takes its own time while it is on its way, and none when it is over", async () => {
+  const spawner = new FakeSpawner();
+  const supervisor = new Supervisor({
+    clock: new FakeClock(),
+    spawner,
+    publish: () => undefined,
+    notice: () => undefined,
+    removed: () => undefined,
+  });
+  supervisor.apply([db, web]);
+  const { signal } = new AbortController();
+  const timeouts = { steadyMs: 0, limitMs: 20, signal };
+  const up = isUp(supervisor, "web", timeouts);
+  assert.equal(await Promise.race([up, sleep(100, "open")]), "open");
+  spawner.up("db");
+  spawner.up("web");
+  assert.equal(await up, true);
+  for (const id of ["web", "db"]) {
+    supervisor.find(id).stop();
+    spawner.exit(id, 0);
+    spawner.swept(id);
+  }
+  supervisor.find("web").start();
+  assert.equal(await isUp(supervisor, "web", timeouts), false, "nobody starts db");
+});
+
+test("a job that has done its work before anybody looks was started; one that has failed was not", async () => {
+  const { supervisor, spawner } = controlRig();
+  const job = supervisor.find("job");
+  for (const code of [0, 3]) {
+    if (job.isIdle) job.start();
+    spawner.up("job");
+    spawner.exit("job", code);
+    spawner.swept("job");
+    const done = reached(supervisor, { action: "restart", processes: [job], reason: () => "failed" }, { waitSeconds: 20 });
+    if (code === 0) await done;
+    else await assert.rejects(done, { code: "process-failed", message: 'Cannot restart "job": it failed' });
+  }
+});
+
+test("an instance behind the load balancer is waited for until that sends it connections, by the balancer's own word", async () => {
+  const { supervisor, spawner } = controlRig();
+  const watchers = new Set<() => void>();
+  const accepting = new Set<string>();
+  const balancing = {
+    accepts: (id: string) => accepting.has(id),
+    watch: (call: () => void) => {
+      watchers.add(call);
+      return () => watchers.delete(call);
+    },
+  };
+  const spec = () => ({ policy, front: { id: "web" } }) as unknown as ProcessSpec;
+  const { signal } = new AbortController();
+  const served = isInRotation({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
+  assert.equal(await Promise.race([served, sleep(50, "pending")]), "pending");
+  accepting.add("web");
+  for (const call of watchers) call();
+  assert.deepEqual([await served, watchers.size], [true, 0], "nobody listens any more");
+  accepting.clear();
+  const failing = isInRotation({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
+  await new Promise((resolve) => setImmediate(resolve));
+  spawner.exit("web", 3);
+  spawner.swept("web");
+  assert.equal(await failing, false, "it ended before the balancer had sent it any");
+});

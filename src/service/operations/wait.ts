@@ -1,0 +1,338 @@
+/** The waits of operations and of `?wait`: for a process to be ready, in rotation or in its target state, for rolling restarts and reloads. */
+import { ProcmanError } from "../../base/errors.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { Action, ActOptions } from "../../contract/control.ts";
+import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
+import { isUnderWay } from "../../supervisor/definition.ts";
+import type { Process } from "../../supervisor/process.ts";
+import type { InstanceState } from "../../supervisor/states.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+
+/** Beside the times that its former run may take to end, and it to become ready, an instance may take so long to serve. Milliseconds. */
+const COME_UP_MS = 60_000;
+/** The longest wait for a process that a reload starts. Milliseconds. */
+const RELOAD_LIMIT_MS = 3_600_000;
+
+export type Timeouts = {
+  /** A run that has lasted so long is up, where nothing else tells that it is. Milliseconds. */
+  readonly steadyMs: number;
+  /** Milliseconds; what it depends on may take its own time beside that, as long as it is on its way. */
+  readonly limitMs: number;
+  readonly signal: AbortSignal;
+};
+
+/** Calls after each change, until the function that it returns is called. */
+type Changes = { readonly watch: (call: () => void) => () => void };
+
+/** What a wait for an instance asks. */
+export type Instances = {
+  readonly supervisor: Supervisor;
+  readonly spec: (id: string) => ProcessSpec;
+  readonly balancing: Changes & {
+    /** Whether the load balancer sends it connections. */
+    readonly accepts: (id: string) => boolean;
+  };
+};
+
+type Verdict = "up" | "down" | "pending";
+
+/** Looks now and after each change, and when `again` has asked for it. Resolves with what it finds; when the signal comes, with `undefined`. */
+function until<Found>(
+  sources: readonly Changes[],
+  look: (again: (ms: number) => void) => Found | undefined,
+  signal?: AbortSignal,
+): Promise<Found | undefined> {
+  return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined;
+    const end = (): void => {
+      clearTimeout(timer);
+      for (const drop of drops) drop();
+      signal?.removeEventListener("abort", aborted);
+    };
+    const aborted = (): void => {
+      end();
+      resolve(undefined);
+    };
+    const check = (): void => {
+      clearTimeout(timer);
+      let next = Number.POSITIVE_INFINITY;
+      try {
+        const found = look((ms) => {
+          next = Math.min(next, ms);
+        });
+        if (found === undefined) {
+          if (next < Number.POSITIVE_INFINITY) timer = setTimeout(check, Math.max(1, Math.ceil(next)));
+          return;
+        }
+        end();
+        resolve(found);
+      } catch (error) {
+        end();
+        reject(error);
+      }
+    };
+    const drops = sources.map((source) => source.watch(check));
+    signal?.addEventListener("abort", aborted, { once: true });
+    if (signal?.aborted) aborted();
+    else check();
+  });
+}
+
+/** Resolves with what the work comes to; later than that, or when the signal comes, it fails with the reason of that. */
+async function within<Result>(
+  work: Promise<Result>,
+  { waitSeconds = 0, signal }: Pick<ActOptions, "waitSeconds" | "signal">,
+  late: () => ProcmanError,
+): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  let abort = (): void => undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), waitSeconds * 1_000);
+    abort = () => reject(signal?.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** Resolves when the signal comes. */
+export function aborted(signal: AbortSignal): Promise<undefined> {
+  return until<undefined>([], () => undefined, signal);
+}
+
+/** Resolves with whether it is up; when the signal came, with `undefined`. */
+export function isUp(supervisor: Supervisor, id: string, { steadyMs, limitMs, signal }: Timeouts): Promise<boolean | undefined> {
+  const steady = new SteadyRun(steadyMs);
+  const limit = new Limit(limitMs);
+  return until(
+    [supervisor],
+    (again) => {
+      const process = processIn(supervisor, id);
+      const verdict = verdictOn(process);
+      if (verdict === "down") return false;
+      const restMs = steady.restMs(verdict === "up" ? process : undefined);
+      if (verdict === "up" && restMs <= 0) return true;
+      if (verdict === "up") again(restMs);
+      if (limit.isOver && !waitsForOthers(supervisor, id)) return false;
+      again(limit.restMs());
+      return undefined;
+    },
+    signal,
+  );
+}
+
+/** Resolves with whether an instance that was started anew is up and, where there is a load balancer, gets connections. */
+export async function isInRotation(instances: Instances, id: string, { steadyMs, signal }: Omit<Timeouts, "limitMs">): Promise<boolean> {
+  const { supervisor, balancing } = instances;
+  const process = processIn(supervisor, id);
+  if (process === undefined) return true;
+  const { policy, front } = instances.spec(id);
+  const { graceMs, terminateMs, readyMs } = policy;
+  const limitMs = graceMs + terminateMs + (readyMs ?? 0) + COME_UP_MS;
+  const isShown = readyMs !== undefined || front !== undefined;
+  if (!(await isUp(supervisor, id, { limitMs, signal, steadyMs: isShown ? 0 : steadyMs }))) return false;
+  if (front === undefined) return true;
+  const limit = new Limit(COME_UP_MS);
+  const accepts = await until(
+    [supervisor, balancing],
+    (again) => {
+      if (balancing.accepts(id)) return true;
+      // It may fail on its way, or be stopped.
+      if (verdictOn(processIn(supervisor, id)) === "down" || limit.isOver) return false;
+      if (!process.states.some(isUnderWay)) return true;
+      again(limit.restMs());
+      return undefined;
+    },
+    signal,
+  );
+  return accepts ?? true;
+}
+
+export type Target = {
+  readonly action: Action;
+  readonly processes: readonly Process[];
+  /** Why a process is in its state. */
+  readonly reason: (process: Process) => string;
+};
+
+/** @throws {ProcmanError} `process-failed`: it can't be reached any more; `wait-timeout` */
+export async function reached(supervisor: Supervisor, target: Target, { waitSeconds, signal }: ActOptions): Promise<void> {
+  if (waitSeconds === undefined) return;
+  const { action, reason } = target;
+  const waiting = new Set(target.processes);
+  const stop = new AbortController();
+  const work = until(
+    [supervisor],
+    () => {
+      // A run may be over as soon as it was seen.
+      for (const process of waiting) {
+        const verdict = targetVerdict(process, action);
+        if (verdict === "missed") throw failed(action, process.id, reason(process));
+        if (verdict === "reached") waiting.delete(process);
+      }
+      return waiting.size === 0 ? true : undefined;
+    },
+    stop.signal,
+  );
+  try {
+    await within(work, { waitSeconds, ...(signal && { signal }) }, () => late(action, [...waiting], { waitSeconds, reason }));
+  } finally {
+    stop.abort();
+  }
+}
+
+/** `problems`: of each rolling restart, why it came to nothing, if so. @throws {ProcmanError} `roll-failed`, `wait-timeout` */
+export async function restarted(
+  problems: readonly Promise<string | undefined>[],
+  options: Pick<ActOptions, "waitSeconds" | "signal">,
+): Promise<void> {
+  if (problems.length === 0) return;
+  const all = await within(
+    Promise.all(problems),
+    options,
+    () => new ProcmanError("wait-timeout", `Cannot wait any longer than ${options.waitSeconds ?? 0} s for the rolling restart; it goes on`),
+  );
+  const problem = all.find((each) => each !== undefined);
+  if (problem !== undefined) throw new ProcmanError("roll-failed", problem);
+}
+
+export type ReloadEnd = {
+  readonly plan: PlanRecord;
+  /** Resolves with why it came to nothing, if so. */
+  readonly work: Promise<string | undefined>;
+  readonly supervisor: Supervisor;
+  readonly whyNotUp: (id: string) => string;
+};
+
+/** Until all that a reload restarts and starts is up, or why it is not. @throws {ProcmanError} `reload-failed`; `wait-timeout`, also when a signal comes */
+export async function reloaded(end: ReloadEnd, waitSeconds: number, signals: readonly AbortSignal[]): Promise<PlanRecord> {
+  const { plan, work } = end;
+  const stop = new AbortController();
+  const over = AbortSignal.any([stop.signal, ...signals]);
+  const late = (): ProcmanError =>
+    new ProcmanError("wait-timeout", `Cannot wait any longer than ${waitSeconds} s for the reload; it goes on`);
+  try {
+    const settled = Promise.all([work, ...plan.processes.map((change) => settledChange(change, end, over))]);
+    const result = await within(Promise.race([settled, aborted(over)]), { waitSeconds }, late);
+    if (result === undefined) throw late();
+    const [problem, ...processes] = result;
+    if (problem !== undefined) throw new ProcmanError("reload-failed", problem);
+    return { ...plan, processes };
+  } finally {
+    stop.abort();
+  }
+}
+
+export function isThere({ states: [state] }: Process): boolean {
+  return state?.status === "starting" || state?.status === "running";
+}
+
+/** It has come up, as far as can be seen. */
+export function isSteady({ states: [state] }: Process): boolean {
+  return state?.status === "running" && state.ready && state.restarts === 0;
+}
+
+async function settledChange(change: PlannedChange, { supervisor, whyNotUp }: ReloadEnd, signal: AbortSignal): Promise<PlannedChange> {
+  if ((change.action !== "start" && change.action !== "restart") || change.rolling) return change;
+  const up = await isUp(supervisor, change.process, { steadyMs: 0, limitMs: RELOAD_LIMIT_MS, signal });
+  return up === false ? { ...change, problem: whyNotUp(change.process) } : change;
+}
+
+/** How long the current run has yet to last. */
+class SteadyRun {
+  readonly #ms: number;
+  #run: number | undefined;
+  #since = 0;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  /** Of a process that is not up it begins anew; what doesn't run need not last. */
+  restMs(process: Process | undefined): number {
+    const state = process?.states[0];
+    const run = state?.status === "running" ? state.run : undefined;
+    if (run !== this.#run) {
+      this.#run = run;
+      this.#since = performance.now();
+    }
+    return run === undefined ? 0 : this.#since + this.#ms - performance.now();
+  }
+}
+
+class Limit {
+  readonly #ms: number;
+  #at: number;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+    this.#at = performance.now() + ms;
+  }
+
+  get isOver(): boolean {
+    return performance.now() >= this.#at;
+  }
+
+  /** Begins anew once it is over. */
+  restMs(): number {
+    if (this.isOver) this.#at = performance.now() + this.#ms;
+    return this.#at - performance.now();
+  }
+}
+
+function processIn(supervisor: Supervisor, id: string): Process | undefined {
+  return supervisor.processes.find((process) => process.id === id);
+}
+
+/** It waits for others, and these are not over. */
+function waitsForOthers(supervisor: Supervisor, id: string): boolean {
+  const stateOf = (each: string): InstanceState | undefined => processIn(supervisor, each)?.states[0];
+  const isOnTheWay = (each: string): boolean => !["idle", "backoff", undefined].includes(stateOf(each)?.status);
+  return stateOf(id)?.status === "waiting" && supervisor.unmetBy(id).every(({ members }) => members.some(isOnTheWay));
+}
+
+/** A process that was stopped meanwhile, or is gone, has not failed. */
+function verdictOn(process: Process | undefined): Verdict {
+  const state = process?.states[0];
+  if (state === undefined) return "up";
+  if (state.status === "idle") return state.outcome.kind === "failed" || state.outcome.kind === "exhausted" ? "down" : "up";
+  // It was started with a count of 0: it has failed since.
+  if (state.status === "backoff" || (state.restarts > 0 && state.status !== "stopping")) return "down";
+  // It is being stopped for not being ready, or not being well.
+  if (state.status === "stopping") return state.next === "policy" ? "down" : "pending";
+  return state.status === "running" && state.ready ? "up" : "pending";
+}
+
+function targetVerdict({ states, isIdle }: Process, action: Action): "reached" | "missed" | "pending" {
+  if (action === "block" || action === "unblock") return "reached";
+  if (action === "stop") return isIdle ? "reached" : states.every(isEnding) ? "pending" : "missed";
+  if (states.some(({ status }) => status === "running") && states.every(isSettled)) return "reached";
+  if (!isIdle) return "pending";
+  // A job may have done all that it had to before anybody looks.
+  return states.some((state) => state.status === "idle" && state.outcome.kind === "finished") ? "reached" : "missed";
+}
+
+/** Nothing follows its end. */
+function isEnding(state: InstanceState): boolean {
+  return state.status === "idle" || (state.status === "stopping" && state.next === "idle");
+}
+
+function isSettled(state: InstanceState): boolean {
+  return state.status === "idle" || (state.status === "running" && state.ready);
+}
+
+function failed(action: Action, id: string, reason: string): ProcmanError {
+  return new ProcmanError("process-failed", `Cannot ${action} "${id}": it ${reason}`);
+}
+
+type Late = { readonly waitSeconds: number; readonly reason: (process: Process) => string };
+
+function late(action: Action, [first, ...others]: readonly Process[], { waitSeconds, reason }: Late): ProcmanError {
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  const state = first === undefined ? "" : ` of "${first.id}"${more}, which ${reason(first)}`;
+  return new ProcmanError("wait-timeout", `Cannot wait any longer than ${waitSeconds} s for the ${action}${state}; it goes on`);
+}

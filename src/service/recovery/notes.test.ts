@@ -1,0 +1,133 @@
+/** What 0.1.0 has left at its keeper, as it was written by it: test/fixtures. A procman that is upgraded restarts nothing. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import fc from "fast-check";
+import { found } from "../../../test/support/procman.ts";
+import { begun, folder } from "../../../test/support/service-rig.ts";
+import { Journal } from "../../keeper/journal.ts";
+import { bootId } from "../../os/process-stat.ts";
+import { NoteStore, processNotes, readNote } from "./notes.ts";
+
+const read = (name: string): string => readFileSync(new URL(`../../../test/fixtures/${name}`, import.meta.url), "utf8");
+const { lineage, notes } = JSON.parse(read("notes-0.1.0.json")) as { lineage: string; notes: Record<string, string> };
+const FIXED = [":config", ":rolls", ":reload", ":scale", ":terminating", ":owed", ":watched", ":plugins"] as const;
+const BOUND = [":rolls", ":reload", ":scale", ":terminating"] as const;
+
+function storeOf(stored: Record<string, string>, sessionId: string) {
+  const sent = new Map<string, unknown>();
+  const store = new NoteStore({ remember: (name, note) => sent.set(name, note) });
+  store.load(stored, sessionId);
+  return { store, sent };
+}
+
+test("each note of 0.1.0 is read", () => {
+  const { store } = storeOf(notes, lineage);
+  assert.deepEqual(store.read(":rolls"), [{ cluster: "web", current: ["web-1"], pending: ["web-2", "web-3", "web-4"], consumer: "cli" }]);
+  assert.deepEqual(store.read(":scale"), new Map([["web", { desired: 4, configured: 3 }]]));
+  assert.deepEqual(store.read(":terminating"), { why: "asked by cli" });
+  assert.deepEqual(store.read(":plugins"), { notify: 5 });
+  assert.deepEqual([...(store.read(":watched") ?? [])], [["1b2djcy", { fingerprint: 0, at: 1_795_423_002_237 }]]);
+  assert.deepEqual(
+    store.read(":owed"),
+    [1, 2, 3].map((number) => ({ slot: `web-${number}`, run: 3, signal: "SIGTERM" })),
+  );
+  const rollout = store.read(":reload");
+  assert.deepEqual([rollout?.current, rollout?.pending], ["web-1", ["web-2", "web-3"]]);
+  assert.equal(rollout?.from?.processes.length, 9);
+  assert.equal(store.read(":config")?.config.name, "shop");
+  assert.deepEqual(
+    store.incidents().map(([key, entry]) => [key, entry?.incident.cause]),
+    [["web-1#2", "operator"]],
+  );
+  assert.ok([...processNotes(notes).values()].every((memory) => memory !== undefined));
+});
+
+test("a note is written as 0.1.0 wrote it", () => {
+  const { store, sent } = storeOf({}, "");
+  store.load({}, lineage);
+  const former = storeOf(notes, lineage).store;
+  for (const name of FIXED) {
+    const content = former.read(name);
+    assert.ok(content !== undefined, name);
+    store.write(name, content as never);
+    const note = sent.get(name);
+    const written: unknown = JSON.parse(typeof note === "string" ? note : JSON.stringify(note));
+    assert.deepEqual(written, JSON.parse(notes[name] ?? ""), name);
+  }
+});
+
+test("the changes of files that a rolling restart is for, and that it is to be followed by, are noted with it", () => {
+  const { store, sent } = storeOf({}, "");
+  const change = { files: ["a.js"], count: 1, at: 5, ids: ["web-1"] };
+  const restarts = [{ cluster: "web", current: [], pending: ["web-1"], change, queuedChange: { ...change, count: 2 } }];
+  store.write(":rolls", restarts);
+  const text = JSON.stringify(sent.get(":rolls"));
+  assert.match(text, /"news":.*"again":/);
+  assert.deepEqual(readNote(":rolls", { ":rolls": text }, ""), restarts);
+  const strange = JSON.stringify({ lineage: "", rolls: [{ cluster: "web" }, { cluster: "api", at: [], left: [] }] });
+  assert.deepEqual(readNote(":rolls", { ":rolls": strange }, ""), [{ cluster: "api", current: [], pending: [] }]);
+});
+
+test("whoever runs procman anew has asked for nothing: notes of another session are not read, and are removed", () => {
+  const { store, sent } = storeOf(notes, "7 501");
+  for (const name of BOUND) {
+    assert.equal(store.read(name), undefined, name);
+    store.remove(name);
+    store.remove(name);
+  }
+  assert.deepEqual(
+    [...sent],
+    [...BOUND].map((name) => [name, ""]),
+  );
+  assert.notEqual(store.read(":owed"), undefined, "what is sent to a run holds as long as the run");
+});
+
+test("a note that is not there is not removed; a configuration that the keeper has is not sent again", () => {
+  const { store, sent } = storeOf({ ":scale": "", ":config": notes[":config"] ?? "" }, lineage);
+  store.remove(":scale");
+  store.write(":config", store.read(":config") ?? assert.fail());
+  assert.deepEqual([...sent], []);
+});
+
+test("a note that is torn or strange is none", () => {
+  for (const name of FIXED) {
+    for (const each of ["", "{", "7", "null", `{"lineage":"${lineage}"}`, (notes[name] ?? "").slice(0, -9)])
+      assert.ok(empty(readNote(name, { [name]: each }, lineage)), `${name} ${each.slice(0, 30)}`);
+    fc.assert(fc.property(fc.json(), (text) => void readNote(name, { [name]: text }, lineage)));
+  }
+});
+
+/** The journal was copied while a rolling restart of the cluster `web` of 0.1.0 waited for an instance. */
+test("a service that is upgraded from 0.1.0 restarts nothing, and goes on with the rolling restart", async (context) => {
+  const path = join(mkdtempSync(join(tmpdir(), "procman-journal-")), "journal");
+  context.after(() => rmSync(join(path, ".."), { recursive: true }));
+  const [, ...lines] = read("journal-0.1.0.jsonl").split("\n");
+  // It counts for the boot that it was written in.
+  writeFileSync(path, [JSON.stringify({ boot: bootId(), format: 1 }), ...lines].join("\n"));
+  const { state: books } = new Journal(path, (problem) => assert.fail(problem));
+  const stored = Object.fromEntries(books.notes);
+  const former = readNote(":config", stored, lineage) ?? assert.fail("no configuration");
+  const stateDir = folder(context);
+  const snapshot = { running: [...books.running.values()].map((run) => ({ ...run, captured: true })), ended: [], notes: stored, lineage };
+  const config = { ...former.config, stateDir, plugins: [], api: { ...former.config.api, port: 0 } };
+  const { channel } = begun(context, config, snapshot, {
+    source: (scale) => {
+      assert.deepEqual(scale?.("web", 3), 4);
+      return config;
+    },
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(channel.asked("spawn", "signal"), []);
+  await found(() => channel.said.includes('the rolling restart goes on with "web-2"') || undefined);
+  assert.deepEqual(
+    Object.keys(channel.notes).filter((name) => [":scale", ":rolls"].includes(name) && channel.notes[name] === ""),
+    [],
+  );
+});
+
+function empty(content: unknown): boolean {
+  return content === undefined || (Array.isArray(content) && content.length === 0) || (content instanceof Map && content.size === 0);
+}

@@ -1,0 +1,307 @@
+/** The notes that the service keeps at the keeper for the service after it: the one table of their names and contents. */
+import {
+  boolean,
+  enumeration,
+  integer,
+  list,
+  literal,
+  map,
+  number,
+  openObject,
+  optional,
+  string,
+  type TypeOf,
+  union,
+} from "../../base/schema.ts";
+import { matches } from "../../base/schema-check.ts";
+import { STOP_SIGNALS, type StopSignal } from "../../base/signals.ts";
+import type { Config } from "../../config/spec.ts";
+import { entryIn, type IncidentLogEntry } from "../../incidents/incident-log.ts";
+import type { FileChange } from "../../supervisor/file-change.ts";
+import { isProcessSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
+import { type ConfigSnapshot, readConfigSnapshot, writeConfigSnapshot } from "./config-snapshot.ts";
+
+/** As the keeper has them, by name. A name without a colon in front is the id of a process. */
+export type StoredNotes = Readonly<Record<string, string>>;
+
+/** Watched files have changed, and these instances don't know that yet. */
+export type FileChangeBatch = FileChange & { readonly ids: readonly string[] };
+
+/** A rolling restart that is under way. */
+export type RollingRestartState = {
+  readonly cluster: string;
+  /** The instances whose new runs are awaited; none: it has not begun. */
+  readonly current: readonly string[];
+  /** The instances that are not restarted yet. */
+  readonly pending: readonly string[];
+  /** Who has asked for it; absent: changed files. */
+  readonly consumer?: string;
+  readonly change?: FileChangeBatch;
+  /** What has changed since: another rolling restart follows. */
+  readonly queuedChange?: FileChangeBatch;
+};
+
+/** The rollout of a reload: instances of clusters are restarted by another configuration, one after another. */
+export type RolloutState = {
+  readonly to: Config;
+  /** The configuration that a rollback leads to; absent: this is the rollback. */
+  readonly from?: Config | undefined;
+  /** The instance whose new run is awaited; absent: the rollout has not begun. */
+  readonly current?: string | undefined;
+  /** The instances that are not restarted yet. */
+  readonly pending?: readonly string[] | undefined;
+  /** `to` has the numbers of instances that were asked for at run time: they stay valid. */
+  readonly keepsCounts?: boolean | undefined;
+};
+
+/** `desired` is valid as long as the configuration file has the number `configured`. */
+export type InstanceCount = { readonly desired: number; readonly configured: number | "max" };
+
+/** A stop signal, or with `drain` the message to a worker, that is sent once the balancer sends no new connections there. */
+export type PendingStop = { readonly slot: string; readonly run: number; readonly signal?: StopSignal; readonly drain?: boolean };
+
+/** The shutdown that is under way. `code`: the exit code, where that is known already. */
+export type ShutdownState = { readonly why: string; readonly code?: number };
+
+/** How watched files were when processes started with them last. `at`: milliseconds since 1970. */
+export type WatchedFiles = { readonly fingerprint: number; readonly at: number };
+
+type Contents = {
+  /** The configuration that the current runs were started by. */
+  readonly ":config": ConfigSnapshot;
+  readonly ":rolls": readonly RollingRestartState[];
+  readonly ":reload": RolloutState;
+  /** Numbers of instances that were asked for at run time, by cluster. */
+  readonly ":scale": ReadonlyMap<string, InstanceCount>;
+  readonly ":terminating": ShutdownState;
+  readonly ":owed": readonly PendingStop[];
+  /** By what is watched. */
+  readonly ":watched": ReadonlyMap<string, WatchedFiles>;
+  /** How often each plugin was started in a row. */
+  readonly ":plugins": Readonly<Record<string, number>>;
+};
+
+type NoteName = keyof Contents;
+
+/** `sessionId`: of an uninterrupted series of keepers. Whoever runs procman anew has asked for nothing yet. */
+type Codec<Content> = {
+  readonly encode: (content: Content, sessionId: string) => unknown;
+  /** undefined: not understood here, or of another session. */
+  readonly decode: (note: string, sessionId: string) => Content | undefined;
+};
+
+const count = integer({ minimum: 0 });
+const fileChangeBatch = openObject({ files: list(string()), count, at: number(), ids: list(string()) });
+const storedRestart = openObject({
+  cluster: string(),
+  at: list(string()),
+  left: list(string()),
+  consumer: optional(string()),
+  news: optional(fileChangeBatch),
+  again: optional(fileChangeBatch),
+});
+const storedRollout = openObject({
+  to: string(),
+  from: optional(string()),
+  at: string(),
+  left: optional(list(string())),
+  keepsCounts: optional(boolean()),
+});
+const storedScales = openObject({ scales: map(openObject({ to: count, of: union([count, literal("max")]) })) });
+const shutdown = openObject({ why: string(), code: optional(count) });
+const pendingStop = openObject({
+  slot: string(),
+  run: number(),
+  signal: optional(enumeration(STOP_SIGNALS)),
+  drain: optional(boolean()),
+});
+const watchedFiles = map(openObject({ fingerprint: number(), at: number() }));
+const attempts = map(number());
+
+const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
+  ":config": { encode: writeConfigSnapshot, decode: readConfigSnapshot },
+  ":rolls": perSession({
+    encode: (restarts) => ({ rolls: restarts.map(storedOf) }),
+    decode: ({ rolls }) => (Array.isArray(rolls) ? rolls.filter((each) => matches(each, storedRestart)).map(restartOf) : undefined),
+  }),
+  ":reload": perSession({
+    encode: ({ to, from, current, pending, keepsCounts }) => ({
+      to: writeConfigSnapshot({ config: to, leaving: [] }),
+      ...(from === undefined ? {} : { from: writeConfigSnapshot({ config: from, leaving: [] }) }),
+      at: current,
+      left: pending,
+      ...(keepsCounts === true ? { keepsCounts } : {}),
+    }),
+    decode: (value) => (matches(value, storedRollout) ? rolloutOf(value) : undefined),
+  }),
+  ":scale": perSession({
+    encode: (scales) => ({
+      scales: Object.fromEntries([...scales].map(([id, { desired, configured }]) => [id, { to: desired, of: configured }])),
+    }),
+    decode: (value) => {
+      if (!matches(value, storedScales)) return undefined;
+      return new Map(Object.entries(value.scales).map(([id, { to, of }]) => [id, { desired: to, configured: of }]));
+    },
+  }),
+  ":terminating": perSession({
+    encode: (content) => content,
+    decode: (value) => {
+      if (!matches(value, shutdown)) return undefined;
+      const { why, code } = value;
+      return { why, ...(code === undefined ? {} : { code }) };
+    },
+  }),
+  ":owed": plain({
+    encode: (stops) => stops,
+    decode: (value) => (Array.isArray(value) ? value.filter((each) => matches(each, pendingStop)) : undefined),
+  }),
+  ":watched": plain({
+    encode: (watched) => Object.fromEntries(watched),
+    decode: (value) => (matches(value, watchedFiles) ? new Map(Object.entries(value)) : undefined),
+  }),
+  ":plugins": plain({
+    encode: (content) => content,
+    decode: (value) => (matches(value, attempts) ? value : undefined),
+  }),
+};
+
+/** Ends of runs that are not in their file yet: a note each. */
+const INCIDENT = ":incident ";
+
+export class NoteStore {
+  readonly #link: { readonly remember: (name: string, note: unknown) => void };
+  #stored: StoredNotes = {};
+  #sessionId = "";
+  /** Names of the notes that the keeper has. */
+  readonly #present = new Set<string>();
+  /** Notes that are sent as text: only when they have changed. */
+  readonly #texts = new Map<string, string>();
+
+  constructor(link: { readonly remember: (name: string, note: unknown) => void }) {
+    this.#link = link;
+  }
+
+  /** What an earlier service has noted. */
+  load(stored: StoredNotes, sessionId: string): void {
+    this.#stored = stored;
+    this.#sessionId = sessionId;
+    for (const [name, note] of Object.entries(stored)) if (note !== "") this.#present.add(name);
+    if (stored[":config"] !== undefined) this.#texts.set(":config", stored[":config"]);
+  }
+
+  /** As the service before has left it. Notes may be lost, torn or strange: undefined. */
+  read<Name extends NoteName>(name: Name): Contents[Name] | undefined {
+    return readNote(name, this.#stored, this.#sessionId);
+  }
+
+  /** With the commands of the same turn: both arrive or neither. */
+  write<Name extends NoteName>(name: Name, content: Contents[Name]): void {
+    const note = CODECS[name].encode(content, this.#sessionId);
+    if (typeof note === "string") {
+      if (note === this.#texts.get(name)) return;
+      this.#texts.set(name, note);
+    }
+    this.#remember(name, note);
+  }
+
+  remove(name: NoteName): void {
+    this.#remove(name);
+  }
+
+  /** undefined: it can't be read. */
+  incidents(): readonly (readonly [key: string, IncidentLogEntry | undefined])[] {
+    return Object.entries(this.#stored)
+      .filter(([name, note]) => name.startsWith(INCIDENT) && note !== "")
+      .map(([name, note]) => [name.slice(INCIDENT.length), entryIn(note)]);
+  }
+
+  writeIncident(key: string, entry: IncidentLogEntry): void {
+    this.#remember(`${INCIDENT}${key}`, entry);
+  }
+
+  removeIncident(key: string): void {
+    this.#remove(`${INCIDENT}${key}`);
+  }
+
+  #remember(name: string, note: unknown): void {
+    this.#present.add(name);
+    this.#link.remember(name, note);
+  }
+
+  #remove(name: string): void {
+    if (this.#present.delete(name)) this.#link.remember(name, "");
+  }
+}
+
+export function readNote<Name extends NoteName>(name: Name, stored: StoredNotes, sessionId: string): Contents[Name] | undefined {
+  const note = stored[name];
+  if (note === undefined || note === "") return undefined;
+  return CODECS[name].decode(note, sessionId);
+}
+
+/** Of each process; undefined: its note can't be read. */
+export function processNotes(stored: StoredNotes): ReadonlyMap<string, ProcessSnapshot | undefined> {
+  const own = Object.entries(stored).filter(([name]) => !name.startsWith(":"));
+  return new Map(own.map(([id, note]) => [id, memoryIn(note, id)]));
+}
+
+function memoryIn(note: string, id: string): ProcessSnapshot | undefined {
+  const memory = parsed(note);
+  return isProcessSnapshot(memory, id) ? memory : undefined;
+}
+
+function storedOf({ cluster, current, pending, consumer, change, queuedChange }: RollingRestartState): TypeOf<typeof storedRestart> {
+  return {
+    ...{ cluster, at: current, left: pending },
+    ...(consumer === undefined ? {} : { consumer }),
+    ...(change === undefined ? {} : { news: change }),
+    ...(queuedChange === undefined ? {} : { again: queuedChange }),
+  };
+}
+
+function restartOf({ cluster, at, left, consumer, news, again }: TypeOf<typeof storedRestart>): RollingRestartState {
+  return {
+    ...{ cluster, current: at, pending: left },
+    ...(consumer === undefined ? {} : { consumer }),
+    ...(news === undefined ? {} : { change: news }),
+    ...(again === undefined ? {} : { queuedChange: again }),
+  };
+}
+
+function rolloutOf({ to, from, at, left = [], keepsCounts }: TypeOf<typeof storedRollout>): RolloutState | undefined {
+  const target = readConfigSnapshot(to)?.config;
+  return target === undefined
+    ? undefined
+    : { to: target, from: readConfigSnapshot(from)?.config, current: at, pending: left, ...(keepsCounts === true ? { keepsCounts } : {}) };
+}
+
+type Values<Content> = {
+  readonly encode: (content: Content) => unknown;
+  readonly decode: (value: Readonly<Record<string, unknown>>) => Content | undefined;
+};
+
+function plain<Content>({ encode, decode }: Values<Content>): Codec<Content> {
+  return {
+    encode,
+    decode: (note) => {
+      const value = parsed(note);
+      return typeof value === "object" && value !== null ? decode(value as Readonly<Record<string, unknown>>) : undefined;
+    },
+  };
+}
+
+function perSession<Content>({ encode, decode }: Values<Content>): Codec<Content> {
+  return {
+    encode: (content, lineage) => ({ ...(encode(content) as object), lineage }),
+    decode: (note, lineage) =>
+      plain({ encode, decode: (value) => (value.lineage === lineage ? decode(value) : undefined) }).decode(note, ""),
+  };
+}
+
+function parsed(note: string): unknown {
+  try {
+    return JSON.parse(note);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,110 @@
+/** Says in one sentence what happened to a process beside the transitions of its slots. */
+import type { ChangeEffect } from "../../supervisor/definition.ts";
+import type { FileChange } from "../../supervisor/file-change.ts";
+import type { ProcessEvent } from "../../supervisor/process-notice.ts";
+import { info, type LogLine, warn } from "../reporting/lifecycle-messages.ts";
+import { processOf } from "../spec-registry.ts";
+import type { RecoveredState } from "./reconcile.ts";
+
+export function messageForNotice(notice: ProcessEvent): LogLine {
+  switch (notice.type) {
+    case "blocked":
+      return info("blocked: no restart, no scheduled start until it is unblocked");
+    case "unblocked":
+      return info("unblocked");
+    case "scheduled":
+      return info(`starts by its schedule (${time(notice.planned)})`);
+    case "terminated":
+      return info(`is terminated by its schedule (${time(notice.planned)})`);
+    case "skipped":
+      return warn(`not started by its schedule (${time(notice.planned)}): ${notice.reason}`);
+    case "missed":
+      return warn(`not ${notice.kind === "start" ? "started" : "terminated"} by its schedule ${timesOf(notice)}: procman was away then`);
+    case "changed":
+      return changed(sentence(notice.fields), notice.effect);
+    case "follows":
+      return info(`restarted with ${notice.id}, on which it depends`);
+    case "watch":
+      return fileChange(notice);
+    case "removed":
+      return info(`${notice.isIdle ? "forgotten" : "stopped for good"}: the configuration has it no longer`);
+    default:
+      return notice satisfies never;
+  }
+}
+
+/** What a new service found that is worth a word. `named`: ids of the configuration. */
+export function messageForPast(
+  { takenUp, damaged, leftovers }: RecoveredState,
+  named: ReadonlySet<string>,
+): readonly { id?: string; line: LogLine }[] {
+  return [
+    ...damaged.map((id) => ({ line: warn(`Cannot use what was noted of "${id}": it is damaged, or of another version; it is left out`) })),
+    ...takenUp.map(({ slot, pid }) => ({
+      id: slot,
+      line: named.has(processOf(slot))
+        ? info(`runs already (pid ${pid}); what was before is not known`)
+        : info(`runs (pid ${pid}), but the configuration does not have it; it is stopped`),
+    })),
+    ...leftovers.map(({ slot, pid }) => ({ id: slot, line: warn(`an earlier run of it is still there (pid ${pid}); it is killed`) })),
+  ];
+}
+
+function timesOf({ first, last, times, isCapped }: ProcessEvent & { readonly type: "missed" }): string {
+  if (times === 1) return `(${moment(first)})`;
+  return isCapped ? `more than ${times - 1} times (since ${moment(first)})` : `${times} times (${moment(first)} to ${moment(last)})`;
+}
+
+function changed(what: string, effect: ChangeEffect): LogLine {
+  switch (effect) {
+    case "restarts":
+      return info(`restarted: ${what}`);
+    case "starts":
+      return info(`starts: ${what}`);
+    case "blocked":
+      return warn(`${what}; not restarted, as it is blocked`);
+    case "runs on":
+      return info(`${what}; it runs on`);
+    case "none":
+      return info(what);
+    default:
+      return effect satisfies never;
+  }
+}
+
+function fileChange({ effect, ...change }: ProcessEvent & { readonly type: "watch" }): LogLine {
+  const what = fileSentence(change);
+  return effect === "blocked" ? warn(`${what}; not restarted, as it is blocked`) : info(`${effect}: ${what}`);
+}
+
+/** Why a run shall end, if it says that one shall. */
+export function endWish(notice: ProcessEvent): string | undefined {
+  if (notice.type === "removed") return "the configuration has it no longer";
+  if (notice.type === "follows") return `${notice.id}, on which it depends, was started anew`;
+  if (notice.type === "changed" && notice.effect === "restarts") return "its configuration has changed";
+  return notice.type === "watch" && notice.effect === "restarts" ? fileSentence(notice) : undefined;
+}
+
+/** "src/a.ts and 2 others have changed" */
+export function fileSentence({ files: [file = ""], count }: Pick<FileChange, "files" | "count">): string {
+  if (count === 1) return `${file} has changed`;
+  return `${file} and ${count === 2 ? "another" : `${count - 1} others`} have changed`;
+}
+
+/** "its cwd and env have changed" */
+export function sentence(fields: readonly string[]): string {
+  const [last = "", ...others] = fields.toReversed();
+  return others.length === 0 ? `its ${last} has changed` : `its ${others.toReversed().join(", ")} and ${last} have changed`;
+}
+
+/** Of today the time alone. */
+function moment(at: number): string {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  const two = (number: number): string => String(number).padStart(2, "0");
+  return isToday ? time(at) : `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time(at)}`;
+}
+
+function time(at: number): string {
+  return new Date(at).toTimeString().slice(0, 8);
+}

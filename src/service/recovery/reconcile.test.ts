@@ -1,0 +1,168 @@
+/** What a new service makes of the keeper's snapshot: issue 3, "Build" 1 to 3. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { normalise } from "../../config/normalise.ts";
+import type { Config } from "../../config/spec.ts";
+import type { EndReport, FromKeeper } from "../../ipc/keeper-protocol.ts";
+import type { ProcessSnapshot } from "../../supervisor/snapshot.ts";
+import type { InstanceState } from "../../supervisor/states.ts";
+import { writeConfigSnapshot } from "./config-snapshot.ts";
+import { type RecoveredState, reconcile } from "./reconcile.ts";
+
+function configOf(...ids: readonly string[]): Config {
+  const processes = ids.map((id) => ({ id, cmd: `run ${id}`, autostart: true }));
+  return {
+    ...normalise({ processes }, { folder: "/srv", parallelism: 1, now: new Date(0), stripsTypes: false }),
+    file: "/srv/procman.json",
+    warnings: [],
+  };
+}
+
+type Seen = (FromKeeper & { readonly t: "snapshot" })["running"][number];
+
+const run = (slot: string, number = 4): Seen => ({ slot, run: number, pid: 77, startTime: "1", since: 5, captured: true });
+const exited = (slot: string, number: number, code: number): EndReport => ({
+  t: "exited",
+  slot,
+  run: number,
+  pid: 77,
+  code,
+  signal: null,
+  unknown: false,
+  survivors: false,
+  at: 9,
+});
+const up = (number = 4): InstanceState => ({ status: "running", run: number, restarts: 3, pid: 77, since: 5, ready: false });
+const memory = (slot: string, state: InstanceState): string => JSON.stringify({ blocked: true, slots: { [slot]: state } });
+
+function past(
+  config: Config,
+  { notes = {}, running = [], ended = [] }: { notes?: Record<string, string>; running?: Seen[]; ended?: EndReport[] },
+): RecoveredState {
+  return reconcile({ notes, running, ended }, config);
+}
+
+const ids = (list: readonly { readonly id: string }[]): readonly string[] => list.map(({ id }) => id);
+
+test("3.1 what is known of a run that goes on counts as it is", () => {
+  const { memories, takenUp, damaged } = past(configOf("web"), { notes: { web: memory("web", up()) }, running: [run("web")] });
+  assert.deepEqual(memories.get("web"), { blocked: true, slots: { web: up() } });
+  assert.deepEqual([takenUp, damaged], [[], []]);
+});
+
+test("a run of which nothing is known is taken up as it runs, also an overlapping one, and one that is newer than what is known", () => {
+  const { memories, takenUp } = past(configOf("web", "late", "idle"), {
+    notes: { late: memory("late", up(3)), idle: memory("idle", { status: "idle", run: 4, restarts: 1, outcome: { kind: "stopped" } }) },
+    running: [run("web"), run("web:2", 9), run("late", 6), run("idle", 4)],
+  });
+  const fresh = (number: number): InstanceState => ({ ...up(number), restarts: 0 }) as InstanceState;
+  assert.deepEqual(memories.get("web"), { blocked: false, slots: { web: fresh(4), "web:2": fresh(9) } });
+  assert.deepEqual(memories.get("late"), { blocked: true, slots: { late: fresh(6) } });
+  assert.deepEqual(memories.get("idle")?.slots, { idle: fresh(4) });
+  assert.deepEqual(
+    takenUp.map(({ slot }) => slot),
+    ["web", "web:2", "late", "idle"],
+  );
+});
+
+test("a run that the keeper has started as it was prepared is known by the one before it, whose end is still to be heard of", () => {
+  const report = exited("web", 4, 3);
+  const [plain, followed] = [[report], [{ ...report, followed: true }] as EndReport[]].map((ended) =>
+    past(configOf("web"), { notes: { web: memory("web", up(4)) }, running: [run("web", 5)], ended }),
+  );
+  assert.deepEqual(followed?.memories.get("web")?.slots, { web: up(4) });
+  assert.deepEqual([followed?.takenUp, followed?.leftovers], [[], []]);
+  assert.deepEqual(plain?.takenUp, [run("web", 5)]);
+});
+
+test("a run that is older than what is known of its slot is a leftover", () => {
+  const { memories, leftovers } = past(configOf("web"), { notes: { web: memory("web", up(5)) }, running: [run("web", 4)] });
+  assert.deepEqual(memories.get("web")?.slots, { web: up(5) });
+  assert.deepEqual(leftovers, [run("web", 4)]);
+});
+
+test("3.1 the end of a run of which nothing is known is decided on by its latest report", () => {
+  const { memories } = past(configOf("web", "known"), {
+    notes: { known: memory("known", up(9)) },
+    ended: [exited("web", 2, 0), exited("web", 3, 1), exited("known", 8, 1)],
+  });
+  assert.deepEqual(memories.get("web")?.slots, { web: { status: "starting", run: 3, restarts: 0 } });
+  assert.deepEqual(memories.get("known")?.slots, { known: up(9) });
+});
+
+test("notes that are torn, foreign or of a newer version are left out and named; what runs is taken up all the same", () => {
+  const torn = memory("torn", up()).slice(0, 20);
+  const notes = {
+    torn,
+    newer: JSON.stringify({ blocked: false, slots: { newer: { status: "hibernating", run: 1, restarts: 0 } } }),
+    foreign: "[1,2]",
+    fine: memory("fine", up()),
+    ":later": "something of a newer version",
+  };
+  const { memories, damaged, takenUp } = past(configOf("torn", "newer", "fine"), { notes, running: [run("torn"), run("fine")] });
+  assert.deepEqual(damaged, ["torn", "newer", "foreign"]);
+  assert.deepEqual([...memories.keys()].toSorted(), ["fine", "torn"]);
+  assert.deepEqual(takenUp, [run("torn")]);
+});
+
+test("3.3 the configuration that the runs were started by is that of the note, else that of now", () => {
+  const before = configOf("web", "old");
+  const note = writeConfigSnapshot({ config: before, leaving: configOf("going").processes });
+  const kept = past(configOf("web", "new"), { notes: { ":config": note } }).former;
+  assert.deepEqual([ids(kept.config.processes), ids(kept.leaving)], [["web", "old"], ["going"]]);
+  const now = configOf("web", "new");
+  assert.deepEqual(past(now, { notes: { ":config": "{torn" } }).former.config.processes, now.processes);
+  const same = past(now, { notes: { ":config": writeConfigSnapshot({ config: now, leaving: [] }) } }).former;
+  assert.ok(
+    same.config.processes.every((spec, index) => spec === now.processes[index]),
+    "nothing is to be compared",
+  );
+});
+
+test("who is there and was in no configuration is on its way out; who is in that of now goes on", () => {
+  const notes = {
+    ":config": writeConfigSnapshot({ config: configOf("web"), leaving: [] }),
+    idle: memory("idle", { ...up(), status: "waiting" } as InstanceState),
+  };
+  const { former } = past(configOf("web", "api"), { notes, running: [run("stranger:2"), run("api")] });
+  assert.deepEqual(
+    [ids(former.config.processes), ids(former.leaving)],
+    [
+      ["web", "api"],
+      ["idle", "stranger"],
+    ],
+  );
+  const [stranger] = former.leaving.slice(1);
+  assert.deepEqual([stranger?.policy.terminateMs, stranger?.policy.restart, stranger?.autostart], [30_000, "never", false]);
+});
+
+test("whatever the notes are, each run that the keeper sees is taken up, known, or a leftover", () => {
+  const slots = ["web", "web:2", "api", "gone"];
+  const states = fc.constantFrom<unknown>(up(3), up(4), up(5), { status: "starting", run: 4, restarts: 0 }, { status: "odd" }, null);
+  const note = fc.oneof(
+    fc.json(),
+    fc.tuple(fc.constantFrom(...slots), states).map(([slot, state]) => JSON.stringify({ blocked: false, slots: { [slot]: state } })),
+  );
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.constantFrom("web", "api", "gone", ":config", ":x"), note),
+      fc.subarray(slots),
+      fc.subarray(slots),
+      (notes, alive, over) => {
+        const running = alive.map((slot) => run(slot));
+        const { memories, leftovers, former } = past(configOf("web", "api"), {
+          notes,
+          running,
+          ended: over.map((slot) => exited(slot, 4, 1)),
+        });
+        for (const each of running) {
+          const state = (memories.get(each.slot.split(":")[0] ?? "") as ProcessSnapshot).slots[each.slot];
+          assert.ok(state?.run === each.run || leftovers.includes(each), `${each.slot}: ${JSON.stringify(state)}`);
+        }
+        const known = new Set([...ids(former.config.processes), ...ids(former.leaving)]);
+        for (const id of memories.keys()) assert.ok(known.has(id), `${id} has a specification`);
+      },
+    ),
+  );
+});

@@ -1,0 +1,57 @@
+/** The events that one reader wants: some types alone, and with the lines of the log among them when it asks for these. */
+
+import { mergeStreams } from "../../base/async.ts";
+import type { EventRecord, EventType } from "../../contract/event-record.ts";
+import { logEvent } from "../../contract/log-event.ts";
+import type { LogItem, LogQuery } from "../../contract/records.ts";
+
+export type EventSources = {
+  readonly events: { readonly follow: (after: string | undefined, signal: AbortSignal) => AsyncIterable<EventRecord> };
+  readonly logBook: { readonly follow: (query: LogQuery, signal: AbortSignal) => AsyncIterable<LogItem> };
+};
+
+export type StreamRequest = { readonly after: string | undefined; readonly types: readonly EventType[] | undefined };
+
+/** Where both go on: ids of such a stream are `EVENT_CURSOR`, or the event's alone while no line has come. */
+type StreamPosition = { event: string; cursor?: string };
+
+export function eventStream(sources: EventSources, { after, types }: StreamRequest, signal: AbortSignal): AsyncIterable<EventRecord> {
+  if (types === undefined || types.length === 0) return sources.events.follow(after, signal);
+  const wanted: ReadonlySet<string> = new Set(types);
+  if (!wanted.has("log")) return only(sources.events.follow(after, signal), wanted);
+  const position = positionOf(after);
+  return withLines(sources, { wanted, position, after: after === undefined ? undefined : position.event }, signal);
+}
+
+async function* only(events: AsyncIterable<EventRecord>, wanted: ReadonlySet<string>): AsyncGenerator<EventRecord> {
+  for await (const event of events) if (wanted.has(event.type)) yield event;
+}
+
+type StreamFilter = { readonly wanted: ReadonlySet<string>; readonly position: StreamPosition; readonly after: string | undefined };
+
+async function* withLines(
+  sources: EventSources,
+  { wanted, position, after }: StreamFilter,
+  signal: AbortSignal,
+): AsyncGenerator<EventRecord> {
+  const { cursor, event } = position;
+  // Ids of events are times in microseconds.
+  const query = cursor === undefined ? { from: Math.floor(Number(event) / 1_000) } : { cursor };
+  const both = mergeStreams<EventRecord | LogItem>(
+    [(stop) => only(sources.events.follow(after, stop), wanted), (stop) => sources.logBook.follow(query, stop)],
+    signal,
+  );
+  for await (const item of both) {
+    if ("cursor" in item) position.cursor = item.cursor;
+    else position.event = item.id;
+    const id = position.cursor === undefined ? position.event : `${position.event}_${position.cursor}`;
+    yield "cursor" in item ? logEvent(item, id) : { ...item, id };
+  }
+}
+
+/** Whoever comes with nothing, or with the id of something else, gets what is written from now on. */
+function positionOf(after = ""): StreamPosition {
+  if (!/^\d{1,16}(_|$)/.test(after)) return { event: String(Date.now() * 1_000) };
+  const cut = after.indexOf("_");
+  return cut < 0 ? { event: after } : { event: after.slice(0, cut), cursor: after.slice(cut + 1) };
+}

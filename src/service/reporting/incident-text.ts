@@ -1,0 +1,142 @@
+/** What the end of a run was: its cause and what follows, told from the transition that ended it. */
+import type { Incident } from "../../contract/records.ts";
+import { isSuccess } from "../../supervisor/machine.ts";
+import type { Transition } from "../../supervisor/slot.ts";
+import type { ExitInfo, InstanceState } from "../../supervisor/states.ts";
+import { processOf } from "../spec-registry.ts";
+import {
+  describeEnd,
+  duration,
+  faultText,
+  isUnwanted,
+  type MessageContext,
+  ofLimit,
+  UNWANTED,
+  usedUp,
+  whyNot,
+} from "./lifecycle-messages.ts";
+import { toIsoTime } from "./wall-clock.ts";
+
+/** What the transition doesn't say. */
+export type IncidentContext = {
+  readonly subject: MessageContext;
+  /** Why everything is being stopped; absent: it is not. */
+  readonly terminating?: string | undefined;
+  /** Who has asked for it last: a consumer, or what else it was. */
+  readonly asked?: RequestedBy;
+  /** Whether the kernel has just killed somebody for want of memory. */
+  readonly claimOomKill: () => boolean;
+};
+
+export type RequestedBy = { readonly by?: string; readonly why?: string };
+
+/** SIGKILL, as a shell says it. */
+const KILLED_CODE = 137;
+
+type EndedRun = InstanceState & { readonly status: "starting" | "running" | "stopping" };
+
+/** How its run has ended; undefined: it has not. */
+export function endOf({ from, to, input }: Transition): ExitInfo | undefined {
+  if (!hasChild(from) || (hasChild(to) && to.run === from.run)) return undefined;
+  return input.type === "ended" ? input.ending : "ending" in from ? from.ending : undefined;
+}
+
+export function incidentOf(transition: Transition, ending: ExitInfo, circumstances: IncidentContext): Omit<Incident, "metrics"> {
+  const { slot, input } = transition;
+  const from = transition.from as EndedRun;
+  const cause = causeOf(from, ending, circumstances);
+  const { by } = cause === "operator" ? (circumstances.asked ?? {}) : {};
+  const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
+  return {
+    time: toIsoTime(input.at),
+    process: processOf(slot),
+    run: from.run,
+    cause,
+    reason: reasonOf(cause, describeEnd(from, ending, input.at), circumstances),
+    ...(ending.kind === "exited" && ending.code !== null ? { code: ending.code } : {}),
+    ...(ending.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
+    ...("pid" in from ? { pid: from.pid } : {}),
+    ...(started === undefined ? {} : { started: toIsoTime(started) }),
+    ...(by === undefined ? {} : { by }),
+    decision: decisionOf(transition, ending, circumstances.subject),
+    lines: [],
+  };
+}
+
+function causeOf(from: EndedRun, ending: ExitInfo, { terminating, asked, claimOomKill }: IncidentContext): Incident["cause"] {
+  if (ending.kind === "unstartable") return "unstartable";
+  if (from.status === "stopping" && from.cause === "operator")
+    return terminating !== undefined && asked === undefined ? "shutdown" : "operator";
+  if (from.status === "stopping" && from.cause !== "itself") return from.cause;
+  if (isStarved(ending, claimOomKill)) return "out-of-memory";
+  if (ending.kind === "unknown") return "unknown";
+  return ending.signal === null ? "exit" : "signal";
+}
+
+/** Told by its own cgroup, or else counted somewhere. One that is told is counted, too, and no later end shall claim it. */
+function isStarved(ending: ExitInfo & { readonly kind: "exited" | "unknown" }, claimOomKill: () => boolean): boolean {
+  if (ending.kind === "unknown") return ending.outOfMemory === true;
+  const isKilled = ending.signal === "SIGKILL" || ending.code === KILLED_CODE;
+  return isKilled && (claimOomKill() || ending.outOfMemory === true);
+}
+
+function reasonOf(cause: Incident["cause"], end: string, { subject, asked, terminating }: IncidentContext): string {
+  switch (cause) {
+    case "exit":
+    case "unstartable":
+    case "unknown":
+      return end;
+    case "watch":
+      return `was restarted ${asked?.why === undefined ? "for a changed file" : `as ${asked.why}`}; it ${end}`;
+    case "signal":
+      return `${end}, which was not procman's`;
+    case "out-of-memory":
+      return `${end}: the kernel killed it, as memory ran out`;
+    case "timeout":
+    case "unready":
+    case "unhealthy":
+    case "memory":
+      return `was stopped, as it ${faultText(cause, subject)}; it ${end}`;
+    case "terminate":
+      return `was stopped by its schedule; it ${end}`;
+    case "shutdown":
+      return `was stopped with procman (${terminating}); it ${end}`;
+    case "operator":
+      return `was stopped${asked?.by === undefined ? (asked?.why === undefined ? "" : ` (${asked.why})`) : ` by ${asked.by}`}; it ${end}`;
+    default:
+      return cause satisfies never;
+  }
+}
+
+function decisionOf({ from, to, input }: Transition, ending: ExitInfo, { policy, blocked }: MessageContext): string {
+  switch (to.status) {
+    case "backoff":
+      return `restart ${to.restarts + 1}${ofLimit(policy)} in ${duration(Math.max(0, to.until - input.at))}`;
+    case "starting":
+      return isAskedFor(from) || to.restarts === 0 ? "starts again at once" : `restart ${to.restarts}${ofLimit(policy)} at once`;
+    case "waiting":
+      return "starts again when what it depends on is there";
+    case "idle":
+      return `none: ${whyIdle(to, ending, { policy, blocked })}`;
+    case "stopping":
+      return isUnwanted(to, from) ? UNWANTED : "none";
+    case "running":
+      return "none";
+    default:
+      return to satisfies never;
+  }
+}
+
+function whyIdle({ outcome }: InstanceState & { readonly status: "idle" }, ending: ExitInfo, { policy, blocked }: MessageContext): string {
+  if (outcome.kind === "exhausted") return usedUp(policy);
+  if (outcome.kind === "failed") return whyNot(ending, policy, blocked);
+  return outcome.kind === "finished" || isSuccess(ending) ? "it has finished" : "it was stopped";
+}
+
+function isAskedFor(from: InstanceState): boolean {
+  return from.status === "stopping" && from.next === "start";
+}
+
+function hasChild(state: InstanceState): state is EndedRun {
+  return state.status === "starting" || state.status === "running" || state.status === "stopping";
+}

@@ -1,0 +1,206 @@
+/** Writes down each end of a run, with what was seen before it. What follows from the end goes first: until that is on its way, a note of the keeper's holds it. */
+import type { Caller } from "../../contract/control.ts";
+import type { Incident, LogEntry, MetricPoint } from "../../contract/records.ts";
+import { type AdmittedIncident, IncidentLimit } from "../../incidents/incident-limit.ts";
+import { IncidentLog, type IncidentLogEntry } from "../../incidents/incident-log.ts";
+import { OomKills } from "../../os/oom.ts";
+import type { Transition } from "../../supervisor/slot.ts";
+import type { NoteStore } from "../recovery/notes.ts";
+import type { Subsystem } from "../subsystem.ts";
+import { endOf, incidentOf, type RequestedBy } from "./incident-text.ts";
+import type { MessageContext } from "./lifecycle-messages.ts";
+import type { ProcessBus } from "./process-bus.ts";
+
+/** The lines of a run, oldest first, of between two times (milliseconds since 1970). */
+export type ReadLastLines = (query: {
+  readonly process: string;
+  readonly run: number;
+  readonly from: number;
+  readonly before: number;
+  readonly count: number;
+  /** Of longer lines only so many. */
+  readonly characters: number;
+}) => Promise<readonly LogEntry[]>;
+
+/** Tells what the end was; looking whether the kernel has killed somebody takes its time. */
+export type PublishIncident = (claimOomKill: () => boolean) => Omit<Incident, "metrics">;
+
+export type IncidentPorts = {
+  readonly bus: ProcessBus;
+  /** What a process is, and is waiting for. */
+  readonly subject: (id: string) => MessageContext;
+  /** Goes to the keeper with what was decided in the same turn: both arrive or neither. */
+  readonly notes: NoteStore;
+  readonly stateDir: string;
+  readonly lastLines: ReadLastLines;
+  readonly recent: (id: string) => readonly MetricPoint[];
+  readonly written: (incident: Incident) => void;
+  readonly report: (problem: string) => void;
+};
+
+/** Until it is written, the keeper has it as a note: a run that follows has its beginning to itself. Milliseconds. */
+const LATER_MS = 5;
+const LINES = 50;
+const LINE_LENGTH = 2_000;
+/** What a run has written last is in the store by then. Milliseconds. */
+const DRAINED_MS = 1_000;
+/** Of a clock that differs, or a line that was read a moment after the end. Milliseconds. */
+const LATE_MS = 1_000;
+const DEFAULT_LIMIT = 20;
+
+type ReportedIncident = { readonly slot: string; readonly draft: Omit<Incident, "metrics">; readonly tell: PublishIncident };
+
+export class ServiceIncidents implements Subsystem {
+  readonly #oomKills = new OomKills();
+  readonly #ports: IncidentPorts;
+  readonly #book: IncidentLog;
+  readonly #limit = new IncidentLimit<ReportedIncident>();
+  /** Noted, and about to be written. */
+  readonly #noted: (ReportedIncident & { readonly note: string; readonly more: Pick<Incident, "leftOut"> })[] = [];
+  /** Written without their lines, until these are there. */
+  #open: readonly { readonly entry: IncidentLogEntry; readonly since: number }[] = [];
+  /** Who wants the run of a process to end. */
+  readonly #asked = new Map<string, RequestedBy>();
+  /** Why everything is being stopped. */
+  #terminating: string | undefined;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(ports: IncidentPorts) {
+    const { bus } = ports;
+    this.#ports = ports;
+    bus.transitions.listen(({ id, transition }) => this.#onTransition(id, transition));
+    bus.notices.listen(({ id, endReason: why }) => {
+      if (why !== undefined) this.#asked.set(id, { why });
+    });
+    bus.samples.listen(() => this.#oomKills.look(performance.now()));
+    bus.removed.listen((id) => {
+      this.#asked.delete(id);
+      this.#limit.forget(id);
+    });
+    this.#book = new IncidentLog(ports.stateDir, ports.report);
+  }
+
+  /** What an earlier service had noted, and perhaps not written any more. */
+  takeOver(): void {
+    const { notes } = this.#ports;
+    for (const [key, entry] of notes.incidents()) {
+      if (entry !== undefined) this.#book.append(entry);
+      notes.removeIncident(key);
+    }
+  }
+
+  /** The next end of its run was asked for by this caller. */
+  asked(id: string, { consumer }: Caller): void {
+    this.#asked.set(id, { by: consumer });
+  }
+
+  /** Everything is about to be stopped. */
+  onShutdown(why: string): void {
+    this.#terminating = why;
+  }
+
+  #onTransition(id: string, transition: Transition): void {
+    const ending = endOf(transition);
+    if (ending !== undefined) {
+      const asked = this.#asked.get(id);
+      const subject = this.#ports.subject(id);
+      const circumstances = { subject, terminating: this.#terminating, ...(asked === undefined ? {} : { asked }) };
+      this.#asked.delete(id);
+      this.#add(transition.slot, (claimOomKill) => incidentOf(transition, ending, { ...circumstances, claimOomKill }));
+    }
+    if (transition.to.status === "running") this.#asked.delete(id);
+  }
+
+  #add(slot: string, tell: PublishIncident): void {
+    const draft = tell(() => false);
+    const admitted = this.#limit.admit(draft.process, { slot, draft, tell }, performance.now());
+    if (admitted !== undefined) this.#note(admitted);
+    this.#arm();
+  }
+
+  /** Newest first. */
+  async of(ids: readonly string[], limit = DEFAULT_LIMIT): Promise<readonly Incident[]> {
+    this.#write();
+    const lists = await Promise.all(ids.map((id) => this.#book.read(id)));
+    const latest = lists
+      .flat()
+      .sort((one, other) => Date.parse(other.incident.time) - Date.parse(one.incident.time))
+      .slice(0, limit);
+    return Promise.all(latest.map(async (entry) => (entry.open ? this.#complete(entry, isOld(entry)) : entry.incident)));
+  }
+
+  stopped(): void {
+    this.retire();
+  }
+
+  /** What was held back is written; lines are looked for by whoever asks next. */
+  retire(): void {
+    clearTimeout(this.#timer);
+    for (const admitted of this.#limit.drain()) this.#note(admitted);
+    this.#write();
+    this.#open = [];
+    this.#isClosed = true;
+  }
+
+  #note({ item, leftOut }: AdmittedIncident<ReportedIncident>): void {
+    const { slot, draft } = item;
+    const note = `${slot}#${draft.run}`;
+    const more = leftOut === 0 ? {} : { leftOut };
+    this.#ports.notes.writeIncident(note, { slot, open: true, incident: { ...draft, metrics: [], ...more } });
+    if (this.#noted.push({ ...item, note, more }) === 1) setTimeout(() => this.#write(), LATER_MS);
+  }
+
+  #write(): void {
+    for (const { slot, tell, note, more } of this.#noted.splice(0)) {
+      const incident = tell(() => this.#oomKills.claim(performance.now()));
+      const entry: IncidentLogEntry = {
+        slot,
+        open: true,
+        incident: { ...incident, metrics: this.#ports.recent(incident.process), ...more },
+      };
+      this.#book.append(entry);
+      this.#ports.notes.removeIncident(note);
+      this.#open = [...this.#open, { entry, since: performance.now() }];
+    }
+    this.#arm();
+  }
+
+  #arm(): void {
+    if (this.#timer === undefined && !this.#isClosed && (this.#open.length > 0 || this.#limit.isHolding))
+      this.#timer = setTimeout(() => void this.#settle(), DRAINED_MS).unref();
+  }
+
+  /** Those of a second ago have their lines now; those that came too fast may be written now. */
+  async #settle(): Promise<void> {
+    const now = performance.now();
+    const due = this.#open.filter(({ since }) => now - since >= DRAINED_MS);
+    this.#open = this.#open.filter(({ since }) => now - since < DRAINED_MS);
+    for (const admitted of this.#limit.release(now)) this.#note(admitted);
+    for (const { entry } of due) {
+      const incident = await this.#complete(entry, true).catch((error: Error) => {
+        this.#ports.report(`Cannot read the last lines of "${entry.incident.process}": ${error.message}`);
+        return entry.incident;
+      });
+      this.#ports.written(incident);
+    }
+    this.#timer = undefined;
+    this.#arm();
+  }
+
+  /** With its lines, which are kept from then on: the log is thrown away one day. */
+  async #complete({ slot, incident }: IncidentLogEntry, isDrained: boolean): Promise<Incident> {
+    const { process, run, started, time } = incident;
+    // Numbers of runs begin anew with procman; and where there is no line, nobody shall search all of the log.
+    const [from, before] = [Date.parse(started ?? time) - LATE_MS, Date.parse(time) + LATE_MS];
+    const lines = await this.#ports.lastLines({ process, run, from, before, count: LINES, characters: LINE_LENGTH });
+    const complete = { ...incident, lines };
+    if (isDrained && !this.#isClosed) this.#book.append({ slot, incident: complete });
+    return complete;
+  }
+}
+
+/** Left by an earlier service, or about to be completed: what it wrote is in the store by now. */
+function isOld({ incident }: IncidentLogEntry): boolean {
+  return Date.now() - Date.parse(incident.time) > 2 * DRAINED_MS;
+}

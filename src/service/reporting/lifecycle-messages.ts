@@ -1,0 +1,224 @@
+/** Says in one sentence what a transition was and why: the lifecycle lines of the console. */
+
+import { faultOf, isSuccess } from "../../supervisor/machine.ts";
+import { type Policy, stopSignalOf } from "../../supervisor/restart-policy.ts";
+import type { Transition } from "../../supervisor/slot.ts";
+import type { ExitInfo, InstanceState, Occupied, RunningState, SpawnFault } from "../../supervisor/states.ts";
+import type { DependencyStatus } from "./dependency-status.ts";
+
+export type LogLine = { readonly severity: "info" | "warn" | "error"; readonly text: string };
+
+export type MessageContext = DependencyStatus & {
+  readonly policy: Policy;
+  readonly blocked: boolean;
+  /** What was found wrong with its run last. */
+  readonly trouble?: string | undefined;
+};
+
+/** What a run's end has to do with a wish of the same moment. */
+export const UNWANTED = "its next run, which was started at once, is stopped";
+
+export function isUnwanted(to: InstanceState, from: InstanceState): boolean {
+  return to.status === "stopping" && to.run !== from.run;
+}
+
+/** undefined: nothing a reader needs to know. */
+export function messageFor({ from, to, input }: Transition, subject: MessageContext): LogLine | undefined {
+  switch (to.status) {
+    case "running":
+      return from.status === "running"
+        ? onReport(from, to, input.at, subject)
+        : from.status === "starting"
+          ? info(`started (pid ${to.pid})`)
+          : undefined;
+    case "starting":
+      return input.type === "ended" || input.type === "swept" ? onReturn(from, to, input) : undefined;
+    case "waiting":
+      return subject.waitsFor ? info(`waits for ${subject.waitsFor}`) : undefined;
+    case "backoff":
+      return warn(
+        `${describeEnd(from, to.ending, input.at)}; restart ${to.restarts + 1}${ofLimit(subject.policy)} ${soon(to.until - input.at)}`,
+      );
+    case "stopping":
+      return isUnwanted(to, from) && input.type === "ended"
+        ? warn(`${describeEnd(from, input.ending, input.at)}; ${UNWANTED}`)
+        : onStopping(from, to, subject);
+    case "idle":
+      return onIdle(from, to, { ...subject, at: input.at });
+    default:
+      return to satisfies never;
+  }
+}
+
+export function describe(ending: ExitInfo): string {
+  switch (ending.kind) {
+    case "exited":
+      return `${ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`}${starved(ending)}${displaced(ending)}`;
+    case "unstartable":
+      return `could not be started: ${ending.message}`;
+    case "unknown":
+      return `ended${starved(ending)}, and its exit code is not known (procman was killed during its run)`;
+    default:
+      return ending satisfies never;
+  }
+}
+
+function starved({ outOfMemory }: { readonly outOfMemory?: true }): string {
+  return outOfMemory === true ? " (out of memory)" : "";
+}
+
+function displaced({ occupied }: { readonly occupied?: Occupied }): string {
+  return occupied === undefined ? "" : ` (its port ${occupied.port} is held by ${occupied.by}; end that, or choose another port)`;
+}
+
+/** Milliseconds in the unit that reads best. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 120_000) return `${Number((ms / 1_000).toFixed(1))} s`;
+  return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
+}
+
+/** With a dependency, a restart at once may have to wait. */
+export function soon(ms: number): string {
+  return ms <= 0 ? "at once" : `in ${duration(ms)}`;
+}
+
+/** What was found out about a run. */
+function onReport(from: RunningState, to: RunningState, at: number, { blocked, trouble }: MessageContext): LogLine | undefined {
+  if (to.ready && !from.ready) return info(`ready after ${duration(at - to.since)}`);
+  if (to.healthy === from.healthy) return undefined;
+  if (to.healthy === true) return from.healthy === undefined ? undefined : info("is healthy again");
+  return warn(`is not healthy${because(trouble)}; not restarted, as ${blocked ? "it is blocked" : "it has no restart policy"}`);
+}
+
+/** Why a run was stopped, to follow "it". */
+export function faultText(fault: SpawnFault, { policy, trouble }: MessageContext): string {
+  switch (fault) {
+    case "timeout":
+      return `has run for its timeout of ${duration(policy.timeoutMs)}`;
+    case "unready":
+      return `was not ready within ${duration(policy.readyMs ?? 0)}${because(trouble)}`;
+    case "unhealthy":
+      return `failed its health checks${because(trouble)}`;
+    case "memory":
+      return `had too much memory${because(trouble)}`;
+    default:
+      return fault satisfies never;
+  }
+}
+
+/** How a run ended, with what it was stopped for. */
+export function describeFailure({ ending, fault }: FailureText, subject: MessageContext): string {
+  return fault === undefined ? describe(ending) : `${faultText(fault, subject)}; it ${describe(ending)}`;
+}
+
+type FailureText = { readonly ending: ExitInfo; readonly fault?: SpawnFault };
+
+export function because(trouble: string | undefined): string {
+  return trouble === undefined ? "" : ` (${trouble})`;
+}
+
+function onReturn(
+  from: InstanceState,
+  to: InstanceState & { readonly status: "starting" },
+  input: Transition["input"],
+): LogLine | undefined {
+  const ending = endingOf(from, input);
+  if (ending === undefined || to.restarts === 0) return info("stopped; starts again");
+  const line = `${describeEnd(from, ending, input.at)}; restart ${to.restarts} at once`;
+  return isSuccess(ending) ? info(line) : warn(line);
+}
+
+function onStopping(
+  from: InstanceState,
+  to: InstanceState & { readonly status: "stopping" },
+  subject: MessageContext,
+): LogLine | undefined {
+  const { policy } = subject;
+  if (to.phase === "sweep")
+    return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
+  if (to.phase === "sweep-kill")
+    return from.status === "stopping" && from.phase !== "sweep" ? undefined : warn("left processes behind that don't end; killing them");
+  if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of ${stopSignalOf(policy)}; killing it`);
+  if (to.phase === "held") return info(`is stopped when ${subject.holding || "what depends on it"} has stopped`);
+  if (from.status !== "running" && !(from.status === "stopping" && from.phase === "held")) return undefined;
+  const how =
+    policy.graceMs > 0
+      ? `${stopSignalOf(policy)} in ${duration(policy.graceMs)}`
+      : `SIGKILL in ${duration(policy.terminateMs)} if it doesn't end`;
+  const fault = faultOf(to.cause);
+  return fault === undefined ? info(`stopping (${how})`) : warn(`${faultText(fault, subject)}; stopping (${how})`);
+}
+
+function onIdle(
+  from: InstanceState,
+  to: InstanceState & { readonly status: "idle" },
+  { policy, blocked, at }: MessageContext & { readonly at: number },
+): LogLine {
+  const { outcome } = to;
+  switch (outcome.kind) {
+    case "never-started":
+      return info("is ready to be started");
+    case "stopped":
+      return info("stopped");
+    case "finished":
+      return info(`finished${after(from, at)}`);
+    case "failed":
+      return error(`${describeEnd(from, outcome.ending, at)}; ${whyNot(outcome.ending, policy, blocked)}`);
+    case "exhausted":
+      return error(`${describeEnd(from, outcome.ending, at)}; ${usedUp(policy)}, start it again when the cause is mended`);
+    default:
+      return outcome satisfies never;
+  }
+}
+
+export function whyNot(ending: ExitInfo, policy: Policy, blocked: boolean): string {
+  if (blocked) return "not restarted, as it is blocked";
+  if (ending.kind === "unstartable" && ending.permanent) return "not tried again";
+  return policy.restart === "never" ? "not restarted (it has no restart policy)" : "not restarted";
+}
+
+function endingOf(from: InstanceState, input: Transition["input"]): ExitInfo | undefined {
+  if (input.type === "ended") return input.ending;
+  return from.status === "stopping" && "ending" in from ? from.ending : undefined;
+}
+
+export function describeEnd(from: InstanceState, ending: ExitInfo, at: number): string {
+  if (ending.kind === "unknown") return describe(ending);
+  return `${describe(ending)}${after(from, at)}`;
+}
+
+function after(from: InstanceState, at: number): string {
+  const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
+  return started === undefined || at < started ? "" : ` after ${duration(at - started)}`;
+}
+
+export function usedUp({ restartLimit }: Policy): string {
+  return restartLimit === 0
+    ? "no restart is allowed"
+    : restartLimit === 1
+      ? "its one restart is used up"
+      : `its ${restartLimit} restarts are used up`;
+}
+
+export function ofLimit({ restartLimit }: Policy): string {
+  return restartLimit === Number.POSITIVE_INFINITY ? "" : ` of ${restartLimit}`;
+}
+
+/** POSIX 2.8.2: what a shell says when it could not run a command. */
+function shellHint(code: number | null): string {
+  if (code === 127) return " (the shell found no such command)";
+  return code === 126 ? " (the command may not be executed)" : "";
+}
+
+export function info(text: string): LogLine {
+  return { severity: "info", text };
+}
+
+export function warn(text: string): LogLine {
+  return { severity: "warn", text };
+}
+
+export function error(text: string): LogLine {
+  return { severity: "error", text };
+}

@@ -1,0 +1,156 @@
+/** Processes as records for people and programs. */
+
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { ProcessRecord, Status, TelemetryReport } from "../../contract/records.ts";
+import type { Sample } from "../../metrics/sampler.ts";
+import type { Process } from "../../supervisor/process.ts";
+import type { ExitInfo, InstanceState } from "../../supervisor/states.ts";
+import { systemClock } from "../system-clock.ts";
+import type { DependencyStatus } from "./dependency-status.ts";
+import { statusText } from "./status-text.ts";
+import { toIsoTime } from "./wall-clock.ts";
+
+/** What is seen of a process from outside, and what it says of itself. */
+export type ProcessObservation = DependencyStatus & {
+  readonly usage: Pick<ProcessRecord, "cpuPercent" | "memoryBytes">;
+  readonly said: Pick<ProcessRecord, "telemetry">;
+  /** What was found wrong with its run last. */
+  readonly trouble?: string | undefined;
+};
+
+export function observationOf(
+  sample: Sample | undefined,
+  telemetry: TelemetryReport | undefined,
+): Pick<ProcessObservation, "usage" | "said"> {
+  return {
+    usage: {
+      ...(sample?.cpuPercent === undefined ? {} : { cpuPercent: Math.round(sample.cpuPercent * 10) / 10 }),
+      ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
+    },
+    said: telemetry === undefined ? {} : { telemetry },
+  };
+}
+
+/** What a record was made of, and the record. */
+type CachedRecord = readonly [...RecordParts, ProcessRecord];
+
+type RecordParts = readonly [
+  state: InstanceState,
+  blocked: boolean,
+  nextRun: number | undefined,
+  nextTerminate: number | undefined,
+  ProcessSpec,
+  ProcessObservation,
+];
+
+const made = new WeakMap<Process, CachedRecord>();
+
+/** The same record as before, as long as nothing has changed: whoever asks all the time costs little. */
+export function recordOf(process: Process, spec: ProcessSpec, seen: ProcessObservation): ProcessRecord {
+  const parts: RecordParts = [shown(process.states), process.isBlocked, process.next("start"), process.next("terminate"), spec, seen];
+  const before = made.get(process);
+  // How long a back-off lasts yet is another number each time.
+  if (before !== undefined && parts[0].status !== "backoff" && parts.every((part, index) => part === before[index])) return before[PARTS];
+  const record = newRecord(process, parts);
+  made.set(process, [...parts, record]);
+  return record;
+}
+
+const PARTS = 6;
+
+function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, spec, seen]: RecordParts): ProcessRecord {
+  const ending = endingOf(state);
+  const { usage, said } = seen;
+  return {
+    id: process.id,
+    type: spec.command.kind === "worker" ? "worker" : "process",
+    status: statusOf(state),
+    blocked,
+    ...("pid" in state && !("ending" in state) ? { pid: state.pid } : {}),
+    ...(state.run === 0 ? {} : { run: state.run }),
+    restarts: state.restarts,
+    ...(ending?.kind === "exited" && ending.code !== null ? { code: ending.code } : {}),
+    ...(ending?.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
+    ...timesOf(state),
+    ...conditionOf(state),
+    ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
+    ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
+    reason: statusText(state, { ...seen, policy: spec.policy, blocked }, systemClock.now()),
+    ...("pid" in state && !("ending" in state) ? usage : {}),
+    ...said,
+    ...(spec.dependsOn === undefined ? {} : { dependsOn: spec.dependsOn.map(({ id, condition }) => ({ process: id, condition })) }),
+    ...(seen.waitsFor ? { waitsFor: seen.waitsFor } : {}),
+    ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
+  };
+}
+
+/** The instances of a cluster are shown below it. */
+export function withClusters(records: readonly ProcessRecord[]): readonly ProcessRecord[] {
+  const clusters = groupsOf(records);
+  return [...clusters].map(([id, members]) => (members[0]?.cluster === undefined ? (members[0] as ProcessRecord) : clusterOf(id, members)));
+}
+
+export function clusterOf(id: string, instances: readonly ProcessRecord[]): ProcessRecord {
+  const [first, ...others] = instances.map(({ status }) => status);
+  const status = first !== undefined && others.every((other) => other === first) ? first : "mixed";
+  const running = instances.filter((instance) => instance.status === "running").length;
+  return {
+    id,
+    type: "cluster",
+    status,
+    blocked: instances.every(({ blocked }) => blocked),
+    restarts: instances.reduce((sum, { restarts }) => sum + restarts, 0),
+    ...sumOf(instances, "cpuPercent"),
+    ...sumOf(instances, "memoryBytes"),
+    reason: `${running} of ${instances.length} instances are running`,
+    instances,
+  };
+}
+
+function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memoryBytes"): Partial<ProcessRecord> {
+  const values = instances.flatMap((instance) => instance[member] ?? []);
+  return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
+}
+
+export function statusOf(state: InstanceState): Status {
+  if (state.status !== "idle") return state.status;
+  return ({ "never-started": "created", stopped: "stopped", finished: "finished", failed: "errored", exhausted: "exhausted" } as const)[
+    state.outcome.kind
+  ];
+}
+
+/** Of overlapping runs the first that is not over speaks for the process. */
+export function shown(states: readonly InstanceState[]): InstanceState {
+  return states.find(({ status }) => status !== "idle") ?? (states[0] as InstanceState);
+}
+
+function endingOf(state: InstanceState): ExitInfo | undefined {
+  if ("ending" in state) return state.ending;
+  return state.status === "idle" && "ending" in state.outcome ? state.outcome.ending : undefined;
+}
+
+function conditionOf(state: InstanceState): Pick<ProcessRecord, "ready" | "healthy"> {
+  if (state.status !== "running") return {};
+  return { ready: state.ready, ...(state.healthy === undefined ? {} : { healthy: state.healthy }) };
+}
+
+/** `updated`: since when it is in this state. */
+function timesOf(state: InstanceState): Pick<ProcessRecord, "started" | "exited" | "updated" | "nextRestart"> {
+  if (state.status === "running") return { started: toIsoTime(state.since), updated: toIsoTime(state.since) };
+  if (state.status === "stopping" && "started" in state) return { started: toIsoTime(state.started), updated: toIsoTime(state.since) };
+  const at = endingOf(state)?.at;
+  return {
+    ...(at === undefined ? {} : { exited: toIsoTime(at), updated: toIsoTime(at) }),
+    ...(state.status === "backoff" ? { nextRestart: toIsoTime(state.until) } : {}),
+  };
+}
+
+function groupsOf(records: readonly ProcessRecord[]): ReadonlyMap<string, readonly ProcessRecord[]> {
+  const groups = new Map<string, ProcessRecord[]>();
+  for (const record of records) {
+    const group = groups.get(record.cluster ?? record.id);
+    if (group === undefined) groups.set(record.cluster ?? record.id, [record]);
+    else group.push(record);
+  }
+  return groups;
+}

@@ -1,0 +1,53 @@
+/** All that is said, shown and kept of processes: listeners on one bus. They watch, and decide nothing. */
+import type { Config, ProcessSpec } from "../../config/spec.ts";
+import type { ProcessRecord } from "../../contract/records.ts";
+import type { StateRecord } from "../../contract/state-record.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+import type { NoteStore } from "../recovery/notes.ts";
+import { type ReadLastLines, ServiceIncidents } from "./incidents.ts";
+import type { LogLine } from "./lifecycle-messages.ts";
+import { ProcessBus } from "./process-bus.ts";
+import { ProcessStatsCache } from "./process-stats-cache.ts";
+import { RecordCache } from "./record-cache.ts";
+import { ServiceEvents } from "./service-events.ts";
+import { ServiceMetrics } from "./service-metrics.ts";
+
+export type ReportingPorts = {
+  readonly config: () => Config;
+  readonly supervisor: () => Supervisor;
+  /** Of a process or one of its slots. */
+  readonly spec: (slot: string) => ProcessSpec;
+  readonly notes: NoteStore;
+  readonly log: { readonly write: (slot: string, line: LogLine) => void };
+  readonly report: (problem: string) => void;
+  readonly lastLines: ReadLastLines;
+  /** Adds what the load balancer says of it. */
+  readonly withBalancer: (record: ProcessRecord) => ProcessRecord;
+  /** Whether its memory is watched. */
+  readonly isLimited: (spec: ProcessSpec) => boolean;
+  readonly status: () => StateRecord;
+};
+
+export type Reporting = ReturnType<typeof newReporting>;
+
+export function newReporting(ports: ReportingPorts) {
+  const { config, log, report } = ports;
+  const { stateDir } = config();
+  const bus = new ProcessBus(report);
+  bus.transitions.listen(({ transition: { slot }, line }) => {
+    if (line !== undefined) log.write(slot, line);
+  });
+  bus.notices.listen(({ id, line }) => log.write(id, line));
+  const shared = { ...ports, bus, stateDir };
+  const metrics = new ServiceMetrics({ ...shared, hours: () => config().internalLogHours, specs: () => config().processes });
+  const stats = new ProcessStatsCache({ ...shared, sampleOf: (id) => metrics.sampleOf(id) });
+  const records = new RecordCache({ ...shared, seen: (id) => stats.of(id) });
+  const incidents = new ServiceIncidents({
+    ...shared,
+    subject: (id) => stats.subject(id),
+    recent: (id) => metrics.recent(id),
+    written: (incident) => events.onIncident(incident),
+  });
+  const events = new ServiceEvents({ ...shared, records, stats });
+  return { bus, metrics, stats, records, incidents, events } as const;
+}

@@ -1,0 +1,101 @@
+/** What happens, as events for readers and plugins. */
+import { ProcmanError } from "../../base/errors.ts";
+import type { Caller } from "../../contract/control.ts";
+import type { EventRecord } from "../../contract/event-record.ts";
+import type { PluginRecord } from "../../contract/plugin-record.ts";
+import type { Incident, TelemetryReport } from "../../contract/records.ts";
+import type { StateRecord } from "../../contract/state-record.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { EventLog } from "./event-log.ts";
+import type { ProcessBus, ReportedNotice } from "./process-bus.ts";
+import type { ProcessStatsCache } from "./process-stats-cache.ts";
+import type { RecordCache } from "./record-cache.ts";
+
+/** Numbers that one process may report. */
+const MOST_METRICS = 50;
+
+export type ServiceEventsPorts = {
+  readonly bus: ProcessBus;
+  readonly supervisor: () => Supervisor;
+  readonly records: RecordCache;
+  readonly stats: ProcessStatsCache;
+  readonly status: () => StateRecord;
+  readonly report: (problem: string) => void;
+};
+
+export class ServiceEvents {
+  readonly #ports: ServiceEventsPorts;
+  readonly #log: EventLog;
+
+  constructor(ports: ServiceEventsPorts) {
+    const { bus, report } = ports;
+    this.#ports = ports;
+    this.#log = new EventLog(report);
+    bus.transitions.listen(({ id, line }) => this.tell(id, line?.text));
+    bus.notices.listen((reported) => this.#onNotice(reported));
+  }
+
+  /** The record of a process is another one; `text` says what has changed. */
+  tell(id: string, text: string | undefined): void {
+    this.#log.publish({ type: "process.state", process: this.#ports.records.of({ id }), ...(text === undefined ? {} : { text }) });
+  }
+
+  /** The state of the service is another one. */
+  tellStatus(): void {
+    this.#log.publish({ type: "service.state", state: this.#ports.status() });
+  }
+
+  onPlugin(plugin: PluginRecord): void {
+    this.#log.publish({ type: "plugin.state", plugin });
+  }
+
+  onIncident(incident: Incident): void {
+    this.#log.publish({ type: "process.incident", incident });
+  }
+
+  /** What a process reports of itself. @throws {ProcmanError} `process-foreign`, `process-unknown` */
+  async telemetry(report: TelemetryReport, caller: Caller): Promise<void> {
+    const { supervisor, stats } = this.#ports;
+    const { process: id } = report;
+    if (caller.process !== undefined && caller.process !== id)
+      throw new ProcmanError("process-foreign", `Cannot take telemetry of "${id}": the token is that of "${caller.process}"`);
+    supervisor().find(id);
+    const kept = keptOf(report);
+    stats.report(id, kept);
+    this.#log.publish({ type: "process.telemetry", report: kept });
+  }
+
+  /** Each event as it happens. Gives the way to end it. */
+  listen(listener: (event: EventRecord) => void): () => void {
+    return this.#log.listen(listener);
+  }
+
+  /** What comes after the event of this id. */
+  follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
+    return this.#log.follow(after, signal, this.#ports.status);
+  }
+
+  #onNotice({ id, notice, line: { text } }: ReportedNotice): void {
+    switch (notice.type) {
+      case "scheduled":
+      case "skipped":
+      case "missed":
+      case "terminated":
+        return this.#log.publish({ type: "process.scheduled", process: id, text });
+      case "watch":
+        return this.#log.publish({ type: "process.watch", process: id, file: notice.files[0] ?? "" });
+      default:
+        return this.tell(id, text);
+    }
+  }
+}
+
+/** As much of it as is kept. */
+function keptOf(report: TelemetryReport): TelemetryReport {
+  return report.metrics === undefined ? report : { ...report, metrics: bounded(report.metrics) };
+}
+
+function bounded(metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
+  return Object.fromEntries(finite.slice(0, MOST_METRICS));
+}

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
+import { info } from "./lifecycle-messages.ts";
+import { ServiceLog } from "./service-log.ts";
+
+test("what is said of an instance is found as its cluster's, what is said of a further slot as its process's", () => {
+  const sent: ToKeeper[] = [];
+  const log = new ServiceLog({ sendLater: (message: ToKeeper) => sent.push(message) } as never, (slot) =>
+    slot === "web-2" ? 2 : undefined,
+  );
+  log.write("web-2", info("started"));
+  log.audit(info("stop"), "web-2");
+  log.write("job:3", info("started"));
+  log.info("own");
+  assert.deepEqual(
+    sent.map((message) => (message.t === "logger" && message.message.t === "say" ? { ...message.message, at: 0 } : message)),
+    [
+      { t: "say", at: 0, severity: "info", text: "started", id: "web-2", instance: 2 },
+      { t: "say", at: 0, severity: "info", text: "stop", category: "api", id: "web-2", instance: 2 },
+      { t: "say", at: 0, severity: "info", text: "started", id: "job" },
+      { t: "say", at: 0, severity: "info", text: "own" },
+    ],
+  );
+});

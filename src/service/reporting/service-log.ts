@@ -1,0 +1,66 @@
+/** What procman itself has to say: to the console, by way of the logger. */
+import { isatty } from "node:tty";
+import type { Config } from "../../config/spec.ts";
+import type { ConsoleStyle, FromLogger, LoggerMessage, StoreSettings } from "../../ipc/logger-protocol.ts";
+import type { KeeperChannel } from "../keeper-channel.ts";
+import { processOf } from "../spec-registry.ts";
+import { error, info, type LogLine, warn } from "./lifecycle-messages.ts";
+
+export class ServiceLog {
+  readonly #link: KeeperChannel;
+  readonly #instanceOf: (slot: string) => number | undefined;
+
+  /** `instanceOf`: its number in its cluster, from 1, by which its entries are found as those of the cluster. */
+  constructor(link: KeeperChannel, instanceOf: (slot: string) => number | undefined = () => undefined) {
+    this.#link = link;
+    this.#instanceOf = instanceOf;
+  }
+
+  /** Of a process or one of its slots, or of procman itself. */
+  write(id: string | undefined, { severity, text }: LogLine): void {
+    this.add({ at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) });
+  }
+
+  /** Any entry, for the console and the log store. */
+  add({ id: slot, ...entry }: Omit<LoggerMessage, "t">): void {
+    const instance = slot === undefined ? undefined : this.#instanceOf(slot);
+    const whose = slot === undefined ? {} : { id: processOf(slot), ...(instance === undefined ? {} : { instance }) };
+    this.#link.sendLater({ t: "logger", message: { t: "say", ...entry, ...whose } });
+  }
+
+  /** Who asked for what, and what came of it. */
+  audit({ severity, text }: LogLine, id?: string): void {
+    this.add({ at: Date.now(), severity, category: "api", text, ...(id === undefined ? {} : { id }) });
+  }
+
+  info(text: string): void {
+    this.write(undefined, info(text));
+  }
+
+  warn(text: string): void {
+    this.write(undefined, warn(text));
+  }
+
+  error(text: string): void {
+    this.write(undefined, error(text));
+  }
+
+  /** What the logger met. */
+  relay(message: FromLogger): void {
+    if (message.t === "problem") this.error(`${message.message}; processes run on`);
+    if (message.t === "recovered") this.warn(`${message.file} can be written again; ${lost(message)}`);
+  }
+}
+
+/** Colours are for terminals (https://no-color.org, https://force-color.org). */
+export function consoleStyle({ console }: Config): ConsoleStyle {
+  return { ...console, colors: console.colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR };
+}
+
+export function storeSettings({ internalLogHours, internalLogBytes }: Config): StoreSettings {
+  return { hours: internalLogHours, bytes: internalLogBytes };
+}
+
+function lost({ lostLines, lostBytes }: FromLogger & { readonly t: "recovered" }): string {
+  return lostLines === 0 ? "no line was lost" : `${lostLines} lines (${lostBytes} bytes) were lost`;
+}

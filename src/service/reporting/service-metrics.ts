@@ -1,0 +1,106 @@
+/** Numbers: of processes, by samples of the process table, and of the service itself. */
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { MetricPoint, MetricQuery } from "../../contract/records.ts";
+import type { StateRecord } from "../../contract/state-record.ts";
+import { balancerFamilies, expose, familiesOf, ServiceGauges } from "../../metrics/exposition.ts";
+import { type Sample, Sampler } from "../../metrics/sampler.ts";
+import { MetricSeries } from "../../metrics/series.ts";
+import type { Process } from "../../supervisor/process.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { processOf } from "../spec-registry.ts";
+import type { Subsystem } from "../subsystem.ts";
+import type { ProcessBus } from "./process-bus.ts";
+import type { RecordCache } from "./record-cache.ts";
+
+export type ServiceMetricsPorts = {
+  readonly bus: ProcessBus;
+  readonly stateDir: string;
+  /** How long numbers are kept on disk. */
+  readonly hours: () => number;
+  readonly supervisor: () => Supervisor;
+  readonly specs: () => readonly ProcessSpec[];
+  /** Whether its memory is watched. */
+  readonly isLimited: (spec: ProcessSpec) => boolean;
+  readonly report: (problem: string) => void;
+};
+
+export class ServiceMetrics implements Subsystem {
+  readonly #ports: ServiceMetricsPorts;
+  readonly #sampler: Sampler;
+  readonly #series: MetricSeries;
+  readonly #gauges = new ServiceGauges();
+  readonly #restarts = new Map<string, number>();
+
+  constructor(ports: ServiceMetricsPorts) {
+    const { bus, stateDir, hours, report } = ports;
+    this.#ports = ports;
+    this.#series = new MetricSeries({ stateDir, hours, report });
+    this.#sampler = new Sampler({
+      stateDir,
+      roots: () => leadersOf(ports.supervisor().processes),
+      processOf,
+      sampled: (samples, at) => bus.samples.publish({ samples, at }),
+      isLimited: () => ports.specs().some((spec) => ports.isLimited(spec)),
+      report,
+    });
+    bus.samples.listen(({ samples, at }) => this.#series.add(samples, at));
+    bus.transitions.listen(({ id, transition: { to } }) => {
+      if (to.status === "starting" && to.restarts > 0) this.#restarts.set(id, (this.#restarts.get(id) ?? 0) + 1);
+    });
+    bus.removed.listen((id) => {
+      this.#restarts.delete(id);
+      this.#series.forget(id);
+    });
+  }
+
+  /** What runs is known. */
+  start(): void {
+    this.#sampler.start();
+  }
+
+  stopped(): void {
+    this.retire();
+  }
+
+  retire(): void {
+    this.#sampler.stop();
+    this.#gauges.close();
+  }
+
+  /** Samples are taken more often for a while. */
+  watch(): void {
+    this.#sampler.watch();
+  }
+
+  sampleOf(id: string): Sample | undefined {
+    return this.#sampler.of(id);
+  }
+
+  recent(id: string): readonly MetricPoint[] {
+    return this.#series.recent(id);
+  }
+
+  read(ids: readonly string[], query: MetricQuery): Promise<readonly MetricPoint[]> {
+    return this.#series.read(ids, query);
+  }
+
+  prometheus(records: RecordCache, state: StateRecord): string {
+    this.watch();
+    const processes = this.#ports.supervisor().processes.map((process) => ({
+      record: records.of(process),
+      states: process.states,
+      restarts: this.#restarts.get(process.id) ?? 0,
+      sample: this.#sampler.of(process.id),
+    }));
+    const all = records.withClusters(processes.map(({ record }) => record));
+    return expose([...familiesOf(processes, this.#gauges.look(), state), ...balancerFamilies(all)]);
+  }
+}
+
+/** Ids of processes, by the pids that lead their runs. */
+function leadersOf(processes: readonly Process[]): ReadonlyMap<number, string> {
+  const leaders = new Map<number, string>();
+  for (const { id, states } of processes)
+    for (const state of states) if ("pid" in state && !("ending" in state)) leaders.set(state.pid, id);
+  return leaders;
+}

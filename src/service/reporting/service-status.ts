@@ -1,0 +1,71 @@
+/** Procman itself as a record for people and programs. */
+import { arch, availableParallelism, freemem, hostname, loadavg, platform, release, totalmem, uptime } from "node:os";
+import { VERSION } from "../../base/version.ts";
+import type { Config } from "../../config/spec.ts";
+import { lastEndpoint } from "../../connection/endpoint-file.ts";
+import type { PluginRecord } from "../../contract/plugin-record.ts";
+import type { Status } from "../../contract/records.ts";
+import type { StateRecord, SystemRecord } from "../../contract/state-record.ts";
+import type { Process } from "../../supervisor/process.ts";
+import { shown, statusOf } from "./process-records.ts";
+
+/** What the whole consists of. */
+export type ServiceParts = {
+  readonly config: Config;
+  readonly processes: readonly Process[];
+  readonly isTerminating: boolean;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Pid of the keeper. */
+  readonly keeper: number;
+  /** Records absent: there is none. */
+  readonly plugins: readonly PluginRecord[] | undefined;
+};
+
+export function serviceStatus({ config, processes, isTerminating, startedAt, keeper, plugins }: ServiceParts): StateRecord {
+  const now = Date.now();
+  const { port, hostname } = lastEndpoint(config.stateDir) ?? {};
+  const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
+  const { user, system } = process.cpuUsage();
+  return {
+    name: config.name,
+    version: VERSION,
+    pid: keeper,
+    status: isTerminating ? "terminating" : "running",
+    started: new Date(startedAt).toISOString(),
+    updated: new Date(now).toISOString(),
+    uptimeSeconds: Math.round((now - startedAt) / 1_000),
+    configFile: config.file,
+    ...(port === undefined || hostname === undefined ? {} : { api: { hostname, port } }),
+    memory: { rss, heapTotal, heapUsed, external },
+    // Microseconds of CPU by milliseconds of life, of a core in percent.
+    cpuPercent: Math.round((user + system) / Math.max(1, now - startedAt)) / 10,
+    system: systemOf(),
+    runtime: { name: "node", version: process.versions.node },
+    processes: { total: processes.length, ...countsOf(processes) },
+    ...(plugins === undefined ? {} : { plugins }),
+  };
+}
+
+function systemOf(): SystemRecord {
+  return {
+    hostname: hostname(),
+    platform: platform(),
+    release: release(),
+    arch: arch(),
+    cpus: availableParallelism(),
+    loadAverage: loadavg().map((load) => Math.round(load * 100) / 100),
+    totalMemoryBytes: totalmem(),
+    freeMemoryBytes: freemem(),
+    uptimeSeconds: Math.round(uptime()),
+  };
+}
+
+function countsOf(processes: readonly Process[]): Partial<Record<Status, number>> {
+  const counts: Partial<Record<Status, number>> = {};
+  for (const { states } of processes) {
+    const status = statusOf(shown(states));
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
+}

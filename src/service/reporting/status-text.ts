@@ -1,0 +1,83 @@
+/** Why a process is in its state, in one sentence. */
+
+import type { Process } from "../../supervisor/process.ts";
+import { stopSignalOf } from "../../supervisor/restart-policy.ts";
+import type { InstanceState, RunningState } from "../../supervisor/states.ts";
+import { systemClock } from "../system-clock.ts";
+import { because, describe, describeFailure, type MessageContext, ofLimit, soon, usedUp, whyNot } from "./lifecycle-messages.ts";
+
+/** Why one that was to come up did not. `flaw`: why the load balancer sends nobody there, if it runs. */
+export function whyNotUp({ id, states }: Process, subject: MessageContext, flaw: string | undefined): string {
+  const [state] = states;
+  if (state === undefined || ((state.status === "starting" || state.status === "running") && state.restarts > 0))
+    return `ended soon after its start ("procman why ${id}" tells more)`;
+  const reason = statusText(state, subject, systemClock.now());
+  return state.status === "running" && flaw !== undefined ? `${reason}, but ${flaw}` : reason;
+}
+
+export function statusText(state: InstanceState, subject: MessageContext, now: number): string {
+  const { policy } = subject;
+  switch (state.status) {
+    case "idle":
+      return idleReason(state, subject);
+    case "waiting":
+      return `waits for ${subject.waitsFor || "what it depends on"}`;
+    case "starting":
+      return "is being started";
+    case "running":
+      return runningReason(state, subject);
+    case "stopping":
+      return stoppingReason(state, subject);
+    case "backoff":
+      return `${describeFailure(state, subject)}, restart ${state.restarts + 1}${ofLimit(policy)} ${soon(Math.round(state.until - now))}`;
+    default:
+      return state satisfies never;
+  }
+}
+
+function runningReason({ restarts, ready, healthy }: RunningState, { trouble }: MessageContext): string {
+  const runs = restarts === 0 ? "runs" : `runs, restarted ${restarts === 1 ? "once" : `${restarts} times`}`;
+  if (!ready) return `${runs}, is not ready yet${because(trouble)}`;
+  return healthy === false ? `${runs}, but is not healthy${because(trouble)}` : runs;
+}
+
+function idleReason({ outcome }: InstanceState & { readonly status: "idle" }, subject: MessageContext): string {
+  const { policy, blocked } = subject;
+  switch (outcome.kind) {
+    case "never-started":
+      return "was not started yet";
+    case "stopped":
+      return outcome.ending === undefined ? "was stopped" : `was stopped; it ${describe(outcome.ending)}`;
+    case "finished":
+      return "finished by itself with code 0";
+    case "failed":
+      return `${describeFailure(outcome, subject)}; ${whyNot(outcome.ending, policy, blocked)}`;
+    case "exhausted":
+      return `${describeFailure(outcome, subject)}; ${usedUp(policy)}`;
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function stoppingReason(state: InstanceState & { readonly status: "stopping" }, { holding, policy }: MessageContext): string {
+  const causes = {
+    operator: "is being stopped",
+    terminate: "is being stopped by its schedule",
+    timeout: "has run for its timeout and is being stopped",
+    watch: "is being stopped for a changed file",
+    unready: "was not ready in time and is being stopped",
+    unhealthy: "failed its health checks and is being stopped",
+    memory: "had too much memory and is being stopped",
+    itself: "has ended; what it left behind is being ended",
+  } as const;
+  const phases = {
+    spawning: "",
+    held: `, when ${holding || "what depends on it"} has stopped`,
+    grace: ", has time to finish by itself",
+    terminate: `, has got ${stopSignalOf(policy)}`,
+    kill: ", has got SIGKILL",
+    sweep: "",
+    "sweep-kill": "",
+  } as const;
+  return `${causes[state.cause]}${phases[state.phase]}${state.next === "start" ? ", and starts again then" : ""}`;
+}

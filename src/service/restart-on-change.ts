@@ -1,0 +1,155 @@
+/** Tells processes and clusters which changes of watched files are news to them. */
+import { relative } from "node:path";
+import type { ProcessSpec } from "../config/spec.ts";
+import { seenAt } from "../file-watcher/file-stamp.ts";
+import { RestartLoopGuard } from "../file-watcher/restart-loop-guard.ts";
+import type { ChangedFiles } from "../file-watcher/watcher.ts";
+import { monotonicMs } from "../os/clock.ts";
+import type { FileChange } from "../supervisor/file-change.ts";
+import type { Process } from "../supervisor/process.ts";
+import { MOST_NAMES, type RollingRestarts } from "./operations/rolling-restart.ts";
+import type { FileChangeBatch } from "./recovery/notes.ts";
+import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
+
+/** On a busy machine a change is heard of so much later. Milliseconds. */
+const LATE_MS = 2_000;
+
+export type RestartOnChangePorts = {
+  readonly processes: () => readonly Process[];
+  readonly rollingRestarts: Pick<RollingRestarts, "onFileChange">;
+  readonly write: (id: string, line: LogLine) => void;
+  /** Files are named by their path from there. */
+  readonly folder: () => string;
+  /** Sends what was decided. */
+  readonly flush: () => void;
+};
+
+export class RestartOnChange {
+  readonly #ports: RestartOnChangePorts;
+  readonly #guards: RestartLoopGuards;
+
+  constructor(ports: RestartOnChangePorts) {
+    this.#ports = ports;
+    this.#guards = new RestartLoopGuards(ports.write);
+  }
+
+  /** To each process for itself, to the instances of a cluster together. */
+  onChange(specs: readonly ProcessSpec[], files: readonly ChangedFiles[]): void {
+    const clusters = new Map<string, Process[]>();
+    for (const { id, cluster } of specs) {
+      const process = this.#ports.processes().find((each) => each.id === id);
+      if (process === undefined) continue;
+      if (cluster === undefined) this.#tellProcess(process, files);
+      else clusters.set(cluster.id, [...(clusters.get(cluster.id) ?? []), process]);
+    }
+    for (const [cluster, instances] of clusters) this.#tellCluster(cluster, instances, files);
+  }
+
+  /** All over: no timer is left. */
+  close(): void {
+    this.#guards.close();
+  }
+
+  #tellProcess(process: Process, files: readonly ChangedFiles[]): void {
+    const change = this.#changeOf(files.filter((file) => isNews(file, process)));
+    const effect = change === undefined ? undefined : process.effectOf(change);
+    if (change === undefined || effect === undefined) return;
+    const again = (): void => {
+      process.onFileChange({ ...change, at: monotonicMs() });
+      this.#ports.flush();
+    };
+    if (effect === "blocked" || this.#guards.admits({ id: process.id, since: sinceOf([process], change.at) }, change, again))
+      process.onFileChange(change);
+  }
+
+  #tellCluster(cluster: string, instances: readonly Process[], files: readonly ChangedFiles[]): void {
+    const concerned = instances.filter((process) => files.some((file) => isNews(file, process)));
+    const change = this.#changeOf(files.filter((file) => concerned.some((process) => isNews(file, process))));
+    if (change === undefined) return;
+    const news: FileChangeBatch = { ...change, ids: concerned.map(({ id }) => id) };
+    const { rollingRestarts } = this.#ports;
+    const again = (): void => {
+      rollingRestarts.onFileChange(cluster, { ...news, at: monotonicMs() }, () => true);
+      this.#ports.flush();
+    };
+    rollingRestarts.onFileChange(cluster, news, () =>
+      this.#guards.admits({ id: cluster, since: sinceOf(instances, news.at) }, news, again),
+    );
+  }
+
+  #changeOf(files: readonly ChangedFiles[]): Omit<FileChangeBatch, "ids"> | undefined {
+    if (files.length === 0) return undefined;
+    const names = files.slice(0, MOST_NAMES).map(({ file }) => relative(this.#ports.folder(), file) || ".");
+    return { files: names, count: files.length, at: files.reduce((latest, { at }) => Math.max(latest, at), 0) };
+  }
+}
+
+/** When the latest of their runs began that was there before; monotonic milliseconds. */
+function sinceOf(processes: readonly Process[], at: number): number | undefined {
+  const starts = processes.flatMap(({ states: [state] }) => (state?.status === "running" && state.since <= at ? [state.since] : []));
+  return starts.length === 0 ? undefined : Math.max(...starts);
+}
+
+/** Whether it has changed since the run began, and was not only heard of since. What a run has from its beginning is no news. */
+function isNews({ file, at }: ChangedFiles, { states: [state] }: Process): boolean {
+  if (state?.status !== "running") return true;
+  const { since } = state;
+  if (at <= since || at - since > LATE_MS) return at > since;
+  const changedAt = seenAt(file)?.changedAt;
+  // File times lag by a tick of the kernel, and so does the program behind its fork: what changes in between, it reads.
+  return changedAt === undefined || changedAt > Date.now() - (monotonicMs() - since);
+}
+
+/** Keeps processes that write what they watch from being restarted for ever, and says so. */
+
+type GuardedProcess = { readonly guard: RestartLoopGuard; rested: () => void };
+
+/** A process or a cluster, and when it was started last, if it runs; monotonic milliseconds. */
+type StartedRun = { readonly id: string; readonly since: number | undefined };
+
+class RestartLoopGuards {
+  readonly #write: (id: string, line: LogLine) => void;
+  readonly #guarded = new Map<string, GuardedProcess>();
+
+  constructor(write: (id: string, line: LogLine) => void) {
+    this.#write = write;
+  }
+
+  /** `rested`: what is to be done when it is not admitted now, and its files have come to rest. */
+  admits({ id, since }: StartedRun, { files: [file = ""], at }: FileChange, rested: () => void): boolean {
+    const { guard } = this.#of(id, rested);
+    const verdict = guard.verdict(at, since);
+    if (verdict === "held")
+      this.#write(id, warn(`${file} has changed, soon after a start like others before; it is waited until files are at rest for 10 s`));
+    if (verdict === "looping")
+      this.#write(
+        id,
+        warn(`not restarted: it seems to write ${file} itself whenever it starts; name that in "skip" of the watcher, or watch less`),
+      );
+    return verdict === "go";
+  }
+
+  /** All over: no timer is left. */
+  close(): void {
+    for (const { guard } of this.#guarded.values()) guard.close();
+    this.#guarded.clear();
+  }
+
+  #of(id: string, rested: () => void): GuardedProcess {
+    const known = this.#guarded.get(id);
+    if (known !== undefined) return Object.assign(known, { rested });
+    const guarded: GuardedProcess = {
+      rested,
+      guard: new RestartLoopGuard({
+        now: monotonicMs,
+        later: (ms, call) => {
+          const timer = setTimeout(call, ms);
+          return () => clearTimeout(timer);
+        },
+        rested: () => guarded.rested(),
+      }),
+    };
+    this.#guarded.set(id, guarded);
+    return guarded;
+  }
+}

@@ -1,0 +1,18 @@
+/** The service understands what the keeper writes. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { serviceProgram } from "../keeper/programs.ts";
+import { parseArgs } from "./service-arguments.ts";
+
+const installation = { node: "/node", folder: "/dist" };
+const none = { console: false, guarded: false, detached: false, watchConfig: false };
+
+test("1.8 the options of run reach the service as they were given", () => {
+  const all = { config: "a=b --c\n.json", profile: "p", exitWith: "e", console: true, detached: true, watchConfig: true };
+  const [node, bundle, ...args] = serviceProgram(installation, { ...all, guarded: true }, "/state dir");
+  assert.deepEqual([node, bundle], ["/node", "/dist/service.cjs"]);
+  assert.deepEqual(parseArgs(args), { ...all, stateDir: "/state dir" });
+  const { config, profile, exitWith, stateDir, ...flags } = parseArgs(serviceProgram(installation, none, undefined).slice(2));
+  assert.deepEqual([config, profile, exitWith, stateDir], [undefined, undefined, undefined, undefined]);
+  assert.deepEqual(flags, { console: false, detached: false, watchConfig: false });
+});

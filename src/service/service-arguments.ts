@@ -1,0 +1,29 @@
+/** The arguments that the keeper starts the service with. */
+import { parseArgs as parse } from "node:util";
+import type { ConfigSourceOptions } from "./config/config-source.ts";
+
+export type ServiceArguments = ConfigSourceOptions & {
+  /** The service reloads the configuration file when it changes. */
+  readonly watchConfig: boolean;
+  /** Id of the process that everything ends with. */
+  readonly exitWith?: string | undefined;
+  /** The state folder of the service before this one, whose processes may still run. */
+  readonly stateDir?: string | undefined;
+};
+
+const OPTIONS = {
+  config: { type: "string" },
+  console: { type: "boolean", default: false },
+  detached: { type: "boolean", default: false },
+  "watch-config": { type: "boolean", default: false },
+  profile: { type: "string" },
+  "exit-with": { type: "string" },
+  "state-dir": { type: "string" },
+} as const;
+
+/** As `serviceProgram` of the keeper writes them; those of a newer keeper are ignored. */
+export function parseArgs(args: readonly string[]): ServiceArguments {
+  const { values } = parse({ args: [...args], options: OPTIONS, strict: false });
+  const { "watch-config": watchConfig, "exit-with": exitWith, "state-dir": stateDir, ...others } = values;
+  return { ...others, watchConfig, exitWith, stateDir } as ServiceArguments;
+}

@@ -1,0 +1,8 @@
+/** What the keeper starts as the service: loads `main.ts` by way of its compiled code. */
+import { join } from "node:path";
+import { runCached } from "../os/code-cache.ts";
+
+/** After a start, and before `node-tuning` changes flags. */
+const WRITE_AFTER_MS = 700;
+
+runCached(join(__dirname, "service-main.cjs"), WRITE_AFTER_MS);

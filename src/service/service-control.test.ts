@@ -1,0 +1,258 @@
+/** `Control`, in process and over HTTP: one table of behaviours for both. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { controlRig, PLANNED, type Rig, serving } from "../../test/support/control-rig.ts";
+import { TIME } from "../../test/support/fake-books.ts";
+import { type ErrorCode, ProcmanError } from "../base/errors.ts";
+import type { Caller, Control } from "../contract/control.ts";
+import type { TelemetryReport } from "../contract/records.ts";
+
+type World = { readonly rig: Rig; readonly control: Control; readonly as: (caller: Caller) => Control };
+
+type Behaviour = (world: World) => Promise<void>;
+
+const REPORT: TelemetryReport = {
+  process: "web",
+  memory: { rss: 1, heapTotal: 2, heapUsed: 3, external: 4 },
+  cwd: "/srv",
+  sent: TIME,
+  metrics: { "requests.open": 1.5 },
+};
+
+/** Its message begins like this. */
+async function refused(call: Promise<unknown>, code: ErrorCode, message: RegExp): Promise<ProcmanError> {
+  const error = await call.then(
+    () => assert.fail(`${code} was expected`),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ProcmanError, String(error));
+  assert.equal(error.code, code);
+  assert.match(error.message, message);
+  return error;
+}
+
+const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
+  "all processes are shown, the instances of a cluster below it": async ({ control }) => {
+    const records = await control.processes();
+    assert.deepEqual(
+      records.map(({ id, status, instances = [] }) => [id, status, instances.map(({ id: instance }) => instance)]),
+      [
+        ["web", "running", []],
+        ["job", "running", []],
+        ["pair", "running", ["pair-1", "pair-2"]],
+      ],
+    );
+  },
+  "one process, one instance, one cluster, or all": async ({ control }) => {
+    assert.equal((await control.process("web")).type, "process");
+    assert.equal((await control.process("pair-2")).instance, 2);
+    assert.equal((await control.process("pair")).instances?.length, 2);
+    assert.equal((await control.process("all")).instances?.length, 4);
+  },
+  "who isn't there is asked for: the nearest name is told": async ({ control }) => {
+    await refused(control.process("wbe"), "process-unknown", /^Cannot find process "wbe": .* Did you mean "web"\?$/);
+    for (const id of ["../web", "a/b", "w%", "ü\0", "x".repeat(3_000), "__proto__"])
+      await refused(control.act(id, "stop"), "process-unknown", /^Cannot find process/);
+    await refused(control.metrics("no", {}), "process-unknown", /"no"/);
+    await refused(control.incidents("no"), "process-unknown", /"no"/);
+  },
+  "the state counts processes": async ({ control }) => {
+    const { name, pid, processes, status } = await control.state();
+    assert.deepEqual([name, pid, status, processes], ["test", 7, "running", { total: 4, running: 4 }]);
+  },
+  "an action answers at once, and says it to the log with who asked": async ({ control, rig }) => {
+    assert.equal((await control.act("web", "stop")).status, "stopping");
+    assert.deepEqual(rig.spawner.asked(), ["SIGTERM web 1"]);
+    await refused(control.act("job", "start"), "process-running", /^Cannot start "job"/);
+    assert.equal((await control.processes())[0]?.status, "stopping", "what was done is seen at once");
+    await refused(control.act("nobody", "stop"), "process-unknown", /^Cannot find process/);
+    const [done, failed, unknown] = rig.said;
+    assert.match(done ?? "", /^web: stop for "ci"$/);
+    assert.match(failed ?? "", /^job: start of "job" for "ci": refused: Cannot start "job"/);
+    assert.match(unknown ?? "", /^stop of "nobody" for "ci": refused: Cannot find process/);
+  },
+  "a wait ends when the target state is reached": async ({ control, rig }) => {
+    const stopped = control.act("web", "stop", { waitSeconds: 20 });
+    await asked(rig, "SIGTERM web 1");
+    rig.spawner.exit("web", 0);
+    rig.spawner.swept("web");
+    assert.equal((await stopped).status, "stopped");
+    const started = control.act("web", "start", { waitSeconds: 20 });
+    await asked(rig, "spawn web 2");
+    rig.spawner.up("web");
+    assert.equal((await started).status, "running");
+    const restarted = control.act("pair", "restart", { waitSeconds: 20 });
+    for (const id of ["pair-1", "pair-2"]) {
+      await asked(rig, `SIGTERM ${id} 1`);
+      rig.spawner.exit(id, 0);
+      rig.spawner.swept(id);
+      rig.spawner.up(id);
+    }
+    assert.deepEqual(
+      (await restarted).instances?.map(({ run }) => run),
+      [2, 2],
+    );
+  },
+  "a wait ends when the target state can't be reached": async ({ control, rig }) => {
+    const restarted = control.act("web", "restart", { waitSeconds: 20 });
+    const rejected = refused(restarted, "process-failed", /^Cannot restart "web": /);
+    await asked(rig, "SIGTERM web 1");
+    rig.spawner.exit("web", 0);
+    rig.spawner.swept("web");
+    rig.spawner.end("web", { kind: "unstartable", message: "there is no program", permanent: true });
+    await rejected;
+    const stopping = refused(control.act("job", "stop", { waitSeconds: 20 }), "process-failed", /^Cannot stop "job": /);
+    await asked(rig, "SIGTERM job 1");
+    rig.supervisor.find("job").start();
+    rig.spawner.exit("job", 0);
+    await stopping;
+  },
+  "a wait that takes too long says so; what was asked for goes on": async ({ control, rig }) => {
+    await refused(
+      control.act("web", "stop", { waitSeconds: 0.05 }),
+      "wait-timeout",
+      /than 0.05 s for the stop of "web", which is being stopped, has got SIGTERM; it goes on$/,
+    );
+    await refused(control.act("job", "stop", { waitSeconds: 0 }), "wait-timeout", /^Cannot wait/);
+    assert.deepEqual(rig.spawner.asked(), ["SIGTERM web 1", "SIGTERM job 1"]);
+  },
+  "start of all starts what doesn't run, and leaves alone who is blocked": async ({ control, rig }) => {
+    for (const id of ["web", "job"]) {
+      await control.act(id, "stop");
+      rig.spawner.exit(id, 0);
+      rig.spawner.swept(id);
+    }
+    await control.act("job", "block");
+    rig.spawner.asked();
+    const all = control.act("all", "start", { waitSeconds: 20 });
+    await asked(rig, "spawn web 2");
+    rig.spawner.up("web");
+    assert.equal((await all).status, "mixed");
+    assert.equal((await control.process("job")).status, "stopped");
+    await control.act("pair", "start");
+    await control.act("pair", "block");
+    await refused(control.act("pair", "restart"), "process-blocked", /^Cannot restart "pair-1": it is blocked/);
+  },
+  "block and unblock are seen at once": async ({ control }) => {
+    assert.equal((await control.act("web", "block", { waitSeconds: 5 })).blocked, true);
+    assert.equal((await control.processes())[0]?.blocked, true);
+    assert.equal((await control.act("web", "unblock")).blocked, false);
+    assert.equal((await control.processes())[0]?.blocked, false);
+  },
+  "a plan changes nothing; a reload names who asked": async ({ control, rig }) => {
+    assert.deepEqual(await control.plan(), PLANNED);
+    assert.deepEqual(rig.reloads, []);
+    assert.deepEqual(await control.reload({ waitSeconds: 5 }), PLANNED);
+    assert.deepEqual(rig.reloads, ["asked by ci"]);
+    assert.deepEqual(rig.said, ['reload for "ci"']);
+  },
+  "terminate begins the end, and names who asked": async ({ control, rig }) => {
+    await control.terminate();
+    assert.deepEqual(rig.terminations, ["asked by ci"]);
+    assert.deepEqual(rig.said, ['terminate for "ci"']);
+  },
+  "the log: every filter arrives, pages follow each other": async ({ control, rig }) => {
+    for (const text of ["a", "b", "c"]) await control.log({ text });
+    const query = {
+      processes: ["web", "pair-1"],
+      severity: "warn",
+      categories: ["stdout", "log"],
+      from: 5,
+      to: Date.UTC(2026, 0),
+      search: "50 % & ü=?",
+      limit: 2,
+      order: "asc",
+    } as const;
+    const first = await control.logs(query);
+    assert.deepEqual(rig.logBook.queries, [query]);
+    assert.deepEqual([first.entries.map(({ text }) => text), first.next], [["a", "b"], "2"]);
+    const last = await control.logs({ ...query, ...(first.next === undefined ? {} : { cursor: first.next }) });
+    assert.deepEqual(last, { entries: [{ time: TIME, severity: "info", category: "log", text: "c" }] });
+    assert.deepEqual(rig.logBook.queries[1], { ...query, cursor: "2" });
+  },
+  "the log is followed: what is there, then what comes; the end of interest ends it": async ({ control, rig }) => {
+    await control.log({ text: "before" });
+    const stop = new AbortController();
+    const texts: string[] = [];
+    for await (const item of control.follow({ severity: "info" }, stop.signal)) {
+      if (item.type === "entry") texts.push(`${item.entry.text} ${item.cursor}`);
+      if (texts.length === 1) await control.log({ text: "after\r\n\n: data: ü" });
+      else stop.abort();
+    }
+    assert.deepEqual(texts, ["before 1", "after\r\n\n: data: ü 2"]);
+    await until(() => rig.logBook.feed.listeners === 0);
+  },
+  "a line is put into the log": async ({ control, rig }) => {
+    assert.deepEqual(await control.log({ text: "deployed", severity: "warn", process: "web" }), {
+      time: TIME,
+      severity: "warn",
+      category: "log",
+      text: "deployed",
+      process: "web",
+    });
+    assert.deepEqual(rig.logBook.callers, [{ consumer: "ci" }]);
+    await refused(control.log({ text: "x", process: "wbe" }), "process-unknown", /Did you mean "web"/);
+  },
+  "telemetry arrives as it was sent": async ({ control, rig }) => {
+    await control.telemetry(REPORT);
+    assert.deepEqual(rig.reporting.reports, [REPORT]);
+  },
+  "a process speaks for itself alone": async ({ as, rig }) => {
+    const own = as({ consumer: "process:web", process: "web" });
+    await own.telemetry(REPORT);
+    await refused(own.telemetry({ ...REPORT, process: "job" }), "process-foreign", /good for "web" alone/);
+    await refused(own.log({ text: "x", process: "job" }), "process-foreign", /good for "web" alone/);
+    assert.equal(rig.said.filter((line) => /^web: refused: Cannot speak for "job"/.test(line)).length, 2, "each is told");
+    assert.equal((await own.log({ text: "of web" })).process, "web");
+    assert.equal(rig.reporting.reports.length, 1);
+  },
+  "metrics and incidents, with what was asked for": async ({ control, rig }) => {
+    assert.deepEqual(await control.metrics("web", { from: 1, to: 2, stepSeconds: 60 }), rig.reporting.points);
+    assert.deepEqual(rig.reporting.queries, [{ from: 1, to: 2, stepSeconds: 60 }]);
+    assert.equal((await control.incidents("web", 5)).length, 5);
+    assert.equal((await control.incidents("web")).length, 2);
+    assert.equal(await control.prometheus(), "procman_up 1\n");
+  },
+  "events: from now on, or from an event on": async ({ control, rig }) => {
+    rig.reporting.happen();
+    rig.reporting.happen();
+    const stop = new AbortController();
+    const ids: string[] = [];
+    for await (const { id } of control.events("1", stop.signal)) {
+      ids.push(id);
+      if (ids.length === 1) rig.reporting.happen();
+      else stop.abort();
+    }
+    assert.deepEqual(ids, ["2", "3"]);
+    await until(() => rig.reporting.feed.listeners === 0);
+  },
+};
+
+/** Waits until that is so: over HTTP, everything takes its time. */
+async function until(isSo: () => boolean): Promise<void> {
+  for (const late = performance.now() + 20_000; !isSo(); await new Promise((resolve) => setTimeout(resolve, 2)))
+    assert.ok(performance.now() < late, `waited in vain for ${isSo}`);
+}
+
+async function asked(rig: Rig, what: string): Promise<void> {
+  await until(() => rig.spawner.log.includes(what));
+}
+
+function inProcess(): World {
+  const rig = controlRig();
+  return { rig, control: rig.control({ consumer: "ci" }), as: rig.control };
+}
+
+async function overHttp(context: TestContext): Promise<World> {
+  const api = await serving(context);
+  return {
+    rig: api.rig,
+    control: api.client(),
+    as: (caller) => api.client(api.token({ ...caller, scopes: ["telemetry", "log"] })),
+  };
+}
+
+for (const [name, behaviour] of Object.entries(BEHAVIOURS)) {
+  test(`in process: ${name}`, () => behaviour(inProcess()));
+  test(`over HTTP: ${name}`, async (context) => behaviour(await overHttp(context)));
+}

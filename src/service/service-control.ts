@@ -1,0 +1,222 @@
+/** `Control` in process: what the API and the library's users call. */
+import { ProcmanError } from "../base/errors.ts";
+import type { ProcessSpec } from "../config/spec.ts";
+import type { Action, ActOptions, Caller, Control, PlanOptions, Scaling } from "../contract/control.ts";
+import type { EventRecord, EventType } from "../contract/event-record.ts";
+import type { PlanRecord } from "../contract/plan.ts";
+import type {
+  Incident,
+  LogEntry,
+  LogItem,
+  LogPage,
+  LogQuery,
+  LogSubmission,
+  MetricPoint,
+  MetricQuery,
+  ProcessRecord,
+  TelemetryReport,
+} from "../contract/records.ts";
+import type { StateRecord } from "../contract/state-record.ts";
+import type { Process } from "../supervisor/process.ts";
+import type { Supervisor } from "../supervisor/supervisor.ts";
+import type { Actions, Requested } from "./operations/action.ts";
+import type { Reloads } from "./operations/reload.ts";
+import type { Scaler } from "./operations/scale.ts";
+import { unknownProcess } from "./recovery/unknown-process.ts";
+import { eventStream } from "./reporting/event-stream.ts";
+import type { ServiceIncidents } from "./reporting/incidents.ts";
+import { info, type LogLine, warn } from "./reporting/lifecycle-messages.ts";
+import type { RecordCache } from "./reporting/record-cache.ts";
+import type { ServiceEvents } from "./reporting/service-events.ts";
+import type { ServiceMetrics } from "./reporting/service-metrics.ts";
+
+/** `Control` for each who asks. */
+export function controlsOf(ports: ControlPorts): (caller: Caller) => Control {
+  return (caller) => new ServiceControl(ports, caller);
+}
+
+class ServiceControl implements Control {
+  readonly #ports: ControlPorts;
+  readonly #caller: Caller;
+
+  constructor(ports: ControlPorts, caller: Caller) {
+    this.#ports = ports;
+    this.#caller = caller;
+  }
+
+  async processes(): Promise<readonly ProcessRecord[]> {
+    this.#ports.metrics.watch();
+    return this.#ports.records.records;
+  }
+
+  async process(id: string): Promise<ProcessRecord> {
+    this.#ports.metrics.watch();
+    return this.#ports.records.group(id, this.#find(id));
+  }
+
+  async state(): Promise<StateRecord> {
+    return this.#ports.status();
+  }
+
+  async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
+    const { actions, commit } = this.#ports;
+    const caller = this.#caller;
+    const requested = this.#audited(action, id, () => actions.act(this.#find(id), { id, action, isHard: options.hard === true, caller }));
+    const record = this.process(id);
+    // Before the answer: what was accepted is carried out, whoever is killed right after.
+    await commit();
+    return this.#awaited(requested, { id, options, record });
+  }
+
+  async scale(id: string, scaling: Scaling, options: ActOptions = {}): Promise<ProcessRecord> {
+    const { scaler, commit } = this.#ports;
+    const requested = this.#audited(`scale${numberOf(scaling)}`, id, () => {
+      this.#find(id);
+      return scaler.scale(id, scaling, this.#caller);
+    });
+    await commit();
+    return this.#awaited(requested, { id, options });
+  }
+
+  async plan(options: PlanOptions = {}): Promise<PlanRecord> {
+    return this.#ports.reloads.plan(options);
+  }
+
+  async reload(options: ActOptions = {}): Promise<PlanRecord> {
+    this.#ports.log.audit(info(`reload for "${this.#caller.consumer}"`));
+    try {
+      return await this.#ports.reloads.reload(`asked by ${this.#caller.consumer}`, options);
+    } catch (error) {
+      // Who asked gets all of it.
+      if (error instanceof ProcmanError)
+        this.#ports.log.audit(warn(`reload for "${this.#caller.consumer}": ${error.message.split("\n")[0]}`));
+      throw error;
+    } finally {
+      this.#ports.records.forget();
+    }
+  }
+
+  async terminate(): Promise<void> {
+    this.#ports.log.audit(info(`terminate for "${this.#caller.consumer}"`));
+    void this.#ports.terminate(`asked by ${this.#caller.consumer}`);
+    await this.#ports.commit();
+  }
+
+  logs(query: LogQuery): Promise<LogPage> {
+    return this.#ports.logBook.logs(query);
+  }
+
+  follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
+    return this.#ports.logBook.follow(query, signal);
+  }
+
+  async log(submission: LogSubmission): Promise<LogEntry> {
+    const { process = this.#caller.process } = submission;
+    if (process !== undefined) this.#checkSpeaker(process);
+    return this.#ports.logBook.log({ ...submission, ...(process === undefined ? {} : { process }) }, this.#caller);
+  }
+
+  async telemetry(report: TelemetryReport): Promise<void> {
+    this.#checkSpeaker(report.process);
+    return this.#ports.events.telemetry(report, this.#caller);
+  }
+
+  async metrics(id: string, query: MetricQuery): Promise<readonly MetricPoint[]> {
+    const ids = this.#find(id).map((process) => process.id);
+    return this.#ports.metrics.read(ids, query);
+  }
+
+  async incidents(id: string, limit?: number): Promise<readonly Incident[]> {
+    const ids = this.#find(id).map((process) => process.id);
+    return this.#ports.incidents.of(ids, limit);
+  }
+
+  async prometheus(): Promise<string> {
+    const { metrics, records, status } = this.#ports;
+    return metrics.prometheus(records, status());
+  }
+
+  events(after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncIterable<EventRecord> {
+    return eventStream(this.#ports, { after, types }, signal);
+  }
+
+  /** Who speaks for a process is there, and a process speaks for itself alone. */
+  #checkSpeaker(process: string): void {
+    const { consumer, process: own = process } = this.#caller;
+    if (own !== process) {
+      const why = `Cannot speak for "${process}": the token of "${consumer}" is good for "${own}" alone`;
+      this.#ports.log.audit(warn(`refused: ${why}`), own);
+      throw new ProcmanError("process-foreign", why);
+    }
+    this.#find(process);
+  }
+
+  /** The record once what was asked for is the case; where nobody waits for that, `record`, or that of now. */
+  async #awaited(
+    requested: Requested,
+    { id, options, record }: { readonly id: string; readonly options: ActOptions; readonly record?: Promise<ProcessRecord> },
+  ): Promise<ProcessRecord> {
+    if (options.waitSeconds === undefined) return record ?? this.process(id);
+    await requested.done(options);
+    return this.process(id);
+  }
+
+  /** Says who has asked for it, and what came of that. */
+  #audited<T>(what: string, id: string, carryOut: () => T): T {
+    const { consumer } = this.#caller;
+    const subject = id === "all" ? undefined : id;
+    try {
+      const outcome = carryOut();
+      this.#ports.log.audit(info(`${what}${subject === undefined ? " of all" : ""} for "${consumer}"`), subject);
+      return outcome;
+    } catch (error) {
+      if (error instanceof ProcmanError) {
+        const line = warn(`${what} of "${id}" for "${consumer}": refused: ${error.message}`);
+        this.#ports.log.audit(line, error.code === "process-unknown" ? undefined : subject);
+      }
+      throw error;
+    } finally {
+      this.#ports.records.forget();
+    }
+  }
+
+  /** A process, an instance, a cluster, or `all`. */
+  #find(id: string): readonly Process[] {
+    const { processes } = this.#ports.supervisor;
+    const found = processes.filter((process) => id === "all" || process.id === id || this.#ports.spec(process.id).cluster?.id === id);
+    if (found.length > 0) return found;
+    throw unknownProcess(
+      id,
+      processes.map((process) => process.id),
+    );
+  }
+}
+
+function numberOf({ instances, by }: Scaling): string {
+  if (instances !== undefined) return ` to ${instances}`;
+  return by === undefined ? "" : ` by ${by > 0 ? "+" : ""}${by}`;
+}
+
+/** The stored log. */
+export type LogBook = Pick<Control, "logs" | "follow"> & {
+  readonly log: (submission: LogSubmission, caller: Caller) => Promise<LogEntry>;
+};
+
+export type ControlPorts = {
+  readonly supervisor: Supervisor;
+  readonly spec: (id: string) => ProcessSpec;
+  readonly records: RecordCache;
+  readonly status: () => StateRecord;
+  readonly logBook: LogBook;
+  readonly events: Pick<ServiceEvents, "follow" | "telemetry">;
+  readonly metrics: Pick<ServiceMetrics, "watch" | "read" | "prometheus">;
+  readonly incidents: Pick<ServiceIncidents, "of">;
+  readonly actions: Pick<Actions, "act">;
+  readonly reloads: Pick<Reloads, "plan" | "reload">;
+  readonly scaler: Pick<Scaler, "scale">;
+  readonly terminate: (why: string) => Promise<void>;
+  /** Resolves once the keeper has all that was decided. */
+  readonly commit: () => Promise<void>;
+  /** What was asked for by whom, and what came of it. */
+  readonly log: { readonly audit: (line: LogLine, id?: string) => void };
+};

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { type EnvironmentVariables, MissingVariableError, variablesOf } from "./environment.ts";
+
+function folderOf(context: TestContext, files: Readonly<Record<string, string>> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), "procman-env-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+const problemOf = (variables: EnvironmentVariables): string => {
+  try {
+    variablesOf(variables, { own: {} });
+  } catch (error) {
+    assert.ok(error instanceof MissingVariableError);
+    return error.message;
+  }
+  return assert.fail("no problem");
+};
+
+test("2.2 env: files in their order, then what is configured; values may name what files and procman's environment have", (context) => {
+  const folder = folderOf(context, {
+    ".env": "# a comment\nexport A=1\nB='two words'\nC=3 # three\nD=\"line\\nline\"\n",
+    "local.env": "A=4\n",
+  });
+  const envFile = [".env", "local.env"].map((name) => join(folder, name));
+  const found = variablesOf({ envFile, env: { C: "own", URL: "${HOST}:${A}/${X:-y}" } }, { own: { HOST: "db", A: "0" } });
+  assert.deepEqual(found, { A: "4", B: "two words", C: "own", D: "line\nline", URL: "db:4/y" });
+});
+
+test("2.2 env: a file is read anew each time", (context) => {
+  const folder = folderOf(context, { ".env": "A=1", key: "one\n" });
+  const variables = { envFile: [join(folder, ".env")], env: { KEY: { file: join(folder, "key") } } };
+  assert.deepEqual(variablesOf(variables), { A: "1", KEY: "one" });
+  writeFileSync(join(folder, ".env"), "A=2");
+  writeFileSync(join(folder, "key"), "two");
+  assert.deepEqual(variablesOf(variables), { A: "2", KEY: "two" });
+});
+
+test("2.2 env: a secret is a file's text without its last line end, or a variable; no dollar in it means anything", (context) => {
+  const folder = folderOf(context, { key: "a\n${B}\n\n" });
+  const env = { KEY: { file: join(folder, "key") }, TOKEN: { env: "CI_TOKEN" } };
+  assert.deepEqual(variablesOf({ env }, { own: { CI_TOKEN: "${x}" } }), { KEY: "a\n${B}\n", TOKEN: "${x}" });
+});
+
+test("2.2 env: what is missing is told with a remedy", (context) => {
+  const folder = folderOf(context);
+  const gone = join(folder, "gone");
+  assert.equal(problemOf({ envFile: [gone], env: {} }), `its env file ${gone} is not there; make it or correct "envFile"`);
+  assert.equal(problemOf({ env: { K: { file: gone } } }), `the file ${gone} of its variable K is not there; make it or correct "env.K"`);
+  assert.equal(problemOf({ envFile: [folder], env: {} }), `its env file ${folder} can't be read: it is a folder`);
+  assert.equal(problemOf({ env: { K: { env: "T" } } }), "its variable K needs T, which is not set; set it where procman is started");
+  assert.match(problemOf({ env: { K: "${A}${B}" } }), /^its variable K needs A and B, which are not set; .* give a default: \$\{A:-…\}$/);
+});
+
+test("2.2 env: a value that no variable can hold is refused without being told", (context) => {
+  const folder = folderOf(context, { key: "geh\0eim" });
+  const problem = problemOf({ env: { KEY: { file: join(folder, "key") } } });
+  assert.equal(problem, "its variable KEY has a NUL byte in it, which no variable can hold");
+});
+
+test("2.2 envFile: what is wrong with a line is heard with its file, and the others count", (context) => {
+  const folder = folderOf(context, { ".env": "A: 1\nB=2\n", "good.env": "C=3\n" });
+  const heard: (readonly [string, readonly number[]])[] = [];
+  const envFile = [join(folder, ".env"), join(folder, "good.env")];
+  const found = variablesOf({ envFile, env: {} }, { heard: (file, faults) => heard.push([file, faults.map(({ line }) => line)]) });
+  assert.deepEqual(found, { B: "2", C: "3" });
+  assert.deepEqual(heard, [
+    [envFile[0], [1]],
+    [envFile[1], []],
+  ]);
+});

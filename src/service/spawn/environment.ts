@@ -1,0 +1,153 @@
+/** The variables of a run: what differs from the environment that `procman run` was given. */
+
+import { readFileSync } from "node:fs";
+import { delimiter } from "node:path";
+import { type EnvFault, readEnvFile } from "../../base/env-file.ts";
+import { fingerprint } from "../../base/hash.ts";
+import { expand } from "../../base/interpolate.ts";
+import { warn } from "../reporting/lifecycle-messages.ts";
+import type { ServiceLog } from "../reporting/service-log.ts";
+
+/** How a process reaches the API, to speak for itself. */
+export type ApiAccess = { readonly hostname: string; readonly port: number; readonly token: string };
+
+export type EnvironmentOptions = {
+  readonly env: Readonly<Record<string, string>>;
+  /** Folders appended to `PATH`. */
+  readonly path: readonly string[];
+  readonly id: string;
+  readonly marker: string;
+  readonly stateDir: string;
+  readonly cluster?: { readonly index: number; readonly port?: number };
+  readonly api?: ApiAccess;
+};
+
+export function environmentOf({
+  env: { PATH, ...env },
+  path: own,
+  id,
+  marker,
+  stateDir,
+  cluster,
+  api,
+}: EnvironmentOptions): Record<string, string> {
+  // That of an env file; what "path" and "env" say of it is in `path` already.
+  const path = [...own, ...(PATH === undefined ? [] : [PATH])];
+  return {
+    ...env,
+    ...(path.length === 0 ? {} : { PATH: [...(process.env.PATH === undefined ? [] : [process.env.PATH]), ...path].join(delimiter) }),
+    PROCMAN_PROCESS_ID: id,
+    PROCMAN_RUN_ID: marker,
+    PROCMAN_DATA_DIR: stateDir,
+    PROCMAN_RUN_DIR: `${stateDir}/run`,
+    ...(api === undefined ? {} : { PROCMAN_API_HOSTNAME: api.hostname, PROCMAN_API_PORT: String(api.port), PROCMAN_API_TOKEN: api.token }),
+    ...(cluster === undefined ? {} : { PROCMAN_CLUSTER_INSTANCE: String(cluster.index) }),
+    ...(cluster?.port === undefined ? {} : { PROCMAN_CLUSTER_PORT: String(cluster.port) }),
+  };
+}
+
+/**
+ * `PROCMAN_RUN_ID`: names one run of one slot of one state folder. Every descendant that keeps its environment
+ * carries it, also one that left the process group.
+ */
+export function markerOf(slot: string, run: number, stateDir: string): string {
+  return `${slot}.${run}@${fingerprint(stateDir)}`;
+}
+
+/** The variables that a process is given by its configuration: read anew for each run, so that nobody else keeps what is secret. */
+
+/** A text in which `${NAME}` is filled in, what a file holds, or a variable of procman's own. */
+export type VariableValue = string | { readonly file: string } | { readonly env: string };
+
+export type EnvironmentVariables = {
+  /** Absolute; later ones override earlier ones. */
+  readonly envFile?: readonly string[];
+  readonly env: Readonly<Record<string, VariableValue>>;
+};
+
+/** The run can't be started as things are. The message says what is the case, and never what a variable holds. */
+export class MissingVariableError extends Error {
+  override readonly name = "Unlaunchable";
+}
+
+export type EnvironmentContext = {
+  /** Default: the environment of this process. */
+  readonly own?: NodeJS.ProcessEnv;
+  /** Hears of each env file what is wrong with its lines, if anything. */
+  readonly heard?: (file: string, faults: readonly EnvFault[]) => void;
+};
+
+/** @throws {MissingVariableError} */
+export function variablesOf(
+  { envFile = [], env }: EnvironmentVariables,
+  { own = process.env, heard }: EnvironmentContext = {},
+): Record<string, string> {
+  const files = envFile.map((file) => {
+    const { variables, faults } = readEnvFile(textOf(file, `its env file ${file}`, '"envFile"'));
+    heard?.(file, faults);
+    return variables;
+  });
+  const found: Record<string, string> = Object.assign({}, ...files);
+  const lookUp = (name: string): string | undefined => found[name] ?? own[name];
+  const given = Object.entries(env).map(([name, value]) => [name, valueFor(name, value, lookUp)] as const);
+  const all = { ...found, ...Object.fromEntries(given) };
+  for (const [name, value] of Object.entries(all))
+    if (value.includes("\0")) throw new MissingVariableError(`its variable ${name} has a NUL byte in it, which no variable can hold`);
+  return all;
+}
+
+function valueFor(name: string, value: VariableValue, lookUp: (name: string) => string | undefined): string {
+  if (typeof value === "string") {
+    const { text, missing } = expand(value, lookUp);
+    if (missing.length > 0) throw new MissingVariableError(`its variable ${name} needs ${listed(missing)}; ${remedy(missing)}`);
+    return text;
+  }
+  // An editor ends each file with a line end, and no secret is meant to.
+  if ("file" in value) return textOf(value.file, `the file ${value.file} of its variable ${name}`, `"env.${name}"`).replace(/\r?\n$/, "");
+  const known = lookUp(value.env);
+  if (known === undefined)
+    throw new MissingVariableError(`its variable ${name} needs ${value.env}, which is not set; set it where procman is started`);
+  return known;
+}
+
+function listed(missing: readonly string[]): string {
+  return missing.length === 1 ? `${missing[0]}, which is not set` : `${missing.join(" and ")}, which are not set`;
+}
+
+function remedy([name]: readonly string[]): string {
+  return `set it in an "envFile" or where procman is started, or give a default: \${${name}:-…}`;
+}
+
+function textOf(file: string, what: string, key: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") throw new MissingVariableError(`${what} is not there; make it or correct ${key}`);
+    throw new MissingVariableError(`${what} can't be read: ${code === "EISDIR" ? "it is a folder" : message.replace(/^E[A-Z]+: /, "")}`);
+  }
+}
+
+/** Says which lines of an env file are not well-formed: once, however many runs read it, and again when they are others. */
+
+/** Of something else that was taken for an env file not every line. */
+const MOST = 5;
+
+export class EnvFileWarnings {
+  readonly #log: Pick<ServiceLog, "write">;
+  /** What was said last, by file. */
+  readonly #said = new Map<string, string>();
+
+  constructor(log: Pick<ServiceLog, "write">) {
+    this.#log = log;
+  }
+
+  /** A run of the slot is about to be started with it. */
+  look(slot: string, file: string, faults: readonly EnvFault[]): void {
+    const state = JSON.stringify(faults);
+    if (state === (this.#said.get(file) ?? "[]")) return;
+    this.#said.set(file, state);
+    for (const { line, problem } of faults.slice(0, MOST)) this.#log.write(slot, warn(`${file}:${line} ${problem}`));
+    if (faults.length > MOST) this.#log.write(slot, warn(`${faults.length - MOST} more lines of ${file} are like that`));
+  }
+}

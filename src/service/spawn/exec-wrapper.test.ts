@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { type InheritedLimits, wrapWithLimits } from "./exec-wrapper.ts";
+
+function said(inherited: InheritedLimits, ...argv: readonly string[]): string {
+  const [program = "", ...args] = wrapWithLimits(argv, inherited);
+  return execFileSync(program, args, { encoding: "utf8" }).trim();
+}
+
+test("who asks for nothing has no shell in front", () => {
+  assert.deepEqual(wrapWithLimits(["node", "a.js"], {}), ["node", "a.js"]);
+  assert.deepEqual(wrapWithLimits(["node", "a.js"], { ulimits: {} }), ["node", "a.js"]);
+});
+
+test("limits, umask and niceness are those of the program, which is not the shell's child, and gets its arguments as they are", () => {
+  const sh = (script: string): readonly string[] => ["sh", "-c", script, "x", "a  b", "'$HOME'"];
+  const ulimits = { nofile: 123, core: 0, stack: 4 * 1_024 * 1_024, cpu: 60, as: 8 * 1_024 ** 3 };
+  assert.equal(
+    said({ ulimits }, ...sh('echo $(ulimit -n) $(ulimit -c) $(ulimit -s) $(ulimit -t) $(ulimit -v) "$@"')),
+    "123 0 4096 60 8388608 a  b '$HOME'",
+  );
+  assert.equal(said({ umask: "027" }, ...sh("umask")), "0027");
+  assert.equal(said({ nice: 5 }, "nice"), "5");
+  const result = spawnSync("sh", ["-c", 'echo $$; exec "$@"', "x", ...wrapWithLimits(["sh", "-c", "echo $$"], { umask: "022", nice: 1 })], {
+    encoding: "utf8",
+  });
+  const [first, second] = result.stdout.trim().split("\n");
+  assert.equal(first, second);
+});
+
+test("a shared socket is said to be for the program's own pid", () => {
+  assert.match(said({ share: {} }, "sh", "-c", "echo $$ $LISTEN_PID"), /^(\d+) \1$/);
+  assert.match(said({ share: {}, nice: 1, umask: "022" }, "sh", "-c", "echo $$ $LISTEN_PID"), /^(\d+) \1$/);
+});
+
+test("the number of processes is limited, whatever the shell calls that", () => {
+  const [program = "", ...args] = wrapWithLimits(["cat", "/proc/self/limits"], { ulimits: { nproc: 5_000 } });
+  assert.match(execFileSync(program, args, { encoding: "utf8" }), /Max processes +5000 +5000/);
+});
+
+test("a limit that can't be had is told, and nothing is started", () => {
+  const [program = "", ...args] = wrapWithLimits(["echo", "started"], { ulimits: { nofile: 2 ** 52 } });
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
+  assert.deepEqual([status, stdout], [78, ""]);
+  assert.match(stderr, /^Cannot start: the limit nofile can not be 4503599627370496; this user may not go beyond the hard limit$/m);
+});

@@ -1,0 +1,85 @@
+/** From the specification of a process to what the keeper starts, and why that could not be started. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { EnvFault } from "../../base/env-file.ts";
+import { EXIT } from "../../base/errors.ts";
+import { isTypeScript, typeScriptFlags } from "../../config/checks/command-checks.ts";
+import { isCaptured } from "../../config/normalise.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { FailedReport, RunKey, SpawnRequest } from "../../ipc/keeper-protocol.ts";
+import type { CaptureSpec } from "../../ipc/logger-protocol.ts";
+import { type ApiAccess, environmentOf, variablesOf } from "./environment.ts";
+import { shellArgv, wrapWithLimits } from "./exec-wrapper.ts";
+import { notifyFile } from "./probing.ts";
+import { identityOf, runsAs } from "./run-identity.ts";
+
+export type RunFolder = {
+  readonly stateDir: string;
+  readonly marker: string;
+  readonly slot: string;
+  readonly run: number;
+  readonly api: (id: string) => ApiAccess | undefined;
+  /** Hears what is wrong with the lines of an env file. */
+  readonly heard?: (file: string, faults: readonly EnvFault[]) => void;
+};
+
+/** @throws {Unlaunchable} */
+export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api, heard }: RunFolder): Omit<SpawnRequest, keyof RunKey> {
+  const { id, path, cwd, cluster, share, memoryMax } = spec;
+  const env = { ...identityOf(spec), ...variablesOf(spec, heard === undefined ? {} : { heard }) };
+  const access = api(id);
+  const capture = captureOf(spec, run);
+  return {
+    argv: wrapWithLimits(argvOf(spec), spec),
+    as: runsAs(spec),
+    cwd,
+    env: {
+      ...environmentOf({ env, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
+      ...(share && { LISTEN_FDS: "1", LISTEN_FDNAMES: cluster?.id ?? id }),
+    },
+    ...(share && { listen: share }),
+    ...(memoryMax === undefined ? {} : { memoryMax }),
+    ...(capture === undefined ? {} : { capture }),
+    ...(spec.command.kind === "worker" ? { channel: true } : {}),
+    ...(spec.ready?.kind === "fd" ? { notify: { fd: spec.ready.fd, file: notifyFile(stateDir, slot) } } : {}),
+  };
+}
+
+/** undefined: nobody wants its output. */
+export function captureOf({ id, log, cluster }: ProcessSpec, run: number): CaptureSpec | undefined {
+  if (!isCaptured(log)) return undefined;
+  const { stored, ...places } = log;
+  const store = { run, ...(cluster === undefined ? {} : { instance: cluster.index + 1 }) };
+  return { id, ...places, ...(stored === true ? { store } : {}) };
+}
+
+/** What is the case, and what to do about it. */
+export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: FailedReport): string {
+  const program = argvOf(spec)[0] ?? "";
+  if (step === "cwd") return `its working directory ${spec.cwd} is not there; make it or correct "cwd"`;
+  if (step === "fork") return `the machine has no room for another process just now (${errno})`;
+  if (step === "socket") return message;
+  if (step === "run-folder") return `its output can't be captured: ${message}`;
+  if (errno === "EACCES") return `${program} may not be executed (${errno}); is it executable, and may procman's user reach it?`;
+  if (errno === "EPERM" && spec.user !== undefined)
+    return `only root may start it as ${spec.user.name}; run procman as root, or remove "user"`;
+  if (errno !== "ENOENT") return `${program}: ${message}`;
+  if (program.includes("/") && existsSync(resolve(spec.cwd, program)))
+    return `${program} is there, but the interpreter that its first line names is not`;
+  return program.includes("/")
+    ? `there is no file ${program}; correct "${spec.command.kind === "worker" ? "worker" : "cmd"}"`
+    : `there is no program "${program}" in its PATH; correct "cmd" or add a folder by "path"`;
+}
+
+/** What a shell ends with that can't start a program. */
+export function exitCodeOf({ step, errno }: FailedReport): number {
+  if (step !== "program") return EXIT.refused;
+  return errno === "ENOENT" ? 127 : ["EACCES", "ENOEXEC"].includes(errno) ? 126 : EXIT.refused;
+}
+
+function argvOf({ command }: ProcessSpec): readonly string[] {
+  if (command.kind === "shell") return shellArgv(command.line);
+  // A script that is not there is what can't be started, rather than a Node that ends at once, again and again.
+  if (!existsSync(command.script)) return [command.script];
+  return [process.execPath, ...(isTypeScript(command.script) ? (typeScriptFlags() ?? []) : []), command.script, ...command.args];
+}

@@ -1,0 +1,57 @@
+/** Gives up runs that have had more memory than they may for some looks in a row. */
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { Process } from "../../supervisor/process.ts";
+import type { ProcessBus } from "../reporting/process-bus.ts";
+import type { Subsystem } from "../subsystem.ts";
+
+/** One look may fall on a peak that is over in a moment. */
+const LOOKS = 3;
+
+type Samples = ReadonlyMap<string, { readonly memoryBytes: number }>;
+
+export type MemoryLimitPorts = {
+  readonly bus: ProcessBus;
+  readonly processes: () => readonly Process[];
+  readonly spec: (slot: string) => ProcessSpec;
+  /** What is wrong with its run. */
+  readonly trouble: (id: string, problem: string) => void;
+};
+
+export class MemoryLimitWatch implements Subsystem {
+  readonly #ports: MemoryLimitPorts;
+  readonly #over = new Map<string, number>();
+  readonly #stop: () => void;
+
+  constructor(ports: MemoryLimitPorts) {
+    this.#ports = ports;
+    this.#stop = ports.bus.samples.listen(({ samples }) => this.weigh(samples));
+  }
+
+  retire(): void {
+    this.#stop();
+  }
+
+  weigh(samples: Samples): void {
+    for (const process of this.#ports.processes()) {
+      const { id } = process;
+      const limit = limitOf(this.#ports.spec(id)) ?? Number.POSITIVE_INFINITY;
+      const memoryBytes = samples.get(id)?.memoryBytes ?? 0;
+      const looks = memoryBytes > limit ? (this.#over.get(id) ?? 0) + 1 : 0;
+      if (looks === 0) this.#over.delete(id);
+      else this.#over.set(id, looks);
+      if (looks < LOOKS) continue;
+      this.#over.delete(id);
+      this.#ports.trouble(id, `${megabytes(memoryBytes)} MB, more than its ${megabytes(limit)} MB`);
+      for (const { slot, run } of process.runs) process.report(slot, { type: "fault", run, fault: "memory" });
+    }
+  }
+}
+
+/** What the kernel can't hold it to is watched as well. */
+export function limitOf({ memoryLimit, memoryMax }: Pick<ProcessSpec, "memoryLimit" | "memoryMax">): number | undefined {
+  return memoryLimit ?? memoryMax;
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 1e5) / 10;
+}

@@ -1,0 +1,157 @@
+/** Asks runs whether they are ready, and then whether they are well, and tells the supervisor: for each run that has to show it, one who asks. */
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { HealthSpec, ReadyProbe } from "../../contract/probe-spec.ts";
+import { followLogs } from "../../log-store/follow.ts";
+import type { ExecContext } from "../../probes/exec-probe.ts";
+import { Health } from "../../probes/health.ts";
+import { Readiness } from "../../probes/readiness.ts";
+import type { InstanceState, RunningState } from "../../supervisor/states.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+import type { ProcessBus } from "../reporting/process-bus.ts";
+import type { Subsystem } from "../subsystem.ts";
+import { systemClock } from "../system-clock.ts";
+import { environmentOf, MissingVariableError, variablesOf } from "./environment.ts";
+import { shellArgv } from "./exec-wrapper.ts";
+import { programAtPort } from "./port-conflicts.ts";
+import { identityOf, runsAs } from "./run-identity.ts";
+
+export type ProbePorts = {
+  readonly bus: ProcessBus;
+  readonly stateDir: string;
+  /** Of the configuration. */
+  readonly specs: () => readonly ProcessSpec[];
+  readonly supervisor: () => Pick<Supervisor, "find">;
+  readonly spec: (slot: string) => ProcessSpec;
+  /** What is wrong with its run; undefined: nothing any more. */
+  readonly trouble: (id: string, problem: string | undefined) => void;
+};
+
+type ProbeQuestion = { readonly ready: ReadyProbe } | { readonly health: HealthSpec };
+
+type ProbeSession = { readonly run: number; readonly question: ProbeQuestion; readonly stop: () => void };
+
+type ProbeRequest = { readonly slot: string; readonly state: RunningState; readonly spec: ProcessSpec };
+
+export class Probes implements Subsystem {
+  readonly #ports: ProbePorts;
+  readonly #sessions = new Map<string, ProbeSession>();
+
+  constructor(ports: ProbePorts) {
+    this.#ports = ports;
+    ports.bus.transitions.listen(({ transition: { slot, to } }) => this.#look(slot, to));
+  }
+
+  apply(): void {
+    for (const { id } of this.#ports.specs()) for (const { slot, state } of this.#ports.supervisor().find(id).runs) this.#look(slot, state);
+  }
+
+  /** Nobody asks any more. */
+  retire(): void {
+    for (const { stop } of this.#sessions.values()) stop();
+    this.#sessions.clear();
+  }
+
+  /** The state of a slot, or what is asked of it, may be another one. */
+  #look(slot: string, state: InstanceState): void {
+    const spec = this.#ports.spec(slot);
+    const known = this.#sessions.get(slot);
+    const question = questionOf(state, spec);
+    if (known !== undefined && known.run === state.run && isDeepStrictEqual(known.question, question)) return;
+    known?.stop();
+    this.#sessions.delete(slot);
+    if (question === undefined || state.status !== "running") return;
+    const session = this.#begin(question, { slot, state, spec });
+    this.#sessions.set(slot, { run: state.run, question, stop: () => session.stop() });
+  }
+
+  #begin(question: ProbeQuestion, asked: ProbeRequest): { readonly stop: () => void } {
+    return "ready" in question ? this.#beginReadiness(question.ready, asked) : this.#beginHealth(question.health, asked);
+  }
+
+  #beginReadiness(probe: ReadyProbe, { slot, state, spec }: ProbeRequest): Readiness {
+    const { stateDir, supervisor, trouble } = this.#ports;
+    const { id, policy } = spec;
+    const { run, since } = state;
+    return new Readiness(
+      {
+        probe,
+        timeoutMs: policy.readyMs ?? 0,
+        scene: sceneOf(spec, stateDir),
+        file: notifyFile(stateDir, slot),
+        objection: () => programAtPort(spec, "port" in probe ? probe.port : undefined, state.pid),
+        lines: (signal) => linesOf(stateDir, { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) }, signal),
+      },
+      {
+        ready: () => {
+          trouble(id, undefined);
+          supervisor().find(id).report(slot, { type: "ready", run });
+        },
+        waits: (problem) => trouble(id, problem),
+      },
+    );
+  }
+
+  #beginHealth(health: HealthSpec, { slot, state: { run, since, healthy }, spec }: ProbeRequest): Health {
+    const { stateDir, supervisor, trouble } = this.#ports;
+    const { id } = spec;
+    const tell = (good: boolean): void => supervisor().find(id).report(slot, { type: "health", run, good });
+    return new Health(
+      {
+        spec: health,
+        scene: sceneOf(spec, stateDir),
+        // It was asked before, by an earlier service.
+        startMs: healthy === undefined ? since + health.startMs - systemClock.now() : 0,
+        phase: systemClock.chance(),
+      },
+      {
+        well: () => {
+          trouble(id, undefined);
+          tell(true);
+        },
+        ill: (problem, counts) => {
+          trouble(id, problem);
+          if (counts) tell(false);
+        },
+      },
+    );
+  }
+}
+
+/** What there is to find out about it. */
+function questionOf(state: InstanceState, { ready, health }: ProcessSpec): ProbeQuestion | undefined {
+  if (state.status !== "running") return undefined;
+  if (!state.ready) return ready === undefined ? undefined : { ready };
+  return health === undefined ? undefined : { health };
+}
+
+/** Its file takes what a run writes to the descriptor that says that it is ready. It outlives keeper and service. */
+export function notifyFile(stateDir: string, slot: string): string {
+  return join(stateDir, "run", `ready-${slot}`);
+}
+
+/** As the process itself is run, but as none of its run: whoever looks for that finds it by its marker. */
+function sceneOf(spec: ProcessSpec, stateDir: string): ExecContext {
+  const { cwd, path, id, cluster } = spec;
+  const env = { ...identityOf(spec), ...variablesIfThere(spec) };
+  const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({ env, path, id, marker: "", stateDir, ...(cluster && { cluster }) });
+  return { cwd, env: { ...process.env, ...own }, argv: shellArgv, as: runsAs(spec) };
+}
+
+type ProbeSubject = { readonly id: string; readonly run: number; readonly from: number };
+
+async function* linesOf(stateDir: string, { id, run, from }: ProbeSubject, signal: AbortSignal): AsyncGenerator<string> {
+  const query = { processes: [id], categories: ["stdout", "stderr"], from } as const;
+  for await (const item of followLogs(stateDir, query, signal)) if (item.type === "entry" && item.entry.run === run) yield item.entry.text;
+}
+
+/** A file that is gone by now leaves the run as it is, and its command without what was in it. */
+function variablesIfThere(spec: ProcessSpec): Record<string, string> {
+  try {
+    return variablesOf(spec);
+  } catch (error) {
+    if (error instanceof MissingVariableError) return {};
+    throw error;
+  }
+}

@@ -1,0 +1,48 @@
+/** How the service has processes started: by the keeper, as their specifications say at that moment. */
+import type { ProcessSpec } from "../../config/spec.ts";
+import { stopSignalOf } from "../../supervisor/restart-policy.ts";
+import type { KeeperChannel } from "../keeper-channel.ts";
+import type { ServiceLog } from "../reporting/service-log.ts";
+import { type ApiAccess, EnvFileWarnings, markerOf } from "./environment.ts";
+import { exitCodeOf, launchOf, type RunFolder, whyUnstartable } from "./launch.ts";
+import { occupiedOf } from "./port-conflicts.ts";
+import { KeeperSpawner } from "./spawner.ts";
+import type { Sweeper } from "./sweeper.ts";
+
+export type SpawnerService = {
+  readonly stateDir: string;
+  /** Of a process or one of its slots. */
+  readonly spec: (slot: string) => ProcessSpec;
+  readonly api: (id: string) => ApiAccess | undefined;
+  /** What to do when the socket that it shares can't be opened; undefined: nothing that we know of. */
+  readonly remedy: (spec: ProcessSpec) => string | undefined;
+  readonly log: Pick<ServiceLog, "write">;
+};
+
+export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, { stateDir, spec, api, remedy, log }: SpawnerService): KeeperSpawner {
+  const faults = new EnvFileWarnings(log);
+  const marker = (slot: string, run: number): string => markerOf(slot, run, stateDir);
+  return new KeeperSpawner({
+    link,
+    sweeper,
+    marker,
+    isSteady: (slot) => isSteady(spec(slot)),
+    request: (slot, run) => {
+      const heard: RunFolder["heard"] = (file, found) => faults.look(slot, file, found);
+      return launchOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api, heard });
+    },
+    drains: (slot) => (spec(slot).command.kind === "worker" ? stopSignalOf(spec(slot).policy) : undefined),
+    whyUnstartable: (failed) => {
+      const own = spec(failed.slot);
+      const what = failed.step === "socket" ? remedy(own) : undefined;
+      const message = whyUnstartable(own, failed);
+      return { message: what === undefined ? message : `${message}; ${what}`, exitCode: exitCodeOf(failed) };
+    },
+    occupied: ({ slot, run, survivors }) => (survivors ? undefined : occupiedOf(spec(slot), marker(slot, run))),
+  });
+}
+
+/** What its runs consist of doesn't change by itself. Secrets are for nobody to keep; a cgroup is made anew for each run. */
+function isSteady({ envFile = [], env, memoryMax }: ProcessSpec): boolean {
+  return envFile.length === 0 && Object.values(env).every((value) => typeof value === "string") && memoryMax === undefined;
+}

@@ -1,0 +1,205 @@
+/** The supervisor's port to the operating system, over the keeper. */
+import { join } from "node:path";
+import { EXIT } from "../../base/errors.ts";
+import type { StopSignal } from "../../base/signals.ts";
+import type {
+  CgroupReport,
+  EndReport,
+  ExitedReport,
+  FailedReport,
+  FromKeeper,
+  RunKey,
+  RunningRun,
+  SpawnedReport,
+  SpawnRequest,
+} from "../../ipc/keeper-protocol.ts";
+import { failpoint } from "../../os/failpoint.ts";
+import type { Following, RunReports, Spawner } from "../../supervisor/ports.ts";
+import type { ExitInfo, Occupied, SignalName } from "../../supervisor/states.ts";
+import type { KeeperChannel } from "../keeper-channel.ts";
+import { MissingVariableError } from "./environment.ts";
+import type { Sweeper } from "./sweeper.ts";
+
+export type KeeperSpawnerOptions = {
+  readonly link: KeeperChannel;
+  readonly sweeper: Sweeper;
+  /** What a run of a slot consists of; made anew for each run. */
+  readonly request: (slot: string, run: number) => Omit<SpawnRequest, keyof RunKey>;
+  /** Whether that can be said before it starts: secrets and env files are read when it does. */
+  readonly isSteady: (slot: string) => boolean;
+  readonly marker: (slot: string, run: number) => string;
+  /** The signal in place of the message for those that listen to more than signals; undefined: it doesn't. */
+  readonly drains: (slot: string) => StopSignal | undefined;
+  readonly whyUnstartable: (failed: FailedReport) => { readonly message: string; readonly exitCode: number };
+  /** Who has the port that a run which failed was to listen on. */
+  readonly occupied: (exited: ExitedReport) => Occupied | undefined;
+};
+
+export class KeeperSpawner implements Spawner {
+  readonly #options: KeeperSpawnerOptions;
+  /** The latest run of each slot. */
+  readonly #reports = new Map<string, { readonly run: number; readonly on: RunReports }>();
+  /** What the keeper's snapshot told of runs that nobody has asked about yet. */
+  readonly #running = new Map<string, RunningRun>();
+  readonly #ended = new Map<string, EndReport>();
+  readonly #adopted: (() => void)[] = [];
+  /** By slot. */
+  readonly #prepared = new Map<string, { readonly run: number; readonly after: Following }>();
+  #cgroups: string | undefined;
+  #loaded = false;
+  #settled = false;
+
+  constructor(options: KeeperSpawnerOptions) {
+    this.#options = options;
+  }
+
+  /** Before the supervisor takes up its processes: what the keeper knows. */
+  load({ running, ended, cgroups }: FromKeeper & { readonly t: "snapshot" }): void {
+    this.#cgroups = cgroups;
+    this.#loaded = true;
+    for (const run of running) this.#running.set(keyOf(run.slot, run.run), run);
+    for (const report of ended) this.#ended.set(keyOf(report.slot, report.run), report);
+    failpoint("service.loaded");
+  }
+
+  /** From now on slots have their cgroups there, or why not. */
+  useCgroups({ folder, problem }: CgroupReport, warn: (problem: string) => void): void {
+    this.#cgroups = folder ?? this.#cgroups;
+    if (problem !== undefined) warn(problem);
+  }
+
+  spawn(slot: string, run: number, on: RunReports): void {
+    this.#reports.set(slot, { run, on });
+    try {
+      this.#options.link.send({ t: "spawn", slot, run, ...this.#options.request(slot, run) });
+    } catch (error) {
+      if (!(error instanceof MissingVariableError)) throw error;
+      on.ended({ kind: "unstartable", message: error.message, permanent: true, exitCode: EXIT.refused }, false);
+    }
+  }
+
+  prepare(slot: string, run: number, after: Following): void {
+    this.#prepared.set(slot, { run, after });
+    if (!this.#options.isSteady(slot)) return;
+    try {
+      this.#options.link.send({ t: "prepare", slot, run, ...this.#options.request(slot, run), after });
+    } catch (error) {
+      // It is told when it matters.
+      if (!(error instanceof MissingVariableError)) throw error;
+    }
+  }
+
+  unprepare(slot: string, run: number): void {
+    this.#prepared.delete(slot);
+    this.#options.link.send({ t: "unprepare", slot, run });
+  }
+
+  /** What runs consist of may be another now. */
+  renew(): void {
+    for (const [slot, { run, after }] of this.#prepared) {
+      this.#options.link.send({ t: "unprepare", slot, run });
+      this.prepare(slot, run, after);
+    }
+  }
+
+  follow(slot: string, run: number, on: RunReports): void {
+    if (this.#settled) this.#reports.set(slot, { run, on });
+    else this.#takeUp(slot, run, { seen: "asked", on })();
+  }
+
+  signal(slot: string, run: number, signal: SignalName): void {
+    this.#options.link.send({ t: "signal", slot, run, signal });
+  }
+
+  drain(slot: string, run: number): void {
+    const signal = this.#options.drains(slot);
+    if (signal !== undefined) this.#options.link.send({ t: "drain", slot, run, signal });
+  }
+
+  sweep(slot: string, run: number, pid: number, signal: SignalName): void {
+    const cgroup = this.#cgroups === undefined ? {} : { cgroup: join(this.#cgroups, slot) };
+    this.#options.sweeper.sweep({ marker: this.#options.marker(slot, run), pid, ...cgroup }, signal, () => {
+      this.#on(slot, run)?.swept();
+      this.#options.link.flush();
+    });
+  }
+
+  adopt(slot: string, run: number, seen: "asked" | "alive" | "ended", on: RunReports): void {
+    const tell = this.#takeUp(slot, run, { seen, on });
+    if (seen !== "ended") this.#adopted.push(tell);
+  }
+
+  /** Gives the way to tell what has become of it by the snapshot. */
+  #takeUp(slot: string, run: number, { seen, on }: { readonly seen: "asked" | "alive" | "ended"; readonly on: RunReports }): () => void {
+    const key = keyOf(slot, run);
+    const [running, ended] = [this.#running.get(key), this.#ended.get(key)];
+    this.#reports.set(slot, { run, on });
+    if (seen !== "ended") this.#ended.delete(key);
+    return () => {
+      if (running !== undefined) return on.spawned(running.pid, running.since);
+      // The request is in the keeper's queue, or was lost with that.
+      if (ended === undefined) return seen === "asked" ? on.lost() : on.ended({ kind: "unknown" }, false);
+      // Whom it left behind is found by its pid, which the service that asked for it never learned.
+      if (ended.t === "exited" && ended.survivors) on.spawned(ended.pid, ended.at);
+      this.#end(ended);
+    };
+  }
+
+  /** All runs are taken up, and it is known what the configuration of now wants of them: what became of them is told. Nobody asks for the ends of others. */
+  settle(): void {
+    for (const tell of this.#adopted.splice(0)) tell();
+    for (const { slot, run } of this.#ended.values()) this.#options.link.send({ t: "ack", slot, run });
+    this.#ended.clear();
+    this.#running.clear();
+    this.#settled = true;
+    failpoint("service.settled");
+  }
+
+  remember(id: string, memory: unknown): void {
+    this.#options.link.remember(id, memory);
+  }
+
+  forget(id: string): void {
+    this.#options.link.forget(id);
+  }
+
+  receive(message: SpawnedReport | EndReport): void {
+    // What came before the snapshot is in it. An answer now would make the keeper forget what nobody has heard.
+    if (!this.#loaded) return;
+    if (message.t === "spawned") this.#on(message.slot, message.run)?.spawned(message.pid, message.since);
+    else this.#end(message);
+  }
+
+  #on(slot: string, run: number): RunReports | undefined {
+    const latest = this.#reports.get(slot);
+    return latest?.run === run ? latest.on : undefined;
+  }
+
+  #end(report: EndReport): void {
+    const { slot, run, at } = report;
+    this.#prepared.delete(slot);
+    this.#options.link.send({ t: "ack", slot, run });
+    const [on, ending] = [this.#on(slot, run), this.#endingOf(report)];
+    if (report.t === "exited" && report.followed) on?.followed(ending, at);
+    else on?.ended(ending, report.t === "exited" && report.survivors, at);
+  }
+
+  #endingOf(report: EndReport): ExitInfo {
+    const { at } = report;
+    if (report.t === "exited") {
+      const occupied = report.code === 0 || report.code === null || report.followed ? undefined : this.#options.occupied(report);
+      const how = { ...(report.outOfMemory === true && { outOfMemory: true as const }), ...(occupied && { occupied }), at };
+      return report.unknown ? { kind: "unknown", ...how } : { kind: "exited", code: report.code, signal: report.signal, ...how };
+    }
+    return {
+      kind: "unstartable",
+      permanent: report.step === "cwd" || report.step === "program",
+      ...this.#options.whyUnstartable(report),
+      at,
+    };
+  }
+}
+
+function keyOf(slot: string, run: number): string {
+  return `${slot}#${run}`;
+}

@@ -1,0 +1,109 @@
+/** Ends whoever a run left behind: members of its process group or its cgroup, and whoever carries its marker. */
+import { cgroupMembers, killCgroup } from "../../os/cgroup.ts";
+import { signalIfThere } from "../../os/process-signal.ts";
+import { allEnvironments, allProcesses, type ProcessStat } from "../../os/process-stat.ts";
+import type { SignalName } from "../../supervisor/states.ts";
+
+/** Whom a run may have left behind. */
+export type LeftoverProcesses = {
+  readonly marker: string;
+  /** Of the leader, which has ended: the number of its group and session. */
+  readonly pid: number;
+  /** Folder of its cgroup, where it has one. */
+  readonly cgroup?: string;
+};
+
+type SweepRun = LeftoverProcesses & { signal: SignalName; readonly signalled: Set<string>; readonly done: () => void };
+
+/** First look, then ever later ones. Milliseconds. */
+const FIRST_LOOK_MS = 5;
+const LONGEST_LOOK_MS = 250;
+/** What SIGKILL doesn't end hangs in the kernel; it is waited for no longer than this. Milliseconds. */
+const HOPELESS_MS = 5_000;
+
+export class Sweeper {
+  readonly #sweeps = new Map<string, SweepRun>();
+  #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
+  #delay = FIRST_LOOK_MS;
+
+  /** One look at the process table serves all sweeps that are under way. */
+  sweep(who: LeftoverProcesses, signal: SignalName, done: () => void): void {
+    const { marker, cgroup } = who;
+    const known = this.#sweeps.get(marker);
+    if (known === undefined) this.#sweeps.set(marker, { ...who, signal, signalled: new Set(), done });
+    else if (known.signal !== signal) Object.assign(known, { signal }).signalled.clear();
+    if (signal === "SIGKILL") {
+      if (cgroup !== undefined) killCgroup(cgroup);
+      setTimeout(() => this.#finish(marker), HOPELESS_MS).unref();
+    }
+    this.#delay = FIRST_LOOK_MS;
+    if (this.#timer === undefined) this.#timer = setImmediate(() => this.#look());
+  }
+
+  /** Nobody is looked for any more. */
+  stop(): void {
+    this.#sweeps.clear();
+    clearTimeout(this.#timer as NodeJS.Timeout);
+    clearImmediate(this.#timer as NodeJS.Immediate);
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const left = this.#members();
+    for (const [marker, sweep] of [...this.#sweeps]) {
+      const members = left.get(marker) ?? [];
+      if (members.length === 0) this.#finish(marker);
+      for (const member of members) signalOnce(sweep, member);
+    }
+    if (this.#sweeps.size === 0 || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => this.#look(), this.#delay);
+    this.#delay = Math.min(LONGEST_LOOK_MS, this.#delay * 2);
+  }
+
+  #finish(marker: string): void {
+    const sweep = this.#sweeps.get(marker);
+    this.#sweeps.delete(marker);
+    sweep?.done();
+  }
+
+  #members(): ReadonlyMap<string, readonly ProcessStat[]> {
+    const all = allProcesses();
+    const groups = this.#groups(new Set(all.map(({ pid }) => pid)));
+    const caged = new Map(
+      [...this.#sweeps.values()].flatMap(({ cgroup, marker }) =>
+        cgroup === undefined ? [] : cgroupMembers(cgroup).map((pid) => [pid, marker] as const),
+      ),
+    );
+    const carried = this.#carried();
+    const found = new Map<string, ProcessStat[]>();
+    for (const stat of all) {
+      if (stat.state === "Z" || stat.pid === process.pid) continue;
+      const marker = caged.get(stat.pid) ?? groups.get(stat.group) ?? groups.get(stat.session) ?? carried.get(stat.pid);
+      if (marker !== undefined) found.set(marker, [...(found.get(marker) ?? []), stat]);
+    }
+    return found;
+  }
+
+  /** A pid is free again only when its group has no member left: whoever has the leader's pid now has a group of its own. Groups 0 and 1 are the machine's. */
+  #groups(alive: ReadonlySet<number>): ReadonlyMap<number, string> {
+    return new Map([...this.#sweeps.values()].flatMap(({ pid, marker }) => (pid <= 1 || alive.has(pid) ? [] : [[pid, marker] as const])));
+  }
+
+  /** Markers of those that are swept, by who carries them. */
+  #carried(): ReadonlyMap<number, string> {
+    const carried = new Map<number, string>();
+    for (const [pid, environment] of allEnvironments()) {
+      const marker = /(?:^|[\0 ])PROCMAN_RUN_ID=([^\0 ]*)/.exec(environment)?.[1];
+      if (marker !== undefined && this.#sweeps.has(marker)) carried.set(pid, marker);
+    }
+    return carried;
+  }
+}
+
+function signalOnce({ signal, signalled }: SweepRun, { pid, startTime }: ProcessStat): void {
+  const who = `${pid} ${startTime}`;
+  if (signalled.has(who)) return;
+  signalled.add(who);
+  signalIfThere(pid, signal);
+}

@@ -1,0 +1,77 @@
+/** The specifications of all processes that there are: those of the configuration, and those that are on their way out of it. */
+import type { Config, ProcessSpec } from "../config/spec.ts";
+import type { ProcessDefinition } from "../supervisor/definition.ts";
+import type { ConfigSnapshot } from "./recovery/config-snapshot.ts";
+
+export class SpecRegistry {
+  #config: Config;
+  #present: ReadonlyMap<string, ProcessSpec>;
+  readonly #leaving: Map<string, ProcessSpec>;
+
+  constructor({ config, leaving }: ConfigSnapshot) {
+    this.#config = config;
+    this.#present = byId(config.processes);
+    this.#leaving = new Map(byId(leaving));
+  }
+
+  get config(): Config {
+    return this.#config;
+  }
+
+  get removing(): readonly ProcessSpec[] {
+    return [...this.#leaving.values()];
+  }
+
+  /** Of a process or one of its slots. */
+  of(slot: string): ProcessSpec {
+    const spec = this.#find(slot);
+    if (spec === undefined) throw new Error(`no specification for slot ${slot}`);
+    return spec;
+  }
+
+  /** Number of an instance of a cluster, from 1. */
+  instanceOf(slot: string): number | undefined {
+    const cluster = this.#find(slot)?.cluster;
+    return cluster === undefined ? undefined : cluster.index + 1;
+  }
+
+  /** Processes that another configuration doesn't have stay known until they are dropped. */
+  replace(config: Config): void {
+    const present = byId(config.processes);
+    for (const [id, spec] of this.#present) if (!present.has(id)) this.#leaving.set(id, spec);
+    for (const id of present.keys()) this.#leaving.delete(id);
+    this.#config = config;
+    this.#present = present;
+  }
+
+  drop(id: string): void {
+    this.#leaving.delete(id);
+  }
+
+  #find(slot: string): ProcessSpec | undefined {
+    const id = processOf(slot);
+    return this.#present.get(id) ?? this.#leaving.get(id);
+  }
+}
+
+/** `web:2` is a further slot of `web`, for runs that overlap. */
+export function processOf(slot: string): string {
+  return slot.split(":", 1)[0] as string;
+}
+
+function byId(specs: readonly ProcessSpec[]): ReadonlyMap<string, ProcessSpec> {
+  return new Map(specs.map((spec) => [spec.id, spec]));
+}
+
+/** What the supervisor has to know of it. */
+export function planOf({ id, policy, autostart, overrun, cron, terminate, watch, dependsOn }: ProcessSpec): ProcessDefinition {
+  return {
+    id,
+    policy,
+    overrun,
+    autostart: autostart || watch.length > 0,
+    ...(dependsOn === undefined ? {} : { dependsOn }),
+    ...(cron === undefined ? {} : { cron }),
+    ...(terminate === undefined ? {} : { terminate }),
+  };
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { type TestContext, test } from "node:test";
+import { stateDir } from "../../test/support/store-rig.ts";
+import { ProcmanError } from "../base/errors.ts";
+import type { ProcessSpec } from "../config/spec.ts";
+import type { ToKeeper } from "../ipc/keeper-protocol.ts";
+import { KeeperChannel } from "./keeper-channel.ts";
+import { ServiceLog } from "./reporting/service-log.ts";
+import { StoredLog } from "./stored-log.ts";
+
+const CI = { consumer: "ci" };
+
+/** The log of a service with the processes `web` and `pool-2`, and what it tells the keeper. */
+function logBook(context: TestContext) {
+  const sent: ToKeeper[] = [];
+  const channel = Object.assign(new EventEmitter(), {
+    connected: true,
+    send: (messages: readonly ToKeeper[]) => {
+      sent.push(...messages);
+      return true;
+    },
+  });
+  const link = new KeeperChannel(channel, { message: () => undefined, closed: () => undefined });
+  context.after(() => link.close());
+  const specs = [{ id: "web" }, { id: "pool-2", cluster: { id: "pool", index: 1 } }] as ProcessSpec[];
+  const find = (id: string): ProcessSpec | undefined => specs.find((spec) => spec.id === id);
+  return {
+    book: new StoredLog({ stateDir: stateDir(context), log: new ServiceLog(link, (id) => (id === "pool-2" ? 2 : undefined)), find }),
+    link,
+    sent,
+  };
+}
+
+test("an entry is answered as it will be found, and sent to the logger", async (context) => {
+  const { book, link, sent } = logBook(context);
+  const { time, ...entry } = await book.log({ text: "deployed\nv2", process: "pool-2", severity: "warn" }, CI);
+  assert.deepEqual(entry, { process: "pool-2", instance: 2, severity: "warn", category: "log", text: "deployed\nv2" });
+  link.flush();
+  const say = { t: "say", at: Date.parse(time), severity: "warn", text: "deployed\nv2", category: "log", id: "pool-2", instance: 2 };
+  assert.deepEqual(sent, [{ t: "logger", message: say }]);
+});
+
+test("an entry needs neither a process nor a severity; a token of a process logs for that", async (context) => {
+  const { book } = logBook(context);
+  const { time: _time, ...entry } = await book.log({ text: "hello" }, CI);
+  assert.deepEqual(entry, { severity: "info", category: "log", text: "hello" });
+  assert.equal((await book.log({ text: "hello" }, { consumer: "web", process: "web" })).process, "web");
+});
+
+test("an unknown process, and a text that is too long, are refused and not logged", async (context) => {
+  const { book, link, sent } = logBook(context);
+  const isCode = (code: string) => (error: unknown) => error instanceof ProcmanError && error.code === code;
+  await assert.rejects(book.log({ text: "x", process: "wbe" }, CI), isCode("process-unknown"));
+  await assert.rejects(book.log({ text: "ä".repeat(32_769) }, CI), isCode("usage"));
+  await book.log({ text: "ä".repeat(32_768) }, CI);
+  link.flush();
+  assert.equal(sent.length, 1);
+});

@@ -1,0 +1,55 @@
+/** The stored log in the service: read from the files, written by the logger. */
+import { ProcmanError } from "../base/errors.ts";
+import type { ProcessSpec } from "../config/spec.ts";
+import type { Caller } from "../contract/control.ts";
+import type { LogEntry, LogItem, LogPage, LogQuery, LogSubmission } from "../contract/records.ts";
+import { followLogs } from "../log-store/follow.ts";
+import { readLogs } from "../log-store/log-query.ts";
+import type { ServiceLog } from "./reporting/service-log.ts";
+import type { LogBook } from "./service-control.ts";
+
+const MAX_TEXT_BYTES = 64 * 1024;
+
+export type StoredLogOptions = {
+  readonly stateDir: string;
+  readonly log: ServiceLog;
+  /** A process of the configuration. */
+  readonly find: (id: string) => ProcessSpec | undefined;
+};
+
+export class StoredLog implements LogBook {
+  readonly #options: StoredLogOptions;
+
+  constructor(options: StoredLogOptions) {
+    this.#options = options;
+  }
+
+  /** Also of processes that the configuration doesn't have any more. */
+  logs(query: LogQuery): Promise<LogPage> {
+    return readLogs(this.#options.stateDir, query);
+  }
+
+  follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
+    return followLogs(this.#options.stateDir, query, signal);
+  }
+
+  /** Who speaks for a process alone speaks as that. */
+  async log({ text, severity = "info", process = undefined }: LogSubmission, caller: Caller): Promise<LogEntry> {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > MAX_TEXT_BYTES)
+      throw new ProcmanError("usage", `Cannot log a text of ${bytes} bytes: an entry has at most ${MAX_TEXT_BYTES}; send several`);
+    const id = process ?? caller.process;
+    const spec = id === undefined ? undefined : this.#find(id);
+    const at = Date.now();
+    const instance = spec?.cluster === undefined ? {} : { instance: spec.cluster.index + 1 };
+    this.#options.log.add({ at, severity, text, category: "log", ...(id === undefined ? {} : { id }) });
+    const whose = { ...(id === undefined ? {} : { process: id }), ...instance };
+    return { time: new Date(at).toISOString(), ...whose, severity, category: "log", text };
+  }
+
+  #find(id: string): ProcessSpec {
+    const spec = this.#options.find(id);
+    if (spec === undefined) throw new ProcmanError("process-unknown", `Cannot log for process "${id}": there is none of this id`);
+    return spec;
+  }
+}

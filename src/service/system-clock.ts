@@ -1,0 +1,22 @@
+/** The supervisor's clock, for real. */
+import { monotonicMs } from "../os/clock.ts";
+import type { Clock } from "../supervisor/ports.ts";
+
+/** What a timer of Node can wait at most. Milliseconds. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  now: monotonicMs,
+  wall: Date.now,
+  at(due, call) {
+    let timer: NodeJS.Timeout;
+    const arm = (): void => {
+      const left = due - monotonicMs();
+      // Node may call a timer up to a millisecond early: too early is looked at again.
+      timer = setTimeout(() => (due - monotonicMs() > 0 ? arm() : call()), Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(left))));
+    };
+    arm();
+    return () => clearTimeout(timer);
+  },
+  chance: Math.random,
+};

@@ -1,0 +1,159 @@
+/** Starts processes, and starts them again, when files change that they watch. */
+import { dirname } from "node:path";
+import { fingerprint } from "../base/hash.ts";
+import type { Config, ProcessSpec } from "../config/spec.ts";
+import { type ChangedFiles, type OpenedWatcher, Watcher } from "../file-watcher/watcher.ts";
+import { monotonicMs } from "../os/clock.ts";
+import type { Process } from "../supervisor/process.ts";
+import type { RollingRestarts } from "./operations/rolling-restart.ts";
+import type { NoteStore, WatchedFiles } from "./recovery/notes.ts";
+import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
+import { RestartOnChange } from "./restart-on-change.ts";
+import type { Subsystem } from "./subsystem.ts";
+
+/** Processes that watch the same share a watcher. `isOpen`: it knows all files. */
+type WatchPlace = { readonly specs: readonly ProcessSpec[]; readonly watcher: Watcher; readonly since: number; isOpen: boolean };
+
+export type FileWatchingPorts = {
+  readonly config: () => Config;
+  readonly processes: () => readonly Process[];
+  readonly rollingRestarts: Pick<RollingRestarts, "onFileChange">;
+  readonly notes: NoteStore;
+  /** Sends what was decided. */
+  readonly flush: () => void;
+  readonly log: { readonly write: (id: string, line: LogLine) => void };
+};
+
+export class FileWatching implements Subsystem {
+  readonly #config: () => Config;
+  readonly #notes: NoteStore;
+  readonly #flush: () => void;
+  readonly #write: (id: string, line: LogLine) => void;
+  readonly #shared = new Map<string, WatchPlace>();
+  readonly #news: RestartOnChange;
+  #noted = new Map<string, WatchedFiles>();
+
+  constructor({ config, processes, rollingRestarts, notes, flush, log }: FileWatchingPorts) {
+    this.#config = config;
+    this.#notes = notes;
+    this.#flush = flush;
+    this.#write = (id, line) => log.write(id, line);
+    this.#news = new RestartOnChange({ processes, rollingRestarts, write: this.#write, folder: () => this.#folder, flush });
+  }
+
+  resume(): void {
+    this.#noted = new Map(this.#notes.read(":watched"));
+  }
+
+  apply(): void {
+    const groups = groupsOf(this.#config());
+    const untold = this.#close(groups);
+    const gone = [...this.#noted.keys()].filter((key) => !groups.has(key));
+    for (const key of gone) this.#noted.delete(key);
+    if (gone.length > 0) this.#remember();
+    for (const [key, specs] of groups) {
+      const known = this.#shared.get(key);
+      if (known === undefined) this.#open(key, specs);
+      else this.#shared.set(key, { ...known, specs });
+    }
+    const watching = new Set([...groups.values()].flat().map(({ id }) => id));
+    for (const { specs, files } of untold)
+      this.#news.onChange(
+        specs.filter(({ id }) => watching.has(id)),
+        files,
+      );
+  }
+
+  end(): void {
+    this.retire();
+  }
+
+  retire(): void {
+    for (const { watcher } of this.#shared.values()) watcher.close();
+    this.#shared.clear();
+    this.#news.close();
+  }
+
+  get #folder(): string {
+    return folderOf(this.#config());
+  }
+
+  /** Watchers that are replaced, or needed no more; what they had not told yet. */
+  #close(
+    groups: ReadonlyMap<string, unknown>,
+  ): readonly { readonly specs: readonly ProcessSpec[]; readonly files: readonly ChangedFiles[] }[] {
+    const former = [...this.#shared].filter(([key]) => !groups.has(key));
+    for (const [key] of former) this.#shared.delete(key);
+    return former.map(([, { specs, watcher }]) => ({ specs, files: watcher.finish() }));
+  }
+
+  #open(key: string, specs: readonly ProcessSpec[]): void {
+    const config = this.#config();
+    const { id, cluster, watch } = specs[0] as ProcessSpec;
+    const around = { folder: this.#folder, own: ownFiles(config) };
+    const watcher = new Watcher(watch, config.watcher, around, {
+      opened: (opened) => this.#onOpened(key, opened),
+      changed: (files) => this.#onChange(key, files),
+      warn: (text) => this.#write(cluster?.id ?? id, warn(`watch: ${text.replaceAll(`${this.#folder}/`, "")}`)),
+    });
+    this.#shared.set(key, { specs, watcher, since: Date.now(), isOpen: false });
+    watcher.open();
+  }
+
+  /** What has changed while nobody watched: before a service was there again, or while files were looked at for the first time. */
+  #onOpened(key: string, { fingerprint: now, newest }: OpenedWatcher): void {
+    const shared = this.#shared.get(key);
+    if (shared === undefined) return;
+    shared.isOpen = true;
+    const noted = this.#noted.get(key);
+    const before = noted?.at ?? shared.since;
+    const isNewer = newest !== undefined && newest.at > before;
+    const isChanged = noted === undefined ? isNewer : noted.fingerprint !== now;
+    if (isChanged) this.#onChange(key, [{ file: isNewer ? newest.file : (shared.specs[0]?.watch[0] ?? ""), at: monotonicMs() }]);
+    else if (noted === undefined) this.#note(key, shared);
+    this.#flush();
+  }
+
+  #onChange(key: string, files: readonly ChangedFiles[]): void {
+    const shared = this.#shared.get(key);
+    if (shared === undefined) return;
+    this.#news.onChange(shared.specs, files);
+    // Until all files are known there is nothing to compare with later.
+    if (shared.isOpen) this.#note(key, shared);
+    this.#flush();
+  }
+
+  #note(key: string, { watcher }: WatchPlace): void {
+    this.#noted.set(key, { fingerprint: watcher.fingerprint, at: Date.now() });
+    this.#remember();
+  }
+
+  /** With the commands of the same turn: a service that is killed before they are sent leaves the change to the next one. */
+  #remember(): void {
+    if (this.#noted.size === 0) this.#notes.remove(":watched");
+    else this.#notes.write(":watched", this.#noted);
+  }
+}
+
+/** By what they watch, as the watcher would see it. */
+function groupsOf(config: Config): ReadonlyMap<string, readonly ProcessSpec[]> {
+  const groups = new Map<string, ProcessSpec[]>();
+  const around = JSON.stringify([config.watcher, folderOf(config), ownFiles(config)]);
+  for (const spec of config.processes) {
+    if (spec.watch.length === 0) continue;
+    const key = fingerprint(JSON.stringify(spec.watch) + around);
+    groups.set(key, [...(groups.get(key) ?? []), spec]);
+  }
+  return groups;
+}
+
+function folderOf({ file }: Config): string {
+  return file === "" ? process.cwd() : dirname(file);
+}
+
+/** What procman writes itself. */
+function ownFiles({ stateDir, processes }: Config): readonly string[] {
+  return [stateDir, ...new Set(processes.flatMap(({ pidFile, log: { stdout, stderr } }) => [pidFile, stdout, stderr]))].filter(
+    (file) => file !== undefined,
+  );
+}

@@ -1,0 +1,73 @@
+/** What the supervisor needs to know about a process, and what a changed definition means for it. */
+import type { Policy } from "./restart-policy.ts";
+import type { InstanceState, RunOutcome } from "./states.ts";
+import type { Patterns } from "./timetable.ts";
+
+export const CONDITIONS = ["started", "ready", "finished"] as const;
+
+/** `started`: it is running. `ready`: it is running and ready. `finished`: it has exited by itself with code 0. */
+export type Condition = (typeof CONDITIONS)[number];
+
+export type Dependency = {
+  readonly id: string;
+  readonly condition: Condition;
+  /** Whether the dependent process is restarted after this dependency was restarted. */
+  readonly restart: boolean;
+  /** The dependency's slots; of a cluster, all instances. One running instance is enough; for `finished`, all must have finished. */
+  readonly members: readonly string[];
+};
+
+export type ProcessDefinition = {
+  readonly id: string;
+  readonly policy: Policy;
+  readonly autostart: boolean;
+  /** Whether another run may start while one is active. */
+  readonly overrun: boolean;
+  readonly cron?: string;
+  /** Cron pattern of the times at which its runs are terminated. */
+  readonly terminate?: string;
+  readonly dependsOn?: readonly Dependency[];
+};
+
+export function patternsOf({ cron, terminate }: ProcessDefinition): Patterns {
+  return { ...(cron === undefined ? {} : { start: cron }), ...(terminate === undefined ? {} : { terminate }) };
+}
+
+export type Change = {
+  /** Names of the changed fields. */
+  readonly fields: readonly string[];
+  /** True if the change affects running instances only after a restart. */
+  readonly restart: boolean;
+};
+
+/** `blocked`: it would restart if it weren't blocked. `runs on`: its runs continue under the new definition. */
+export type ChangeEffect = "restarts" | "starts" | "blocked" | "runs on" | "none";
+
+export type ChangedFields = { readonly plan: ProcessDefinition; readonly blocked: boolean; readonly states: readonly InstanceState[] };
+
+export function effectOf({ restart }: Change, before: ProcessDefinition, { plan, blocked, states }: ChangedFields): ChangeEffect {
+  const mayStart = plan.autostart && !blocked;
+  if (restart && states.some(isUnderWay)) return blocked ? "blocked" : "restarts";
+  // The change may have fixed the cause of the failure.
+  if (restart && mayStart && states[0]?.status === "idle" && isFailure(states[0].outcome)) return "starts";
+  if (mayStart && !before.autostart && states.every(isFresh)) return "starts";
+  return states.some(hasRun) ? "runs on" : "none";
+}
+
+/** Whether a run exists or was requested. */
+export function hasRun({ status }: InstanceState): boolean {
+  return status === "starting" || status === "running" || status === "stopping";
+}
+
+/** True if the process is running and not being stopped, or waiting for a restart. */
+export function isUnderWay({ status }: InstanceState): boolean {
+  return status === "starting" || status === "running" || status === "backoff";
+}
+
+function isFresh(state: InstanceState): boolean {
+  return state.status === "idle" && state.outcome.kind === "never-started";
+}
+
+function isFailure({ kind }: RunOutcome): boolean {
+  return kind === "failed" || kind === "exhausted";
+}

@@ -1,0 +1,283 @@
+/**
+ * A slot that runs at most one child at a time, as a pure state machine.
+ *
+ * `step` computes the next state; `timers.ts` derives the deadlines of a state. Nothing here reads a clock, starts a process or
+ * logs: time arrives with inputs, work leaves as effects.
+ */
+import { type Policy, restartDelay, stopSignalOf, wantsRestart } from "./restart-policy.ts";
+import type {
+  Base,
+  ExitInfo,
+  InstanceState,
+  MachineInput,
+  MachineStep,
+  RunningState,
+  RunOutcome,
+  SignalName,
+  SpawnFault,
+  StopCause,
+  StopIntent,
+  Sweeping,
+} from "./states.ts";
+
+export function step(state: InstanceState, input: MachineInput, policy: Policy): MachineStep {
+  if ("run" in input && input.run !== state.run) return stay(state);
+  switch (input.type) {
+    case "start":
+      return onStart(state, policy);
+    case "stop":
+      return onStop(state, input, policy);
+    case "cancel-restart":
+      return state.status === "backoff" ? stay(idle(state, outcomeOf(state))) : stay(state);
+    case "dependencies-ready":
+      return state.status === "waiting" ? launch(state) : stay(state);
+    case "dependents-gone":
+      return state.status === "stopping" && state.phase === "held" ? beginStop(state, state, { at: input.at, policy }) : stay(state);
+    case "spawned":
+      return onSpawned(state, input.pid, input.at, policy);
+    case "ready":
+    case "health":
+    case "fault":
+      return state.status === "running" ? onReport(state, input, policy) : stay(state);
+    case "ended":
+      return onEnded(state, input, policy);
+    case "swept":
+      return state.status === "stopping" && "ending" in state ? conclude(state, input, policy) : stay(state);
+    case "timer":
+      return onTimer(state, input, policy);
+    default:
+      return input satisfies never;
+  }
+}
+
+function onStart(state: InstanceState, policy: Policy): MachineStep {
+  switch (state.status) {
+    case "idle":
+    case "backoff":
+      return policy.waits ? stay({ run: state.run, restarts: 0, status: "waiting" }) : launch({ ...state, restarts: 0 });
+    case "stopping":
+      return stay({ ...state, next: "start" });
+    case "waiting":
+    case "starting":
+    case "running":
+      return stay(state);
+    default:
+      return state satisfies never;
+  }
+}
+
+function onStop(
+  state: InstanceState,
+  { next, cause, at, held = false }: MachineInput & { readonly type: "stop" },
+  policy: Policy,
+): MachineStep {
+  switch (state.status) {
+    case "idle":
+      return next === "start" ? onStart(state, policy) : stay(state);
+    case "waiting":
+      return next === "idle" ? stay(idle(state, { kind: "stopped" })) : stay(state);
+    case "backoff": {
+      if (next === "start") return onStart(state, policy);
+      return next === "idle" ? stay(idle(state, { kind: "stopped", ending: state.ending })) : stay(state);
+    }
+    case "starting":
+      return stay({ ...base(state), status: "stopping", phase: "spawning", next, cause, ...(held && { held }) });
+    case "running":
+      if (held) return hold(state, { pid: state.pid, started: state.since, next, cause }, { at });
+      return stopRun(state, { next, cause }, { at, policy });
+    // The latest request wins, but "let the policy decide" doesn't override an operator's request.
+    case "stopping":
+      if (next === "policy") return stay(state);
+      return stay({ ...state, next, cause, ...(held && state.phase === "spawning" && { held }) });
+    default:
+      return state satisfies never;
+  }
+}
+
+function onSpawned(state: InstanceState, pid: number, at: number, policy: Policy): MachineStep {
+  if (state.status === "starting") return stay({ ...base(state), status: "running", pid, since: at, ready: policy.readyMs === undefined });
+  if (state.status === "stopping" && state.phase === "spawning")
+    return (state.held ? hold : beginStop)(state, { pid, started: at, next: state.next, cause: state.cause }, { at, policy });
+  return stay(state);
+}
+
+/** Handles what probes reported about a run. If no policy would restart an unhealthy run, it keeps running without new connections. */
+function onReport(state: RunningState, input: MachineInput & { readonly type: "ready" | "health" | "fault" }, policy: Policy): MachineStep {
+  if (input.type === "ready") return stay(state.ready ? state : { ...state, ready: true });
+  if (input.type === "fault") return stopRun(state, { next: "policy", cause: input.fault }, { at: input.at, policy });
+  if (state.healthy === input.good) return stay(state);
+  const known = { ...state, healthy: input.good };
+  if (input.good || !wantsRestart(policy, true)) return stay(known);
+  return stopRun(known, { next: "policy", cause: "unhealthy" }, { at: input.at, policy });
+}
+
+function onEnded(state: InstanceState, input: MachineInput & { readonly type: "ended" }, policy: Policy): MachineStep {
+  if (input.followed) return onFollowed(state, input, policy);
+  const { ending, at, survivors } = input;
+  switch (state.status) {
+    case "starting":
+      return decide(state, { ending, cause: "itself", started: at }, { input, policy });
+    case "running": {
+      if (!survivors) return decide(state, { ending, cause: "itself", started: state.since }, { input, policy });
+      return sweep({
+        ...base(state),
+        status: "stopping",
+        phase: "sweep",
+        next: "policy",
+        cause: "itself",
+        pid: state.pid,
+        started: state.since,
+        since: at,
+        ending,
+      });
+    }
+    case "stopping": {
+      if (state.phase === "spawning") return conclude({ ...state, started: at, ending }, input, policy);
+      if ("ending" in state) return stay(state);
+      const phase = state.phase === "kill" ? "sweep-kill" : "sweep";
+      // The stop timeout counts from SIGTERM, whether or not the leader exits before its children.
+      return sweep({ ...state, phase, since: state.phase === "grace" || state.phase === "held" ? at : state.since, ending });
+    }
+    case "idle":
+    case "waiting":
+    case "backoff":
+      return stay(state);
+    default:
+      return state satisfies never;
+  }
+}
+
+/** The keeper started the prepared next run. It stays if the policy still wants it; it is stopped if another request came meanwhile. */
+function onFollowed(state: InstanceState, input: MachineInput & { readonly type: "ended" }, policy: Policy): MachineStep {
+  if (!("pid" in state) || "ending" in state) return stay(state);
+  const [plan, started]: [StopIntent, number] =
+    state.status === "running" ? [{ next: "policy", cause: "itself" }, state.since] : [state, state.started];
+  const follow = { type: "follow", run: state.run + 1 } as const;
+  const { state: next } = decide(state, { ending: input.ending, cause: plan.cause, started }, { input, policy });
+  if (plan.next === "policy" && next.status === "starting") return { state: next, effects: [follow] };
+  const held = state.status === "stopping" && state.phase === "held";
+  const { cause } = plan;
+  const unwanted = { next: plan.next, cause: cause === "itself" ? "operator" : cause, ...(held && { held }) } as const;
+  return { state: { ...base(state), run: follow.run, status: "stopping", phase: "spawning", ...unwanted }, effects: [follow] };
+}
+
+function onTimer(state: InstanceState, input: MachineInput & { readonly type: "timer" }, policy: Policy): MachineStep {
+  const { name, at } = input;
+  if (name === "restart" && state.status === "backoff") {
+    const next = { run: state.run, restarts: state.restarts + 1 };
+    return policy.waits ? stay({ ...next, status: "waiting" }) : launch(next);
+  }
+  if (state.status === "running") return onRunTimer(state, input, policy);
+  if (name === "escalate" && state.status === "stopping") {
+    if (state.phase === "grace") return signal({ ...state, phase: "terminate", since: at }, state.pid, stopSignalOf(policy));
+    if (state.phase === "terminate") return signal({ ...state, phase: "kill", since: at }, state.pid, "SIGKILL");
+    if (state.phase === "sweep") return sweep({ ...state, phase: "sweep-kill", since: at });
+  }
+  return stay(state);
+}
+
+function onRunTimer(state: RunningState, { name, at }: MachineInput & { readonly type: "timer" }, policy: Policy): MachineStep {
+  const cause = name === "timeout" ? name : name === "ready" && !state.ready ? "unready" : undefined;
+  return cause === undefined ? stay(state) : stopRun(state, { next: "policy", cause }, { at, policy });
+}
+
+/** The slot is empty now: carries out what was requested for it. */
+function conclude(
+  state: Base & StopIntent & { readonly ending: ExitInfo; readonly started: number },
+  input: MachineInput,
+  policy: Policy,
+): MachineStep {
+  if (state.next === "idle") return stay(idle(state, { kind: "stopped", ending: state.ending }));
+  if (state.next === "start") return onStart(idle(state, { kind: "stopped", ending: state.ending }), policy);
+  return decide(state, state, { input, policy });
+}
+
+/** The only place that decides whether an ended run is restarted. */
+function decide(
+  state: Base,
+  end: { readonly ending: ExitInfo; readonly cause: StopCause; readonly started: number },
+  { input, policy }: { readonly input: MachineInput; readonly policy: Policy },
+): MachineStep {
+  const fault = faultOf(end.cause);
+  const failed = fault !== undefined || (end.cause === "itself" && !isSuccess(end.ending));
+  const failure = { ending: end.ending, ...(fault && { fault }) };
+  const permanent = end.ending.kind === "unstartable" && end.ending.permanent;
+  if (permanent || !wantsRestart(policy, failed)) return stay(idle(state, failed ? { kind: "failed", ...failure } : ended(end)));
+  // A scheduled restart is not counted or delayed.
+  if (end.cause === "terminate")
+    return policy.waits ? onStart(idle(state, { kind: "stopped", ending: end.ending }), policy) : launch(state);
+  const stable = input.at - end.started >= policy.restartResetMs;
+  const restarts = stable ? 0 : state.restarts;
+  if (restarts >= policy.restartLimit) return stay(idle({ run: state.run, restarts }, { kind: "exhausted", ...failure }));
+  const delay = restartDelay(policy, restarts, input.chance);
+  if (delay === 0 && !policy.waits) return launch({ run: state.run, restarts: restarts + 1 });
+  return stay({ status: "backoff", run: state.run, restarts, until: input.at + delay, ...failure });
+}
+
+function ended({ ending, cause }: { readonly ending: ExitInfo; readonly cause: StopCause }): RunOutcome {
+  return cause === "itself" ? outcomeOf({ ending }) : { kind: "stopped", ending };
+}
+
+function stopRun(state: RunningState, plan: StopIntent, when: { readonly at: number; readonly policy: Policy }): MachineStep {
+  return beginStop(state, { pid: state.pid, started: state.since, ...plan }, when);
+}
+
+/** Delays the stop until the dependents have exited. */
+function hold(
+  state: Base,
+  child: StopIntent & { readonly pid: number; readonly started: number },
+  { at }: { readonly at: number },
+): MachineStep {
+  return stay({ ...base(state), ...child, status: "stopping", phase: "held", since: at });
+}
+
+function beginStop(
+  state: Base,
+  child: StopIntent & { readonly pid: number; readonly started: number },
+  { at, policy }: { readonly at: number; readonly policy: Policy },
+): MachineStep {
+  const { next, cause, pid, started } = child;
+  const stopping = { ...base(state), next, cause, pid, started, status: "stopping", since: at } as const;
+  if (policy.graceMs > 0) return { state: { ...stopping, phase: "grace" }, effects: [{ type: "drain", run: state.run }] };
+  return signal({ ...stopping, phase: "terminate" }, child.pid, stopSignalOf(policy));
+}
+
+function launch(state: Base): MachineStep {
+  const run = state.run + 1;
+  return { state: { status: "starting", run, restarts: state.restarts }, effects: [{ type: "spawn", run }] };
+}
+
+function signal(state: InstanceState, pid: number, name: SignalName): MachineStep {
+  return { state, effects: [{ type: "signal", run: state.run, pid, signal: name }] };
+}
+
+function sweep(state: Sweeping): MachineStep {
+  return { state, effects: [{ type: "sweep", run: state.run, pid: state.pid, signal: state.phase === "sweep" ? "SIGTERM" : "SIGKILL" }] };
+}
+
+function idle(state: Base, outcome: RunOutcome): InstanceState {
+  return { ...base(state), status: "idle", outcome };
+}
+
+function base({ run, restarts }: Base): Base {
+  return { run, restarts };
+}
+
+function stay(state: InstanceState): MachineStep {
+  return { state, effects: [] };
+}
+
+/** How the exit of a run counts. */
+export function isSuccess(ending: ExitInfo): boolean {
+  return ending.kind === "exited" && ending.code === 0;
+}
+
+export function faultOf(cause: StopCause): SpawnFault | undefined {
+  return cause === "operator" || cause === "terminate" || cause === "watch" || cause === "itself" ? undefined : cause;
+}
+
+/** The outcome of a run that was not asked to stop, or was stopped because of a fault. */
+function outcomeOf({ ending, fault }: { readonly ending: ExitInfo; readonly fault?: SpawnFault }): RunOutcome {
+  if (fault !== undefined) return { kind: "failed", ending, fault };
+  return isSuccess(ending) ? { kind: "finished", ending } : { kind: "failed", ending };
+}

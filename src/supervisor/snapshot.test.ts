@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { isProcessSnapshot } from "./snapshot.ts";
+import type { InstanceState } from "./states.ts";
+
+const exited = { kind: "exited", code: 3, signal: null } as const;
+const child = { pid: 50, started: 1.5, since: 2.5 };
+const stop = { status: "stopping", run: 2, restarts: 1, next: "policy", cause: "timeout" } as const;
+/** A state of each kind. */
+const states: readonly InstanceState[] = [
+  { status: "idle", run: 0, restarts: 0, outcome: { kind: "never-started" } },
+  { status: "idle", run: 1, restarts: 0, outcome: { kind: "stopped" } },
+  { status: "idle", run: 1, restarts: 0, outcome: { kind: "stopped", ending: { kind: "unknown" } } },
+  { status: "idle", run: 1, restarts: 0, outcome: { kind: "failed", ending: { kind: "unknown", outOfMemory: true } } },
+  { status: "idle", run: 1, restarts: 0, outcome: { kind: "finished", ending: { ...exited, code: 0 } } },
+  {
+    status: "idle",
+    run: 1,
+    restarts: 4,
+    outcome: { kind: "exhausted", ending: { kind: "exited", code: null, signal: "SIGKILL", outOfMemory: true } },
+  },
+  {
+    status: "idle",
+    run: 1,
+    restarts: 0,
+    outcome: { kind: "failed", ending: { kind: "unstartable", message: "no", permanent: true, exitCode: 127 } },
+  },
+  { status: "waiting", run: 1, restarts: 0 },
+  { status: "starting", run: 1, restarts: 0 },
+  { status: "running", run: 7, restarts: 2, pid: 50, since: 10.25, ready: true },
+  { ...stop, phase: "spawning" },
+  { ...stop, ...child, phase: "grace" },
+  { ...stop, ...child, phase: "kill" },
+  { ...stop, ...child, phase: "sweep", ending: exited },
+  { status: "backoff", run: 3, restarts: 1, until: 99.5, ending: exited },
+];
+const running = states.find(({ status }) => status === "running") as InstanceState;
+const webWith = (state: unknown, extra: object = {}): unknown => ({ blocked: false, slots: { web: state }, ...extra });
+
+test("every state survives JSON, with overlapping runs and planned times", () => {
+  for (const state of states) {
+    const memory = { blocked: true, slots: { web: state, "web:2": state, "web:12": state }, planned: { start: 5, terminate: 6 } };
+    assert.ok(isProcessSnapshot(JSON.parse(JSON.stringify(memory)), "web"), JSON.stringify(state));
+  }
+  assert.ok(isProcessSnapshot({ blocked: false, slots: {} }, "web"));
+  assert.ok(isProcessSnapshot(webWith({ ...running, added: "by a newer version" }, { alsoNew: [] }), "web"));
+});
+
+test("invalid snapshots are detected: other shapes, other ids, and pids with a special meaning", () => {
+  const strange: readonly unknown[] = [
+    null,
+    [],
+    "web",
+    {},
+    { blocked: "yes", slots: {} },
+    { blocked: false, slots: [running] },
+    { blocked: false, slots: { api: running } },
+    { blocked: false, slots: { "web:": running } },
+    { blocked: false, slots: { "web:x": running } },
+    { blocked: false, slots: { web: running, "web:1:2": running } },
+    webWith(null),
+    webWith({ ...running, status: "hibernating" }),
+    webWith({ ...running, run: -1 }),
+    webWith({ ...running, since: null }),
+    ...[0, 1, -1, -50, 1.5, null, "50"].map((pid) => webWith({ ...running, pid })),
+    webWith({ status: "backoff", run: 1, restarts: 0, until: null, ending: exited }),
+    webWith({ ...stop, phase: "sweep", ...child }),
+    webWith({ status: "idle", run: 1, restarts: 0, outcome: { kind: "failed" } }),
+    webWith({ ...running, since: 1e300 }),
+    webWith(running, { planned: { start: "10:00" } }),
+    webWith(running, { planned: { start: -1e300 } }),
+  ];
+  for (const value of strange) assert.ok(!isProcessSnapshot(value, "web"), JSON.stringify(value));
+});
+
+test("any JSON is validated without an exception", () => {
+  fc.assert(fc.property(fc.jsonValue(), (value) => typeof isProcessSnapshot(value, "web") === "boolean"));
+  fc.assert(fc.property(fc.jsonValue(), (value) => !isProcessSnapshot(webWith(value), "web")));
+});

@@ -1,0 +1,81 @@
+/** The persisted state of a process, from which the next service continues. It is validated when it is read. */
+import { boolean, enumeration, integer, literal, map, nothing, number, openObject, optional, string, union } from "../base/schema.ts";
+import { matches } from "../base/schema-check.ts";
+import type { InstanceState, SpawnFault } from "./states.ts";
+import type { PlannedTime } from "./timetable.ts";
+
+export type ProcessSnapshot = {
+  readonly blocked: boolean;
+  /** States by slot: the main slot has the process's id, those of overlapping runs a number added, such as `web:2`. */
+  readonly slots: Readonly<Record<string, InstanceState>>;
+  /** The next times of its schedules, in milliseconds since 1970. */
+  readonly planned?: PlannedTime;
+};
+
+type Kept = Pick<ProcessSnapshot, "blocked" | "planned"> & {
+  readonly slots: readonly { readonly id: string; readonly state: InstanceState }[];
+};
+
+export function snapshotOf({ slots, ...rest }: Kept): ProcessSnapshot {
+  return { ...rest, slots: Object.fromEntries(slots.map(({ id, state }) => [id, state])) };
+}
+
+export function isProcessSnapshot(value: unknown, id: string): value is ProcessSnapshot {
+  return matches(value, memory) && Object.keys(value.slots).every((slot) => slot === id || isFurtherSlot(slot, id));
+}
+
+/** `web:2` is a further slot of `web`. */
+function isFurtherSlot(slot: string, id: string): boolean {
+  return slot.startsWith(`${id}:`) && /^[1-9]\d{0,8}$/.test(slot.slice(id.length + 1));
+}
+
+/** Monotonic milliseconds; the limit is three hundred years. */
+const moment = number({ minimum: -1e13, maximum: 1e13 });
+const count = integer({ minimum: 0 });
+/** kill(2) gives 0 and -1 a special meaning. */
+const pid = integer({ minimum: 2 });
+
+const occupied = optional(openObject({ port: count, by: string() }));
+const details = { outOfMemory: optional(literal(true)), occupied, at: optional(moment) };
+const ending = union([
+  openObject({ kind: literal("exited"), code: union([number(), nothing]), signal: union([string(), nothing]), ...details }),
+  openObject({
+    kind: literal("unstartable"),
+    message: string(),
+    permanent: boolean(),
+    exitCode: optional(count),
+    at: optional(moment),
+  }),
+  openObject({ kind: literal("unknown"), ...details }),
+]);
+const FAULTS = ["timeout", "unready", "unhealthy", "memory"] as const satisfies readonly SpawnFault[];
+const fault = optional(enumeration(FAULTS));
+const outcome = union([
+  openObject({ kind: literal("never-started") }),
+  openObject({ kind: literal("stopped"), ending: optional(ending) }),
+  openObject({ kind: literal("finished"), ending }),
+  openObject({ kind: enumeration(["failed", "exhausted"]), ending, fault }),
+]);
+const base = { run: count, restarts: count };
+const plan = {
+  next: enumeration(["idle", "start", "policy"]),
+  cause: enumeration(["operator", "terminate", "watch", "itself", ...FAULTS]),
+};
+const child = { pid, started: moment, since: moment };
+const stopping = { ...base, ...plan, status: literal("stopping") };
+
+const instance = union([
+  openObject({ ...base, status: literal("idle"), outcome }),
+  openObject({ ...base, status: enumeration(["waiting", "starting"]) }),
+  openObject({ ...base, status: literal("running"), pid, since: moment, ready: boolean(), healthy: optional(boolean()) }),
+  openObject({ ...stopping, phase: literal("spawning"), held: optional(boolean()) }),
+  openObject({ ...stopping, ...child, phase: enumeration(["held", "grace", "terminate", "kill"]) }),
+  openObject({ ...stopping, ...child, phase: enumeration(["sweep", "sweep-kill"]), ending }),
+  openObject({ ...base, status: literal("backoff"), until: moment, ending, fault }),
+]);
+
+const memory = openObject({
+  blocked: boolean(),
+  slots: map(instance),
+  planned: optional(openObject({ start: optional(count), terminate: optional(count) })),
+});

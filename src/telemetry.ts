@@ -1,0 +1,149 @@
+/**
+ * `procman/telemetry`: lets a Node program that runs under procman report its memory and numbers of its own.
+ *
+ * It never throws, never keeps a program alive, and is silent where procman is away or the program was started without it.
+ */
+import { readFileSync } from "node:fs";
+import { request } from "node:http";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+
+export type ReporterOptions = {
+  /** Seconds between two reports; 1 at least. Default 10. */
+  readonly everySeconds?: number;
+  /** Numbers of the program's own, by name. What it throws is ignored. */
+  readonly metrics?: () => Readonly<Record<string, number>>;
+};
+
+export type Reporter = {
+  readonly stop: () => void;
+};
+
+export type ReportedSeverity = "debug" | "info" | "warn" | "error";
+
+type ReportAddress = { readonly hostname: string; readonly port: number };
+
+const DEFAULT_SECONDS = 10;
+const TIMEOUT_MS = 5_000;
+/** While procman is away it is asked ever more rarely, up to this. Milliseconds. */
+const LONGEST_MS = 300_000;
+
+/**
+ * Reports now and then until `stop` is called.
+ *
+ * @example
+ * import { reportTelemetry } from "procman/telemetry";
+ * reportTelemetry({ metrics: () => ({ queue: jobs.length }) });
+ */
+export function reportTelemetry({ everySeconds = DEFAULT_SECONDS, metrics }: ReporterOptions = {}): Reporter {
+  const everyMs = Math.max(1, Number.isFinite(everySeconds) ? everySeconds : DEFAULT_SECONDS) * 1_000;
+  let timer: NodeJS.Timeout | undefined;
+  let failures = 0;
+  let isStopped = !isUnderProcman();
+  const report = async (): Promise<void> => {
+    failures = (await post("/telemetry", bodyOf(metrics), (socket) => socket.unref())) ? 0 : failures + 1;
+    if (!isStopped) timer = setTimeout(report, Math.max(everyMs, Math.min(LONGEST_MS, everyMs * 2 ** Math.min(failures, 20)))).unref();
+  };
+  if (!isStopped) timer = setTimeout(report, 0).unref();
+  return {
+    stop: () => {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Puts a line into procman's log. Resolves with whether it is there; the program may end when it is, or after a few seconds. */
+export async function log(text: string, severity: ReportedSeverity = "info"): Promise<boolean> {
+  return isUnderProcman() && post("/log", { text: String(text), severity, process: process.env.PROCMAN_PROCESS_ID });
+}
+
+function bodyOf(metrics: ReporterOptions["metrics"]): object {
+  const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
+  return {
+    process: process.env.PROCMAN_PROCESS_ID,
+    memory: { rss, heapTotal, heapUsed, external },
+    cwd: folder(),
+    sent: new Date().toISOString(),
+    ...numbersOf(metrics),
+  };
+}
+
+function numbersOf(metrics: ReporterOptions["metrics"]): object {
+  try {
+    const numbers = Object.entries(metrics?.() ?? {}).filter(([, value]) => Number.isFinite(value));
+    return numbers.length === 0 ? {} : { metrics: Object.fromEntries(numbers) };
+  } catch {
+    return {};
+  }
+}
+
+/** It may have been removed. */
+function folder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return "";
+  }
+}
+
+function isUnderProcman(): boolean {
+  const { PROCMAN_API_TOKEN: token, PROCMAN_PROCESS_ID: id } = process.env;
+  return token !== undefined && token !== "" && id !== undefined && id !== "";
+}
+
+/** Where the API is now: it may listen later than the program starts, and elsewhere when procman comes back. */
+function addressNow(): ReportAddress | undefined {
+  const { PROCMAN_DATA_DIR: dataDir, PROCMAN_API_HOSTNAME: hostname = "127.0.0.1", PROCMAN_API_PORT: port } = process.env;
+  return (dataDir === undefined ? undefined : addressIn(join(dataDir, "endpoint.json"))) ?? addressOf(hostname, Number(port));
+}
+
+function addressIn(file: string): ReportAddress | undefined {
+  try {
+    const { hostname, port } = JSON.parse(readFileSync(file, "utf8")) as Partial<ReportAddress>;
+    return addressOf(String(hostname), Number(port));
+  } catch {
+    return undefined;
+  }
+}
+
+function addressOf(hostname: string, port: number): ReportAddress | undefined {
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
+  // What listens on all addresses is asked at its own.
+  return { hostname: hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname, port };
+}
+
+/** Whether it was accepted. */
+function post(path: string, body: object, connected: (socket: Socket) => void = () => undefined): Promise<boolean> {
+  const address = addressNow();
+  if (address === undefined) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    try {
+      const content = Buffer.from(JSON.stringify(body));
+      const asked = request({
+        ...address,
+        path,
+        method: "POST",
+        agent: false,
+        timeout: TIMEOUT_MS,
+        headers: {
+          authorization: `Bearer ${process.env.PROCMAN_API_TOKEN}`,
+          "content-type": "application/json",
+          "content-length": content.length,
+        },
+      });
+      asked.on("socket", connected);
+      asked.on("timeout", () => asked.destroy());
+      asked.on("error", () => resolve(false));
+      asked.on("close", () => resolve(false));
+      asked.on("response", (response) => {
+        response.on("error", () => resolve(false)).resume();
+        resolve((response.statusCode ?? 0) >= 200 && (response.statusCode ?? 0) < 300);
+      });
+      asked.end(content);
+    } catch {
+      // As a token with characters that no header may have.
+      resolve(false);
+    }
+  });
+}

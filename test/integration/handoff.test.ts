@@ -1,0 +1,125 @@
+/** A balancer hands over to another, as at `procman upgrade`: no connection is lost, and none is refused. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { echo, found, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
+import { testBoth } from "../support/both-tcp.ts";
+import { gone } from "../support/procman.ts";
+
+testBoth(
+  "open connections stay with the old balancer, new ones come to the successor, and the old one ends with its last connection",
+  async (context) => {
+    const balancer = await TestBalancer.start(context, {}, 2);
+    const backend = await TestBackend.start(context, "a", echo);
+    await balancer.serveUp([backend]);
+    const olds = await Promise.all(Array.from({ length: 6 }, () => balancer.client()));
+    for (const [index, old] of olds.entries()) {
+      old.write(`one ${index}`);
+      assert.equal(await received(old), `one ${index}`);
+    }
+    const answer = await balancer.succeed();
+    assert.equal(answer.t, "succeeded");
+    await balancer.serviceComes();
+    await found(() => (balancer.backend("a")?.accepting && balancer.backend("a")?.total === 0 ? true : undefined));
+    const young = await balancer.client();
+    young.write("new");
+    assert.equal(await received(young), "new");
+    await found(() => (balancer.backend("a")?.connections === 1 ? true : undefined));
+    assert.equal(balancer.process.exitCode, null);
+    const ended = once(balancer.process, "exit");
+    for (const old of olds) {
+      old.write("two");
+      assert.equal(await received(old), "two");
+      old.end();
+    }
+    assert.deepEqual(await ended, [0, null]);
+    young.write("still here");
+    assert.equal(await received(young), "still here");
+  },
+);
+
+testBoth("clients notice nothing of five handoffs in a row", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  await balancer.serveUp([await TestBackend.start(context, "a"), await TestBackend.start(context, "b")]);
+  let [goesOn, count] = [true, 0];
+  const crowd = Array.from({ length: 10 }, async () => {
+    for (; goesOn; count++) assert.match(await balancer.who(), /^[ab]$/);
+  });
+  for (let turn = 0; turn < 5; turn++) {
+    const before = count;
+    assert.equal((await balancer.succeed()).t, "succeeded");
+    await found(() => (count > before + 50 ? true : undefined));
+  }
+  goesOn = false;
+  await Promise.all(crowd);
+});
+
+testBoth("a client that waits for a backend at the old balancer is served when one comes up", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  const backend = await TestBackend.start(context, "a");
+  await balancer.serve([{ ...backend.spec, state: "down" }]);
+  backend.stop();
+  const waiting = await Promise.all(Array.from({ length: 8 }, () => balancer.client()));
+  const answers = Promise.all(waiting.map(received));
+  await found(() => (balancer.report?.waiting === 8 ? true : undefined));
+  assert.equal((await balancer.succeed()).t, "succeeded");
+  await backend.listen();
+  assert.deepEqual(new Set(await answers), new Set(["a"]));
+});
+
+for (const [what, code, problem] of [
+  ["ends at once", "process.exit(3)", /^it ended at once \(exit code 3\)$/],
+  ["ends when it is to take clients", "process.send({ t: 'fit' }); process.on('message', () => process.exit(4))", /exit code 4/],
+] as const)
+  testBoth(`a successor that ${what}: the old balancer goes on as before`, async (context) => {
+    const balancer = await TestBalancer.start(context, {}, 2);
+    await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
+    const client = await balancer.client();
+    const script = join(balancer.folder, "unfit.cjs");
+    writeFileSync(script, code);
+    const answer = await balancer.succeed(script);
+    assert.ok(answer.t === "unsucceeded");
+    assert.match(answer.problem, problem);
+    for (const each of [client, await balancer.client()]) {
+      each.write("on");
+      assert.equal(await received(each), "on");
+    }
+    assert.equal((await balancer.succeed()).t, "succeeded");
+  });
+
+testBoth("when procman is stopped the old balancer ends too, also with clients connected to it", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
+  const client = await balancer.client();
+  client.write("one");
+  assert.equal(await received(client), "one");
+  const answer = await balancer.succeed();
+  assert.ok(answer.t === "succeeded");
+  const ended = once(balancer.process, "exit");
+  process.kill(answer.pid, "SIGTERM");
+  await gone(answer.pid);
+  client.write("two");
+  assert.equal(await received(client), "two");
+  await ended;
+});
+
+for (const [from, to] of [
+  ["handles of Node", "node:net"],
+  ["node:net", "handles of Node"],
+] as const)
+  test(`a balancer on ${from} is succeeded by one on ${to}`, async (context) => {
+    const environment = (name: string): NodeJS.ProcessEnv => (name === "node:net" ? { PROCMAN_BALANCER_TCP: "net" } : {});
+    const balancer = await TestBalancer.start(context, {}, 2, { tcp: environment(from) });
+    await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
+    const old = await balancer.client();
+    old.write("one");
+    assert.equal(await received(old), "one");
+    assert.equal((await balancer.succeed(undefined, environment(to))).t, "succeeded");
+    const clients = await Promise.all(Array.from({ length: 10 }, () => balancer.client()));
+    for (const each of [old, ...clients]) {
+      each.write("two");
+      assert.equal(await received(each), "two");
+    }
+  });

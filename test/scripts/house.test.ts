@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, describe, test } from "node:test";
+import { checkHouse } from "../../scripts/house.ts";
+
+type Tree = Readonly<Record<string, string>>;
+
+const root = mkdtempSync(join(tmpdir(), "procman-house-"));
+after(() => rmSync(root, { recursive: true }));
+
+function plant(tree: Tree): string {
+  const folder = mkdtempSync(join(root, "tree-"));
+  for (const [file, source] of Object.entries(tree)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), source);
+  }
+  return folder;
+}
+
+function problemsIn(tree: Tree): readonly string[] {
+  return checkHouse(plant(tree)).problems;
+}
+
+/** Each violation: what it is, a tree that has it and nothing else wrong, and how the one problem reads. */
+const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp])[] = [
+  ["a folder without a README", { "base/a.ts": "" }, /^base: no README\.md/],
+  [
+    "a folder inside another without a README",
+    { "config/README.md": "# config", "config/a.ts": "", "config/edit/b.ts": "" },
+    /^config\/edit: no README\.md/,
+  ],
+  ["a README of 11 lines", { "base/a.ts": "", "base/README.md": "line\n".repeat(11) }, /^base\/README\.md: 11 lines, more than 10$/],
+  [
+    "a file name in two folders",
+    { "a/README.md": "", "a/plan.ts": "", "b/README.md": "", "b/plan.ts": "" },
+    /^plan\.ts is the name of 2 files: a\/plan\.ts, b\/plan\.ts$/,
+  ],
+  [
+    "a file name in a folder and at the top",
+    { "a/README.md": "", "a/cluster.ts": "", "cluster.ts": "" },
+    /^cluster\.ts is the name of 2 files: a\/cluster\.ts, cluster\.ts$/,
+  ],
+  [
+    "a type that two files declare",
+    { "a/README.md": "", "a/one.ts": "export type Plan = 1;", "a/two.ts": "type Plan = 2;" },
+    /^type Plan is declared in 2 files: a\/one\.ts, a\/two\.ts$/,
+  ],
+  [
+    "a class and an interface of the same name",
+    { "one.ts": "export class Plan {}", "two.ts": "interface Plan {}", "three.ts": "type Other = 1;" },
+    /^type Plan is declared in 2 files: one\.ts, two\.ts$/,
+  ],
+];
+
+describe("the house check", () => {
+  for (const [name, tree, problem] of VIOLATIONS) {
+    test(`reports ${name}, and only that`, () => {
+      const problems = problemsIn(tree);
+      assert.equal(problems.length, 1, problems.join("\n"));
+      assert.match(problems[0] as string, problem);
+    });
+  }
+
+  test("accepts a README in each folder, and names that stand once", () => {
+    const tree: Tree = {
+      "bin.ts": "",
+      "keeper/README.md": "line\n".repeat(10),
+      "keeper/main.ts": "type Options = 1; export const run = (): void => {};",
+      "service/README.md": "# service",
+      "service/main.ts": "type Options = 2; export const run = (): void => {};",
+      "client/README.md": "# client",
+      "client/index.ts": `export type { Plan } from "../contract/plan.ts";`,
+      "contract/README.md": "# contract",
+      "contract/plan.ts": "export type Plan = 1; // type Plan, once more\ninterface Step { a: 1 }\ninterface Step { b: 2 }",
+      "contract/index.ts": "",
+    };
+    assert.deepEqual(problemsIn(tree), []);
+  });
+
+  test("asks no README of a folder that has only tests or other folders", () => {
+    const tree: Tree = {
+      "plugins/shipped/notify/index.ts": "",
+      "plugins/shipped/notify/README.md": "",
+      "plugins/a.test.ts": "type Plan = 1;",
+    };
+    assert.deepEqual(problemsIn(tree), []);
+  });
+
+  test("ends with 1 on a problem and on an empty folder, with 0 on a good tree", () => {
+    const run = (tree: Tree) =>
+      spawnSync(process.execPath, ["--import", "tsx", "scripts/check-house.ts", plant(tree)], { encoding: "utf8" });
+    const bad = run({ "base/a.ts": "" });
+    assert.equal(bad.status, 1);
+    assert.match(bad.stderr, /base: no README\.md/);
+    assert.equal(run({}).status, 1);
+    assert.equal(run({ "base/a.ts": "", "base/README.md": "# base" }).status, 0);
+  });
+});

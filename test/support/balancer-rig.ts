@@ -1,0 +1,261 @@
+/** A balancer process, controlled as by a service, and small backends. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { JsonLines, jsonLine } from "../../src/base/json-lines.ts";
+import type { BackendReport, BackendSpec, FromBalancer, Front, FrontReport } from "../../src/ipc/balancer-protocol.ts";
+import { signalIfThere } from "../../src/os/process-signal.ts";
+import { tcpEnvironment } from "./both-tcp.ts";
+import { freePort } from "./ports.ts";
+
+const MAIN = fileURLToPath(new URL("../../dist/balancer.cjs", import.meta.url));
+/** Ends a wait for an event that never comes. Milliseconds. */
+const LOST_MS = 20_000;
+
+export type Context = { readonly after: (call: () => void | Promise<void>) => void };
+
+export class TestBalancer {
+  readonly process: ChildProcess;
+  readonly port: number;
+  #reports: readonly FrontReport[] = [];
+  #applied = 0;
+  #serial = 0;
+  #service: Socket | undefined;
+  readonly #successors: number[] = [];
+  /** On standard error. */
+  said = "";
+  readonly folder: string;
+  readonly #options: Partial<Front>;
+
+  readonly #tcp: NodeJS.ProcessEnv;
+
+  private constructor(
+    port: number,
+    options: Partial<Front>,
+    { processes, launcher, tcp }: { readonly processes: number; readonly launcher: readonly string[]; readonly tcp: NodeJS.ProcessEnv },
+  ) {
+    this.port = port;
+    this.#tcp = tcp;
+    this.#options = options;
+    this.folder = mkdtempSync(join(tmpdir(), "procman-balancer-"));
+    const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, ...env } = process.env;
+    const argv = [...launcher, process.execPath, MAIN, `--socket=${this.socket}`, `--processes=${processes}`];
+    this.process = spawn(argv[0] as string, argv.slice(1), { stdio: ["ignore", "inherit", "pipe", "ipc"], env: { ...env, ...tcp } });
+    this.process.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.said += text;
+    });
+  }
+
+  /** `launcher`: becomes the balancer. `tcp`: its environment, as `tcpEnvironment` has it. */
+  static async start(
+    context: Context,
+    options: Partial<Front> = {},
+    processes = 1,
+    { launcher = [], tcp = tcpEnvironment(context) }: { readonly launcher?: readonly string[]; readonly tcp?: NodeJS.ProcessEnv } = {},
+  ): Promise<TestBalancer> {
+    const balancer = new TestBalancer(options.port ?? (await freePort()), options, { processes, launcher, tcp });
+    context.after(() => balancer.#end());
+    await found(() => (existsSync(balancer.socket) ? true : undefined));
+    await balancer.#listens();
+    await balancer.serviceComes();
+    return balancer;
+  }
+
+  /** A socket has its name before it listens. */
+  async #listens(): Promise<void> {
+    const end = performance.now() + LOST_MS;
+    for (let isRefused = true; isRefused; ) {
+      assert.ok(performance.now() < end, "the balancer doesn't listen");
+      const attempt = connect(this.socket);
+      isRefused = await new Promise((resolve) => attempt.once("connect", () => resolve(false)).once("error", () => resolve(true)));
+      attempt.destroy();
+    }
+  }
+
+  get socket(): string {
+    return join(this.folder, "balancer.sock");
+  }
+
+  get pid(): number {
+    return this.process.pid as number;
+  }
+
+  get report(): FrontReport | undefined {
+    return this.#reports[0];
+  }
+
+  backend(id: string): BackendReport | undefined {
+    return this.report?.backends.find((backend) => backend.id === id);
+  }
+
+  /** A service connects, as one does that was started again. */
+  async serviceComes(): Promise<void> {
+    const service = connect(this.socket);
+    const lines = new JsonLines<FromBalancer>((message) => {
+      if (message.t === "report") this.#reports = message.fronts;
+      if (message.t === "applied") this.#applied = message.serial;
+    });
+    service.setEncoding("utf8").on("data", (text: string) => lines.push(text));
+    service.on("error", () => service.destroy());
+    this.#service = service;
+    await once(service, "connect");
+  }
+
+  serviceGoes(): void {
+    this.#service?.destroy();
+  }
+
+  /** As a keeper asks for another program in its place. Resolves with the answer. */
+  async succeed(script = MAIN, tcp = this.#tcp): Promise<FromBalancer> {
+    const keeper = connect(this.socket);
+    const env = { PATH: process.env.PATH, ...tcp };
+    const answer = new Promise<FromBalancer>((resolve, reject) => {
+      const lines = new JsonLines<FromBalancer>((message) => {
+        if (message.t === "succeeded" || message.t === "unsucceeded") resolve(message);
+      });
+      keeper.setEncoding("utf8").on("data", (text: string) => lines.push(text));
+      keeper.on("error", reject).on("close", () => reject(new Error("no answer")));
+    });
+    const argv = [process.execPath, script, `--socket=${this.socket}`, "--processes=2"];
+    keeper.write(jsonLine({ t: "succeed", argv, env }));
+    const result = await answer;
+    keeper.destroy();
+    if (result.t === "succeeded") this.#successors.push(result.pid);
+    return result;
+  }
+
+  /** Resolves when the balancer goes by it. */
+  async serve(backends: readonly BackendSpec[]): Promise<void> {
+    await this.#apply([this.#front("web", this.port, backends)]);
+  }
+
+  #front(id: string, port: number, backends: readonly BackendSpec[]): Front {
+    const common = { hostname: "127.0.0.1", strategy: "round-robin", proxyProtocol: false, idleMs: 0 } as const;
+    return { id, port, ...common, ...this.#options, backends };
+  }
+
+  async #apply(fronts: readonly Front[]): Promise<void> {
+    const serial = ++this.#serial;
+    this.#service?.write(jsonLine({ t: "fronts", serial, fronts }));
+    await found(() => (this.#applied >= serial ? true : undefined));
+  }
+
+  /** Resolves when all of these accept. */
+  async serveUp(backends: readonly TestBackend[]): Promise<void> {
+    await this.serve(backends.map(({ spec }) => spec));
+    await found(() => (backends.every(({ id }) => this.backend(id)?.accepting) ? true : undefined));
+  }
+
+  /** One connection; resolves when it is there. */
+  async client(): Promise<Socket> {
+    const socket = connect({ port: this.port, host: "127.0.0.1", allowHalfOpen: true });
+    socket.on("error", () => undefined);
+    await once(socket, "connect");
+    return socket;
+  }
+
+  /** The id of the backend that answers a new connection. */
+  async who(): Promise<string> {
+    const socket = await this.client();
+    const answer = await received(socket).catch((error: Error) => {
+      throw new Error(`${error.message}; the balancer says ${JSON.stringify(this.#reports)}`);
+    });
+    socket.end();
+    return answer;
+  }
+
+  async #end(): Promise<void> {
+    this.serviceGoes();
+    for (const pid of this.#successors) signalIfThere(pid, "SIGKILL");
+    if (this.process.exitCode === null && this.process.signalCode === null) {
+      this.process.kill("SIGKILL");
+      await once(this.process, "exit");
+    }
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export class TestBackend {
+  readonly id: string;
+  port = 0;
+  readonly sockets = new Set<Socket>();
+  #server: Server | undefined;
+  readonly #serve: (socket: Socket) => void;
+
+  private constructor(id: string, serve: (socket: Socket) => void) {
+    this.id = id;
+    this.#serve = serve;
+  }
+
+  /** By default says its id to each client. */
+  static async start(context: Context, id: string, serve?: (socket: Socket) => void): Promise<TestBackend> {
+    const backend = new TestBackend(
+      id,
+      serve ??
+        ((socket) =>
+          socket
+            .on("end", () => socket.end())
+            .resume()
+            .write(id)),
+    );
+    context.after(() => backend.stop());
+    await backend.listen();
+    return backend;
+  }
+
+  get spec(): BackendSpec {
+    return { id: this.id, port: this.port, state: "up" };
+  }
+
+  async listen(): Promise<void> {
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      this.sockets.add(socket);
+      socket.on("error", () => undefined).once("close", () => this.sockets.delete(socket));
+      this.#serve(socket);
+    });
+    server.listen(this.port, "127.0.0.1");
+    await once(server, "listening");
+    this.#server = server;
+    this.port = (server.address() as { readonly port: number }).port;
+  }
+
+  stop(): void {
+    this.#server?.close();
+    for (const socket of this.sockets) socket.destroy();
+  }
+}
+
+/** Serves a client by saying back what it says. */
+export function echo(socket: Socket): void {
+  socket.on("data", (bytes) => socket.write(bytes)).on("end", () => socket.end());
+}
+
+/** The first bytes that come; "": it ended without any. */
+export async function received(socket: Socket): Promise<string> {
+  if (socket.destroyed) return "";
+  return new Promise((resolve, reject) => {
+    const { localPort, remotePort } = socket;
+    const lost = setTimeout(() => reject(new Error(`no byte and no end came from port ${remotePort} to ${localPort}`)), LOST_MS);
+    const end = (text: string): void => {
+      clearTimeout(lost);
+      resolve(text);
+    };
+    socket.once("data", (bytes: Buffer) => end(bytes.toString("latin1")));
+    socket.once("end", () => end(""));
+    socket.once("close", () => end(""));
+  });
+}
+
+/** Polls `look` until it returns a result; for changes without an event. */
+export async function found<T>(look: () => T | undefined): Promise<T> {
+  for (const end = performance.now() + LOST_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 5))) {
+    const result = look();
+    if (result !== undefined) return result;
+  }
+  throw new Error(`waited in vain for ${look}`);
+}

@@ -1,0 +1,46 @@
+/** Runs commands of the built procman to their end, and procman in the background. */
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cleanEnvironment, folderWith, gone, isAlive, type Process } from "./procman.ts";
+
+export const BIN: string = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
+
+export type Outcome = { readonly code: number; readonly out: string; readonly err: string };
+
+export function procman(cwd: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [BIN, ...args], { cwd, env: cleanEnvironment(env) }, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    );
+  });
+}
+
+/** Who holds the lock of a state folder; 0: nobody. */
+export function keeperIn(stateDir: string): number {
+  const name = existsSync(stateDir) ? readdirSync(stateDir).find((each) => /^lock\.\d+$/.test(each)) : undefined;
+  const pid = name === undefined ? 0 : Number((JSON.parse(readFileSync(join(stateDir, name), "utf8")) as { readonly pid: number }).pid);
+  return pid > 1 && isAlive(pid) ? pid : 0;
+}
+
+type Context = { readonly after: (call: () => void | Promise<void>) => void };
+
+/** A folder with this configuration, of the name `test`. A procman that still runs for it is ended after the test. */
+export function homeOf(
+  context: Context,
+  processes: readonly Process[],
+  config: object = {},
+): { readonly folder: string; readonly state: string } {
+  // Asked for first, so called first: before the folder goes.
+  let state = "";
+  context.after(async () => {
+    const keeper = keeperIn(state);
+    if (keeper === 0) return;
+    process.kill(keeper, "SIGTERM");
+    await gone(keeper);
+  });
+  const folder = folderWith(context, { name: "test", processes, ...config });
+  state = join(folder, ".procman/test");
+  return { folder, state };
+}

@@ -1,0 +1,137 @@
+/** For tests: a cluster of a procman that runs, and clients that count what goes wrong. */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { Agent, get } from "node:http";
+import type { Socket } from "node:net";
+import { basename, join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Client } from "../../src/client/client.ts";
+import { fetchSend } from "../../src/client/transport.ts";
+import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
+import { payloadOf } from "../../src/contract/token-claims.ts";
+import { signJwt } from "../../src/os/jwt.ts";
+import { freePort, freeRange } from "./ports.ts";
+import { found, isAlive, type Procman, running } from "./procman.ts";
+
+export const POLITE = fileURLToPath(new URL("../programs/polite.js", import.meta.url));
+
+export type Cluster = { readonly procman: Procman; readonly port: number; readonly startPort: number };
+
+/** `fields` of the cluster, `more` of the process. */
+export async function cluster(
+  context: TestContext,
+  fields: object = {},
+  env: Readonly<Record<string, string>> = {},
+  more: object = {},
+): Promise<Cluster> {
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const shape = { instances: 3, startPort, commonPort: port, ...fields };
+  const procman = await running(context, [
+    { id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", env, cluster: shape, ...more },
+  ]);
+  return { procman, port, startPort };
+}
+
+export function api({ procman }: Pick<Cluster, "procman">): Promise<Client> {
+  return clientOf(join(procman.folder, ".procman/procman"));
+}
+
+/** Of whoever serves this state folder now. */
+export async function clientOf(state: string): Promise<Client> {
+  const endpoint = await found(() => {
+    const file = join(state, "endpoint.json");
+    const now = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
+    return now !== undefined && isAlive(now.pid) ? now : undefined;
+  });
+  const token = signJwt(payloadOf({ audience: basename(state), consumer: "test", scopes: ["admin"] }), readFileSync(join(state, "secret")));
+  return new Client(fetchSend({ url: `http://${endpoint.hostname}:${endpoint.port}`, token }));
+}
+
+/** Waits until the record of this id fits. */
+export async function record(client: Client, id: string, fits: (record: ProcessRecord) => boolean): Promise<ProcessRecord> {
+  for (const end = performance.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
+    const found = await client.process(id);
+    if (fits(found)) return found;
+    assert.ok(performance.now() < end, `${id} stays ${JSON.stringify(found)}`);
+  }
+}
+
+export const accepting = ({ backend }: ProcessRecord): boolean => backend?.accepting === true;
+
+/** `path` names the question, to whom it is put as well. */
+type Asking = { readonly path?: string; readonly onSocket?: (socket: Socket) => void };
+
+export function ask(port: number, agent?: Agent, { path = "/", onSocket = () => undefined }: Asking = {}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = get({ port, host: "127.0.0.1", path, ...(agent === undefined ? { agent: false } : { agent }) }, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+      });
+      response.once("end", () => resolve(Number(text))).once("error", reject);
+    });
+    request.once("socket", onSocket).once("error", reject);
+  });
+}
+
+/** A request without an answer. Times are those of `performance.now`. */
+export type Failure = {
+  readonly began: number;
+  readonly at: number;
+  readonly path: string;
+  /** Pid of whoever answered the one before it on this connection; undefined: it was the first. */
+  readonly before: number | undefined;
+  readonly error: string;
+};
+
+/** Clients that ask one request after the other, half of them over connections that they keep; until `stop`, or the end of a test that fails. */
+export class Crowd {
+  readonly failures: Failure[] = [];
+  readonly pids = new Set<number>();
+  requests = 0;
+  readonly #port: number;
+  readonly #answerers = new WeakMap<Socket, number>();
+  #isOver = false;
+  readonly #clients: readonly Promise<void>[];
+
+  constructor(context: Pick<TestContext, "after">, port: number, count: number) {
+    context.after(() => this.stop());
+    this.#port = port;
+    this.#clients = Array.from({ length: count }, (_, index) => this.#run(index, index % 2 === 0));
+  }
+
+  get errors(): readonly string[] {
+    return this.failures.map(({ error }) => error);
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#clients);
+  }
+
+  async #run(number: number, keeps: boolean): Promise<void> {
+    const agent = keeps ? new Agent({ keepAlive: true, maxSockets: 1 }) : undefined;
+    for (let turn = 0; !this.#isOver; turn++) await this.#ask(`/${keeps ? "kept" : "new"}-${number}-${turn}`, agent);
+    agent?.destroy();
+  }
+
+  async #ask(path: string, agent: Agent | undefined): Promise<void> {
+    const began = performance.now();
+    let socket: Socket | undefined;
+    const onSocket = (own: Socket): void => {
+      socket = own;
+    };
+    const before = (): number | undefined => (socket === undefined ? undefined : this.#answerers.get(socket));
+    try {
+      const pid = await ask(this.#port, agent, { path, onSocket });
+      assert.ok(before() === undefined || before() === pid, `${before()} and ${pid} answer on one connection`);
+      if (socket !== undefined) this.#answerers.set(socket, pid);
+      this.pids.add(pid);
+      this.requests += 1;
+    } catch (error) {
+      const text = `${path}: ${(error as Error).message}`;
+      this.failures.push({ began, at: performance.now(), path, before: before(), error: text });
+    }
+  }
+}

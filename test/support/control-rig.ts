@@ -1,0 +1,169 @@
+/** `Control` over a supervisor whose children do as they are told; by HTTP too, with tokens for it. */
+import { once } from "node:events";
+import { type AddressInfo, connect } from "node:net";
+import { Client } from "../../src/client/client.ts";
+import { fetchSend } from "../../src/client/transport.ts";
+import type { RawProcess } from "../../src/config/config-schema.ts";
+import { normalise } from "../../src/config/normalise.ts";
+import type { ProcessSpec } from "../../src/config/spec.ts";
+import type { Caller, Control } from "../../src/contract/control.ts";
+import type { PlanRecord } from "../../src/contract/plan.ts";
+import { type Claims, payloadOf } from "../../src/contract/token-claims.ts";
+import { Api, type ApiLimits } from "../../src/http/server.ts";
+import { signJwt } from "../../src/os/jwt.ts";
+import { Actions } from "../../src/service/operations/action.ts";
+import { Operations } from "../../src/service/operations/operations.ts";
+import type { RollingRestarts } from "../../src/service/operations/rolling-restart.ts";
+import { ProcessBus } from "../../src/service/reporting/process-bus.ts";
+import { RecordCache } from "../../src/service/reporting/record-cache.ts";
+import { serviceStatus } from "../../src/service/reporting/service-status.ts";
+import { controlsOf } from "../../src/service/service-control.ts";
+import { planOf } from "../../src/service/spec-registry.ts";
+import { Supervisor } from "../../src/supervisor/supervisor.ts";
+import { FakeLogBook, FakeReporting } from "./fake-books.ts";
+import { FakeClock, FakeSpawner } from "./fakes.ts";
+
+type After = { readonly after: (call: () => void | Promise<void>) => void };
+
+const PROCESSES: readonly RawProcess[] = [
+  { id: "web", cmd: "web", autostart: true, restart: "always", restartLimit: 0 },
+  { id: "job", cmd: "job", autostart: true, restart: "error", restartLimit: 0 },
+  { id: "pair", cmd: "pair", autostart: true, cluster: { instances: 2 } },
+];
+
+export const PLANNED: PlanRecord = {
+  configFile: "/nowhere/procman.json",
+  processes: [{ process: "web", action: "restart", fields: ["cmd"], reason: "its cmd has changed", rolling: false }],
+  settings: [{ field: "api.port", takesEffect: "next-run" }],
+  warnings: [],
+};
+
+/** web, job and the cluster pair, which run. */
+export function controlRig() {
+  const [clock, spawner, logBook, reporting] = [new FakeClock(), new FakeSpawner(), new FakeLogBook(), new FakeReporting()];
+  const config = {
+    ...normalise({ name: "test", processes: [...PROCESSES] }, { folder: "/nowhere", parallelism: 1, now: new Date(0), stripsTypes: false }),
+    file: "/nowhere/procman.json",
+    warnings: [],
+  };
+  const specs = new Map(config.processes.map((spec) => [spec.id, spec]));
+  const bus = new ProcessBus(() => undefined);
+  const spec = (id: string) => specs.get(id) as ProcessSpec;
+  const supervisor = new Supervisor({
+    clock,
+    spawner,
+    publish: (transition) => bus.transitions.publish({ id: "", spec: spec(transition.slot), transition, line: undefined }),
+    notice: () => undefined,
+    removed: () => undefined,
+  });
+  const records = new RecordCache({
+    ...{ bus, spec, supervisor: () => supervisor },
+    seen: () => reporting.seen(),
+    withBalancer: (record) => record,
+  });
+  const said: string[] = [];
+  const terminations: string[] = [];
+  const reloads: string[] = [];
+  const scales: string[] = [];
+  // All instances at once.
+  const rollingRestarts: Pick<RollingRestarts, "check" | "begin"> = {
+    check: () => undefined,
+    begin: (clusters) => {
+      for (const process of [...clusters.values()].flat()) process.restart();
+      return [];
+    },
+  };
+  const actions = new Actions({
+    ...{ supervisor, spec, operations: new Operations(), rollingRestarts },
+    leaving: () => [],
+    asked: (id, caller) => reporting.asked(id, caller),
+    reason: (process) => records.of(process).reason,
+  });
+  const status = () =>
+    serviceStatus({ config, processes: supervisor.processes, isTerminating: false, startedAt: 0, keeper: 7, plugins: undefined });
+  const control = controlsOf({
+    ...{ supervisor, spec, records, status, logBook, events: reporting, metrics: reporting, incidents: reporting },
+    terminate: async (why) => void terminations.push(why),
+    commit: async () => undefined,
+    reloads: {
+      plan: () => PLANNED,
+      reload: async (why) => {
+        reloads.push(why);
+        return PLANNED;
+      },
+    },
+    actions,
+    scaler: {
+      scale: (id, scaling) => {
+        scales.push(`${id} ${JSON.stringify(scaling)}`);
+        return { added: [], removed: [], done: async () => undefined };
+      },
+    },
+    log: { audit: ({ text }, id) => said.push(id === undefined ? text : `${id}: ${text}`) },
+  });
+  supervisor.apply(config.processes.map(planOf));
+  for (const { id } of config.processes) spawner.up(id);
+  spawner.asked();
+  return { clock, spawner, logBook, reporting, supervisor, said, terminations, reloads, scales, control };
+}
+
+export type Rig = ReturnType<typeof controlRig>;
+
+export class ApiRig {
+  readonly rig = controlRig();
+  readonly secrets = { now: Buffer.alloc(32, 7) as Uint8Array };
+  readonly revoked = new Set<string>();
+  readonly api: Api;
+  readonly #hostname: string;
+
+  constructor(limits: Partial<ApiLimits> = {}, hostname = "127.0.0.1") {
+    this.#hostname = hostname;
+    const access = { secret: () => this.secrets.now, isRevoked: (consumer: string) => this.revoked.has(consumer) };
+    const control = (caller: Caller): Control => this.rig.control(caller);
+    const denied = (text: string): void => void this.rig.said.push(text);
+    this.api = new Api({ control, denied, access, audience: "test", hostname: this.#hostname, cors: ["https://app.example.org"], limits });
+  }
+
+  get port(): number {
+    return (this.api.server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  token(claims: Partial<Claims> = {}, secret: Uint8Array = this.secrets.now): string {
+    return signJwt(payloadOf({ audience: "test", consumer: "ci", scopes: ["admin"], ...claims }), secret);
+  }
+
+  client(token = this.token()): Client {
+    return new Client(fetchSend({ url: this.url, token }));
+  }
+
+  fetch(path: string, { token = this.token(), ...init }: RequestInit & { readonly token?: string } = {}): Promise<Response> {
+    return fetch(`${this.url}${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
+  }
+
+  /** What is answered to these bytes, until the connection ends. */
+  async raw(...pieces: readonly (string | Buffer)[]): Promise<string> {
+    const socket = connect(this.port, "127.0.0.1");
+    let answer = "";
+    socket.setEncoding("latin1").on("data", (text: string) => {
+      answer += text;
+    });
+    // A connection may be ended before all of it is written.
+    socket.on("error", () => undefined);
+    for (const piece of pieces) socket.write(piece);
+    await once(socket, "close");
+    return answer;
+  }
+}
+
+/** The API, until the test ends. */
+export async function serving(context: After, limits: Partial<ApiLimits> = {}, hostname?: string): Promise<ApiRig> {
+  const rig = new ApiRig(limits, hostname);
+  rig.api.server.listen(0, "127.0.0.1");
+  await once(rig.api.server, "listening");
+  context.after(() => rig.api.close());
+  return rig;
+}

@@ -1,0 +1,145 @@
+/** A log and a watcher of processes that are only lists: what is asked for comes from them, what is told goes into them. */
+import type { Caller } from "../../src/contract/control.ts";
+import type { EventRecord } from "../../src/contract/event-record.ts";
+import type {
+  Incident,
+  LogEntry,
+  LogItem,
+  LogPage,
+  LogQuery,
+  LogSubmission,
+  MetricPoint,
+  MetricQuery,
+  TelemetryReport,
+} from "../../src/contract/records.ts";
+import type { ProcessObservation } from "../../src/service/reporting/process-records.ts";
+import type { LogBook } from "../../src/service/service-control.ts";
+
+export const TIME = "2026-01-01T00:00:00.000Z";
+
+/** What follows is given to all who listen. */
+class Feed<T> {
+  readonly items: T[] = [];
+  readonly #listeners = new Set<() => void>();
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  push(item: T): void {
+    this.items.push(item);
+    for (const call of [...this.#listeners]) call();
+  }
+
+  async *from(start: number, signal: AbortSignal): AsyncGenerator<T, void, undefined> {
+    for (let index = start; !signal.aborted; ) {
+      const item = this.items[index];
+      if (item === undefined) await this.#more(signal);
+      else {
+        index++;
+        yield item;
+      }
+    }
+  }
+
+  #more(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#listeners.delete(done);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      this.#listeners.add(done);
+      signal.addEventListener("abort", done);
+    });
+  }
+}
+
+export class FakeLogBook implements LogBook {
+  readonly feed = new Feed<LogEntry>();
+  readonly queries: LogQuery[] = [];
+  readonly callers: Caller[] = [];
+
+  async logs(query: LogQuery): Promise<LogPage> {
+    this.queries.push(query);
+    const start = Number(query.cursor ?? 0);
+    const end = start + (query.limit ?? 100);
+    const entries = this.feed.items.slice(start, end);
+    return end < this.feed.items.length ? { entries, next: String(end) } : { entries };
+  }
+
+  async *follow(query: LogQuery, signal: AbortSignal): AsyncGenerator<LogItem, void, undefined> {
+    this.queries.push(query);
+    let cursor = Number(query.cursor ?? 0);
+    for await (const entry of this.feed.from(cursor, signal)) yield { type: "entry", entry, cursor: String(++cursor) };
+  }
+
+  async log({ text, severity = "info", process }: LogSubmission, caller: Caller): Promise<LogEntry> {
+    this.callers.push(caller);
+    const entry: LogEntry = { time: TIME, severity, category: "log", text, ...(process === undefined ? {} : { process }) };
+    this.feed.push(entry);
+    return entry;
+  }
+}
+
+const NOTHING_SEEN: ProcessObservation = { usage: {}, said: {} };
+
+/** Events, numbers and ends of runs. */
+export class FakeReporting {
+  readonly feed = new Feed<EventRecord>();
+  readonly reports: TelemetryReport[] = [];
+  readonly queries: MetricQuery[] = [];
+  readonly wishes: string[] = [];
+  readonly points: readonly MetricPoint[] = [{ time: TIME, cpuPercent: 12.5, memoryBytes: 4_096, processes: 2 }];
+  bug: Error | undefined;
+
+  async telemetry(report: TelemetryReport): Promise<void> {
+    this.reports.push(report);
+  }
+
+  watch(): void {
+    // Its numbers are never fresh.
+  }
+
+  seen(): ProcessObservation {
+    return NOTHING_SEEN;
+  }
+
+  asked(id: string, { consumer }: Caller): void {
+    this.wishes.push(`${id} by ${consumer}`);
+  }
+
+  async read(_ids: readonly string[], query: MetricQuery): Promise<readonly MetricPoint[]> {
+    this.queries.push(query);
+    return this.points;
+  }
+
+  async of([id = ""]: readonly string[], limit = 2): Promise<readonly Incident[]> {
+    const incident: Incident = {
+      time: TIME,
+      process: id,
+      run: 1,
+      cause: "exit",
+      reason: "exited with code 3",
+      code: 3,
+      decision: "none",
+      lines: [],
+      metrics: [],
+    };
+    return Array.from({ length: limit }, () => incident);
+  }
+
+  prometheus(): string {
+    if (this.bug !== undefined) throw this.bug;
+    return "procman_up 1\n";
+  }
+
+  follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
+    return this.feed.from(after === undefined ? this.feed.items.length : Number(after), signal);
+  }
+
+  /** Something happens. */
+  happen(): void {
+    this.feed.push({ id: String(this.feed.items.length + 1), time: TIME, type: "process.scheduled", process: "web", text: "starts" });
+  }
+}

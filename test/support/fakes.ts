@@ -1,0 +1,147 @@
+/** A clock that only moves when told, and a spawner whose children do as they are told. */
+
+import type { Clock, RunReports, Spawner } from "../../src/supervisor/ports.ts";
+import type { Policy } from "../../src/supervisor/restart-policy.ts";
+import type { ExitInfo, SignalName } from "../../src/supervisor/states.ts";
+
+/** Of a process that comes back after errors, and for which nothing else is said. */
+export const POLICY: Policy = {
+  restart: "error",
+  restartLimit: Number.POSITIVE_INFINITY,
+  restartResetMs: 60_000,
+  graceMs: 0,
+  terminateMs: 30_000,
+  timeoutMs: 0,
+  waits: false,
+};
+
+export class FakeClock implements Clock {
+  #now = 1_000;
+  #offset = Date.UTC(2026, 0, 1) - 1_000;
+  #timers: { readonly due: number; readonly call: () => void }[] = [];
+
+  now(): number {
+    return this.#now;
+  }
+
+  wall(): number {
+    return this.#now + this.#offset;
+  }
+
+  chance(): number {
+    return 0.5;
+  }
+
+  at(due: number, call: () => void): () => void {
+    const timer = { due, call };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  get armed(): number {
+    return this.#timers.length;
+  }
+
+  /** Sets the wall clock by so much, as an administrator or NTP would. */
+  jump(ms: number): void {
+    this.#offset += ms;
+  }
+
+  advance(ms: number): void {
+    const end = this.#now + ms;
+    for (;;) {
+      const next = this.#timers.filter(({ due }) => due <= end).sort((a, b) => a.due - b.due)[0];
+      if (next === undefined) break;
+      this.#now = Math.max(this.#now, next.due);
+      this.#timers = this.#timers.filter((timer) => timer !== next);
+      next.call();
+    }
+    this.#now = end;
+  }
+}
+
+export class FakeSpawner implements Spawner {
+  /** What was asked for, in order: `spawn web 1`, `SIGTERM web 1`, `sweep SIGKILL web 1`. */
+  readonly log: string[] = [];
+  readonly memories = new Map<string, unknown>();
+  /** By slot: `2 after any-end`. */
+  readonly prepared = new Map<string, string>();
+  readonly #reports = new Map<string, RunReports>();
+  #pid = 100;
+
+  spawn(slot: string, run: number, on: RunReports): void {
+    this.log.push(`spawn ${slot} ${run}`);
+    this.#reports.set(slot, on);
+  }
+
+  prepare(slot: string, run: number, after: string): void {
+    this.prepared.set(slot, `${run} after ${after}`);
+  }
+
+  unprepare(slot: string, run: number): void {
+    if (this.prepared.get(slot)?.startsWith(`${run} `)) this.prepared.delete(slot);
+  }
+
+  follow(slot: string, run: number, on: RunReports): void {
+    this.log.push(`follow ${slot} ${run}`);
+    this.#reports.set(slot, on);
+  }
+
+  signal(slot: string, run: number, signal: SignalName): void {
+    this.log.push(`${signal} ${slot} ${run}`);
+  }
+
+  drain(slot: string, run: number): void {
+    this.log.push(`drain ${slot} ${run}`);
+  }
+
+  sweep(slot: string, run: number, _pid: number, signal: SignalName): void {
+    this.log.push(`sweep ${signal} ${slot} ${run}`);
+  }
+
+  adopt(slot: string, run: number, seen: string, on: RunReports): void {
+    this.log.push(`adopt ${seen} ${slot} ${run}`);
+    this.#reports.set(slot, on);
+  }
+
+  remember(id: string, memory: unknown): void {
+    this.memories.set(id, memory);
+  }
+
+  forget(id: string): void {
+    this.memories.delete(id);
+  }
+
+  lose(slot: string): void {
+    this.#reports.get(slot)?.lost();
+  }
+
+  up(slot: string): void {
+    this.#reports.get(slot)?.spawned(++this.#pid);
+  }
+
+  end(slot: string, ending: ExitInfo, survivors = false): void {
+    this.#reports.get(slot)?.ended(ending, survivors);
+  }
+
+  exit(slot: string, code: number): void {
+    this.end(slot, { kind: "exited", code, signal: null });
+  }
+
+  /** It ends, and the next run is being started as it was prepared. */
+  followed(slot: string, code: number): void {
+    this.prepared.delete(slot);
+    this.#reports.get(slot)?.followed({ kind: "exited", code, signal: null });
+  }
+
+  swept(slot: string): void {
+    this.#reports.get(slot)?.swept();
+  }
+
+  /** What was asked for since the last call. */
+  asked(): readonly string[] {
+    return this.log.splice(0);
+  }
+}

@@ -1,0 +1,60 @@
+/** Plugins of tests: written beside the configuration, as a user does; and what procman says of them. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { PluginRecord } from "../../src/contract/plugin-record.ts";
+import type { Endpoint } from "../../src/contract/records.ts";
+import type { StateRecord } from "../../src/contract/state-record.ts";
+import { payloadOf } from "../../src/contract/token-claims.ts";
+import { signJwt } from "../../src/os/jwt.ts";
+import { folderWith, found, type Process, Procman } from "./procman.ts";
+
+type Context = Parameters<typeof folderWith>[0];
+export type Entry = { readonly url: string; readonly integrity?: string; readonly options?: object };
+
+/** `modules`: texts of setup functions, or of whole modules, by file name. */
+export function withPlugins(
+  context: Context,
+  modules: Readonly<Record<string, string>>,
+  options: { readonly processes?: readonly Process[]; readonly plugins?: readonly Entry[]; readonly env?: NodeJS.ProcessEnv } = {},
+): Procman {
+  const { processes = [TICKING], plugins = Object.keys(modules).map((name) => ({ url: `./${name}` })), env = {} } = options;
+  const folder = folderWith(context, { processes, plugins });
+  for (const [name, text] of Object.entries(modules)) writeFileSync(join(folder, name), text);
+  return new Procman(folder, { env });
+}
+
+export const TICKING: Process = { id: "web", cmd: "while :; do echo tick; sleep 0.1; done", autostart: true };
+
+/** A module with this as its setup. */
+export function setup(body: string, more = ""): string {
+  return `export default { name: "test", version: "1.0.0", ${more} async setup({ control, events, options, log, signal, folder }) { ${body} } };\n`;
+}
+
+export async function api<Answer>(procman: Procman, path: string, method = "GET"): Promise<Answer> {
+  const [text, secret] = await found(() => {
+    try {
+      return [readFileSync(join(procman.stateDir, "endpoint.json"), "utf8"), readFileSync(join(procman.stateDir, "secret"))] as const;
+    } catch {
+      return undefined;
+    }
+  });
+  const { hostname, port } = JSON.parse(text) as Endpoint;
+  const token = signJwt(payloadOf({ audience: "procman", consumer: "test", scopes: ["admin"] }), secret);
+  const headers = { authorization: `Bearer ${token}`, connection: "close" };
+  const answer = await fetch(`http://${hostname}:${port}${path}`, { method, headers });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as Answer;
+}
+
+/** Its record once it is as wished. */
+export async function plugin(procman: Procman, id: string, isRight: (record: PluginRecord) => boolean): Promise<PluginRecord> {
+  let last: unknown;
+  for (const end = performance.now() + 40_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    // While the service is being started again nobody answers.
+    const state = await api<StateRecord>(procman, "/state").catch((error: Error) => error);
+    const record = state instanceof Error ? undefined : state.plugins?.find((each) => each.id === id);
+    if (record !== undefined && isRight(record)) return record;
+    last = record ?? state;
+  }
+  throw new Error(`waited in vain for plugin ${id}; last: ${JSON.stringify(last)}`);
+}

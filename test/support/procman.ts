@@ -1,0 +1,242 @@
+/** Runs the built procman in a folder of its own and waits for what it says. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { holderOf } from "../../src/os/lock.ts";
+import { tcpEnvironment } from "./both-tcp.ts";
+
+const BIN = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
+
+/** Everything waits for an event; this only ends a wait that is lost. Milliseconds. */
+const LOST_MS = 30_000;
+
+export type Process = { readonly id: string; readonly [field: string]: unknown };
+
+/** The environment of tests: nothing of the user's that would change how procman starts. */
+export function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, NODE_TEST_CONTEXT: _context, ...env } = process.env;
+  return { ...env, ...extra };
+}
+
+/** By folder, so that none outlives it. */
+const started = new Map<string, Procman[]>();
+
+export class Procman {
+  readonly folder: string;
+  readonly lines: string[] = [];
+  readonly child: ChildProcess;
+  readonly #isGuarded: boolean;
+  /** `stopHolder` was called: nobody comes back. */
+  #isStopped = false;
+  #rest = "";
+  #exit: { readonly code: number | null; readonly signal: string | null } | undefined;
+  readonly #waiting = new Set<() => void>();
+
+  /** Starts `procman run` with these processes; with `launcher`, by way of that command line. */
+  constructor(
+    folder: string,
+    options: { readonly env?: NodeJS.ProcessEnv; readonly launcher?: readonly string[]; readonly args?: readonly string[] } = {},
+  ) {
+    this.folder = folder;
+    this.#isGuarded = options.args?.includes("--guarded") ?? false;
+    started.set(folder, [...(started.get(folder) ?? []), this]);
+    const [program, ...args] = [...(options.launcher ?? []), process.execPath, BIN, "run", ...(options.args ?? [])];
+    this.child = spawn(program ?? "", args, { cwd: folder, env: cleanEnvironment(options.env), stdio: ["ignore", "pipe", "pipe"] });
+    for (const stream of [this.child.stdout, this.child.stderr])
+      stream?.setEncoding("utf8").on("data", (text: string) => this.#onText(text));
+    this.child.once("exit", (code, signal) => {
+      this.#exit = { code, signal };
+      this.#wake();
+    });
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  /** Folder of its state. */
+  get stateDir(): string {
+    const [name = "procman"] = readdirSync(join(this.folder, ".procman"));
+    return join(this.folder, ".procman", name);
+  }
+
+  /** Pid of whoever holds the state folder now: after a kill, another than the one that was started. */
+  get keeper(): number | undefined {
+    return existsSync(join(this.folder, ".procman")) ? holderOf(this.stateDir)?.pid : undefined;
+  }
+
+  /** Resolves with the pid of the keeper that came in place of a killed one, once its service answers. */
+  async successor(of: number = this.pid): Promise<number> {
+    return found(() => {
+      const [keeper, file] = [this.keeper, join(this.stateDir, "endpoint.json")];
+      const isNew = keeper !== undefined && keeper !== of;
+      return isNew && existsSync(file) && readFileSync(file, "utf8").includes(`"keeper":${keeper},`) ? keeper : undefined;
+    });
+  }
+
+  /** Stops the keeper that holds the state folder now, whoever started it. */
+  async stopHolder(): Promise<void> {
+    const { keeper } = this;
+    this.#isStopped = true;
+    if (keeper === undefined || keeper <= 1) return;
+    process.kill(keeper, "SIGTERM");
+    const second = setTimeout(() => isAlive(keeper) && process.kill(keeper, "SIGTERM"), 3_000);
+    await gone(keeper);
+    clearTimeout(second);
+  }
+
+  /** The first line (from number `from` on) that matches. */
+  async line(pattern: RegExp, from = 0): Promise<string> {
+    return this.until(() => this.lines.slice(from).find((line) => pattern.test(line)), `a line like ${pattern}`);
+  }
+
+  /** Waits until so many lines match. */
+  async count(pattern: RegExp, count: number): Promise<readonly string[]> {
+    return this.until(() => {
+      const found = this.lines.filter((line) => pattern.test(line));
+      return found.length >= count ? found : undefined;
+    }, `${count} lines like ${pattern}`);
+  }
+
+  async exit(): Promise<{ readonly code: number | null; readonly signal: string | null }> {
+    return this.until(() => this.#exit, "the exit");
+  }
+
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+    this.child.kill(signal);
+    return (await this.exit()).code;
+  }
+
+  /** Nothing of it runs any more afterwards. */
+  async close(): Promise<void> {
+    const { signalCode, exitCode } = this.child;
+    // One that was killed may be coming back at this moment.
+    if (signalCode === "SIGKILL" && !this.#isStopped && !this.#isGuarded) await found(() => this.keeper);
+    if (signalCode === null && exitCode === null) {
+      this.child.kill("SIGTERM");
+      const second = setTimeout(() => this.child.kill("SIGTERM"), 3_000);
+      await once(this.child, "exit");
+      clearTimeout(second);
+    }
+    await this.stopHolder();
+  }
+
+  /** Pid of procman's own process of this name: `service`, `logger`, `balancer`. */
+  helper(name: "service" | "logger" | "balancer"): number {
+    const found = this.helperIfUp(name);
+    if (found === undefined) throw new Error(`no ${name} below ${this.pid}`);
+    return found;
+  }
+
+  /** undefined: it is being started. */
+  helperIfUp(name: "service" | "logger" | "balancer"): number | undefined {
+    return childrenOf(this.pid).find((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").startsWith(`procman: ${name}`.slice(0, 15)));
+  }
+
+  #onText(text: string): void {
+    const parts = (this.#rest + text).split("\n");
+    this.#rest = parts.pop() ?? "";
+    this.lines.push(...parts);
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const call of this.#waiting) call();
+  }
+
+  /** Looks with each line; if in vain, all that procman said is told. */
+  until<T>(look: () => T | undefined, what: string): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const check = (): void => {
+        const found = look();
+        if (found === undefined) return;
+        clearTimeout(lost);
+        this.#waiting.delete(check);
+        resolve(found);
+      };
+      const lost = setTimeout(() => {
+        this.#waiting.delete(check);
+        reject(new Error(`waited in vain for ${what}; procman said:\n${this.lines.slice(-60).join("\n")}`));
+      }, LOST_MS);
+      this.#waiting.add(check);
+      check();
+    });
+  }
+}
+
+/** A folder with this configuration; removed, with all that still runs of it, after the test. */
+export function folderWith(
+  context: { readonly after: (call: () => void | Promise<void>) => void },
+  config: { readonly processes: readonly Process[]; readonly [field: string]: unknown },
+): string {
+  const folder = mkdtempSync(join(tmpdir(), "procman-"));
+  writeFileSync(join(folder, "procman.json"), JSON.stringify(config));
+  context.after(async () => {
+    for (const procman of started.get(folder) ?? []) await procman.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/** Runs procman with these processes until the test ends. */
+export async function running(
+  context: { readonly after: (call: () => void | Promise<void>) => void },
+  processes: readonly Process[],
+  options: {
+    readonly config?: object;
+    readonly env?: NodeJS.ProcessEnv;
+    readonly launcher?: readonly string[];
+    readonly args?: readonly string[];
+  } = {},
+): Promise<Procman> {
+  const folder = folderWith(context, { processes, ...options.config });
+  return new Procman(folder, { ...options, env: { ...tcpEnvironment(context), ...options.env } });
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    // Gone before, or while it was read.
+    return false;
+  }
+}
+
+/** Resolves when the process is gone: looks, as nobody but its parent is told. */
+export async function gone(pid: number): Promise<void> {
+  for (const end = performance.now() + LOST_MS; isAlive(pid); await new Promise((resolve) => setTimeout(resolve, 10)))
+    if (performance.now() > end) throw new Error(`process ${pid} does not end`);
+}
+
+/** Resolves when all of its threads are gone: the first may be a zombie while others still hold its sockets. */
+export async function isOver(pid: number): Promise<void> {
+  await gone(pid);
+  await found(() => (threadsOf(pid) > 1 ? undefined : true));
+}
+
+function threadsOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length;
+  } catch {
+    // Gone before, or while it was read.
+    return 0;
+  }
+}
+
+/** Resolves with what `look` finds; for what tells nobody when it changes, as files. */
+export async function found<T>(look: () => T | undefined): Promise<T> {
+  for (const end = performance.now() + LOST_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
+    const result = look();
+    if (result !== undefined) return result;
+  }
+  throw new Error(`waited in vain for ${look}`);
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
+  );
+}

@@ -1,0 +1,103 @@
+/** The service against a keeper that is only a list of messages. */
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { RawConfig, RawProcess } from "../../src/config/config-schema.ts";
+import { normalise } from "../../src/config/normalise.ts";
+import type { Config } from "../../src/config/spec.ts";
+import type { FromKeeper, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
+import { KeeperChannel } from "../../src/service/keeper-channel.ts";
+import { ProcmanService, type ServiceOptions } from "../../src/service/service.ts";
+
+export type Snapshot = Partial<Omit<FromKeeper & { readonly t: "snapshot" }, "t">>;
+
+class Channel extends EventEmitter {
+  readonly connected = true;
+  readonly batches: ToKeeper[][] = [];
+
+  send(messages: readonly ToKeeper[]): boolean {
+    this.batches.push([...(JSON.parse(JSON.stringify(messages)) as ToKeeper[])]);
+    return true;
+  }
+
+  /** All but the lines for the console. */
+  get sent(): readonly ToKeeper[] {
+    return this.batches.flat().filter(({ t }) => t !== "logger");
+  }
+
+  get said(): readonly string[] {
+    return this.batches.flat().flatMap((each) => (each.t === "logger" && each.message.t === "say" ? [each.message.text] : []));
+  }
+
+  /** The latest notes. */
+  get notes(): Record<string, string> {
+    const notes = this.sent.flatMap((each) => (each.t === "note" ? [[each.id, each.note] as const] : []));
+    return Object.fromEntries(new Map(notes));
+  }
+
+  /** What was sent, in short: `spawn web 1`. */
+  asked(...kinds: readonly ToKeeper["t"][]): readonly string[] {
+    return this.sent
+      .filter(({ t }) => kinds.includes(t))
+      .map((each) => ("slot" in each ? `${each.t} ${each.slot} ${each.run}` : "code" in each ? `${each.t} ${each.code}` : each.t));
+  }
+}
+
+export function folder(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), "procman-service-"));
+  context.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+export function configOf(stateDir: string, processes: readonly RawProcess[], top: Partial<RawConfig> = {}): Config {
+  const normal = normalise(
+    { ...top, processes: [...processes] },
+    { folder: stateDir, parallelism: 1, now: new Date(), stripsTypes: false },
+  );
+  return { ...normal, stateDir, file: join(stateDir, "procman.json"), warnings: [] };
+}
+
+/** A service that has got its snapshot. It steps aside after the test. */
+export function begun(context: TestContext, config: Config, snapshot: Snapshot = {}, options: ServiceOptions = {}) {
+  const channel = new Channel();
+  const link = new KeeperChannel(channel, { message: (message) => service.receive(message as never), closed: () => undefined });
+  const service = new ProcmanService(config, link, options);
+  const tell = (...messages: readonly FromKeeper[]): void => void channel.emit("message", messages);
+  /** All that was sent in one with this note. */
+  const batchOf = (id: string): readonly ToKeeper[] => {
+    const batch = channel.batches.find((each) => each.some((message) => message.t === "note" && message.id === id));
+    return batch ?? assert.fail(`${id} is not noted`);
+  };
+  context.after(() => service.retire());
+  void service.listen();
+  channel.batches.length = 0;
+  tell({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "7 500", ...snapshot });
+  return { service, channel, tell, batchOf };
+}
+
+/** A pid that no machine has: nobody is met by a sweep. */
+type Seen = (FromKeeper & { readonly t: "snapshot" })["running"][number];
+
+export const run = (slot: string, number = 1): Seen => ({ slot, run: number, pid: 5_000_000, startTime: "1", since: 5, captured: true });
+export const spawned = (slot: string, number = 1): FromKeeper => ({ t: "spawned", ...run(slot, number) });
+export const exited = (slot: string, number = 1, code = 0): FromKeeper => ({
+  t: "exited",
+  slot,
+  run: number,
+  pid: 5_000_000,
+  code,
+  signal: null,
+  unknown: false,
+  survivors: false,
+  at: 9,
+});
+/** What a service that runs these leaves behind when it is killed. */
+export async function left(context: TestContext, config: Config, ...slots: readonly string[]): Promise<Snapshot> {
+  const { channel, service, tell } = begun(context, config);
+  tell(...slots.map((slot) => spawned(slot)));
+  await service.retire();
+  return { running: slots.map((slot) => run(slot)), notes: channel.notes };
+}

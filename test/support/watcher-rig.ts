@@ -1,0 +1,101 @@
+/** Watches a folder of a test, and waits for what the watcher says. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import type { TestContext } from "node:test";
+import type { WatchSource } from "../../src/file-watcher/inotify.ts";
+import type { WatchSettings } from "../../src/file-watcher/path-filter.ts";
+import { type OpenedWatcher, Watcher } from "../../src/file-watcher/watcher.ts";
+
+/** As the specification has them, but for the interval. */
+const DEFAULTS: WatchSettings = { intervalMs: 30, exts: ["ts", "tsx", "js", "jsx", "json"], match: ["**/*.*"], skip: ["**/.git/**"] };
+
+/** Nothing that comes takes so long. Milliseconds. */
+const LOST_MS = 20_000;
+
+export class Rig {
+  readonly folder: string;
+  readonly changes: string[][] = [];
+  readonly warnings: string[] = [];
+  #watcher: Watcher | undefined;
+  #wake: () => void = () => undefined;
+
+  /** `files`: what is there before. */
+  constructor(context: TestContext, files: readonly string[] = []) {
+    this.folder = mkdtempSync(join(tmpdir(), "procman-watch-"));
+    for (const file of files) this.write(file);
+    context.after(() => {
+      this.#watcher?.close();
+      rmSync(this.folder, { recursive: true, force: true });
+    });
+  }
+
+  async open(
+    entries: readonly string[],
+    settings: Partial<WatchSettings> = {},
+    more: { readonly kernel?: WatchSource; readonly own?: readonly string[] } = {},
+  ): Promise<OpenedWatcher> {
+    const { kernel, own = [] } = more;
+    return new Promise((resolve) => {
+      this.#watcher = new Watcher(
+        entries.map((entry) => this.at(entry)),
+        { ...DEFAULTS, ...settings },
+        { folder: this.folder, own: own.map((path) => this.at(path)) },
+        {
+          opened: resolve,
+          changed: (files) => {
+            this.changes.push(files.map(({ file }) => relative(this.folder, file)));
+            this.#wake();
+          },
+          warn: (text) => {
+            this.warnings.push(text.replaceAll(`${this.folder}/`, ""));
+            this.#wake();
+          },
+          ...(kernel === undefined ? {} : { kernel }),
+        },
+      );
+      this.#watcher.open();
+    });
+  }
+
+  get fingerprint(): number {
+    return this.#watcher?.fingerprint ?? 0;
+  }
+
+  close(): void {
+    this.#watcher?.close();
+  }
+
+  at(path: string): string {
+    return join(this.folder, path);
+  }
+
+  write(file: string, text = `${Math.random()}`): void {
+    mkdirSync(dirname(this.at(file)), { recursive: true });
+    writeFileSync(this.at(file), text);
+  }
+
+  /** Resolves once all of these were told; then nothing is known any more. */
+  async told(...files: readonly string[]): Promise<void> {
+    await this.until(() => files.every((file) => this.changes.flat().includes(file)), `${files}`);
+    this.changes.length = 0;
+  }
+
+  async until(holds: () => boolean, what: string): Promise<void> {
+    const lost = setTimeout(() => this.#wake(), LOST_MS);
+    for (const end = Date.now() + LOST_MS; !holds(); ) {
+      if (Date.now() >= end) throw new Error(`waited in vain for ${what}; told were ${JSON.stringify(this.changes)}, ${this.warnings}`);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    clearTimeout(lost);
+  }
+
+  /** What was told until a change of `file`, which comes last. */
+  async toldUntil(file: string): Promise<readonly string[]> {
+    this.write(file);
+    await this.until(() => this.changes.flat().includes(file), file);
+    return this.changes.splice(0).flat();
+  }
+}
