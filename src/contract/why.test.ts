@@ -109,7 +109,7 @@ test("4.6 why: each cause has its own advice, and what was wished none", () => {
   assert.match(advice({ cause: "signal", signal: "SIGKILL" }) ?? "", /Somebody else has sent SIGKILL/);
   assert.match(advice({ cause: "timeout" }) ?? "", /raise "timeout"/);
   assert.match(advice({ code: 126 }) ?? "", /look at its permissions/);
-  const line = { time: at(62), severity: "error", category: "stderr", text: "Cannot start: the limit nofile can not be 9000000" } as const;
+  const line = { time: at(62), severity: "error", category: "stderr", text: "Cannot start: the limit nofile cannot be 9000000" } as const;
   assert.match(
     explain(record, [incident({ code: 78, lines: [line] })], NOW).at(-1) ?? "",
     /^Lower that limit in "ulimits", or raise the hard/,

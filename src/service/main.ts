@@ -96,7 +96,7 @@ function configured(): Config | undefined {
 function inFormerFolder(found: Config): Config {
   if (formerStateDir === undefined || found.stateDir === formerStateDir) return found;
   process.stderr.write(
-    `procman: the configuration has another name now, and its state folder would be ${found.stateDir}; it stays ${formerStateDir} until procman is started anew\n`,
+    `procman: the configuration has another name now, and its state folder would be ${found.stateDir}; it stays ${formerStateDir} until procman is restarted\n`,
   );
   return inFolder(found, formerStateDir);
 }
@@ -110,7 +110,7 @@ function formerIn({ notes }: FromKeeper & { readonly t: "snapshot" }): Config | 
   const former = readConfigSnapshot(notes[":config"]);
   if (former === undefined) process.disconnect();
   else {
-    process.stderr.write("procman: it runs on with the configuration that it had\n");
+    process.stderr.write("procman: continuing with the previous configuration\n");
     process.exitCode = undefined;
   }
   return former?.config;

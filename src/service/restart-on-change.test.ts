@@ -62,6 +62,6 @@ test("a cluster whose instances write what they watch is held back as one", () =
   assert.deepEqual(answers, [true, true, true, true, true, false]);
   assert.deepEqual(
     said.filter((line) => line.startsWith("web")),
-    ["web: src/built.ts has changed, soon after a start like others before; it is waited until files are at rest for 10 s"],
+    ["web: src/built.ts has changed, soon after a start like others before; waiting until no file has changed for 10 s"],
   );
 });

@@ -120,7 +120,7 @@ class RestartLoopGuards {
     const { guard } = this.#of(id, rested);
     const verdict = guard.verdict(at, since);
     if (verdict === "held")
-      this.#write(id, warn(`${file} has changed, soon after a start like others before; it is waited until files are at rest for 10 s`));
+      this.#write(id, warn(`${file} has changed, soon after a start like others before; waiting until no file has changed for 10 s`));
     if (verdict === "looping")
       this.#write(
         id,

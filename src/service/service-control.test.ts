@@ -107,11 +107,11 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     rig.spawner.exit("job", 0);
     await stopping;
   },
-  "a wait that takes too long says so; what was asked for goes on": async ({ control, rig }) => {
+  "a wait that takes too long says so; the operation continues": async ({ control, rig }) => {
     await refused(
       control.act("web", "stop", { waitSeconds: 0.05 }),
       "wait-timeout",
-      /than 0.05 s for the stop of "web", which is being stopped, has got SIGTERM; it goes on$/,
+      /the stop of "web": timed out after 0.05 s; it is being stopped, was sent SIGTERM; the stop continues in the background$/,
     );
     await refused(control.act("job", "stop", { waitSeconds: 0 }), "wait-timeout", /^Cannot wait/);
     assert.deepEqual(rig.spawner.asked(), ["SIGTERM web 1", "SIGTERM job 1"]);

@@ -66,7 +66,7 @@ test("3.3 gone, changed and new processes at the start of a service: each is tol
   for (const line of [
     /^restarted: its cwd and env have changed$/,
     /^its logger has changed; it runs on$/,
-    /^stopped for good: the configuration has it no longer$/,
+    /^stopped for good: no longer in the configuration$/,
     /^stopping \(SIGKILL in 3 s if/,
   ])
     assert.ok(
@@ -107,9 +107,9 @@ test("notes that can't be used are told and deleted; what runs is taken up, who 
   assert.deepEqual(
     channel.said.slice(0, 5),
     [
-      'Cannot use what was noted of "web": it is damaged, or of another version; it is left out',
-      'Cannot use what was noted of "foreign": it is damaged, or of another version; it is left out',
-      "runs already (pid 5000000); what was before is not known",
+      'Cannot use the note of "web": it is damaged or of another version; ignoring it',
+      'Cannot use the note of "foreign": it is damaged or of another version; ignoring it',
+      "already running (pid 5000000); its history is not known",
       "runs (pid 5000000), but the configuration does not have it; it is stopped",
       "an earlier run of it is still there (pid 5000000); it is killed",
     ],

@@ -104,7 +104,7 @@ test("--no-wait returns at once, --timeout gives the waiting up; both leave the 
   assert.match((await procman(folder, ["stop", "one", "--no-wait"])).out, /^one: stopping \(pid \d+\)\n$/);
   const late = await procman(folder, ["stop", "two", "--timeout", "0.2"]);
   assert.deepEqual([late.code, late.out], [1, ""]);
-  assert.match(late.err, /longer than 0\.2 s for the stop of "two"/);
+  assert.match(late.err, /the stop of "two": timed out after 0\.2 s/);
   assert.match((await procman(folder, ["stop", "two"])).out, /^two: stopped/);
 });
 

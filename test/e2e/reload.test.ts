@@ -79,7 +79,7 @@ test("plan shows what a changed file would do, process by process; reload does t
 changed   restart   its env has changed
 eased     in-place  its restartLimit has changed
 new       start     is new
-gone      stop      the configuration has it no longer
+gone      stop      is no longer in the configuration
 api.port  next-run  has changed; takes effect when procman is terminated and run again
 2 processes are unchanged.
 `,
@@ -157,7 +157,7 @@ test("2.2 a cluster is reloaded instance by instance; one that does not come up 
   write(home, [cluster("sleep 0.2; exit 3"), sleeper("db")]);
   const failed = await procman(home.folder, ["reload"]);
   assert.equal(failed.code, 1);
-  assert.match(failed.err, /^procman: Cannot reload: "web-1" did not come up .*; everything goes back to what it was\n$/);
+  assert.match(failed.err, /^procman: Cannot reload: "web-1" did not come up .*; the previous configuration is restored\n$/);
   const after = await commands(home);
   assert.deepEqual([after["web-1"], after["web-2"]], ["sleep 1000", "sleep 1000"]);
   assert.equal((await pids(home))["web-2"], before["web-2"]);

@@ -32,7 +32,7 @@ test("a reload goes by the file again, and plan says so before", async (context)
   const { folder } = homeOf(context, [web, mail]);
   await procman(folder, ["run", "--detach"]);
   await procman(folder, ["scale", "web", "3"]);
-  assert.match((await procman(folder, ["plan"])).out, /^web-3 +stop +the configuration has it no longer$/m);
+  assert.match((await procman(folder, ["plan"])).out, /^web-3 +stop +is no longer in the configuration$/m);
   assert.equal((await procman(folder, ["reload"])).code, 0);
   assert.match((await procman(folder, ["status"])).out, /2 of 2 instances are running/);
   writeFileSync(join(folder, "draft"), JSON.stringify({ name: "test", processes: [{ ...web, cmd: "sleep 2000" }, mail] }));

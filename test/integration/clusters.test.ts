@@ -136,11 +136,11 @@ testBoth(
     const { port } = holder.address() as { readonly port: number };
     const web = await cluster(context, { commonPort: port });
     await web.procman.line(
-      new RegExp(`web .* Cannot listen on 127.0.0.1:${port}: the port is in use by .+ \\(pid ${process.pid}\\); it is tried again`),
+      new RegExp(`web .* Cannot listen on 127.0.0.1:${port}: the port is in use by .+ \\(pid ${process.pid}\\); retrying`),
     );
     const client = await api(web);
     const { reason, instances = [] } = await record(client, "web", ({ balancer }) => balancer?.problem !== undefined);
-    assert.match(reason, /3 of 3 instances are running; nobody listens on 127\.0\.0\.1:\d+: the port is in use by/);
+    assert.match(reason, /3 of 3 instances are running; not listening on 127\.0\.0\.1:\d+: the port is in use by/);
     assert.equal(instances.length, 3);
     holder.close();
     await web.procman.line(/web .* the load balancer listens on 127\.0\.0\.1:\d+ now/);
@@ -237,7 +237,7 @@ testBoth(
     assert.ok(reason.includes(why), reason);
     assert.equal(balancer?.problem, undefined);
     for (const agent of agents) agent.destroy();
-    await procman.line(/web +\| no client is turned away any more/);
+    await procman.line(/web +\| clients are no longer turned away/);
     for (let turn = 0; turn < 10; turn++) assert.ok((await ask(port)) > 1);
   },
 );

@@ -219,7 +219,7 @@ test("3.3 the configuration changed while the service was down: gone, changed, e
   ]);
   const next = await serviceKilled(procman);
   for (const pattern of [
-    /gone .*stopped for good: the configuration has it no longer/,
+    /gone .*stopped for good: no longer in the configuration/,
     /gone .*did not end within 200 ms of SIGTERM; killing it/,
     /gone .*\| stopped$/,
     /env .*restarted: its cwd and env have changed/,
@@ -294,7 +294,7 @@ test("3.3 the keeper was killed, the configuration changed, procman is run again
     { id: "new", ...sleeper },
   ]);
   const next = nextRun(context, procman);
-  await next.line(/old .*stopped for good: the configuration has it no longer/);
+  await next.line(/old .*stopped for good: no longer in the configuration/);
   await next.line(/moved .*restarted: its cwd has changed/);
   await next.line(/new .*started/);
   await next.line(/moved .*started/);
@@ -314,7 +314,7 @@ test("a configuration that is invalid, or gone, when the service comes back: it 
     else writeFileSync(file, text);
     const from = procman.lines.length;
     const client = await serviceKilled(procman);
-    await procman.line(/it runs on with the configuration that it had/, from);
+    await procman.line(/continuing with the previous configuration/, from);
     assert.equal((await client.process("web")).pid, pid);
   }
   process.kill(pid, "SIGKILL");
@@ -343,7 +343,7 @@ test("notes that are lost or torn: what runs is taken up, with the same pid and 
   await next.line(/Cannot use what was noted of "torn"/);
   await next.line(/Cannot use what was noted of "foreign"/);
   for (const id of ["lost", "torn"])
-    await next.line(new RegExp(`^${id} .*runs already \\(pid ${pids[id]}\\); what was before is not known`));
+    await next.line(new RegExp(`^${id} .*already running \\(pid ${pids[id]}\\); its history is not known`));
   const client = await api(next, procman.pid);
   for (const { id, pid, restarts, run, status } of await client.processes())
     assert.deepEqual({ pid, restarts, run, status }, { pid: pids[id], restarts: 0, run: 1, status: "running" }, id);

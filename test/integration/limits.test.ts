@@ -30,7 +30,7 @@ test("a limit that can't be had ends the run, and its log says why", async (cont
     [{ id: "web", cmd: "echo never", autostart: true, restart: "error", restartLimit: 0, ulimits: { nofile: 2 ** 52 } }],
     { config: { logger: { console: true } } },
   );
-  await procman.line(/web +\| Cannot start: the limit nofile can not be 4503599627370496/);
+  await procman.line(/web +\| Cannot start: the limit nofile cannot be 4503599627370496/);
   await procman.line(/web +\| exited with code 78/);
 });
 
@@ -52,7 +52,7 @@ test("a run that has more memory than its limit is restarted by its policy, with
     { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryLimit: "100MB" },
     { id: "small", cmd: "sleep 1000", autostart: true, memoryLimit: "100MB" },
   ]);
-  await procman.line(/web +\| had too much memory \(\d+(\.\d)? MB, more than its 100 MB\); stopping/);
+  await procman.line(/web +\| used too much memory \(\d+(\.\d)? MB, more than its 100 MB\); stopping/);
   await procman.line(/web +\| was ended by SIGTERM .*its one restart is used up/);
   assert.ok(!procman.lines.some((line) => /small +\| had too much/.test(line)));
 });
@@ -63,7 +63,7 @@ test("more memory than the kernel may give it: killed at once where there is a c
     { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryMax: "100MB" },
     { id: "small", cmd: "sleep 1000", autostart: true, memoryMax: "100MB" },
   ]);
-  const end = await procman.line(/web +\| (had too much memory \(.* more than its 100 MB\)|was ended by SIGKILL \(out of memory\))/);
+  const end = await procman.line(/web +\| (used too much memory \(.* more than its 100 MB\)|was ended by SIGKILL \(out of memory\))/);
   await procman.line(/web +\| was ended by SIG.*its one restart is used up/);
   const said = procman.lines.filter((line) => line.includes('Cannot hold runs to "memoryMax" by the kernel: '));
   assert.equal(said.length, end.includes("(out of memory)") ? 0 : 1);

@@ -118,7 +118,7 @@ test("a service that is killed in the middle: the next one goes on with the roll
   await client.act("web", "restart");
   await record(client, "web-1", ({ pid, status }) => status === "running" && pid !== before[0]);
   process.kill(web.procman.helper("service"), "SIGKILL");
-  await web.procman.line(/web .*the rolling restart goes on with "web-[12]"/);
+  await web.procman.line(/web .*resuming the rolling restart at "web-[12]"/);
   await web.procman.line(/web .*the rolling restart is done/);
   const next = await api(web);
   for (const id of IDS) await record(next, id, accepting);

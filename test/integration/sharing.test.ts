@@ -119,8 +119,8 @@ test("keeper, service and logger killed at once: the next procman says that only
   for (const pid of parts) await isOver(pid);
   assert.ok((await ask(port)) > 1);
   const procman = new Procman(former.folder);
-  const loss = /only the instances of "web" that run have its socket, .*; "procman restart --hard web" opens it anew/;
-  await procman.line(new RegExp(`web +\\| no instance can be started beside those that run and serve: ${loss.source}`));
+  const loss = /only the running instances of "web" have its socket, .*; "procman restart --hard web" opens it again/;
+  await procman.line(new RegExp(`web +\\| Cannot start another instance: ${loss.source}`));
   const client = await api({ procman });
   const pids = async (): Promise<readonly (number | undefined)[]> => Promise.all(IDS.map(async (id) => (await client.process(id)).pid));
   const before = await pids();

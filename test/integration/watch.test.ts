@@ -182,7 +182,7 @@ test("2.4 a process that writes into its own folder at each start is left alone 
     [{ id: "web", cmd: "sleep 0.05; date +%N > src/built.ts; exec sleep 1000", watch: ["src"] }],
     ["src/a.ts"],
   );
-  await procman.line(/^web .*src\/built\.ts has changed, soon after a start like others before; it is waited until files are at rest/);
+  await procman.line(/^web .*src\/built\.ts has changed, soon after a start like others before; waiting until no file has changed/);
   await procman.line(/^web .*not restarted: it seems to write src\/built\.ts itself whenever it starts; name that in "skip"/);
   assert.equal(procman.lines.filter((line) => /restarts: src\/built/.test(line)).length, 5);
 });
@@ -325,7 +325,7 @@ test("3.1 a service that is killed in the middle of a roll for a changed file: t
   await tick();
   write(procman, "src/b.ts");
   process.kill(service, "SIGKILL");
-  await procman.line(/^web .*the rolling restart goes on with "web-1"/, from);
+  await procman.line(/^web .*resuming the rolling restart at "web-1"/, from);
   await procman.count(/^web .*the rolling restart is done/, 2);
   const seen = procman.lines.slice(from).filter((line) => /^web-\d .*restarts:/.test(line));
   assert.deepEqual(

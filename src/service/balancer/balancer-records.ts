@@ -18,7 +18,7 @@ export function sharedShown(record: ProcessRecord, { hostname, port }: Listening
 
 export function clusterShown(record: ProcessRecord, front: FrontSpec, { problem, waiting, rejected, full }: FrontReport): ProcessRecord {
   const { hostname, port, strategy } = front;
-  const place = problem === undefined ? `common port ${placeOf(front)}` : `nobody listens on ${placeOf(front)}: ${problem}`;
+  const place = problem === undefined ? `common port ${placeOf(front)}` : `not listening on ${placeOf(front)}: ${problem}`;
   return {
     ...record,
     reason: [record.reason, place, ...(full === undefined ? [] : [fullness(full)])].join("; "),
@@ -46,9 +46,9 @@ export function linesOf(front: FrontSpec, { problem, full }: FrontReport, before
     lines.push(
       problem === undefined
         ? info(`the load balancer listens on ${at} now`)
-        : error(`Cannot listen on ${at}: ${problem}; it is tried again, the instances run on`),
+        : error(`Cannot listen on ${at}: ${problem}; retrying, the instances keep running`),
     );
-  if (full !== before?.full) lines.push(full === undefined ? info("no client is turned away any more") : error(fullness(full)));
+  if (full !== before?.full) lines.push(full === undefined ? info("clients are no longer turned away") : error(fullness(full)));
   return lines;
 }
 

@@ -95,7 +95,7 @@ export class SharedSockets implements Subsystem {
       if (sockets === undefined || share === undefined || cluster === undefined || sockets.has(addressOf(share))) continue;
       if (this.#lost.has(addressOf(share)) || !this.#runs(id)) continue;
       this.#lost.add(addressOf(share));
-      log.write(cluster.id, warn(`no instance can be started beside those that run and serve: ${lossOf(cluster.id)}`));
+      log.write(cluster.id, warn(`Cannot start another instance: ${lossOf(cluster.id)}`));
     }
   }
 
@@ -121,6 +121,6 @@ export class SharedSockets implements Subsystem {
 }
 
 function lossOf(cluster: string): string {
-  const why = "since procman's own processes were killed at once";
-  return `only the instances of "${cluster}" that run have its socket, ${why}; "procman restart --hard ${cluster}" opens it anew`;
+  const why = "since all of procman's own processes were killed at once";
+  return `only the running instances of "${cluster}" have its socket, ${why}; "procman restart --hard ${cluster}" opens it again`;
 }

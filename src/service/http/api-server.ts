@@ -63,7 +63,7 @@ export class ApiService implements Subsystem {
         why === undefined
           ? served.log.info("the secret of the API is in its file now: commands reach procman again")
           : served.log.error(
-              `the secret of the API has no file: ${why}; commands can't reach procman until it has, which is tried each second`,
+              `the secret of the API can't be written to its file: ${why}; commands can't reach procman until it is; retrying every second`,
             ),
     });
   }
@@ -195,7 +195,7 @@ export class ApiService implements Subsystem {
       return undefined;
     } catch (error) {
       this.#timer = setTimeout(() => this.#announce(endpoint), ANNOUNCE_AGAIN_MS).unref();
-      return `${(error as Error).message}; it is told as soon as that is possible`;
+      return `${(error as Error).message}; retrying until clients can find it`;
     }
   }
 

@@ -63,7 +63,7 @@ export class Actions {
     if (isEnd) for (const process of processes) asked(process.id, caller);
     if (action === "block" || (isEnd && found[0]?.id !== id)) {
       const targets = [...new Set(processes.map((process) => spec(process.id).cluster?.id ?? process.id))];
-      operations.cancel({ kind: action === "restart" ? "restart-at-once" : action, targets }, `${action} was asked for`);
+      operations.cancel({ kind: action === "restart" ? "restart-at-once" : action, targets }, `${action} was requested`);
     }
     return { processes, restarts: [] };
   }

@@ -52,7 +52,11 @@ function added(spec: ProcessSpec, live: Live): PlannedChange {
 
 function gone(id: string, live: Live): PlannedChange {
   const isIdle = live.get(id)?.isIdle ?? true;
-  return planned(id, isIdle ? "none" : "stop", `${isIdle ? "is forgotten: " : ""}the configuration has it no longer`);
+  return planned(
+    id,
+    isIdle ? "none" : "stop",
+    isIdle ? "is forgotten: no longer in the configuration" : "is no longer in the configuration",
+  );
 }
 
 const ACTIONS: Readonly<Record<ChangeEffect, PlannedAction>> = {

@@ -65,7 +65,7 @@ test("only what the change concerns is touched, and the new configuration is not
       ["eased", "in-place", "its restartDelayMs has changed"],
       ["p0", "restart", "its cmd has changed"],
       ["new", "start", "is new"],
-      ["old", "stop", "the configuration has it no longer"],
+      ["old", "stop", "is no longer in the configuration"],
     ],
   );
   assert.deepEqual(rig.asked(), [], "a plan does nothing");
@@ -159,7 +159,7 @@ test("an instance that does not come up stops the roll: everything goes back to 
   rig.tell({ t: "synced", number: 1 });
   const refused = assert.rejects(answer, {
     code: "reload-failed",
-    message: /"web-1" did not come up .*ended soon after its start.*goes back/,
+    message: /"web-1" did not come up .*ended soon after its start.*is restored/,
   });
   await again(rig, "db");
   await again(rig, "web-1");
@@ -188,7 +188,7 @@ test("a service that is killed in the middle of a roll: the next one goes on wit
     "what is noted is true of each of them",
   );
   const next = await serving(context, stateDir, [web("sleep 3000")], snapshot);
-  await told(next, /^the reload goes on with "web-1"$/);
+  await told(next, /^resuming the reload at "web-1"$/);
   assert.deepEqual(next.asked(), [], "nothing is done twice");
   for (const id of ["web-2", "web-3"]) await again(next, id);
   await told(next, /^the reload is done$/);
@@ -214,9 +214,9 @@ test("a service that is killed on the way back: the next one goes on backwards",
   await again(rig, "web-2", 4);
   const snapshot = await rig.killed(["web-1", 2], ["web-2", 4], ["web-3", 1]);
   const next = await serving(context, stateDir, [web("exit 3")], snapshot);
-  await told(next, /^the reload goes on backwards with "web-2"$/);
+  await told(next, /^resuming the rollback at "web-2"$/);
   await again(next, "web-1", 3);
-  await told(next, /^everything is by the former configuration again$/);
+  await told(next, /^rolled back to the previous configuration$/);
   await over(next);
   assert.deepEqual(
     INSTANCES.map((id) => commandOf(next.notes()[":config"], id)),

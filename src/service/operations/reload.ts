@@ -70,7 +70,7 @@ export class Reloads implements Subsystem {
     this.#watch?.start();
     const state = notes.read(":reload");
     if (state === undefined) return notes.remove(":reload");
-    log.info(`the reload goes on ${state.from === undefined ? "backwards " : ""}with "${state.current}"`);
+    log.info(`resuming the ${state.from === undefined ? "rollback" : "reload"} at "${state.current}"`);
     void this.#begin(state, () => activeConfig.apply(activeConfig.config));
   }
 
@@ -203,13 +203,13 @@ export class Reloads implements Subsystem {
       const isUp: boolean = current === undefined || (await isInRotation(this.#ports, current, { steadyMs, signal }));
       if (signal.aborted) return problem;
       if (!isUp && current !== undefined && from !== undefined) {
-        problem = `Cannot reload: "${current}" did not come up by the new configuration: it ${this.#whyNotUp(current)}; everything goes back to what it was`;
+        problem = `Cannot reload: "${current}" did not come up with the new configuration: it ${this.#whyNotUp(current)}; the previous configuration is restored`;
         log.error(problem);
       }
       now = isUp ? this.#advance(rollout, now) : this.#advance(rollout, from === undefined ? now : { to: from }, current);
       isRolling ||= now !== undefined;
     }
-    if (problem !== undefined || begin.from === undefined) log.info("everything is by the former configuration again");
+    if (problem !== undefined || begin.from === undefined) log.info("rolled back to the previous configuration");
     else if (isRolling) log.info("the reload is done");
     return problem;
   }

@@ -80,7 +80,7 @@ test("what changes during a roll is one more roll, of those that had begun befor
   assert.deepEqual(rig.said(), [
     "restarts: src/a.ts has changed",
     "restarts: src/a.ts has changed",
-    "src/b.ts has changed meanwhile: what started before that restarts when this rolling restart is over",
+    "src/b.ts has changed meanwhile: instances started before that are restarted after this rolling restart",
     "restarts: src/a.ts has changed",
     "the rolling restart is done",
     "restarts: src/b.ts and another have changed",
@@ -132,7 +132,7 @@ test("whoever has the last word is asked once for each roll, and a stop ends it 
   rig.change("src/a.ts");
   await rig.ends("web-1", 2);
   rig.change("src/b.ts");
-  rig.service.operations.cancel({ kind: "stop", targets: ["web"] }, "stop was asked for");
+  rig.service.operations.cancel({ kind: "stop", targets: ["web"] }, "stop was requested");
   rig.up("web-1", 2);
   await new Promise((resolve) => setTimeout(resolve, 100));
   assert.deepEqual(rig.asked(), ["signal web-1 1", "spawn web-1 2"]);
@@ -149,7 +149,7 @@ test("3.1 a service that is killed in the middle: the next one goes on, also wit
   first.change("src/b.ts");
   await new Promise((resolve) => setImmediate(resolve));
   const rig = await rolling(context, stateDir, await first.killed(["web-1", 2], ["web-2", 2], ["web-3", 1]));
-  await rig.tellsOf(/the rolling restart goes on with "web-2"/);
+  await rig.tellsOf(/resuming the rolling restart at "web-2"/);
   await rig.again("web-3");
   await rig.again("web-1", 3);
   await found(() => rig.said().filter((line) => line === "the rolling restart is done").length === 2 || undefined);

@@ -57,7 +57,7 @@ export class RollingRestarts implements Subsystem {
     const states = notes.read(":rolls") ?? [];
     if (states.length === 0) notes.remove(":rolls");
     for (const state of states) {
-      if (state.current.length > 0) log.write(state.cluster, info(`the rolling restart goes on with ${quoted(state.current)}`));
+      if (state.current.length > 0) log.write(state.cluster, info(`resuming the rolling restart at ${quoted(state.current)}`));
       this.#start(state);
     }
   }
@@ -104,7 +104,7 @@ export class RollingRestarts implements Subsystem {
     if (current.length > 0 && queuedChange === undefined && isLate)
       this.#ports.log.write(
         cluster,
-        info(`${fileSentence(change)} meanwhile: what started before that restarts when this rolling restart is over`),
+        info(`${fileSentence(change)} meanwhile: instances started before that are restarted after this rolling restart`),
       );
     restart.state = { ...restart.state, queuedChange: joinedChange(queuedChange, change) };
     restart.admits = admits;

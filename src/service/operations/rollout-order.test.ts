@@ -116,7 +116,7 @@ test("when such a reload goes back, those it has not reached follow what they de
   rig.write(one("db", OTHER), web(OTHER));
   void rig.service.reloads.reload("test");
   await rig.until(
-    () => rig.told(/^everything is by the former configuration again$/) && rig.spawns().filter((each) => /web-3/.test(each)).length > 0,
+    () => rig.told(/^rolled back to the previous configuration$/) && rig.spawns().filter((each) => /web-3/.test(each)).length > 0,
     (key) => key === "spawn web-2 2",
   );
   await rig.until(() => Object.keys(rig.runs()).length === 4);
@@ -156,9 +156,9 @@ test("a service that is killed in the middle of that: the next one goes on, and 
 test("a roll that ends before its turn has come leaves nobody by what is gone: the rest follows", async (context) => {
   const rig = await world(context, folder(context), [web(), one("db")]);
   const done = restartAll(rig);
-  const ended = assert.rejects(done, { code: "roll-failed", message: 'Cannot restart "web" any further: stop was asked for' });
+  const ended = assert.rejects(done, { code: "roll-failed", message: 'Cannot restart "web" any further: stop was requested' });
   await rig.until(() => rig.runs()["web-1"] === 2);
-  rig.service.operations.cancel({ kind: "stop", targets: ["web"] }, "stop was asked for");
+  rig.service.operations.cancel({ kind: "stop", targets: ["web"] }, "stop was requested");
   await rig.until(() => rig.spawns().includes("spawn web-3 2"));
   assert.deepEqual(rig.runs(), { db: 2, "web-1": 2, "web-2": 2, "web-3": 2 });
   await ended;

@@ -128,7 +128,7 @@ test("the file's own number counts again when it is another one, and for who run
   const snapshot = await rig.killed("web-1", "web-2", "web-3");
   const changed = await serving(context, stateDir, [web(1)], snapshot);
   assert.deepEqual([changed.ids(), changed.notes()[":scale"]], [["web-1"], ""]);
-  assert.ok(changed.channel.said.some((line) => /"web" has the number of instances again that the file says/.test(line)));
+  assert.ok(changed.channel.said.some((line) => /"web" has the number of instances of the file again/.test(line)));
   const anew = await serving(context, stateDir, [web("max")], { ...snapshot, lineage: "another" });
   assert.deepEqual([anew.ids(), anew.notes()[":scale"]], [["web-1", "web-2"], ""]);
 });
@@ -142,7 +142,7 @@ test("a number that the file has no room for any more is given up by a later ser
   const late = other("late", { cluster: { instances: 1, startPort: 3_003 } });
   const next = await serving(context, stateDir, [ports, late], await rig.killed("web-1", "web-2", "web-3"));
   assert.deepEqual(next.ids(), ["web-1", "web-2", "late-1"]);
-  assert.ok(next.channel.said.some((line) => /clusters have the number of instances again.*port 3003 belongs to/.test(line)));
+  assert.ok(next.channel.said.some((line) => /clusters have the number of instances of the file again.*port 3003 belongs to/.test(line)));
 });
 
 test("a reload goes by the file again, and plan shows that", async (context) => {
@@ -173,12 +173,12 @@ test("a reload that fails goes back to the number that was asked for", async (co
   rig.tell(exited("web-1", 3));
   await found(() => rig.asked().includes("spawn web-1 4") || undefined);
   rig.tell(spawned("web-1", 4));
-  await found(() => rig.channel.said.includes("everything is by the former configuration again") || undefined);
+  await found(() => rig.channel.said.includes("rolled back to the previous configuration") || undefined);
   assert.deepEqual(rig.ids(), ["web-1", "web-2", "web-3"]);
   assert.match(rig.notes()[":scale"] ?? "", /"to":3,"of":2/);
 });
 
-test("what the file has otherwise by now is to be reloaded first; other changes wait for their reload", async (context) => {
+test("what has changed in the file is to be reloaded first; other changes wait for their reload", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db")]);
   rig.write(web(2, { cmd: "sleep 2000" }), other("db"));
   assert.throws(() => rig.scale(3), { code: "scale-refused", message: /its cmd in procman\.json has changed; reload that first/ });
@@ -205,7 +205,7 @@ test("a port, an id or a pid file that somebody else has is refused, in the file
   assert.throws(() => rig.scale(6), { code: "scale-refused", message: /processes\[1\]\.id\).*instance 6 of the cluster "web"/ });
   assert.throws(() => rig.scale(4), {
     code: "scale-refused",
-    message: /"web-4" would have the port 3004 of "db-1", which the file has otherwise by now; reload that first/,
+    message: /"web-4" would have the port 3004 of "db-1", which the file has changed since; reload that first/,
   });
   assert.deepEqual(rig.asked(), []);
 });

@@ -69,12 +69,12 @@ export class Scaler {
       if (!(error instanceof ProcmanError)) throw error;
       // A file that is not valid says nothing: the configuration is that of the service before, which was scaled already.
       if (error.code !== "scale-refused") return config;
-      log.warn(`clusters have the number of instances again that the file says. ${error.message}`);
+      log.warn(`clusters have the number of instances of the file again. ${error.message}`);
       this.#keep(new Map());
       return config;
     }
     for (const id of noted.keys())
-      if (!counting.has(id)) log.info(`"${id}" has the number of instances again that the file says, as that has changed`);
+      if (!counting.has(id)) log.info(`"${id}" has the number of instances of the file again, as the file has changed it`);
     this.#keep(counting);
     return [...counting.keys()].reduce((now, id) => withInstances(now, id, instancesIn(found, id)), config);
   }
@@ -179,7 +179,7 @@ export class Scaler {
     for (const spec of fresh) {
       const other = others.find((each) => clash(spec, each) !== undefined);
       if (other === undefined) continue;
-      const remedy = 'which the file has otherwise by now; reload that first ("procman reload")';
+      const remedy = 'which the file has changed since; reload that first ("procman reload")';
       throw refused(id, to, `"${spec.id}" would have the ${clash(spec, other)} of "${other.id}", ${remedy}`);
     }
   }

@@ -194,7 +194,11 @@ export async function restarted(
   const all = await within(
     Promise.all(problems),
     options,
-    () => new ProcmanError("wait-timeout", `Cannot wait any longer than ${options.waitSeconds ?? 0} s for the rolling restart; it goes on`),
+    () =>
+      new ProcmanError(
+        "wait-timeout",
+        `Cannot wait for the rolling restart: timed out after ${options.waitSeconds ?? 0} s; it continues in the background`,
+      ),
   );
   const problem = all.find((each) => each !== undefined);
   if (problem !== undefined) throw new ProcmanError("roll-failed", problem);
@@ -214,7 +218,7 @@ export async function reloaded(end: ReloadEnd, waitSeconds: number, signals: rea
   const stop = new AbortController();
   const over = AbortSignal.any([stop.signal, ...signals]);
   const late = (): ProcmanError =>
-    new ProcmanError("wait-timeout", `Cannot wait any longer than ${waitSeconds} s for the reload; it goes on`);
+    new ProcmanError("wait-timeout", `Cannot wait for the reload: timed out after ${waitSeconds} s; it continues in the background`);
   try {
     const settled = Promise.all([work, ...plan.processes.map((change) => settledChange(change, end, over))]);
     const result = await within(Promise.race([settled, aborted(over)]), { waitSeconds }, late);
@@ -333,6 +337,7 @@ type Late = { readonly waitSeconds: number; readonly reason: (process: Process) 
 
 function late(action: Action, [first, ...others]: readonly Process[], { waitSeconds, reason }: Late): ProcmanError {
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  const state = first === undefined ? "" : ` of "${first.id}"${more}, which ${reason(first)}`;
-  return new ProcmanError("wait-timeout", `Cannot wait any longer than ${waitSeconds} s for the ${action}${state}; it goes on`);
+  const [subject, state] = first === undefined ? ["", ""] : [` of "${first.id}"${more}`, `; it ${reason(first)}`];
+  const problem = `timed out after ${waitSeconds} s${state}; the ${action} continues in the background`;
+  return new ProcmanError("wait-timeout", `Cannot wait for the ${action}${subject}: ${problem}`);
 }

@@ -121,7 +121,7 @@ test("a service that is upgraded from 0.1.0 restarts nothing, and goes on with t
   });
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(channel.asked("spawn", "signal"), []);
-  await found(() => channel.said.includes('the rolling restart goes on with "web-2"') || undefined);
+  await found(() => channel.said.includes('resuming the rolling restart at "web-2"') || undefined);
   assert.deepEqual(
     Object.keys(channel.notes).filter((name) => [":scale", ":rolls"].includes(name) && channel.notes[name] === ""),
     [],

@@ -27,7 +27,7 @@ export function messageForNotice(notice: ProcessEvent): LogLine {
     case "watch":
       return fileChange(notice);
     case "removed":
-      return info(`${notice.isIdle ? "forgotten" : "stopped for good"}: the configuration has it no longer`);
+      return info(`${notice.isIdle ? "forgotten" : "stopped for good"}: no longer in the configuration`);
     default:
       return notice satisfies never;
   }
@@ -39,11 +39,11 @@ export function messageForPast(
   named: ReadonlySet<string>,
 ): readonly { id?: string; line: LogLine }[] {
   return [
-    ...damaged.map((id) => ({ line: warn(`Cannot use what was noted of "${id}": it is damaged, or of another version; it is left out`) })),
+    ...damaged.map((id) => ({ line: warn(`Cannot use the note of "${id}": it is damaged or of another version; ignoring it`) })),
     ...takenUp.map(({ slot, pid }) => ({
       id: slot,
       line: named.has(processOf(slot))
-        ? info(`runs already (pid ${pid}); what was before is not known`)
+        ? info(`already running (pid ${pid}); its history is not known`)
         : info(`runs (pid ${pid}), but the configuration does not have it; it is stopped`),
     })),
     ...leftovers.map(({ slot, pid }) => ({ id: slot, line: warn(`an earlier run of it is still there (pid ${pid}); it is killed`) })),
@@ -79,8 +79,8 @@ function fileChange({ effect, ...change }: ProcessEvent & { readonly type: "watc
 
 /** Why a run shall end, if it says that one shall. */
 export function endWish(notice: ProcessEvent): string | undefined {
-  if (notice.type === "removed") return "the configuration has it no longer";
-  if (notice.type === "follows") return `${notice.id}, on which it depends, was started anew`;
+  if (notice.type === "removed") return "no longer in the configuration";
+  if (notice.type === "follows") return `${notice.id}, on which it depends, was started again`;
   if (notice.type === "changed" && notice.effect === "restarts") return "its configuration has changed";
   return notice.type === "watch" && notice.effect === "restarts" ? fileSentence(notice) : undefined;
 }

@@ -121,7 +121,7 @@ class EventReader {
       this.end();
     }
     if (this.#isTooSlow)
-      throw new ProcmanError("events-lost", "Cannot send all events: they were read too slowly; resume after the last one that came");
+      throw new ProcmanError("events-lost", "Cannot send all events: they were read too slowly; resume after the last one received");
   }
 }
 

@@ -77,7 +77,7 @@ test("4.6 the decision is told whatever it is", () => {
 test("4.6 a signal that nobody here has sent, and a kill for want of memory", () => {
   const killed = only([ended(exited(null, "SIGKILL"))]);
   assert.deepEqual([killed.cause, killed.signal], ["signal", "SIGKILL"]);
-  assert.equal(killed.reason, "was ended by SIGKILL after 1 s, which was not procman's");
+  assert.equal(killed.reason, "was ended by SIGKILL after 1 s, not sent by procman");
   for (const ending of [exited(null, "SIGKILL"), exited(137)])
     assert.equal(only([ended(ending)], { claimOomKill: () => true }).cause, "out-of-memory");
   const starved: ExitInfo = { kind: "exited", code: null, signal: "SIGKILL", outOfMemory: true };

@@ -89,7 +89,7 @@ function reasonOf(cause: Incident["cause"], end: string, { subject, asked, termi
     case "watch":
       return `was restarted ${asked?.why === undefined ? "for a changed file" : `as ${asked.why}`}; it ${end}`;
     case "signal":
-      return `${end}, which was not procman's`;
+      return `${end}, not sent by procman`;
     case "out-of-memory":
       return `${end}: the kernel killed it, as memory ran out`;
     case "timeout":
@@ -115,7 +115,7 @@ function decisionOf({ from, to, input }: Transition, ending: ExitInfo, { policy,
     case "starting":
       return isAskedFor(from) || to.restarts === 0 ? "starts again at once" : `restart ${to.restarts}${ofLimit(policy)} at once`;
     case "waiting":
-      return "starts again when what it depends on is there";
+      return "starts again when its dependencies are there";
     case "idle":
       return `none: ${whyIdle(to, ending, { policy, blocked })}`;
     case "stopping":

@@ -16,7 +16,7 @@ export type MessageContext = DependencyStatus & {
 };
 
 /** What a run's end has to do with a wish of the same moment. */
-export const UNWANTED = "its next run, which was started at once, is stopped";
+export const UNWANTED = "the automatic restart is being stopped again";
 
 export function isUnwanted(to: InstanceState, from: InstanceState): boolean {
   return to.status === "stopping" && to.run !== from.run;
@@ -101,7 +101,7 @@ export function faultText(fault: SpawnFault, { policy, trouble }: MessageContext
     case "unhealthy":
       return `failed its health checks${because(trouble)}`;
     case "memory":
-      return `had too much memory${because(trouble)}`;
+      return `used too much memory${because(trouble)}`;
     default:
       return fault satisfies never;
   }
@@ -166,7 +166,7 @@ function onIdle(
     case "failed":
       return error(`${describeEnd(from, outcome.ending, at)}; ${whyNot(outcome.ending, policy, blocked)}`);
     case "exhausted":
-      return error(`${describeEnd(from, outcome.ending, at)}; ${usedUp(policy)}, start it again when the cause is mended`);
+      return error(`${describeEnd(from, outcome.ending, at)}; ${usedUp(policy)}, start it again when the cause is fixed`);
     default:
       return outcome satisfies never;
   }

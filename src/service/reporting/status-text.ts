@@ -67,15 +67,15 @@ function stoppingReason(state: InstanceState & { readonly status: "stopping" }, 
     watch: "is being stopped for a changed file",
     unready: "was not ready in time and is being stopped",
     unhealthy: "failed its health checks and is being stopped",
-    memory: "had too much memory and is being stopped",
+    memory: "used too much memory and is being stopped",
     itself: "has ended; what it left behind is being ended",
   } as const;
   const phases = {
     spawning: "",
     held: `, when ${holding || "what depends on it"} has stopped`,
     grace: ", has time to finish by itself",
-    terminate: `, has got ${stopSignalOf(policy)}`,
-    kill: ", has got SIGKILL",
+    terminate: `, was sent ${stopSignalOf(policy)}`,
+    kill: ", was sent SIGKILL",
     sweep: "",
     "sweep-kill": "",
   } as const;

@@ -43,5 +43,5 @@ test("a limit that can't be had is told, and nothing is started", () => {
   const [program = "", ...args] = wrapWithLimits(["echo", "started"], { ulimits: { nofile: 2 ** 52 } });
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
   assert.deepEqual([status, stdout], [78, ""]);
-  assert.match(stderr, /^Cannot start: the limit nofile can not be 4503599627370496; this user may not go beyond the hard limit$/m);
+  assert.match(stderr, /^Cannot start: the limit nofile cannot be 4503599627370496; this user may not go beyond the hard limit$/m);
 });

@@ -36,7 +36,7 @@ function limitOf(name: keyof Ulimits, value: number): string {
   const amount = value < 0 ? "unlimited" : Math.floor(value / unit);
   const flags = name === "nproc" ? [flag, OTHER_NPROC] : [flag];
   const tries = flags.map((each) => `ulimit ${each} ${amount} 2>/dev/null`).join(" || ");
-  const problem = `Cannot start: the limit ${name} can not be ${value < 0 ? "unlimited" : value}; this user may not go beyond the hard limit`;
+  const problem = `Cannot start: the limit ${name} cannot be ${value < 0 ? "unlimited" : value}; this user may not go beyond the hard limit`;
   return `${tries} || { echo '${problem}' >&2; exit ${REFUSED}; }`;
 }
 
