@@ -136,8 +136,8 @@ test("without a procman every command says so: exit code 69", async (context) =>
   }
 });
 
-/** Each takes about a millisecond, of some 20. */
-const HEAVY = ["child_process", "http", "https", "os", "perf_hooks", "readline", "readline/promises", "worker_threads", "zlib"];
+/** Each takes about a millisecond, of some 20. (`child_process` is loaded by commander, the small `os` by other commands of the same bundle.) */
+const HEAVY = ["http", "https", "perf_hooks", "readline", "readline/promises", "worker_threads", "zlib"];
 
 test("status loads no part of Node that it has no use for", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);

@@ -132,8 +132,8 @@ test("where nothing is stored, that is said instead of nothing", async (context)
   const { folder } = homeOf(context, [{ id: "web", cmd: "true" }], { logger: { internalLogHours: 0 } });
   const { code, out, err } = await procman(folder, ["logs"]);
   assert.deepEqual([code, out], [0, ""]);
-  assert.equal(err, 'procman: nothing is stored, as "logger.internalLogHours" is 0\n');
-  assert.match((await procman(folder, ["logs", "-f"])).err, /^procman: nothing is stored, as /);
+  assert.equal(err, 'procman: nothing is stored, because "logger.internalLogHours" is 0\n');
+  assert.match((await procman(folder, ["logs", "-f"])).err, /^procman: nothing is stored, because /);
 });
 
 test("an output that can't be written is one message, and an error", async (context) => {

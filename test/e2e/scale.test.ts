@@ -57,7 +57,7 @@ test("what can't be is refused with the reason and the remedy", async (context) 
     [["web", "+100000"], 64, /^procman: Cannot scale "web" by \+100000: allowed are 1 to 1024 instances$/m],
     [["web", "12345678901"], 64, /to 12345678901 instances: allowed are 1 to 1024$/m],
     [["web", "-2"], 1, /^procman: Cannot scale "web" to 0 instances: allowed are 1 to 1024.*"procman stop web" stops all of them/],
-    [["web", "many"], 64, /allowed are a whole number, as 4, or \+1, -1, or max/],
+    [["web", "many"], 64, /allowed are a whole number such as 4, or \+1, -1, or max/],
     [["web"], 64, /missing required argument 'count'/],
     [["mail", "2"], 1, /^procman: Cannot scale "mail": it is no cluster; give it a "cluster"/],
     [["web-1", "2"], 1, /it is one instance of the cluster "web"; scale that/],

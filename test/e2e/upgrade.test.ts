@@ -58,6 +58,6 @@ test("a keeper that ends instead of an answer is told at once", async (context) 
   const { pid } = await fakeKeeper(context, state, "end");
   const { code, err } = await procman(folder, ["upgrade"]);
   assert.equal(code, 1);
-  assert.match(err, new RegExp(`^procman: Cannot upgrade: the keeper \\(pid ${pid}\\) has ended meanwhile`));
+  assert.match(err, new RegExp(`^procman: Cannot upgrade: the keeper \\(pid ${pid}\\) has ended; "procman run" starts it again`));
   assert.ok(!existsSync(join(state, "upgrade.json")));
 });
