@@ -108,7 +108,8 @@ test("a service that is upgraded from 0.1.0 restarts nothing, and goes on with t
   // It counts for the boot that it was written in.
   writeFileSync(path, [JSON.stringify({ boot: bootId(), format: 1 }), ...lines].join("\n"));
   const { state: books } = new Journal(path, (problem) => assert.fail(problem));
-  const stored = Object.fromEntries(books.notes);
+  // The end of a back-off counts from the start of that machine; on this one it may be over.
+  const stored = Object.fromEntries([...books.notes].map(([name, note]) => [name, note.replace(/"until":[\d.]+/, '"until":1e12')]));
   const former = readNote(":config", stored, lineage) ?? assert.fail("no configuration");
   const stateDir = folder(context);
   const snapshot = { running: [...books.running.values()].map((run) => ({ ...run, captured: true })), ended: [], notes: stored, lineage };
