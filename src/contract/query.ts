@@ -94,7 +94,7 @@ const WAIT_LIMIT_SECONDS = 3_600;
 export const WAIT = {
   wait: {
     kind: "number",
-    description: "Answer when the target state is reached, after so many seconds at most (then 504). Without it the answer comes at once.",
+    description: "Answer when the target state is reached; after this number of seconds, answer 504. Without it, answer at once.",
     schema: { type: "number", minimum: 0, maximum: WAIT_LIMIT_SECONDS },
   },
 } as const satisfies Parameters;
@@ -102,7 +102,7 @@ export const WAIT = {
 export const PLAN = {
   profile: {
     kind: "text",
-    description: "What it would do with this profile of the file. Without it: with the one that procman was run with, if any.",
+    description: "Show the effect of this profile of the file. Default: the profile that procman was run with, if any.",
     schema: { type: "string", minLength: 1, maxLength: 200 },
   },
 } as const satisfies Parameters;
@@ -136,23 +136,23 @@ export const LOGS = {
   ...TIMES,
   search: {
     kind: "text",
-    description: "A part of the text, upper and lower case alike.",
+    description: "A part of the text, ignoring case.",
     schema: { type: "string", minLength: 1, maxLength: 1_000 },
   },
   limit: {
     kind: "number",
-    description: "So many lines; fewer, and a next page, where they have more than 4 MiB of text.",
+    description: "Maximum number of entries. A page has fewer if they have more than 4 MiB of text; the rest is on the next page.",
     schema: { type: "integer", minimum: 1, maximum: 10_000, default: 100 },
   },
   cursor: {
     kind: "text",
-    description: "Of the page before: goes on after it, without gap or repeat.",
+    description: "Cursor of the previous page: continue after it, without gap or repeat.",
     schema: { type: "string", minLength: 1, maxLength: 1_000 },
   },
   order: { kind: "text", description: "`desc`: newest first.", schema: { type: "string", enum: ["asc", "desc"], default: "desc" } },
   follow: {
     kind: "flag",
-    description: "`1`: a stream of what is stored, then of what comes; without `to`, and oldest first.",
+    description: "`1`: a stream of stored entries, then of new ones; excludes `to`, oldest first.",
     schema: { type: "boolean" },
   },
 } as const satisfies Parameters;
@@ -161,19 +161,19 @@ export const METRICS = {
   ...TIMES,
   step: {
     kind: "number",
-    description: "Seconds: points are put together to one each so long.",
+    description: "Seconds: points within this time are combined into one.",
     schema: { type: "number", minimum: 1, maximum: 86_400 },
   },
 } as const satisfies Parameters;
 
 export const INCIDENTS = {
-  limit: { kind: "number", description: "So many.", schema: { type: "integer", minimum: 1, maximum: 1_000 } },
+  limit: { kind: "number", description: "Maximum number. Default: 20.", schema: { type: "integer", minimum: 1, maximum: 1_000 } },
 } as const satisfies Parameters;
 
 export const EVENTS = {
   after: {
     kind: "text",
-    description: "Id of an event: what came after it first, as far as it is still known. The header `Last-Event-ID` does the same.",
+    description: "Id of an event: first send the events after it that are still known. The header `Last-Event-ID` does the same.",
     schema: { type: "string", minLength: 1, maxLength: 1_000 },
   },
   types: {
