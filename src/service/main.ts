@@ -10,7 +10,7 @@ import { startKeeper, takeFailoverOrder } from "../os/keeper-failover.ts";
 import { holdYoungGenerationLater } from "../os/node-tuning.ts";
 import { configSource, inFolder } from "./config/config-source.ts";
 import { KeeperChannel } from "./keeper-channel.ts";
-import { checkExitWith, endlessness } from "./operations/exit-with.ts";
+import { checkExitWith, exitWithWarning } from "./operations/exit-with.ts";
 import { readConfigSnapshot } from "./recovery/config-snapshot.ts";
 import { ProcmanService } from "./service.ts";
 import { parseArgs } from "./service-arguments.ts";
@@ -80,7 +80,7 @@ function configured(): Config | undefined {
     // Later it may be gone from the file, as any process may.
     if (exitWith !== undefined && formerStateDir === undefined) {
       checkExitWith(exitWith, found);
-      const doubt = endlessness(exitWith, found);
+      const doubt = exitWithWarning(exitWith, found);
       if (doubt !== undefined) process.stderr.write(`procman: ${doubt}\n`);
     }
     return inFormerFolder(found);

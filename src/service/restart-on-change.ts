@@ -7,7 +7,7 @@ import type { ChangedFiles } from "../file-watcher/watcher.ts";
 import { monotonicMs } from "../os/clock.ts";
 import type { FileChange } from "../supervisor/file-change.ts";
 import type { Process } from "../supervisor/process.ts";
-import { MOST_NAMES, type RollingRestarts } from "./operations/rolling-restart.ts";
+import { MAX_FILE_NAMES, type RollingRestarts } from "./operations/rolling-restart.ts";
 import type { FileChangeBatch } from "./recovery/notes.ts";
 import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
 
@@ -79,7 +79,7 @@ export class RestartOnChange {
 
   #changeOf(files: readonly ChangedFiles[]): Omit<FileChangeBatch, "ids"> | undefined {
     if (files.length === 0) return undefined;
-    const names = files.slice(0, MOST_NAMES).map(({ file }) => relative(this.#ports.folder(), file) || ".");
+    const names = files.slice(0, MAX_FILE_NAMES).map(({ file }) => relative(this.#ports.folder(), file) || ".");
     return { files: names, count: files.length, at: files.reduce((latest, { at }) => Math.max(latest, at), 0) };
   }
 }

@@ -19,7 +19,7 @@ import type {
 import type { StateRecord } from "../contract/state-record.ts";
 import type { Process } from "../supervisor/process.ts";
 import type { Supervisor } from "../supervisor/supervisor.ts";
-import type { Actions, Requested } from "./operations/action.ts";
+import type { AcceptedRequest, Actions } from "./operations/action.ts";
 import type { Reloads } from "./operations/reload.ts";
 import type { Scaler } from "./operations/scale.ts";
 import { unknownProcess } from "./recovery/unknown-process.ts";
@@ -92,7 +92,7 @@ class ServiceControl implements Control {
         this.#ports.log.audit(warn(`reload for "${this.#caller.consumer}": ${error.message.split("\n")[0]}`));
       throw error;
     } finally {
-      this.#ports.records.forget();
+      this.#ports.records.invalidate();
     }
   }
 
@@ -153,7 +153,7 @@ class ServiceControl implements Control {
 
   /** The record once what was asked for is the case; where nobody waits for that, `record`, or that of now. */
   async #awaited(
-    requested: Requested,
+    requested: AcceptedRequest,
     { id, options, record }: { readonly id: string; readonly options: ActOptions; readonly record?: Promise<ProcessRecord> },
   ): Promise<ProcessRecord> {
     if (options.waitSeconds === undefined) return record ?? this.process(id);
@@ -176,7 +176,7 @@ class ServiceControl implements Control {
       }
       throw error;
     } finally {
-      this.#ports.records.forget();
+      this.#ports.records.invalidate();
     }
   }
 

@@ -86,19 +86,19 @@ export class ProcmanService {
       spec: (slot: string) => activeConfig.spec(slot),
       processes: () => this.supervisor.processes,
       statesOf: (id: string) => this.supervisor.statesOf(id),
-      trouble: (id: string, problem: string | undefined) => stats.trouble(id, problem),
+      trouble: (id: string, problem: string | undefined) => stats.setProblem(id, problem),
       flush: () => link.flush(),
     };
     this.#sockets = new SharedSockets({ ...ports, sockets: options.sockets });
     this.#spawner = this.#newSpawner();
-    this.#balancing = new Balancing({ ...ports, tell: (id, text) => events.tell(id, text) });
+    this.#balancing = new Balancing({ ...ports, publishState: (id, text) => events.publishState(id, text) });
     this.supervisor = this.#newSupervisor();
     const operating = this.#operationPorts();
     this.rollingRestarts = new RollingRestarts({ ...operating, steadyMs: options.steadyMs });
     const { rollingRestarts } = this;
-    this.reloads = new Reloads({ ...operating, ...options, forgetCounts: () => this.scaler.forget() });
+    this.reloads = new Reloads({ ...operating, ...options, resetCounts: () => this.scaler.resetCounts() });
     this.scaler = new Scaler({ ...operating, source: options.source });
-    this.actions = new Actions({ ...operating, leaving: () => activeConfig.leaving, rollingRestarts });
+    this.actions = new Actions({ ...operating, removing: () => activeConfig.leaving, rollingRestarts });
     this.#shutdown = this.#newShutdown(options.exitWith);
     this.control = this.#newControl();
     const { control } = this;
@@ -145,7 +145,7 @@ export class ProcmanService {
       case "renewed":
         return this.#api.renew();
       case "signalled":
-        return void this.reloads.ask(message.signal);
+        return void this.reloads.reloadWhenFree(message.signal);
       default:
         return message satisfies never;
     }
@@ -189,11 +189,11 @@ export class ProcmanService {
     for (const subsystem of this.#subsystems) subsystem.resume?.();
     if (!this.#shutdown.isUnderWay) {
       this.reloads.recover(config);
-      this.#shutdown.check();
+      this.#shutdown.checkExitWith();
     }
     this.#spawner.settle();
-    incidents.takeOver();
-    events.tellStatus();
+    incidents.recover();
+    events.publishServiceState();
     metrics.start();
     for (const { slot, run, captured } of running) if (!captured) this.#activeConfig.route(slot, run);
     this.#link.flush();
@@ -243,8 +243,8 @@ export class ProcmanService {
       spawner: this.#balancing.guard(this.#spawner),
       publish: (transition) => {
         const spec = this.spec(transition.slot);
-        bus.transitions.publish({ id: spec.id, spec, transition, line: messageFor(transition, stats.subject(spec.id)) });
-        if (transition.to.status === "idle") this.#shutdown.check();
+        bus.transitions.publish({ id: spec.id, spec, transition, line: messageFor(transition, stats.messageContext(spec.id)) });
+        if (transition.to.status === "idle") this.#shutdown.checkExitWith();
       },
       notice: (id, notice) => bus.notices.publish({ id, notice, line: messageForNotice(notice), endReason: endWish(notice) }),
       removed: (id) => {
@@ -261,12 +261,12 @@ export class ProcmanService {
     return new Shutdown({
       ...{ supervisor, operations, link: this.#link, notes: this.#notes, log: this.#log },
       exitWith: exitWith === undefined ? undefined : new ExitWith(exitWith, (id) => this.spec(id)),
-      begun: (why) => {
+      onBegin: (why) => {
         incidents.onShutdown(why);
-        events.tellStatus();
+        events.publishServiceState();
         for (const subsystem of this.#subsystems) subsystem.end?.();
       },
-      stopped: async () => {
+      onStopped: async () => {
         for (const subsystem of this.#subsystems) await subsystem.stopped?.();
       },
     });
@@ -296,11 +296,11 @@ export class ProcmanService {
       ...{ supervisor, operations, balancing, activeConfig, notes: this.#notes, log: this.#log },
       commit: () => link.commit(),
       spec: (slot: string) => activeConfig.spec(slot),
-      asked: (id: string, caller: Caller) => incidents.asked(id, caller),
-      subject: (id: string) => stats.subject(id),
-      tell: (id: string, text: string) => events.tell(id, text),
+      recordRequester: (id: string, caller: Caller) => incidents.recordRequester(id, caller),
+      messageContext: (id: string) => stats.messageContext(id),
+      publishState: (id: string, text: string) => events.publishState(id, text),
       reason: (process: Process) => records.of(process).reason,
-      flawOf: (id: string) => balancing.flawOf(id),
+      connectionProblem: (id: string) => balancing.flawOf(id),
       checkSocket: (spec: ProcessSpec) => this.#sockets.checkRoll(spec),
     } as const;
   }

@@ -340,8 +340,8 @@ test("notes that are lost or torn: what runs is taken up, with the same pid and 
   const note = (id: string, text: string): string => `${JSON.stringify({ t: "note", id, note: text })}\n`;
   appendFileSync(journal, note("lost", "") + note("torn", '{"blocked":false,"slo') + note(":config", "?") + note("foreign", "{}"));
   const next = nextRun(context, procman);
-  await next.line(/Cannot use what was noted of "torn"/);
-  await next.line(/Cannot use what was noted of "foreign"/);
+  await next.line(/Cannot use the note of "torn"/);
+  await next.line(/Cannot use the note of "foreign"/);
   for (const id of ["lost", "torn"])
     await next.line(new RegExp(`^${id} .*already running \\(pid ${pids[id]}\\); its history is not known`));
   const client = await api(next, procman.pid);

@@ -136,12 +136,12 @@ test("a second one is refused while the first is under way, --hard is not, and a
   await assert.rejects(client.act("web", "restart"), { code: "roll-running" });
   await client.act("web", "restart", { hard: true, waitSeconds: 30 });
   assert.equal(new Set([...before, ...(await pidsOf(client))]).size >= 6, true);
-  await web.procman.line(/the rolling restart ends at "web-1": restart was asked for/);
+  await web.procman.line(/the rolling restart ends at "web-1": restart was requested/);
   for (const id of IDS) await record(client, id, accepting);
   const waiting = client.act("web", "restart", { waitSeconds: 30 });
   const refused = assert.rejects(waiting, { code: "roll-failed" });
   await client.act("web", "stop", { waitSeconds: 30 });
   await refused;
-  await found(() => (web.procman.lines.some((line) => /stop was asked for/.test(line)) ? true : undefined));
+  await found(() => (web.procman.lines.some((line) => /stop was requested/.test(line)) ? true : undefined));
   assert.ok(((await client.process("web")).instances ?? []).every(({ status }) => status === "stopped"));
 });

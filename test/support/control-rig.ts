@@ -58,7 +58,7 @@ export function controlRig() {
   });
   const records = new RecordCache({
     ...{ bus, spec, supervisor: () => supervisor },
-    seen: () => reporting.seen(),
+    observe: () => reporting.seen(),
     withBalancer: (record) => record,
   });
   const said: string[] = [];
@@ -75,8 +75,8 @@ export function controlRig() {
   };
   const actions = new Actions({
     ...{ supervisor, spec, operations: new Operations(), rollingRestarts },
-    leaving: () => [],
-    asked: (id, caller) => reporting.asked(id, caller),
+    removing: () => [],
+    recordRequester: (id, caller) => reporting.asked(id, caller),
     reason: (process) => records.of(process).reason,
   });
   const status = () =>

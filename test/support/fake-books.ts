@@ -82,7 +82,7 @@ export class FakeLogBook implements LogBook {
   }
 }
 
-const NOTHING_SEEN: ProcessObservation = { usage: {}, said: {} };
+const NOTHING_SEEN: ProcessObservation = { usage: {}, reported: {} };
 
 /** Events, numbers and ends of runs. */
 export class FakeReporting {

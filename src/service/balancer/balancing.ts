@@ -22,7 +22,7 @@ export type BalancingPorts = {
   readonly activeConfig: ActiveConfig;
   readonly supervisor: () => Supervisor;
   /** An instance accepts connections from now on, or doesn't. */
-  readonly tell: (id: string, text: string) => void;
+  readonly publishState: (id: string, text: string) => void;
   readonly link: KeeperChannel;
   readonly notes: NoteStore;
   readonly log: { readonly write: (id: string, line: LogLine) => void };
@@ -199,7 +199,7 @@ export class Balancing implements Subsystem {
     for (const { id, accepting } of backends) {
       if (!known.has(id) || accepting === (accepted.get(id) ?? false) || stateOf(this.#supervisor.statesOf(id)) !== "up") continue;
       if (accepting && this.#strangers.check(id) !== undefined) continue;
-      this.#ports.tell(id, accepting ? "accepts connections" : "refuses connections; others get them");
+      this.#ports.publishState(id, accepting ? "accepts connections" : "refuses connections; others get them");
     }
   }
 

@@ -7,17 +7,17 @@ import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { Operations } from "./operations.ts";
 import type { RollingRestarts } from "./rolling-restart.ts";
 import { rolloutOrder } from "./rollout-order.ts";
-import { reached, restarted } from "./wait.ts";
+import { waitForRestarts, waitForTarget } from "./wait.ts";
 
 export type ActionPorts = {
   readonly supervisor: Supervisor;
   readonly spec: (id: string) => ProcessSpec;
   /** No longer in the configuration, and not over yet. */
-  readonly leaving: () => readonly ProcessSpec[];
+  readonly removing: () => readonly ProcessSpec[];
   readonly operations: Operations;
   readonly rollingRestarts: Pick<RollingRestarts, "check" | "begin">;
   /** The next end of its run was asked for by this caller. */
-  readonly asked: (id: string, caller: Caller) => void;
+  readonly recordRequester: (id: string, caller: Caller) => void;
   /** Why a process is in its state. */
   readonly reason: (process: Process) => string;
 };
@@ -26,9 +26,9 @@ export type ActionPorts = {
 export type ActionRequest = { readonly id: string; readonly action: Action; readonly isHard?: boolean; readonly caller: Caller };
 
 /** `done`: resolves when what was asked for is the case. */
-export type Requested = { readonly done: (options: ActOptions) => Promise<void> };
+export type AcceptedRequest = { readonly done: (options: ActOptions) => Promise<void> };
 
-type Begun = { readonly processes: readonly Process[]; readonly restarts: readonly Promise<string | undefined>[] };
+type StartedAction = { readonly processes: readonly Process[]; readonly restarts: readonly Promise<string | undefined>[] };
 
 export class Actions {
   readonly #ports: ActionPorts;
@@ -41,7 +41,7 @@ export class Actions {
    * @throws {ProcmanError} `process-running`, `process-blocked`, `process-leaving`, `roll-running`; while it is waited for
    * `process-failed`, `roll-failed`, `wait-timeout`
    */
-  act(found: readonly Process[], request: ActionRequest): Requested {
+  act(found: readonly Process[], request: ActionRequest): AcceptedRequest {
     const { id, action, isHard = false } = request;
     const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
     const { processes, restarts } = isRolling ? this.#restart(found, request) : this.#atOnce(found, request);
@@ -49,19 +49,19 @@ export class Actions {
     return {
       done: async (options) => {
         if (options.waitSeconds === undefined) return;
-        await restarted(restarts, options);
-        await reached(supervisor, { action, processes, reason }, options);
+        await waitForRestarts(restarts, options);
+        await waitForTarget(supervisor, { action, processes, reason }, options);
       },
     };
   }
 
-  #atOnce(found: readonly Process[], { id, action, caller }: ActionRequest): Begun {
-    const { supervisor, operations, spec, asked } = this.#ports;
-    const processes = applied(action === "stop" ? supervisor.inStopOrder(found) : supervisor.inStartOrder(found), id, action);
-    const isEnd = action === "stop" || action === "restart";
+  #atOnce(found: readonly Process[], { id, action, caller }: ActionRequest): StartedAction {
+    const { supervisor, operations, spec, recordRequester } = this.#ports;
+    const processes = applyAction(action === "stop" ? supervisor.inStopOrder(found) : supervisor.inStartOrder(found), id, action);
+    const endsRuns = action === "stop" || action === "restart";
     // Who has asked for the end that is to come; one that was refused has not.
-    if (isEnd) for (const process of processes) asked(process.id, caller);
-    if (action === "block" || (isEnd && found[0]?.id !== id)) {
+    if (endsRuns) for (const process of processes) recordRequester(process.id, caller);
+    if (action === "block" || (endsRuns && found[0]?.id !== id)) {
       const targets = [...new Set(processes.map((process) => spec(process.id).cluster?.id ?? process.id))];
       operations.cancel({ kind: action === "restart" ? "restart-at-once" : action, targets }, `${action} was requested`);
     }
@@ -69,9 +69,9 @@ export class Actions {
   }
 
   /** Clusters instance by instance, all else at once. Dependents with `restart: true` are restarted after the cluster they depend on. */
-  #restart(found: readonly Process[], request: ActionRequest): Begun {
-    const { rollingRestarts, leaving } = this.#ports;
-    const gone = new Set(leaving().map(({ id }) => id));
+  #restart(found: readonly Process[], request: ActionRequest): StartedAction {
+    const { rollingRestarts, removing } = this.#ports;
+    const gone = new Set(removing().map(({ id }) => id));
     const staying = found.filter(({ id }) => !gone.has(id));
     // If there are none, the process says why it refuses.
     const processes = staying.length === 0 ? found : staying;
@@ -85,7 +85,7 @@ export class Actions {
 }
 
 /** Of several, those that are so already, or are blocked, are left as they are. Returns those that follow. */
-function applied(processes: readonly Process[], id: string, action: Action): readonly Process[] {
+function applyAction(processes: readonly Process[], id: string, action: Action): readonly Process[] {
   if (processes.length === 1 && processes[0]?.id === id) {
     processes[0][action]();
     return processes;

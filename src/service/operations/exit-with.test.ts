@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { normalise } from "../../config/normalise.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ExitInfo, InstanceState, RunOutcome } from "../../supervisor/states.ts";
-import { checkExitWith, ExitWith, endlessness } from "./exit-with.ts";
+import { checkExitWith, ExitWith, exitWithWarning } from "./exit-with.ts";
 
 const { processes } = normalise(
   {
@@ -25,7 +25,7 @@ const never = idle({ kind: "never-started" }, 0);
 
 /** The exit code, once it is over. */
 function over(states: readonly InstanceState[], nextRun?: number): number | undefined {
-  return new ExitWith("job", specOf).over([
+  return new ExitWith("job", specOf).finalCode([
     { id: "job", states, next: () => nextRun },
     { id: "web-1", states: [runs], next: () => undefined },
   ]);
@@ -57,9 +57,9 @@ test("3.6 a cluster is over with its last instance; the first code that is not 0
   const web = new ExitWith("web", specOf);
   const of = (...states: readonly InstanceState[]) =>
     states.map((state, index) => ({ id: `web-${index + 1}`, states: [state], next: () => undefined }));
-  assert.equal(web.over(of(exited(0), runs, exited(7))), undefined);
-  assert.equal(web.over(of(exited(0), exited(6), exited(7))), 6);
-  assert.equal(new ExitWith("web-2", specOf).over(of(runs, exited(6), runs)), 6);
+  assert.equal(web.finalCode(of(exited(0), runs, exited(7))), undefined);
+  assert.equal(web.finalCode(of(exited(0), exited(6), exited(7))), 6);
+  assert.equal(new ExitWith("web-2", specOf).finalCode(of(runs, exited(6), runs)), 6);
 });
 
 test("3.6 an id that is none is an error with the one that was meant", () => {
@@ -71,7 +71,7 @@ test("3.6 an id that is none is an error with the one that was meant", () => {
 test("3.6 a process that is never over by itself is told, as procman would wait for its end for ever", () => {
   const doubt = (more: object): string | undefined => {
     const raw = { processes: [{ id: "job", cmd: "x", cluster: { instances: 2 }, ...more }] };
-    return endlessness("job", normalise(raw, { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false }));
+    return exitWithWarning("job", normalise(raw, { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false }));
   };
   for (const more of [{}, { autostart: true }, { restart: "error" }, { restart: "always", restartLimit: 3 }])
     assert.equal(doubt(more), undefined);

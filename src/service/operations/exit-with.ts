@@ -11,7 +11,7 @@ const SIGNAL_EXIT = 128;
 
 /** @throws ProcmanError `usage` */
 export function checkExitWith(id: string, { processes }: Pick<Config, "processes">): void {
-  if (processes.some((spec) => isMeant(id, spec))) return;
+  if (processes.some((spec) => matchesId(id, spec))) return;
   const ids = processes.flatMap((spec) => [spec.id, ...(spec.cluster === undefined ? [] : [spec.cluster.id])]);
   throw new ProcmanError(
     "usage",
@@ -20,8 +20,8 @@ export function checkExitWith(id: string, { processes }: Pick<Config, "processes
 }
 
 /** What keeps that process from ever being over by itself; undefined: nothing. */
-export function endlessness(id: string, { processes }: Pick<Config, "processes">): string | undefined {
-  const meant = processes.filter((spec) => isMeant(id, spec));
+export function exitWithWarning(id: string, { processes }: Pick<Config, "processes">): string | undefined {
+  const meant = processes.filter((spec) => matchesId(id, spec));
   const why = meant.some(({ cron }) => cron !== undefined)
     ? 'has a "cron" schedule, so procman never ends with it'
     : meant.some(({ policy }) => policy.restart === "always" && policy.restartLimit === Number.POSITIVE_INFINITY)
@@ -30,7 +30,7 @@ export function endlessness(id: string, { processes }: Pick<Config, "processes">
   return why === undefined ? undefined : `--exit-with ${id}: it ${why}`;
 }
 
-type Watched = Pick<Process, "id" | "states" | "next">;
+type WatchedProcess = Pick<Process, "id" | "states" | "next">;
 
 export class ExitWith {
   readonly #id: string;
@@ -46,43 +46,43 @@ export class ExitWith {
   }
 
   /** The process itself, or the instances of the cluster. */
-  among<Any extends Pick<Process, "id">>(processes: readonly Any[]): readonly Any[] {
-    return processes.filter(({ id }) => isMeant(this.#id, this.#specOf(id)));
+  membersIn<Any extends Pick<Process, "id">>(processes: readonly Any[]): readonly Any[] {
+    return processes.filter(({ id }) => matchesId(this.#id, this.#specOf(id)));
   }
 
   /** The exit code, once it is over. */
-  over(processes: readonly Watched[]): number | undefined {
-    const meant = this.among(processes);
+  finalCode(processes: readonly WatchedProcess[]): number | undefined {
+    const meant = this.membersIn(processes);
     return meant.length > 0 && meant.every(isOver) ? exitCodeOf(meant) : undefined;
   }
 
   /** The exit code as things are. */
-  code(processes: readonly Watched[]): number {
-    return exitCodeOf(this.among(processes));
+  currentCode(processes: readonly WatchedProcess[]): number {
+    return exitCodeOf(this.membersIn(processes));
   }
 }
 
-function isMeant(id: string, spec: Pick<ProcessSpec, "id" | "cluster">): boolean {
+function matchesId(id: string, spec: Pick<ProcessSpec, "id" | "cluster">): boolean {
   return spec.id === id || spec.cluster?.id === id;
 }
 
 /** It has run, and nothing starts it again: neither its policy nor its schedule. */
-function isOver(process: Watched): boolean {
+function isOver(process: WatchedProcess): boolean {
   const { states } = process;
   return process.next("start") === undefined && states.every(({ status }) => status === "idle") && states.some(({ run }) => run > 0);
 }
 
 /** Of a cluster the first that is not 0 counts. Who never ran did nothing wrong. */
-function exitCodeOf(processes: readonly Watched[]): number {
-  return processes.flatMap(({ states }) => states.map(codeOfState)).find((code) => code !== 0) ?? 0;
+function exitCodeOf(processes: readonly WatchedProcess[]): number {
+  return processes.flatMap(({ states }) => states.map(exitCodeOfState)).find((code) => code !== 0) ?? 0;
 }
 
-function codeOfState(state: InstanceState): number {
+function exitCodeOfState(state: InstanceState): number {
   if (state.status !== "idle") return EXIT.refused;
-  return "ending" in state.outcome && state.outcome.ending !== undefined ? codeOf(state.outcome.ending) : 0;
+  return "ending" in state.outcome && state.outcome.ending !== undefined ? exitCodeOfRun(state.outcome.ending) : 0;
 }
 
-function codeOf(ending: ExitInfo): number {
+function exitCodeOfRun(ending: ExitInfo): number {
   switch (ending.kind) {
     case "exited":
       return ending.code ?? SIGNAL_EXIT + (constants.signals[ending.signal as NodeJS.Signals] ?? 0);

@@ -50,8 +50,8 @@ test("what works on other clusters hinders nothing, nor does what is over", () =
   const { operation } = running("rolling-restart", "api");
   const operations = operationsWith({ operation });
   for (const kind of ["restart", "reload", "scale", "plan"] as const) operations.check(request(kind), "do that");
-  assert.equal(operations.joined(request("file-change")), undefined);
-  assert.equal(operations.blocking(request("queued-restart")), undefined);
+  assert.equal(operations.operationToJoin(request("file-change")), undefined);
+  assert.equal(operations.blockingOperation(request("queued-restart")), undefined);
   assert.throws(() => operations.check(request("restart", ["web", "api"]), "do that"), { code: "roll-running" });
   operations.remove(operation);
   operations.check(request("restart", ["web", "api"]), "do that");
@@ -60,10 +60,10 @@ test("what works on other clusters hinders nothing, nor does what is over", () =
 test("changed files become part of the rolling restart that is under way; a restart waits for a reload, and for what it follows", () => {
   const [restart, reload] = [running("rolling-restart"), running("reload", "api")];
   const operations = operationsWith(restart, reload);
-  assert.equal(operations.joined(request("file-change")), restart.operation);
-  assert.equal(operations.blocking(request("queued-restart", ["api"])), reload.operation);
-  assert.equal(operations.blocking(request("queued-restart", ["mail"], ["web"])), restart.operation);
-  assert.equal(operations.blocking(request("reload-when-free", [])), reload.operation);
+  assert.equal(operations.operationToJoin(request("file-change")), restart.operation);
+  assert.equal(operations.blockingOperation(request("queued-restart", ["api"])), reload.operation);
+  assert.equal(operations.blockingOperation(request("queued-restart", ["mail"], ["web"])), restart.operation);
+  assert.equal(operations.blockingOperation(request("reload-when-free", [])), reload.operation);
 });
 
 test("a stop, a block and a restart of all instances at once end a rolling restart, and nothing else", () => {
@@ -80,7 +80,7 @@ test("what is pending is restarted in its turn; all of a kind can be awaited", a
   assert.deepEqual([operations.isPending("web-2"), operations.isPending("web-1")], [true, false]);
   assert.deepEqual([operations.isUnderWay("rolling-restart"), operations.isUnderWay("shutdown")], [true, false]);
   let isOver = false;
-  const settled = operations.settled("rolling-restart").then(() => {
+  const settled = operations.waitForAll("rolling-restart").then(() => {
     isOver = true;
   });
   one.finish("it failed");

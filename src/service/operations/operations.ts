@@ -135,12 +135,12 @@ export class Operations {
   }
 
   /** What has to be over first, or is followed by the request. */
-  blocking(request: OperationRequest): Operation | undefined {
+  blockingOperation(request: OperationRequest): Operation | undefined {
     return this.#matches(request).find(({ effect }) => effect === "wait" || effect === "queue")?.operation;
   }
 
   /** What the request becomes part of. */
-  joined(request: OperationRequest): Operation | undefined {
+  operationToJoin(request: OperationRequest): Operation | undefined {
     return this.#matches(request).find(({ effect }) => effect === "join")?.operation;
   }
 
@@ -150,7 +150,7 @@ export class Operations {
   }
 
   /** Resolves when those of this kind that are under way now are over. */
-  async settled(kind: OperationKind): Promise<void> {
+  async waitForAll(kind: OperationKind): Promise<void> {
     await Promise.all([...this.#running].filter((operation) => operation.kind === kind).map(({ done }) => done));
   }
 

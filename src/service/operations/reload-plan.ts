@@ -8,51 +8,52 @@ import type { Process } from "../../supervisor/process.ts";
 import { sentence } from "../recovery/process-events.ts";
 import { planOf } from "../spec-registry.ts";
 
-type Live = ReadonlyMap<string, Process>;
+type ProcessesById = ReadonlyMap<string, Process>;
 
-export function forecast(before: Config, now: Config, processes: readonly Process[]): PlanRecord {
+export function planReload(before: Config, now: Config, processes: readonly Process[]): PlanRecord {
   const live = new Map(processes.map((process) => [process.id, process]));
   const former = new Map(before.processes.map((spec) => [spec.id, spec]));
   const { changed, removed } = diff(before.processes, now.processes);
   const changes = new Map(changed.map((change) => [change.id, change]));
   const present = now.processes.map((spec) => {
     const old = former.get(spec.id);
-    if (old === undefined) return added(spec, live);
+    if (old === undefined) return planAdded(spec, live);
     const change = changes.get(spec.id);
-    return change === undefined ? planned(spec.id, "none", "unchanged") : updated(old, spec, { change, live });
+    return change === undefined ? plannedChange(spec.id, "none", "unchanged") : planChanged(old, spec, { change, live });
   });
   return {
     configFile: now.file,
     ...(now.profile === undefined ? {} : { profile: now.profile }),
-    processes: rolled([...present, ...removed.map((id) => gone(id, live))], { former, now }),
+    processes: markRolling([...present, ...removed.map((id) => planRemoved(id, live))], { former, now }),
     settings: changedSettings(before, now),
     warnings: now.warnings.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
   };
 }
 
 /** Those that are restarted one after another, each after what it depends on. `left`: who belongs to a roll that is under way. */
-export function rollOf({ processes }: PlanRecord, now: Config, left: readonly string[] = []): readonly string[] {
+export function rollingIds({ processes }: PlanRecord, now: Config, left: readonly string[] = []): readonly string[] {
   const isRolled = ({ process, action, rolling }: PlannedChange): boolean => rolling || (action === "restart" && left.includes(process));
   const rolling = new Set(processes.filter(isRolled).map(({ process }) => process));
-  return ordered(now)
+  return inDependencyOrder(now)
     .filter(({ id }) => rolling.has(id))
     .map(({ id }) => id);
 }
 
-function planned(process: string, action: PlannedAction, reason: string, fields: readonly string[] = []): PlannedChange {
+function plannedChange(process: string, action: PlannedAction, reason: string, fields: readonly string[] = []): PlannedChange {
   return { process, action, fields, reason, rolling: false };
 }
 
-function added(spec: ProcessSpec, live: Live): PlannedChange {
+function planAdded(spec: ProcessSpec, live: ProcessesById): PlannedChange {
   const { autostart } = planOf(spec);
-  if (live.has(spec.id)) return planned(spec.id, autostart ? "start" : "none", "is in the configuration again, while it is being stopped");
-  if (autostart) return planned(spec.id, "start", "is new");
-  return planned(spec.id, "none", spec.cron === undefined ? "is new; it starts by hand" : "is new; it starts by its schedule");
+  if (live.has(spec.id))
+    return plannedChange(spec.id, autostart ? "start" : "none", "is in the configuration again, while it is being stopped");
+  if (autostart) return plannedChange(spec.id, "start", "is new");
+  return plannedChange(spec.id, "none", spec.cron === undefined ? "is new; it starts by hand" : "is new; it starts by its schedule");
 }
 
-function gone(id: string, live: Live): PlannedChange {
+function planRemoved(id: string, live: ProcessesById): PlannedChange {
   const isIdle = live.get(id)?.isIdle ?? true;
-  return planned(
+  return plannedChange(
     id,
     isIdle ? "none" : "stop",
     isIdle ? "is forgotten: no longer in the configuration" : "is no longer in the configuration",
@@ -67,20 +68,20 @@ const ACTIONS: Readonly<Record<ChangeEffect, PlannedAction>> = {
   none: "in-place",
 };
 
-function updated(
+function planChanged(
   old: ProcessSpec,
   spec: ProcessSpec,
-  { change, live }: { readonly change: ChangedProcesses; readonly live: Live },
+  { change, live }: { readonly change: ChangedProcesses; readonly live: ProcessesById },
 ): PlannedChange {
   const process = live.get(spec.id);
-  if (process === undefined) return added(spec, live);
+  if (process === undefined) return planAdded(spec, live);
   const effect = effectOf(change, planOf(old), { plan: planOf(spec), blocked: process.isBlocked, states: process.states });
   const note = effect === "blocked" ? "; not restarted, as it is blocked" : process.states.some(hasRun) ? "" : "; it doesn't run";
-  return planned(spec.id, ACTIONS[effect], `${sentence(change.fields)}${note}`, change.fields);
+  return plannedChange(spec.id, ACTIONS[effect], `${sentence(change.fields)}${note}`, change.fields);
 }
 
 /** A cluster of several instances goes on serving meanwhile. Who would follow its restart anyway is restarted after it, once. */
-function rolled(
+function markRolling(
   changes: readonly PlannedChange[],
   { former, now }: { readonly former: ReadonlyMap<string, ProcessSpec>; readonly now: Config },
 ): readonly PlannedChange[] {
@@ -90,14 +91,14 @@ function rolled(
     cluster !== undefined && former.get(id)?.cluster?.id === cluster.id && (counts.get(cluster.id) ?? 0) > 1;
   const restarts = new Set(changes.filter(({ action }) => action === "restart").map(({ process }) => process));
   const later = new Set<string>();
-  for (const spec of ordered(now)) {
+  for (const spec of inDependencyOrder(now)) {
     const follows = spec.dependsOn?.some(({ restart, members }) => restart && members.some((member) => later.has(member))) === true;
     if (follows || (restarts.has(spec.id) && isInstance(spec))) later.add(spec.id);
   }
   return changes.map((change) => (restarts.has(change.process) && later.has(change.process) ? { ...change, rolling: true } : change));
 }
 
-function ordered({ processes }: Config): readonly ProcessSpec[] {
+function inDependencyOrder({ processes }: Config): readonly ProcessSpec[] {
   const specs = new Map(processes.map((spec) => [spec.id, spec]));
   return inStartOrder(processes, (id) => specs.get(id));
 }
@@ -123,7 +124,7 @@ export function summary({ processes, settings }: PlanRecord): string {
 /** The order of a roll in which instances change their ports: as when a cluster moves from 3000 to 3001. */
 
 /** Who takes a port that another of them has comes after that one; all else stays in its order. */
-export function afterPorts(ids: readonly string[], before: Config, now: Config): readonly string[] {
+export function orderByPorts(ids: readonly string[], before: Config, now: Config): readonly string[] {
   const taken = portsIn(now);
   const holders = new Map([...portsIn(before)].filter(([id]) => ids.includes(id)).map(([id, port]) => [port, id]));
   const isFree = (id: string): boolean => [undefined, id].includes(holders.get(taken.get(id) ?? 0));

@@ -19,10 +19,10 @@ import type { ServiceLog } from "../reporting/service-log.ts";
 import { whyNotUp } from "../reporting/status-text.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { Operation, Operations } from "./operations.ts";
-import { afterPorts, forecast, rollOf, summary } from "./reload-plan.ts";
-import { type Instances, isInRotation, reloaded } from "./wait.ts";
+import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";
+import { type Instances, waitForReload, waitInRotation } from "./wait.ts";
 
-const STEADY_MS = 1_000;
+const DEFAULT_STEADY_MS = 1_000;
 
 export type ReloadOptions = {
   /** Where the configuration is read. */
@@ -41,11 +41,11 @@ export type ReloadPorts = Instances &
     readonly log: ServiceLog;
     /** Resolves once the keeper has all that was decided. */
     readonly commit: () => Promise<void>;
-    readonly subject: (id: string) => MessageContext;
+    readonly messageContext: (id: string) => MessageContext;
     /** Why the load balancer sends it no connections, if that is known. */
-    readonly flawOf: (id: string) => string | undefined;
+    readonly connectionProblem: (id: string) => string | undefined;
     /** The numbers of instances of the file are valid again. */
-    readonly forgetCounts: () => void;
+    readonly resetCounts: () => void;
   };
 
 type Rollout = Operation & { state: RolloutState | undefined };
@@ -60,7 +60,7 @@ export class Reloads implements Subsystem {
   constructor(ports: ReloadPorts) {
     this.#ports = ports;
     const { file } = ports.activeConfig.config;
-    if (ports.watchFile) this.#watch = new ConfigFileWatch(file, () => void this.ask(`${basename(file)} has changed`));
+    if (ports.watchFile) this.#watch = new ConfigFileWatch(file, () => void this.reloadWhenFree(`${basename(file)} has changed`));
   }
 
   /** Goes on with the rollout of an earlier service, whatever the file says by now. */
@@ -90,15 +90,15 @@ export class Reloads implements Subsystem {
   recover(to: Config): void {
     const { activeConfig, log, operations } = this.#ports;
     if (operations.isUnderWay("reload")) return;
-    const plan = to === activeConfig.config ? undefined : this.#forecast(to);
-    if (plan !== undefined && rollOf(plan, to).length > 0) log.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
+    const plan = to === activeConfig.config ? undefined : this.#planFor(to);
+    if (plan !== undefined && rollingIds(plan, to).length > 0) log.info(`${basename(to.file)} has changed meanwhile: ${summary(plan)}`);
     void this.#begin({ to, from: activeConfig.config, keepsCounts: true });
   }
 
   /** @throws {ProcmanError} `configuration-missing`, `configuration-invalid`, `reload-failed` */
   plan({ profile }: PlanOptions = {}): PlanRecord {
     this.#ports.operations.check({ kind: "plan", targets: [] }, "reload");
-    return this.#forecast(this.#read(profile));
+    return this.#planFor(this.#read(profile));
   }
 
   /**
@@ -110,28 +110,28 @@ export class Reloads implements Subsystem {
     const { operations, supervisor, commit } = this.#ports;
     operations.check({ kind: "reload", targets: [] }, "reload");
     const found = this.#read();
-    const plan = this.#forecast(found);
+    const plan = this.#planFor(found);
     operations.check({ kind: "reload", targets: clustersIn(found, plan) }, "reload");
     const work = this.#start(why, found, plan);
     await commit();
     if (waitSeconds === undefined) return plan;
     const end = { plan, work, supervisor, whyNotUp: (id: string) => this.#whyNotUp(id) };
-    return reloaded(end, waitSeconds, [this.#abort.signal, ...(signal === undefined ? [] : [signal])]);
+    return waitForReload(end, waitSeconds, [this.#abort.signal, ...(signal === undefined ? [] : [signal])]);
   }
 
   /** By a signal, or as the file has changed: nobody waits for the answer, so what is wrong is logged. */
-  async ask(why: string): Promise<void> {
+  async reloadWhenFree(why: string): Promise<void> {
     const { operations, commit, log } = this.#ports;
-    if (operations.blocking({ kind: "reload-when-free", targets: [] }) !== undefined) {
+    if (operations.blockingOperation({ kind: "reload-when-free", targets: [] }) !== undefined) {
       this.#queued = why;
       return;
     }
     try {
       operations.check({ kind: "reload", targets: [] }, "reload");
       const found = this.#read();
-      const plan = this.#forecast(found);
-      const isBlocked = operations.blocking({ kind: "reload-when-free", targets: clustersIn(found, plan) }) !== undefined;
-      if (isBlocked) return await this.#askAfterRestarts(why);
+      const plan = this.#planFor(found);
+      const isBlocked = operations.blockingOperation({ kind: "reload-when-free", targets: clustersIn(found, plan) }) !== undefined;
+      if (isBlocked) return await this.#reloadAfterRestarts(why);
       void this.#start(why, found, plan);
       await commit();
     } catch (error) {
@@ -140,10 +140,10 @@ export class Reloads implements Subsystem {
     }
   }
 
-  async #askAfterRestarts(why: string): Promise<void> {
+  async #reloadAfterRestarts(why: string): Promise<void> {
     this.#ports.log.info(`reload (${why}): waits for the end of a rolling restart`);
-    await this.#ports.operations.settled("rolling-restart");
-    if (!this.#abort.signal.aborted) await this.ask(why);
+    await this.#ports.operations.waitForAll("rolling-restart");
+    if (!this.#abort.signal.aborted) await this.reloadWhenFree(why);
   }
 
   #read(profile?: string): Config {
@@ -152,14 +152,14 @@ export class Reloads implements Subsystem {
     return source(undefined, profile);
   }
 
-  #forecast(found: Config): PlanRecord {
-    return forecast(this.#ports.activeConfig.config, found, this.#ports.supervisor.processes);
+  #planFor(found: Config): PlanRecord {
+    return planReload(this.#ports.activeConfig.config, found, this.#ports.supervisor.processes);
   }
 
   #start(why: string, found: Config, plan: PlanRecord): Promise<string | undefined> {
     const { activeConfig, log } = this.#ports;
     log.info(`reload (${why}): ${summary(plan)}`);
-    return this.#begin({ to: adopted(found, activeConfig.config), from: activeConfig.config });
+    return this.#begin({ to: withFixedSettings(found, activeConfig.config), from: activeConfig.config });
   }
 
   /** What needs no waiting is done at once. Resolves with why it came to nothing, if so. `before` is done once it counts as under way. */
@@ -188,19 +188,19 @@ export class Reloads implements Subsystem {
       finish(problem);
       const why = this.#queued;
       this.#queued = undefined;
-      if (why !== undefined && !this.#abort.signal.aborted) void this.ask(why);
+      if (why !== undefined && !this.#abort.signal.aborted) void this.reloadWhenFree(why);
     });
     return rollout.done;
   }
 
   async #run(rollout: Rollout, begin: RolloutState): Promise<string | undefined> {
-    const { steadyMs = STEADY_MS, log } = this.#ports;
+    const { steadyMs = DEFAULT_STEADY_MS, log } = this.#ports;
     const { signal } = this.#abort;
     let problem: string | undefined;
     let isRolling = begin.current !== undefined;
     for (let now: RolloutState | undefined = begin; now !== undefined; ) {
       const { from, current }: RolloutState = now;
-      const isUp: boolean = current === undefined || (await isInRotation(this.#ports, current, { steadyMs, signal }));
+      const isUp: boolean = current === undefined || (await waitInRotation(this.#ports, current, { steadyMs, signal }));
       if (signal.aborted) return problem;
       if (!isUp && current !== undefined && from !== undefined) {
         problem = `Cannot reload: "${current}" did not come up with the new configuration: it ${this.#whyNotUp(current)}; the previous configuration is restored`;
@@ -216,15 +216,15 @@ export class Reloads implements Subsystem {
 
   /** The next step; undefined: it was the last. `failed`: the instance that the rollback begins with. */
   #advance(rollout: Rollout, { to, from, pending: former, keepsCounts }: RolloutState, failed?: string): RolloutState | undefined {
-    const { activeConfig, supervisor, forgetCounts } = this.#ports;
+    const { activeConfig, supervisor, resetCounts } = this.#ports;
     const { config } = activeConfig;
     // As at a first start.
-    const rest = config === to ? [] : afterPorts(rollOf(forecast(config, to, supervisor.processes), to, former), config, to);
+    const rest = config === to ? [] : orderByPorts(rollingIds(planReload(config, to, supervisor.processes), to, former), config, to);
     const [current, ...pending] = failed !== undefined && rest.includes(failed) ? [failed, ...rest.filter((id) => id !== failed)] : rest;
     const next = current === undefined ? undefined : { to, from, current, pending, keepsCounts };
     this.#note(rollout, next);
-    if (next === undefined && from !== undefined && keepsCounts !== true) forgetCounts();
-    activeConfig.apply(stageOf(to, activeConfig, new Set(pending)));
+    if (next === undefined && from !== undefined && keepsCounts !== true) resetCounts();
+    activeConfig.apply(intermediateConfig(to, activeConfig, new Set(pending)));
     // One that was started by hand, and has failed on its way, is as it was when it runs.
     const process = supervisor.processes.find(({ id }) => id === failed);
     if (process?.isIdle) process.startIfAllowed();
@@ -244,30 +244,30 @@ export class Reloads implements Subsystem {
   #concerns({ to, from, current }: RolloutState, cluster: string): boolean {
     const { activeConfig, supervisor } = this.#ports;
     const { config } = activeConfig;
-    const rest = [to, from].flatMap((end) => (end === undefined ? [] : rollOf(forecast(config, end, supervisor.processes), end)));
+    const rest = [to, from].flatMap((end) => (end === undefined ? [] : rollingIds(planReload(config, end, supervisor.processes), end)));
     const ids = new Set([...rest, current]);
     return config.processes.some((spec) => spec.cluster?.id === cluster && ids.has(spec.id));
   }
 
   #whyNotUp(id: string): string {
-    const { supervisor, subject, flawOf } = this.#ports;
-    return whyNotUp(supervisor.find(id), subject(id), flawOf(id));
+    const { supervisor, messageContext, connectionProblem } = this.#ports;
+    return whyNotUp(supervisor.find(id), messageContext(id), connectionProblem(id));
   }
 }
 
 /** Clusters whose instances are restarted one after another. */
 function clustersIn(found: Config, plan: PlanRecord): readonly string[] {
-  const ids = new Set(rollOf(plan, found));
+  const ids = new Set(rollingIds(plan, found));
   return [...new Set(found.processes.flatMap(({ id, cluster }) => (ids.has(id) && cluster !== undefined ? [cluster.id] : [])))];
 }
 
 /** The configuration in which the pending instances are as they were. */
-function stageOf(to: Config, activeConfig: ActiveConfig, pending: ReadonlySet<string>): Config {
+function intermediateConfig(to: Config, activeConfig: ActiveConfig, pending: ReadonlySet<string>): Config {
   if (pending.size === 0) return to;
   return { ...to, processes: to.processes.map((spec) => (pending.has(spec.id) ? activeConfig.spec(spec.id) : spec)) };
 }
 
 /** What is fixed for as long as procman runs stays as it is. */
-function adopted(found: Config, { name, stateDir, api }: Config): Config {
+function withFixedSettings(found: Config, { name, stateDir, api }: Config): Config {
   return { ...found, name, stateDir, api: { ...api, revoked: found.api.revoked } };
 }

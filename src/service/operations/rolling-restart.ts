@@ -9,25 +9,25 @@ import { error, info, type LogLine, type MessageContext, warn } from "../reporti
 import { whyNotUp } from "../reporting/status-text.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { Operation, Operations } from "./operations.ts";
-import { type ClusterRestarts, followsOf, runs } from "./rollout-order.ts";
-import { aborted, type Instances, isInRotation, isSteady, isThere } from "./wait.ts";
+import { type ClusterRestarts, isProcessUnderWay, precedingRestarts } from "./rollout-order.ts";
+import { type Instances, isStable, isStartingOrRunning, waitInRotation, whenAborted } from "./wait.ts";
 
 /** An instance that shows in no other way that it is up has to run for so long. Milliseconds. */
-const STEADY_MS = 1_000;
+const DEFAULT_STEADY_MS = 1_000;
 /** So many names of changed files are handed on. */
-export const MOST_NAMES = 10;
+export const MAX_FILE_NAMES = 10;
 
 export type RollingRestartPorts = Instances & {
   readonly operations: Operations;
   readonly notes: NoteStore;
   readonly log: { readonly write: (id: string, line: LogLine) => void };
   /** The next end of its run was asked for by this caller. */
-  readonly asked: (id: string, caller: Caller) => void;
-  readonly subject: (id: string) => MessageContext;
+  readonly recordRequester: (id: string, caller: Caller) => void;
+  readonly messageContext: (id: string) => MessageContext;
   /** For readers of the events. */
-  readonly tell: (id: string, text: string) => void;
+  readonly publishState: (id: string, text: string) => void;
   /** Why the load balancer sends it no connections, if that is known. */
-  readonly flawOf: (id: string) => string | undefined;
+  readonly connectionProblem: (id: string) => string | undefined;
   /** Throws when a next run could not have the socket that it shares. */
   readonly checkSocket: (spec: ProcessSpec) => void;
   /** Instead of a second. Milliseconds. */
@@ -38,13 +38,13 @@ export type RollingRestartPorts = Instances & {
 type RollingRestart = Operation & {
   readonly abort: AbortController;
   state: RollingRestartState;
-  admits: () => boolean;
+  shouldRun: () => boolean;
 };
 
 export class RollingRestarts implements Subsystem {
   readonly #ports: RollingRestartPorts;
   readonly #running = new Map<string, RollingRestart>();
-  #isOver = false;
+  #isRetired = false;
 
   constructor(ports: RollingRestartPorts) {
     this.#ports = ports;
@@ -53,7 +53,7 @@ export class RollingRestarts implements Subsystem {
   /** Goes on with the rolling restarts of an earlier service. */
   resume(): void {
     const { notes, log } = this.#ports;
-    if (this.#isOver) return;
+    if (this.#isRetired) return;
     const states = notes.read(":rolls") ?? [];
     if (states.length === 0) notes.remove(":rolls");
     for (const state of states) {
@@ -70,7 +70,7 @@ export class RollingRestarts implements Subsystem {
   }
 
   retire(): void {
-    this.#isOver = true;
+    this.#isRetired = true;
     for (const restart of this.#running.values()) {
       restart.abort.abort();
       this.#ports.operations.remove(restart);
@@ -96,8 +96,8 @@ export class RollingRestarts implements Subsystem {
   }
 
   /** For changed files: once nothing else restarts instances of this cluster. */
-  onFileChange(cluster: string, change: FileChangeBatch, admits: () => boolean): void {
-    const isJoined = this.#ports.operations.joined({ kind: "file-change", targets: [cluster] }) !== undefined;
+  onFileChange(cluster: string, change: FileChangeBatch, shouldRun: () => boolean): void {
+    const isJoined = this.#ports.operations.operationToJoin({ kind: "file-change", targets: [cluster] }) !== undefined;
     const restart = (isJoined ? this.#running.get(cluster) : undefined) ?? this.#start({ cluster, current: [], pending: [] });
     const { current, pending, queuedChange } = restart.state;
     const isLate = change.ids.some((id) => !pending.includes(id) && this.#process(id)?.effectOf(change) !== undefined);
@@ -106,15 +106,15 @@ export class RollingRestarts implements Subsystem {
         cluster,
         info(`${fileSentence(change)} meanwhile: instances started before that are restarted after this rolling restart`),
       );
-    restart.state = { ...restart.state, queuedChange: joinedChange(queuedChange, change) };
-    restart.admits = admits;
+    restart.state = { ...restart.state, queuedChange: mergeChanges(queuedChange, change) };
+    restart.shouldRun = shouldRun;
     this.#note();
   }
 
   #restart(cluster: string, instances: readonly Process[], { consumer }: Caller): Promise<string | undefined> {
     const free = instances.filter(({ isBlocked }) => !isBlocked);
-    for (const process of free.filter((each) => !runs(each))) process.restart();
-    const all = free.filter(runs).map(({ id }) => id);
+    for (const process of free.filter((each) => !isProcessUnderWay(each))) process.restart();
+    const all = free.filter(isProcessUnderWay).map(({ id }) => id);
     const [first, ...pending] = all;
     if (first === undefined) return Promise.resolve(undefined);
     if (this.#blocking(cluster) !== undefined) return this.#start({ cluster, current: [], pending: all, consumer }).done;
@@ -123,13 +123,13 @@ export class RollingRestarts implements Subsystem {
   }
 
   /** Those that don't run come first: until they come up, the others go on as before. */
-  #restartChanged(cluster: string, change: FileChangeBatch, admits: () => boolean): void {
+  #restartChanged(cluster: string, change: FileChangeBatch, shouldRun: () => boolean): void {
     const affected = change.ids.flatMap((id) => this.#process(id) ?? []).filter((process) => process.effectOf(change) !== undefined);
     const free = affected.filter(({ isBlocked }) => !isBlocked);
     for (const process of affected) if (process.isBlocked) process.onFileChange(change);
-    if (free.length === 0 || !admits()) return;
-    const down = free.filter((process) => !isThere(process));
-    const pending = free.filter(isThere).toSorted((one, other) => Number(isSteady(one)) - Number(isSteady(other)));
+    if (free.length === 0 || !shouldRun()) return;
+    const down = free.filter((process) => !isStartingOrRunning(process));
+    const pending = free.filter(isStartingOrRunning).toSorted((one, other) => Number(isStable(one)) - Number(isStable(other)));
     const first = down.length > 0 ? down : pending.splice(0, 1);
     for (const process of first) process.onFileChange(change);
     this.#start({ cluster, current: first.map(({ id }) => id), pending: pending.map(({ id }) => id), change });
@@ -147,7 +147,7 @@ export class RollingRestarts implements Subsystem {
       cancel: (why) => this.#cancel(restart, why),
       abort: new AbortController(),
       state,
-      admits: () => true,
+      shouldRun: () => true,
     };
     this.#running.set(cluster, restart);
     this.#ports.operations.add(restart);
@@ -162,7 +162,7 @@ export class RollingRestarts implements Subsystem {
       if (signal.aborted) return typeof signal.reason === "string" ? signal.reason : undefined;
       const { state } = restart;
       // What was stopped or taken away meanwhile is not to be started.
-      const [next, ...pending] = state.pending.filter((id) => runs(this.#process(id)));
+      const [next, ...pending] = state.pending.filter((id) => isProcessUnderWay(this.#process(id)));
       if (failed !== undefined || next === undefined) return this.#finish(restart, failed);
       restart.state = { ...state, current: [next], pending };
       this.#restartInstance(next, state);
@@ -172,7 +172,7 @@ export class RollingRestarts implements Subsystem {
 
   /** `failed`: the instance that has not come up. More changed files lead to another rolling restart. */
   #finish(restart: RollingRestart, failed: string | undefined): string | undefined {
-    const { state, admits } = restart;
+    const { state, shouldRun } = restart;
     const { cluster, current, change, queuedChange } = state;
     this.#remove(restart);
     const problem = failed === undefined ? undefined : this.#reportFailure(state, failed);
@@ -180,18 +180,18 @@ export class RollingRestarts implements Subsystem {
       this.#ports.log.write(cluster, info("the rolling restart is done"));
     // What a failed one was for is still to be done, also by those that have ended since.
     if (queuedChange !== undefined) {
-      const wanted = problem === undefined ? queuedChange : { ...joinedChange(change, queuedChange), at: monotonicMs() };
-      this.#restartChanged(cluster, wanted, admits);
+      const wanted = problem === undefined ? queuedChange : { ...mergeChanges(change, queuedChange), at: monotonicMs() };
+      this.#restartChanged(cluster, wanted, shouldRun);
     }
     this.#note();
     return problem;
   }
 
   #reportFailure(state: RollingRestartState, id: string): string {
-    const { supervisor, subject, flawOf, log, tell } = this.#ports;
-    const problem = problemOf(state, id, whyNotUp(supervisor.find(id), subject(id), flawOf(id)));
+    const { supervisor, messageContext, connectionProblem, log, publishState } = this.#ports;
+    const problem = failureMessage(state, id, whyNotUp(supervisor.find(id), messageContext(id), connectionProblem(id)));
     log.write(state.cluster, error(problem));
-    tell(id, problem);
+    publishState(id, problem);
     return problem;
   }
 
@@ -210,7 +210,7 @@ export class RollingRestarts implements Subsystem {
 
   #restartInstance(id: string, { consumer, change }: Pick<RollingRestartState, "consumer" | "change">): void {
     if (change !== undefined) return this.#process(id)?.onFileChange(change);
-    if (consumer !== undefined) this.#ports.asked(id, { consumer });
+    if (consumer !== undefined) this.#ports.recordRequester(id, { consumer });
     this.#process(id)?.restart();
   }
 
@@ -218,17 +218,21 @@ export class RollingRestarts implements Subsystem {
   async #awaitCurrent(state: RollingRestartState, signal: AbortSignal): Promise<string | undefined> {
     if (state.current.length === 0)
       for (let other = this.#blocking(state.cluster); other !== undefined; other = this.#blocking(state.cluster)) {
-        await Promise.race([other.done, aborted(signal)]);
+        await Promise.race([other.done, whenAborted(signal)]);
         if (signal.aborted) return undefined;
       }
-    const { steadyMs = STEADY_MS } = this.#ports;
-    for (const id of state.current) if (!(await isInRotation(this.#ports, id, { steadyMs, signal }))) return id;
+    const { steadyMs = DEFAULT_STEADY_MS } = this.#ports;
+    for (const id of state.current) if (!(await waitInRotation(this.#ports, id, { steadyMs, signal }))) return id;
     return undefined;
   }
 
   /** What has to be over before this cluster is restarted. */
   #blocking(cluster: string): Operation | undefined {
-    return this.#ports.operations.blocking({ kind: "queued-restart", targets: [cluster], follows: followsOf(this.#ports, cluster) });
+    return this.#ports.operations.blockingOperation({
+      kind: "queued-restart",
+      targets: [cluster],
+      follows: precedingRestarts(this.#ports, cluster),
+    });
   }
 
   #process(id: string): Process | undefined {
@@ -245,11 +249,11 @@ export class RollingRestarts implements Subsystem {
 }
 
 /** One rolling restart is enough for both. */
-function joinedChange(former: FileChangeBatch | undefined, change: FileChangeBatch): FileChangeBatch {
+function mergeChanges(former: FileChangeBatch | undefined, change: FileChangeBatch): FileChangeBatch {
   if (former === undefined) return change;
   const twice = change.files.filter((file) => former.files.includes(file)).length;
   return {
-    files: [...new Set([...former.files, ...change.files])].slice(0, MOST_NAMES),
+    files: [...new Set([...former.files, ...change.files])].slice(0, MAX_FILE_NAMES),
     count: former.count + change.count - twice,
     at: Math.max(former.at, change.at),
     ids: [...new Set([...former.ids, ...change.ids])],
@@ -262,7 +266,7 @@ function quoted(ids: readonly string[]): string {
 }
 
 /** `id`: of the instance that has not come up. */
-function problemOf({ cluster, pending, change }: RollingRestartState, id: string, reason: string): string {
+function failureMessage({ cluster, pending, change }: RollingRestartState, id: string, reason: string): string {
   const rest = pending.length === 0 ? "" : `; ${pending.join(", ")} ${pending.length === 1 ? "runs" : "run"} on as before`;
   const remedy = change === undefined ? "" : `; with the next change "${id}" is tried first`;
   return `Cannot restart "${cluster}" any further: "${id}" did not come up: it ${reason}${rest}${remedy}`;

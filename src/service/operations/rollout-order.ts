@@ -4,21 +4,21 @@ import { isUnderWay } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 
-type Specified = { readonly supervisor: Supervisor; readonly spec: (id: string) => ProcessSpec };
+type RolloutContext = { readonly supervisor: Supervisor; readonly spec: (id: string) => ProcessSpec };
 
 /** By the id of the cluster, or of the process that is restarted after one. */
 export type ClusterRestarts = ReadonlyMap<string, readonly Process[]>;
 
 /** `clusters`: each after those that it waits for. `others` are restarted at once. */
 export function rolloutOrder(
-  service: Specified,
+  service: RolloutContext,
   processes: readonly Process[],
 ): { readonly clusters: ClusterRestarts; readonly others: readonly Process[] } {
   const clusters = new Map<string, readonly Process[]>();
   const others: Process[] = [];
   for (const process of service.supervisor.inStartOrder(processes)) {
-    const comesLater = runs(process) && followedBy(service, process).some((id) => clusters.has(id));
-    const id = service.spec(process.id).cluster?.id ?? (comesLater ? process.id : undefined);
+    const isRestartedLater = isProcessUnderWay(process) && restartedDependencies(service, process).some((id) => clusters.has(id));
+    const id = service.spec(process.id).cluster?.id ?? (isRestartedLater ? process.id : undefined);
     if (id === undefined) others.push(process);
     else clusters.set(id, [...(clusters.get(id) ?? []), process]);
   }
@@ -26,22 +26,22 @@ export function rolloutOrder(
 }
 
 /** Clusters and processes whose restart this cluster, or process, would follow. */
-export function followsOf(service: Specified, cluster: string): readonly string[] {
+export function precedingRestarts(service: RolloutContext, cluster: string): readonly string[] {
   return service.supervisor.processes
-    .filter(({ id }) => nameOf(service, id) === cluster)
-    .flatMap((process) => followedBy(service, process));
+    .filter(({ id }) => restartUnit(service, id) === cluster)
+    .flatMap((process) => restartedDependencies(service, process));
 }
 
-export function runs(process: Process | undefined): boolean {
+export function isProcessUnderWay(process: Process | undefined): boolean {
   return process?.states.some(isUnderWay) === true;
 }
 
-function followedBy(service: Specified, { plan }: Process): readonly string[] {
+function restartedDependencies(service: RolloutContext, { plan }: Process): readonly string[] {
   const members = new Set((plan.dependsOn ?? []).flatMap((dependency) => (dependency.restart ? dependency.members : [])));
   if (members.size === 0) return [];
-  return service.supervisor.processes.filter(({ id }) => members.has(id)).map(({ id }) => nameOf(service, id));
+  return service.supervisor.processes.filter(({ id }) => members.has(id)).map(({ id }) => restartUnit(service, id));
 }
 
-function nameOf(service: Specified, id: string): string {
+function restartUnit(service: RolloutContext, id: string): string {
   return service.spec(id).cluster?.id ?? id;
 }

@@ -15,9 +15,9 @@ import type { ActiveConfig } from "../config/active-config.ts";
 import type { ConfigSource } from "../config/config-source.ts";
 import type { InstanceCount, NoteStore } from "../recovery/notes.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
-import type { Requested } from "./action.ts";
+import type { AcceptedRequest } from "./action.ts";
 import type { Operations } from "./operations.ts";
-import { reached } from "./wait.ts";
+import { waitForTarget } from "./wait.ts";
 
 /** By cluster. */
 type InstanceCounts = ReadonlyMap<string, InstanceCount>;
@@ -30,17 +30,17 @@ export type ScalerPorts = {
   readonly notes: NoteStore;
   readonly log: Pick<ServiceLog, "info" | "warn">;
   /** The next end of its run was asked for by this caller. */
-  readonly asked: (id: string, caller: Caller) => void;
+  readonly recordRequester: (id: string, caller: Caller) => void;
   /** Why a process is in its state. */
   readonly reason: (process: Process) => string;
 };
 
 /** Those of `added` that were started, and those that are being stopped for good. */
-export type Scaled = Requested & { readonly added: readonly Process[]; readonly removed: readonly Process[] };
+export type ScaleResult = AcceptedRequest & { readonly added: readonly Process[]; readonly removed: readonly Process[] };
 
 export class Scaler {
   readonly #ports: ScalerPorts;
-  #scales: InstanceCounts = new Map();
+  #counts: InstanceCounts = new Map();
 
   constructor(ports: ScalerPorts) {
     this.#ports = ports;
@@ -50,7 +50,7 @@ export class Scaler {
   resume(config: Config): Config {
     const { source, notes, log } = this.#ports;
     const noted = notes.read(":scale") ?? new Map<string, InstanceCount>();
-    this.#scales = noted;
+    this.#counts = noted;
     if (noted.size === 0) notes.remove(":scale");
     if (noted.size === 0 || source === undefined) return config;
     const counting = new Map<string, InstanceCount>();
@@ -70,12 +70,12 @@ export class Scaler {
       // A file that is not valid says nothing: the configuration is that of the service before, which was scaled already.
       if (error.code !== "scale-refused") return config;
       log.warn(`clusters have the number of instances of the file again. ${error.message}`);
-      this.#keep(new Map());
+      this.#setCounts(new Map());
       return config;
     }
     for (const id of noted.keys())
       if (!counting.has(id)) log.info(`"${id}" has the number of instances of the file again, as the file has changed it`);
-    this.#keep(counting);
+    this.#setCounts(counting);
     return [...counting.keys()].reduce((now, id) => withInstances(now, id, instancesIn(found, id)), config);
   }
 
@@ -84,70 +84,74 @@ export class Scaler {
    *
    * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`
    */
-  scale(id: string, wish: Wish, caller: Caller): Scaled {
-    const { activeConfig, supervisor, asked } = this.#ports;
+  scale(id: string, wish: Wish, caller: Caller): ScaleResult {
+    const { activeConfig, supervisor, recordRequester } = this.#ports;
     const before = instancesIn(activeConfig.config, id);
-    if (before.length === 0) throw noCluster(id, activeConfig.config);
+    if (before.length === 0) throw notScalable(id, activeConfig.config);
     const processes = before.map((spec) => supervisor.find(spec.id));
-    const to = numberIn(id, wish, before.length);
+    const to = targetCount(id, wish, before.length);
     this.#check(id, to, processes);
-    if (to === before.length) return this.#scaled([], []);
-    const { found, own } = this.#found(id, to);
+    if (to === before.length) return this.#resultOf([], []);
+    const { found, own } = this.#readInstances(id, to);
     this.#checkFile(id, before, found);
     const fresh = found.slice(before.length);
-    this.#checkRoom(id, to, fresh);
+    this.#checkConflicts(id, to, fresh);
     const removed = processes.slice(to);
-    for (const process of removed) asked(process.id, caller);
+    for (const process of removed) recordRequester(process.id, caller);
     const isRunning = processes.some(({ states }) => states.some(isUnderWay));
-    this.#keep(new Map(this.#scales).set(id, { desired: to, configured: own }));
+    this.#setCounts(new Map(this.#counts).set(id, { desired: to, configured: own }));
     activeConfig.apply(withInstances(activeConfig.config, id, found));
     const added = fresh.map((spec) => supervisor.find(spec.id));
     if (isRunning) for (const process of added) if (process.isIdle) process.startIfAllowed();
-    return this.#scaled(
+    return this.#resultOf(
       added.filter(({ isIdle }) => !isIdle),
       removed,
     );
   }
 
   /** The file counts again: with the commands of this turn. */
-  forget(): void {
-    this.#keep(new Map());
+  resetCounts(): void {
+    this.#setCounts(new Map());
   }
 
-  #scaled(added: readonly Process[], removed: readonly Process[]): Scaled {
+  #resultOf(added: readonly Process[], removed: readonly Process[]): ScaleResult {
     const { supervisor, reason } = this.#ports;
     const targets = [{ action: "start", processes: added, reason } as const, { action: "stop", processes: removed, reason } as const];
-    return { added, removed, done: async (options) => void (await Promise.all(targets.map((each) => reached(supervisor, each, options)))) };
+    return {
+      added,
+      removed,
+      done: async (options) => void (await Promise.all(targets.map((each) => waitForTarget(supervisor, each, options)))),
+    };
   }
 
   #check(id: string, to: number, processes: readonly Process[]): void {
-    this.#ports.operations.check({ kind: "scale", targets: [id] }, doing(id, to));
+    this.#ports.operations.check({ kind: "scale", targets: [id] }, description(id, to));
     if (to > processes.length && processes.every(({ isBlocked }) => isBlocked))
-      throw new ProcmanError("process-blocked", `Cannot ${doing(id, to)}: it is blocked; unblock it first`);
+      throw new ProcmanError("process-blocked", `Cannot ${description(id, to)}: it is blocked; unblock it first`);
   }
 
   /** As the file has them, with this number. */
-  #found(id: string, to: number): { readonly found: readonly ProcessSpec[]; readonly own: number | "max" } {
+  #readInstances(id: string, to: number): { readonly found: readonly ProcessSpec[]; readonly own: number | "max" } {
     const { source } = this.#ports;
-    if (source === undefined) throw refused(id, to, "there is no configuration file");
+    if (source === undefined) throw scaleRefused(id, to, "there is no configuration file");
     let own: number | "max" | undefined;
     const config = this.#read(
       source,
       (cluster, count) => {
         if (cluster === id) own = count;
-        const known = this.#scales.get(cluster);
+        const known = this.#counts.get(cluster);
         if (cluster === id) return to;
         return known?.configured === count ? known.desired : undefined;
       },
       `scale "${id}" to ${to} instances`,
     );
     if (own === undefined)
-      throw refused(id, to, `it is no cluster in ${basename(config.file)} any more; reload that first ("procman reload")`);
+      throw scaleRefused(id, to, `it is no cluster in ${basename(config.file)} any more; reload that first ("procman reload")`);
     return { found: instancesIn(config, id), own };
   }
 
   /** @throws {ProcmanError} `scale-refused`: the number is the reason; `configuration-invalid`: the file itself is */
-  #read(source: ConfigSource, scale: Scale, doing: string): Config {
+  #read(source: ConfigSource, scale: Scale, description: string): Config {
     try {
       return source(scale);
     } catch (error) {
@@ -158,7 +162,7 @@ export class Scaler {
       const why = first === undefined ? "" : `${first.message.charAt(0).toLowerCase()}${first.message.slice(1)}`;
       throw new ProcmanError(
         "scale-refused",
-        `Cannot ${doing}: with them the configuration would not be valid${at}: ${why} Ask for fewer, or change the file and reload it.`,
+        `Cannot ${description}: with them the configuration would not be valid${at}: ${why} Ask for fewer, or change the file and reload it.`,
         { cause: error },
       );
     }
@@ -169,41 +173,45 @@ export class Scaler {
     const [change] = diff(before, found).changed;
     if (change === undefined) return;
     const file = basename(this.#ports.activeConfig.config.file);
-    throw refused(id, found.length, `its ${change.fields.join(", ")} in ${file} has changed; reload that first ("procman reload")`);
+    throw scaleRefused(id, found.length, `its ${change.fields.join(", ")} in ${file} has changed; reload that first ("procman reload")`);
   }
 
   /** The file may have changed since: what runs may still have what is free there. */
-  #checkRoom(id: string, to: number, fresh: readonly ProcessSpec[]): void {
+  #checkConflicts(id: string, to: number, fresh: readonly ProcessSpec[]): void {
     const { config, leaving } = this.#ports.activeConfig;
     const others = [...config.processes, ...leaving].filter(({ cluster }) => cluster?.id !== id);
     for (const spec of fresh) {
-      const other = others.find((each) => clash(spec, each) !== undefined);
+      const other = others.find((each) => conflictOf(spec, each) !== undefined);
       if (other === undefined) continue;
       const remedy = 'which the file has changed since; reload that first ("procman reload")';
-      throw refused(id, to, `"${spec.id}" would have the ${clash(spec, other)} of "${other.id}", ${remedy}`);
+      throw scaleRefused(id, to, `"${spec.id}" would have the ${conflictOf(spec, other)} of "${other.id}", ${remedy}`);
     }
   }
 
-  #keep(scales: InstanceCounts): void {
+  #setCounts(scales: InstanceCounts): void {
     const { notes } = this.#ports;
     const counting: InstanceCounts = new Map([...scales].filter(([, { desired, configured }]) => desired !== configured));
     if (counting.size === 0) notes.remove(":scale");
     else notes.write(":scale", counting);
-    this.#scales = counting;
+    this.#counts = counting;
   }
 }
 
-function numberIn(id: string, { instances, by }: Wish, now: number): number {
+function targetCount(id: string, { instances, by }: Wish, now: number): number {
   if ((instances === undefined) === (by === undefined))
     throw new ProcmanError("input-invalid", `Cannot scale "${id}": either "instances" or "by" must be given`, {
       faults: [{ place: "body", message: 'must have either "instances" or "by"' }],
     });
   const to = instances === "max" ? availableParallelism() : (instances ?? now + (by ?? 0));
   if (Number.isInteger(to) && to >= 1 && to <= MOST_INSTANCES) return to;
-  throw refused(id, to, `allowed are 1 to ${MOST_INSTANCES}, and it has ${now}${to < 1 ? `; "procman stop ${id}" stops all of them` : ""}`);
+  throw scaleRefused(
+    id,
+    to,
+    `allowed are 1 to ${MOST_INSTANCES}, and it has ${now}${to < 1 ? `; "procman stop ${id}" stops all of them` : ""}`,
+  );
 }
 
-function noCluster(id: string, { processes }: Config): ProcmanError {
+function notScalable(id: string, { processes }: Config): ProcmanError {
   const spec = processes.find((each) => each.id === id);
   const remedy = `give it a "cluster" in the file, and reload that ("procman reload")`;
   const why =
@@ -217,11 +225,11 @@ function noCluster(id: string, { processes }: Config): ProcmanError {
   return new ProcmanError("scale-refused", `Cannot scale "${id}": ${why}`);
 }
 
-function refused(id: string, to: number, why: string): ProcmanError {
-  return new ProcmanError("scale-refused", `Cannot ${doing(id, to)}: ${why}`);
+function scaleRefused(id: string, to: number, why: string): ProcmanError {
+  return new ProcmanError("scale-refused", `Cannot ${description(id, to)}: ${why}`);
 }
 
-function doing(id: string, to: number): string {
+function description(id: string, to: number): string {
   return `scale "${id}" to ${to} ${to === 1 ? "instance" : "instances"}`;
 }
 
@@ -244,7 +252,7 @@ function withInstances(config: Config, id: string, instances: readonly ProcessSp
 }
 
 /** What both want for themselves. */
-function clash(one: ProcessSpec, other: ProcessSpec): string | undefined {
+function conflictOf(one: ProcessSpec, other: ProcessSpec): string | undefined {
   if (one.id === other.id) return "id";
   const port = one.cluster?.port;
   if (port !== undefined && (other.cluster?.port === port || other.front?.port === port)) return `port ${port}`;

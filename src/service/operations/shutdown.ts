@@ -15,9 +15,9 @@ export type ShutdownPorts = {
   readonly log: ServiceLog;
   readonly exitWith?: ExitWith | undefined;
   /** It has begun. */
-  readonly begun: (why: string) => void;
+  readonly onBegin: (why: string) => void;
   /** All processes are stopped. */
-  readonly stopped: () => Promise<void>;
+  readonly onStopped: () => Promise<void>;
 };
 
 export class Shutdown implements Subsystem {
@@ -47,7 +47,7 @@ export class Shutdown implements Subsystem {
 
   /** `code`: the exit code; absent: that of the process that procman ends with, or 0. */
   async begin(why: string, code?: number): Promise<void> {
-    const { link, operations, notes, log, begun } = this.#ports;
+    const { link, operations, notes, log, onBegin } = this.#ports;
     link.send({ t: "stopping" });
     if (this.isUnderWay) return;
     let finish = (): void => undefined;
@@ -57,23 +57,23 @@ export class Shutdown implements Subsystem {
     operations.add({ kind: "shutdown", concerns: () => true, pending: [], done, cancel: () => undefined });
     notes.write(":terminating", { why, ...(code === undefined ? {} : { code }) });
     log.info(`stopping everything (${why})`);
-    begun(why);
+    onBegin(why);
     await this.#stopAll(code);
     finish();
   }
 
   /** Whether the process that procman ends with is over. */
-  check(): void {
+  checkExitWith(): void {
     const { exitWith, supervisor } = this.#ports;
-    const code = exitWith?.over(supervisor.processes);
+    const code = exitWith?.finalCode(supervisor.processes);
     if (code !== undefined) void this.begin(`"${exitWith?.id}" is over`, code);
   }
 
   async #stopAll(code: number | undefined): Promise<void> {
-    const { supervisor, exitWith, stopped, log, link } = this.#ports;
+    const { supervisor, exitWith, onStopped, log, link } = this.#ports;
     await supervisor.stopAll();
-    await stopped();
+    await onStopped();
     log.info("everything is stopped");
-    link.sendLater({ t: "end", code: code ?? exitWith?.code(supervisor.processes) ?? 0 });
+    link.sendLater({ t: "end", code: code ?? exitWith?.currentCode(supervisor.processes) ?? 0 });
   }
 }

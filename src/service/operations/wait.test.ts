@@ -7,7 +7,7 @@ import { FakeClock, FakeSpawner } from "../../../test/support/fakes.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessDefinition } from "../../supervisor/definition.ts";
 import { Supervisor } from "../../supervisor/supervisor.ts";
-import { isInRotation, isUp, reached } from "./wait.ts";
+import { waitForTarget, waitInRotation, waitUntilUp } from "./wait.ts";
 
 const policy = { restart: "never", restartLimit: 0, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0 } as const;
 const db: ProcessDefinition = { id: "db", autostart: true, overrun: false, policy: { ...policy, waits: false } };
@@ -26,7 +26,7 @@ test("what a process depends on takes its own time while it is on its way, and n
   supervisor.apply([db, web]);
   const { signal } = new AbortController();
   const timeouts = { steadyMs: 0, limitMs: 20, signal };
-  const up = isUp(supervisor, "web", timeouts);
+  const up = waitUntilUp(supervisor, "web", timeouts);
   assert.equal(await Promise.race([up, sleep(100, "open")]), "open");
   spawner.up("db");
   spawner.up("web");
@@ -37,7 +37,7 @@ test("what a process depends on takes its own time while it is on its way, and n
     spawner.swept(id);
   }
   supervisor.find("web").start();
-  assert.equal(await isUp(supervisor, "web", timeouts), false, "nobody starts db");
+  assert.equal(await waitUntilUp(supervisor, "web", timeouts), false, "nobody starts db");
 });
 
 test("a job that has done its work before anybody looks was started; one that has failed was not", async () => {
@@ -48,7 +48,7 @@ test("a job that has done its work before anybody looks was started; one that ha
     spawner.up("job");
     spawner.exit("job", code);
     spawner.swept("job");
-    const done = reached(supervisor, { action: "restart", processes: [job], reason: () => "failed" }, { waitSeconds: 20 });
+    const done = waitForTarget(supervisor, { action: "restart", processes: [job], reason: () => "failed" }, { waitSeconds: 20 });
     if (code === 0) await done;
     else await assert.rejects(done, { code: "process-failed", message: 'Cannot restart "job": it failed' });
   }
@@ -67,13 +67,13 @@ test("an instance behind the load balancer is waited for until that sends it con
   };
   const spec = () => ({ policy, front: { id: "web" } }) as unknown as ProcessSpec;
   const { signal } = new AbortController();
-  const served = isInRotation({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
+  const served = waitInRotation({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
   assert.equal(await Promise.race([served, sleep(50, "pending")]), "pending");
   accepting.add("web");
   for (const call of watchers) call();
   assert.deepEqual([await served, watchers.size], [true, 0], "nobody listens any more");
   accepting.clear();
-  const failing = isInRotation({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
+  const failing = waitInRotation({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
   await new Promise((resolve) => setImmediate(resolve));
   spawner.exit("web", 3);
   spawner.swept("web");

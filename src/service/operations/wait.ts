@@ -9,7 +9,7 @@ import type { InstanceState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 
 /** Beside the times that its former run may take to end, and it to become ready, an instance may take so long to serve. Milliseconds. */
-const COME_UP_MS = 60_000;
+const IN_ROTATION_MS = 60_000;
 /** The longest wait for a process that a reload starts. Milliseconds. */
 const RELOAD_LIMIT_MS = 3_600_000;
 
@@ -22,13 +22,13 @@ export type Timeouts = {
 };
 
 /** Calls after each change, until the function that it returns is called. */
-type Changes = { readonly watch: (call: () => void) => () => void };
+type ChangeSource = { readonly watch: (call: () => void) => () => void };
 
 /** What a wait for an instance asks. */
 export type Instances = {
   readonly supervisor: Supervisor;
   readonly spec: (id: string) => ProcessSpec;
-  readonly balancing: Changes & {
+  readonly balancing: ChangeSource & {
     /** Whether the load balancer sends it connections. */
     readonly accepts: (id: string) => boolean;
   };
@@ -37,9 +37,9 @@ export type Instances = {
 type Verdict = "up" | "down" | "pending";
 
 /** Looks now and after each change, and when `again` has asked for it. Resolves with what it finds; when the signal comes, with `undefined`. */
-function until<Found>(
-  sources: readonly Changes[],
-  look: (again: (ms: number) => void) => Found | undefined,
+function waitUntil<Found>(
+  sources: readonly ChangeSource[],
+  check: (checkAgainIn: (ms: number) => void) => Found | undefined,
   signal?: AbortSignal,
 ): Promise<Found | undefined> {
   return new Promise((resolve, reject) => {
@@ -47,21 +47,21 @@ function until<Found>(
     const end = (): void => {
       clearTimeout(timer);
       for (const drop of drops) drop();
-      signal?.removeEventListener("abort", aborted);
+      signal?.removeEventListener("abort", onAbort);
     };
-    const aborted = (): void => {
+    const onAbort = (): void => {
       end();
       resolve(undefined);
     };
-    const check = (): void => {
+    const poll = (): void => {
       clearTimeout(timer);
       let next = Number.POSITIVE_INFINITY;
       try {
-        const found = look((ms) => {
+        const found = check((ms) => {
           next = Math.min(next, ms);
         });
         if (found === undefined) {
-          if (next < Number.POSITIVE_INFINITY) timer = setTimeout(check, Math.max(1, Math.ceil(next)));
+          if (next < Number.POSITIVE_INFINITY) timer = setTimeout(poll, Math.max(1, Math.ceil(next)));
           return;
         }
         end();
@@ -71,23 +71,23 @@ function until<Found>(
         reject(error);
       }
     };
-    const drops = sources.map((source) => source.watch(check));
-    signal?.addEventListener("abort", aborted, { once: true });
-    if (signal?.aborted) aborted();
-    else check();
+    const drops = sources.map((source) => source.watch(poll));
+    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    else poll();
   });
 }
 
 /** Resolves with what the work comes to; later than that, or when the signal comes, it fails with the reason of that. */
-async function within<Result>(
+async function withTimeout<Result>(
   work: Promise<Result>,
   { waitSeconds = 0, signal }: Pick<ActOptions, "waitSeconds" | "signal">,
-  late: () => ProcmanError,
+  timedOut: () => ProcmanError,
 ): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   let abort = (): void => undefined;
   const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), waitSeconds * 1_000);
+    timer = setTimeout(() => reject(timedOut()), waitSeconds * 1_000);
     abort = () => reject(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
   });
@@ -100,25 +100,25 @@ async function within<Result>(
 }
 
 /** Resolves when the signal comes. */
-export function aborted(signal: AbortSignal): Promise<undefined> {
-  return until<undefined>([], () => undefined, signal);
+export function whenAborted(signal: AbortSignal): Promise<undefined> {
+  return waitUntil<undefined>([], () => undefined, signal);
 }
 
 /** Resolves with whether it is up; when the signal came, with `undefined`. */
-export function isUp(supervisor: Supervisor, id: string, { steadyMs, limitMs, signal }: Timeouts): Promise<boolean | undefined> {
+export function waitUntilUp(supervisor: Supervisor, id: string, { steadyMs, limitMs, signal }: Timeouts): Promise<boolean | undefined> {
   const steady = new SteadyRun(steadyMs);
   const limit = new Limit(limitMs);
-  return until(
+  return waitUntil(
     [supervisor],
-    (again) => {
+    (checkAgainIn) => {
       const process = processIn(supervisor, id);
-      const verdict = verdictOn(process);
+      const verdict = startVerdict(process);
       if (verdict === "down") return false;
       const restMs = steady.restMs(verdict === "up" ? process : undefined);
       if (verdict === "up" && restMs <= 0) return true;
-      if (verdict === "up") again(restMs);
+      if (verdict === "up") checkAgainIn(restMs);
       if (limit.isOver && !waitsForOthers(supervisor, id)) return false;
-      again(limit.restMs());
+      checkAgainIn(limit.restMs());
       return undefined;
     },
     signal,
@@ -126,25 +126,25 @@ export function isUp(supervisor: Supervisor, id: string, { steadyMs, limitMs, si
 }
 
 /** Resolves with whether an instance that was started anew is up and, where there is a load balancer, gets connections. */
-export async function isInRotation(instances: Instances, id: string, { steadyMs, signal }: Omit<Timeouts, "limitMs">): Promise<boolean> {
+export async function waitInRotation(instances: Instances, id: string, { steadyMs, signal }: Omit<Timeouts, "limitMs">): Promise<boolean> {
   const { supervisor, balancing } = instances;
   const process = processIn(supervisor, id);
   if (process === undefined) return true;
   const { policy, front } = instances.spec(id);
   const { graceMs, terminateMs, readyMs } = policy;
-  const limitMs = graceMs + terminateMs + (readyMs ?? 0) + COME_UP_MS;
+  const limitMs = graceMs + terminateMs + (readyMs ?? 0) + IN_ROTATION_MS;
   const isShown = readyMs !== undefined || front !== undefined;
-  if (!(await isUp(supervisor, id, { limitMs, signal, steadyMs: isShown ? 0 : steadyMs }))) return false;
+  if (!(await waitUntilUp(supervisor, id, { limitMs, signal, steadyMs: isShown ? 0 : steadyMs }))) return false;
   if (front === undefined) return true;
-  const limit = new Limit(COME_UP_MS);
-  const accepts = await until(
+  const limit = new Limit(IN_ROTATION_MS);
+  const accepts = await waitUntil(
     [supervisor, balancing],
-    (again) => {
+    (checkAgainIn) => {
       if (balancing.accepts(id)) return true;
       // It may fail on its way, or be stopped.
-      if (verdictOn(processIn(supervisor, id)) === "down" || limit.isOver) return false;
+      if (startVerdict(processIn(supervisor, id)) === "down" || limit.isOver) return false;
       if (!process.states.some(isUnderWay)) return true;
-      again(limit.restMs());
+      checkAgainIn(limit.restMs());
       return undefined;
     },
     signal,
@@ -160,18 +160,18 @@ export type Target = {
 };
 
 /** @throws {ProcmanError} `process-failed`: it can't be reached any more; `wait-timeout` */
-export async function reached(supervisor: Supervisor, target: Target, { waitSeconds, signal }: ActOptions): Promise<void> {
+export async function waitForTarget(supervisor: Supervisor, target: Target, { waitSeconds, signal }: ActOptions): Promise<void> {
   if (waitSeconds === undefined) return;
   const { action, reason } = target;
   const waiting = new Set(target.processes);
   const stop = new AbortController();
-  const work = until(
+  const work = waitUntil(
     [supervisor],
     () => {
       // A run may be over as soon as it was seen.
       for (const process of waiting) {
         const verdict = targetVerdict(process, action);
-        if (verdict === "missed") throw failed(action, process.id, reason(process));
+        if (verdict === "missed") throw actionFailed(action, process.id, reason(process));
         if (verdict === "reached") waiting.delete(process);
       }
       return waiting.size === 0 ? true : undefined;
@@ -179,19 +179,19 @@ export async function reached(supervisor: Supervisor, target: Target, { waitSeco
     stop.signal,
   );
   try {
-    await within(work, { waitSeconds, ...(signal && { signal }) }, () => late(action, [...waiting], { waitSeconds, reason }));
+    await withTimeout(work, { waitSeconds, ...(signal && { signal }) }, () => timeoutError(action, [...waiting], { waitSeconds, reason }));
   } finally {
     stop.abort();
   }
 }
 
 /** `problems`: of each rolling restart, why it came to nothing, if so. @throws {ProcmanError} `roll-failed`, `wait-timeout` */
-export async function restarted(
+export async function waitForRestarts(
   problems: readonly Promise<string | undefined>[],
   options: Pick<ActOptions, "waitSeconds" | "signal">,
 ): Promise<void> {
   if (problems.length === 0) return;
-  const all = await within(
+  const all = await withTimeout(
     Promise.all(problems),
     options,
     () =>
@@ -204,7 +204,7 @@ export async function restarted(
   if (problem !== undefined) throw new ProcmanError("roll-failed", problem);
 }
 
-export type ReloadEnd = {
+export type RunningReload = {
   readonly plan: PlanRecord;
   /** Resolves with why it came to nothing, if so. */
   readonly work: Promise<string | undefined>;
@@ -213,16 +213,16 @@ export type ReloadEnd = {
 };
 
 /** Until all that a reload restarts and starts is up, or why it is not. @throws {ProcmanError} `reload-failed`; `wait-timeout`, also when a signal comes */
-export async function reloaded(end: ReloadEnd, waitSeconds: number, signals: readonly AbortSignal[]): Promise<PlanRecord> {
+export async function waitForReload(end: RunningReload, waitSeconds: number, signals: readonly AbortSignal[]): Promise<PlanRecord> {
   const { plan, work } = end;
   const stop = new AbortController();
   const over = AbortSignal.any([stop.signal, ...signals]);
-  const late = (): ProcmanError =>
+  const timedOut = (): ProcmanError =>
     new ProcmanError("wait-timeout", `Cannot wait for the reload: timed out after ${waitSeconds} s; it continues in the background`);
   try {
-    const settled = Promise.all([work, ...plan.processes.map((change) => settledChange(change, end, over))]);
-    const result = await within(Promise.race([settled, aborted(over)]), { waitSeconds }, late);
-    if (result === undefined) throw late();
+    const settled = Promise.all([work, ...plan.processes.map((change) => withStartProblem(change, end, over))]);
+    const result = await withTimeout(Promise.race([settled, whenAborted(over)]), { waitSeconds }, timedOut);
+    if (result === undefined) throw timedOut();
     const [problem, ...processes] = result;
     if (problem !== undefined) throw new ProcmanError("reload-failed", problem);
     return { ...plan, processes };
@@ -231,18 +231,22 @@ export async function reloaded(end: ReloadEnd, waitSeconds: number, signals: rea
   }
 }
 
-export function isThere({ states: [state] }: Process): boolean {
+export function isStartingOrRunning({ states: [state] }: Process): boolean {
   return state?.status === "starting" || state?.status === "running";
 }
 
 /** It has come up, as far as can be seen. */
-export function isSteady({ states: [state] }: Process): boolean {
+export function isStable({ states: [state] }: Process): boolean {
   return state?.status === "running" && state.ready && state.restarts === 0;
 }
 
-async function settledChange(change: PlannedChange, { supervisor, whyNotUp }: ReloadEnd, signal: AbortSignal): Promise<PlannedChange> {
+async function withStartProblem(
+  change: PlannedChange,
+  { supervisor, whyNotUp }: RunningReload,
+  signal: AbortSignal,
+): Promise<PlannedChange> {
   if ((change.action !== "start" && change.action !== "restart") || change.rolling) return change;
-  const up = await isUp(supervisor, change.process, { steadyMs: 0, limitMs: RELOAD_LIMIT_MS, signal });
+  const up = await waitUntilUp(supervisor, change.process, { steadyMs: 0, limitMs: RELOAD_LIMIT_MS, signal });
   return up === false ? { ...change, problem: whyNotUp(change.process) } : change;
 }
 
@@ -300,7 +304,7 @@ function waitsForOthers(supervisor: Supervisor, id: string): boolean {
 }
 
 /** A process that was stopped meanwhile, or is gone, has not failed. */
-function verdictOn(process: Process | undefined): Verdict {
+function startVerdict(process: Process | undefined): Verdict {
   const state = process?.states[0];
   if (state === undefined) return "up";
   if (state.status === "idle") return state.outcome.kind === "failed" || state.outcome.kind === "exhausted" ? "down" : "up";
@@ -329,13 +333,13 @@ function isSettled(state: InstanceState): boolean {
   return state.status === "idle" || (state.status === "running" && state.ready);
 }
 
-function failed(action: Action, id: string, reason: string): ProcmanError {
+function actionFailed(action: Action, id: string, reason: string): ProcmanError {
   return new ProcmanError("process-failed", `Cannot ${action} "${id}": it ${reason}`);
 }
 
-type Late = { readonly waitSeconds: number; readonly reason: (process: Process) => string };
+type TimeoutDetails = { readonly waitSeconds: number; readonly reason: (process: Process) => string };
 
-function late(action: Action, [first, ...others]: readonly Process[], { waitSeconds, reason }: Late): ProcmanError {
+function timeoutError(action: Action, [first, ...others]: readonly Process[], { waitSeconds, reason }: TimeoutDetails): ProcmanError {
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   const [subject, state] = first === undefined ? ["", ""] : [` of "${first.id}"${more}`, `; it ${reason(first)}`];
   const problem = `timed out after ${waitSeconds} s${state}; the ${action} continues in the background`;

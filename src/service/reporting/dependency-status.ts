@@ -17,14 +17,15 @@ export function withDependencyStatus<T extends object>(
   id: string,
 ): T & DependencyStatus {
   const { states } = supervisor.find(id);
-  if (states.some(({ status }) => status === "waiting")) return { ...subject, waitsFor: supervisor.unmetBy(id).map(named).join(", ") };
-  return states.some(isHeld) ? { ...subject, holding: supervisor.holding(id).join(", ") } : subject;
+  if (states.some(({ status }) => status === "waiting"))
+    return { ...subject, waitsFor: supervisor.unmetBy(id).map(dependencyText).join(", ") };
+  return states.some(waitsForDependents) ? { ...subject, holding: supervisor.holding(id).join(", ") } : subject;
 }
 
-function named({ id, condition }: Dependency): string {
+function dependencyText({ id, condition }: Dependency): string {
   return `${id} (${condition})`;
 }
 
-function isHeld(state: InstanceState): boolean {
+function waitsForDependents(state: InstanceState): boolean {
   return state.status === "stopping" && state.phase === "held";
 }

@@ -5,15 +5,15 @@ import type { StateRecord } from "../../contract/state-record.ts";
 import { Listeners } from "./process-bus.ts";
 
 /** So many events stay known, and so many bytes of them, about. */
-const KEPT = 1_000;
-const KEPT_BYTES = 4 * 1_024 * 1_024;
+const MAX_KEPT_EVENTS = 1_000;
+const MAX_KEPT_BYTES = 4 * 1_024 * 1_024;
 /** So many may wait for one reader. */
-const WAITING = 1_000;
-const PLAIN_BYTES = 1_000;
+const MAX_QUEUED = 1_000;
+const EVENT_BYTES = 1_000;
 
-type Fresh<Of = EventRecord> = Of extends EventRecord ? Omit<Of, "id" | "time"> : never;
+type Unpublished<Of = EventRecord> = Of extends EventRecord ? Omit<Of, "id" | "time"> : never;
 
-export type FreshEvent = Fresh;
+export type UnpublishedEvent = Unpublished;
 
 type EventListener = (event: EventRecord) => void;
 
@@ -22,18 +22,18 @@ export class EventLog {
   readonly #kept: EventRecord[] = [];
   #keptBytes = 0;
   /** The time in microseconds, so that it grows from one service to the next. */
-  #last = Date.now() * 1_000;
+  #lastId = Date.now() * 1_000;
   /** Whoever has seen this one has missed nothing that isn't kept. */
-  #before = this.#last;
+  #lastDroppedId = this.#lastId;
 
   constructor(report: (problem: string) => void) {
     this.#listeners = new Listeners("events", report);
   }
 
-  publish(fresh: FreshEvent): void {
+  publish(fresh: UnpublishedEvent): void {
     const now = Date.now();
-    this.#last = Math.max(this.#last + 1, now * 1_000);
-    const event = { id: String(this.#last), time: new Date(now).toISOString(), ...fresh } as EventRecord;
+    this.#lastId = Math.max(this.#lastId + 1, now * 1_000);
+    const event = { id: String(this.#lastId), time: new Date(now).toISOString(), ...fresh } as EventRecord;
     this.#keep(event);
     this.#listeners.publish(event);
   }
@@ -48,7 +48,7 @@ export class EventLog {
    * everything comes first. Ends when the signal says so; who reads too slowly is ended with an error.
    */
   follow(after: string | undefined, signal: AbortSignal, state: () => StateRecord): AsyncIterable<EventRecord> {
-    const reader = new EventReader(after === undefined ? [] : this.#missed(after, state));
+    const reader = new EventReader(after === undefined ? [] : this.#eventsAfter(after, state));
     const stop = this.listen((event) => reader.offer(event));
     reader.onEnd(stop);
     if (signal.aborted) reader.end();
@@ -56,37 +56,38 @@ export class EventLog {
     return reader.events();
   }
 
-  #missed(after: string, state: () => StateRecord): readonly EventRecord[] {
+  #eventsAfter(after: string, state: () => StateRecord): readonly EventRecord[] {
     const seen = /^\d{1,16}$/.test(after) ? Number(after) : Number.NaN;
     // A time, where nothing had happened yet when its reader came.
-    if (seen >= this.#before && seen <= Math.max(this.#last, Date.now() * 1_000)) return this.#kept.filter(({ id }) => Number(id) > seen);
+    if (seen >= this.#lastDroppedId && seen <= Math.max(this.#lastId, Date.now() * 1_000))
+      return this.#kept.filter(({ id }) => Number(id) > seen);
     const time = new Date().toISOString();
-    return [{ id: String(this.#before), time, type: "service.state", state: state() }, ...this.#kept];
+    return [{ id: String(this.#lastDroppedId), time, type: "service.state", state: state() }, ...this.#kept];
   }
 
   #keep(event: EventRecord): void {
     this.#kept.push(event);
     this.#keptBytes += sizeOf(event);
-    while (this.#kept.length > KEPT || this.#keptBytes > KEPT_BYTES) {
+    while (this.#kept.length > MAX_KEPT_EVENTS || this.#keptBytes > MAX_KEPT_BYTES) {
       const dropped = this.#kept.shift() as EventRecord;
       this.#keptBytes -= sizeOf(dropped);
-      this.#before = Number(dropped.id);
+      this.#lastDroppedId = Number(dropped.id);
     }
   }
 }
 
 /** What waits for one reader. */
 class EventReader {
-  readonly #waiting: EventRecord[];
-  readonly #bound: number;
+  readonly #queue: EventRecord[];
+  readonly #capacity: number;
   #wake: () => void = () => undefined;
   #stop: () => void = () => undefined;
   #ended = false;
   #isTooSlow = false;
 
   constructor(missed: readonly EventRecord[]) {
-    this.#waiting = [...missed];
-    this.#bound = missed.length + WAITING;
+    this.#queue = [...missed];
+    this.#capacity = missed.length + MAX_QUEUED;
   }
 
   onEnd(stop: () => void): void {
@@ -94,9 +95,9 @@ class EventReader {
   }
 
   offer(event: EventRecord): void {
-    this.#isTooSlow = this.#waiting.length >= this.#bound;
+    this.#isTooSlow = this.#queue.length >= this.#capacity;
     if (this.#isTooSlow) return this.end();
-    this.#waiting.push(event);
+    this.#queue.push(event);
     this.#wake();
   }
 
@@ -109,7 +110,7 @@ class EventReader {
   async *events(): AsyncGenerator<EventRecord, void, void> {
     try {
       for (;;) {
-        const next = this.#waiting.shift();
+        const next = this.#queue.shift();
         if (next !== undefined && (!this.#ended || this.#isTooSlow)) yield next;
         else if (this.#ended) break;
         else
@@ -126,7 +127,7 @@ class EventReader {
 }
 
 function sizeOf(event: EventRecord): number {
-  if (event.type !== "process.incident") return PLAIN_BYTES;
+  if (event.type !== "process.incident") return EVENT_BYTES;
   const { lines, metrics } = event.incident;
-  return lines.reduce((sum, { text }) => sum + 200 + text.length, PLAIN_BYTES + metrics.length * 100);
+  return lines.reduce((sum, { text }) => sum + 200 + text.length, EVENT_BYTES + metrics.length * 100);
 }

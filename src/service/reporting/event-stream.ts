@@ -18,18 +18,18 @@ type StreamPosition = { event: string; cursor?: string };
 export function eventStream(sources: EventSources, { after, types }: StreamRequest, signal: AbortSignal): AsyncIterable<EventRecord> {
   if (types === undefined || types.length === 0) return sources.events.follow(after, signal);
   const wanted: ReadonlySet<string> = new Set(types);
-  if (!wanted.has("log")) return only(sources.events.follow(after, signal), wanted);
+  if (!wanted.has("log")) return filterTypes(sources.events.follow(after, signal), wanted);
   const position = positionOf(after);
-  return withLines(sources, { wanted, position, after: after === undefined ? undefined : position.event }, signal);
+  return withLogLines(sources, { wanted, position, after: after === undefined ? undefined : position.event }, signal);
 }
 
-async function* only(events: AsyncIterable<EventRecord>, wanted: ReadonlySet<string>): AsyncGenerator<EventRecord> {
+async function* filterTypes(events: AsyncIterable<EventRecord>, wanted: ReadonlySet<string>): AsyncGenerator<EventRecord> {
   for await (const event of events) if (wanted.has(event.type)) yield event;
 }
 
 type StreamFilter = { readonly wanted: ReadonlySet<string>; readonly position: StreamPosition; readonly after: string | undefined };
 
-async function* withLines(
+async function* withLogLines(
   sources: EventSources,
   { wanted, position, after }: StreamFilter,
   signal: AbortSignal,
@@ -38,7 +38,7 @@ async function* withLines(
   // Ids of events are times in microseconds.
   const query = cursor === undefined ? { from: Math.floor(Number(event) / 1_000) } : { cursor };
   const both = mergeStreams<EventRecord | LogItem>(
-    [(stop) => only(sources.events.follow(after, stop), wanted), (stop) => sources.logBook.follow(query, stop)],
+    [(stop) => filterTypes(sources.events.follow(after, stop), wanted), (stop) => sources.logBook.follow(query, stop)],
     signal,
   );
   for await (const item of both) {

@@ -34,14 +34,14 @@ function incidents(
   more: Partial<IncidentContext> = {},
   used: Partial<Policy> = {},
 ): Omit<Incident, "metrics">[] {
-  const subject = { policy: { ...policy, ...used }, blocked: false };
+  const messageContext = { policy: { ...policy, ...used }, blocked: false };
   let state: InstanceState = running;
   return inputs.flatMap((each, index) => {
     const input = { ...each, at: 2_000 + index * 1_000, chance: 0.5 } as MachineInput;
-    const transition: Transition = { slot: "web", from: state, to: step(state, input, subject.policy).state, input };
+    const transition: Transition = { slot: "web", from: state, to: step(state, input, messageContext.policy).state, input };
     state = transition.to;
     const ending = endOf(transition);
-    return ending === undefined ? [] : [incidentOf(transition, ending, { subject, claimOomKill: () => false, ...more })];
+    return ending === undefined ? [] : [incidentOf(transition, ending, { messageContext, claimOomKill: () => false, ...more })];
   });
 }
 
@@ -92,16 +92,16 @@ test("4.6 a signal that nobody here has sent, and a kill for want of memory", ()
 
 test("4.6 what an operator wants is told with the name", () => {
   const inputs = [stop(), ended(exited(0)), swept];
-  const incident = only(inputs, { asked: { by: "ci" } });
+  const incident = only(inputs, { requestedBy: { by: "ci" } });
   assert.deepEqual([incident.cause, incident.by], ["operator", "ci"]);
   assert.equal(incident.reason, "was stopped by ci; it exited with code 0 after 3 s");
   assert.equal(
-    only(inputs, { asked: { why: "its configuration has changed" } }).reason,
+    only(inputs, { requestedBy: { why: "its configuration has changed" } }).reason,
     "was stopped (its configuration has changed); it exited with code 0 after 3 s",
   );
-  assert.equal(only(inputs, { terminating: "SIGTERM" }).cause, "shutdown");
-  assert.match(only(inputs, { terminating: "SIGTERM" }).reason, /^was stopped with procman \(SIGTERM\); it exited/);
-  assert.equal(only(inputs, { terminating: "SIGTERM", asked: { by: "ci" } }).by, "ci", "it was asked for before");
+  assert.equal(only(inputs, { shutdownReason: "SIGTERM" }).cause, "shutdown");
+  assert.match(only(inputs, { shutdownReason: "SIGTERM" }).reason, /^was stopped with procman \(SIGTERM\); it exited/);
+  assert.equal(only(inputs, { shutdownReason: "SIGTERM", requestedBy: { by: "ci" } }).by, "ci", "it was asked for before");
   assert.equal(only(inputs).by, undefined);
 });
 

@@ -8,22 +8,22 @@ import {
   describeEnd,
   duration,
   faultText,
-  isUnwanted,
+  isRestartUndone,
   type MessageContext,
   ofLimit,
-  UNWANTED,
-  usedUp,
-  whyNot,
+  RESTART_UNDONE,
+  restartsUsedUp,
+  whyNotRestarted,
 } from "./lifecycle-messages.ts";
 import { toIsoTime } from "./wall-clock.ts";
 
 /** What the transition doesn't say. */
 export type IncidentContext = {
-  readonly subject: MessageContext;
+  readonly messageContext: MessageContext;
   /** Why everything is being stopped; absent: it is not. */
-  readonly terminating?: string | undefined;
+  readonly shutdownReason?: string | undefined;
   /** Who has asked for it last: a consumer, or what else it was. */
-  readonly asked?: RequestedBy;
+  readonly requestedBy?: RequestedBy;
   /** Whether the kernel has just killed somebody for want of memory. */
   readonly claimOomKill: () => boolean;
 };
@@ -37,57 +37,57 @@ type EndedRun = InstanceState & { readonly status: "starting" | "running" | "sto
 
 /** How its run has ended; undefined: it has not. */
 export function endOf({ from, to, input }: Transition): ExitInfo | undefined {
-  if (!hasChild(from) || (hasChild(to) && to.run === from.run)) return undefined;
+  if (!hasRun(from) || (hasRun(to) && to.run === from.run)) return undefined;
   return input.type === "ended" ? input.ending : "ending" in from ? from.ending : undefined;
 }
 
-export function incidentOf(transition: Transition, ending: ExitInfo, circumstances: IncidentContext): Omit<Incident, "metrics"> {
+export function incidentOf(transition: Transition, ending: ExitInfo, context: IncidentContext): Omit<Incident, "metrics"> {
   const { slot, input } = transition;
   const from = transition.from as EndedRun;
-  const cause = causeOf(from, ending, circumstances);
-  const { by } = cause === "operator" ? (circumstances.asked ?? {}) : {};
+  const cause = causeOf(from, ending, context);
+  const { by } = cause === "operator" ? (context.requestedBy ?? {}) : {};
   const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
   return {
     time: toIsoTime(input.at),
     process: processOf(slot),
     run: from.run,
     cause,
-    reason: reasonOf(cause, describeEnd(from, ending, input.at), circumstances),
+    reason: reasonOf(cause, describeEnd(from, ending, input.at), context),
     ...(ending.kind === "exited" && ending.code !== null ? { code: ending.code } : {}),
     ...(ending.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
     ...("pid" in from ? { pid: from.pid } : {}),
     ...(started === undefined ? {} : { started: toIsoTime(started) }),
     ...(by === undefined ? {} : { by }),
-    decision: decisionOf(transition, ending, circumstances.subject),
+    decision: decisionOf(transition, ending, context.messageContext),
     lines: [],
   };
 }
 
-function causeOf(from: EndedRun, ending: ExitInfo, { terminating, asked, claimOomKill }: IncidentContext): Incident["cause"] {
+function causeOf(from: EndedRun, ending: ExitInfo, { shutdownReason, requestedBy, claimOomKill }: IncidentContext): Incident["cause"] {
   if (ending.kind === "unstartable") return "unstartable";
   if (from.status === "stopping" && from.cause === "operator")
-    return terminating !== undefined && asked === undefined ? "shutdown" : "operator";
+    return shutdownReason !== undefined && requestedBy === undefined ? "shutdown" : "operator";
   if (from.status === "stopping" && from.cause !== "itself") return from.cause;
-  if (isStarved(ending, claimOomKill)) return "out-of-memory";
+  if (isOutOfMemory(ending, claimOomKill)) return "out-of-memory";
   if (ending.kind === "unknown") return "unknown";
   return ending.signal === null ? "exit" : "signal";
 }
 
 /** Told by its own cgroup, or else counted somewhere. One that is told is counted, too, and no later end shall claim it. */
-function isStarved(ending: ExitInfo & { readonly kind: "exited" | "unknown" }, claimOomKill: () => boolean): boolean {
+function isOutOfMemory(ending: ExitInfo & { readonly kind: "exited" | "unknown" }, claimOomKill: () => boolean): boolean {
   if (ending.kind === "unknown") return ending.outOfMemory === true;
   const isKilled = ending.signal === "SIGKILL" || ending.code === KILLED_CODE;
   return isKilled && (claimOomKill() || ending.outOfMemory === true);
 }
 
-function reasonOf(cause: Incident["cause"], end: string, { subject, asked, terminating }: IncidentContext): string {
+function reasonOf(cause: Incident["cause"], end: string, { messageContext, requestedBy, shutdownReason }: IncidentContext): string {
   switch (cause) {
     case "exit":
     case "unstartable":
     case "unknown":
       return end;
     case "watch":
-      return `was restarted ${asked?.why === undefined ? "for a changed file" : `as ${asked.why}`}; it ${end}`;
+      return `was restarted ${requestedBy?.why === undefined ? "for a changed file" : `as ${requestedBy.why}`}; it ${end}`;
     case "signal":
       return `${end}, not sent by procman`;
     case "out-of-memory":
@@ -96,13 +96,13 @@ function reasonOf(cause: Incident["cause"], end: string, { subject, asked, termi
     case "unready":
     case "unhealthy":
     case "memory":
-      return `was stopped, as it ${faultText(cause, subject)}; it ${end}`;
+      return `was stopped, as it ${faultText(cause, messageContext)}; it ${end}`;
     case "terminate":
       return `was stopped by its schedule; it ${end}`;
     case "shutdown":
-      return `was stopped with procman (${terminating}); it ${end}`;
+      return `was stopped with procman (${shutdownReason}); it ${end}`;
     case "operator":
-      return `was stopped${asked?.by === undefined ? (asked?.why === undefined ? "" : ` (${asked.why})`) : ` by ${asked.by}`}; it ${end}`;
+      return `was stopped${requestedBy?.by === undefined ? (requestedBy?.why === undefined ? "" : ` (${requestedBy.why})`) : ` by ${requestedBy.by}`}; it ${end}`;
     default:
       return cause satisfies never;
   }
@@ -113,13 +113,13 @@ function decisionOf({ from, to, input }: Transition, ending: ExitInfo, { policy,
     case "backoff":
       return `restart ${to.restarts + 1}${ofLimit(policy)} in ${duration(Math.max(0, to.until - input.at))}`;
     case "starting":
-      return isAskedFor(from) || to.restarts === 0 ? "starts again at once" : `restart ${to.restarts}${ofLimit(policy)} at once`;
+      return isRestartRequested(from) || to.restarts === 0 ? "starts again at once" : `restart ${to.restarts}${ofLimit(policy)} at once`;
     case "waiting":
       return "starts again when its dependencies are there";
     case "idle":
       return `none: ${whyIdle(to, ending, { policy, blocked })}`;
     case "stopping":
-      return isUnwanted(to, from) ? UNWANTED : "none";
+      return isRestartUndone(to, from) ? RESTART_UNDONE : "none";
     case "running":
       return "none";
     default:
@@ -128,15 +128,15 @@ function decisionOf({ from, to, input }: Transition, ending: ExitInfo, { policy,
 }
 
 function whyIdle({ outcome }: InstanceState & { readonly status: "idle" }, ending: ExitInfo, { policy, blocked }: MessageContext): string {
-  if (outcome.kind === "exhausted") return usedUp(policy);
-  if (outcome.kind === "failed") return whyNot(ending, policy, blocked);
+  if (outcome.kind === "exhausted") return restartsUsedUp(policy);
+  if (outcome.kind === "failed") return whyNotRestarted(ending, policy, blocked);
   return outcome.kind === "finished" || isSuccess(ending) ? "it has finished" : "it was stopped";
 }
 
-function isAskedFor(from: InstanceState): boolean {
+function isRestartRequested(from: InstanceState): boolean {
   return from.status === "stopping" && from.next === "start";
 }
 
-function hasChild(state: InstanceState): state is EndedRun {
+function hasRun(state: InstanceState): state is EndedRun {
   return state.status === "starting" || state.status === "running" || state.status === "stopping";
 }

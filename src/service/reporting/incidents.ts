@@ -23,46 +23,46 @@ export type ReadLastLines = (query: {
 }) => Promise<readonly LogEntry[]>;
 
 /** Tells what the end was; looking whether the kernel has killed somebody takes its time. */
-export type PublishIncident = (claimOomKill: () => boolean) => Omit<Incident, "metrics">;
+export type BuildIncident = (claimOomKill: () => boolean) => Omit<Incident, "metrics">;
 
 export type IncidentPorts = {
   readonly bus: ProcessBus;
   /** What a process is, and is waiting for. */
-  readonly subject: (id: string) => MessageContext;
+  readonly messageContext: (id: string) => MessageContext;
   /** Goes to the keeper with what was decided in the same turn: both arrive or neither. */
   readonly notes: NoteStore;
   readonly stateDir: string;
   readonly lastLines: ReadLastLines;
-  readonly recent: (id: string) => readonly MetricPoint[];
-  readonly written: (incident: Incident) => void;
+  readonly recentMetrics: (id: string) => readonly MetricPoint[];
+  readonly onWritten: (incident: Incident) => void;
   readonly report: (problem: string) => void;
 };
 
 /** Until it is written, the keeper has it as a note: a run that follows has its beginning to itself. Milliseconds. */
-const LATER_MS = 5;
-const LINES = 50;
-const LINE_LENGTH = 2_000;
+const WRITE_DELAY_MS = 5;
+const MAX_LINES = 50;
+const MAX_LINE_LENGTH = 2_000;
 /** What a run has written last is in the store by then. Milliseconds. */
 const DRAINED_MS = 1_000;
 /** Of a clock that differs, or a line that was read a moment after the end. Milliseconds. */
-const LATE_MS = 1_000;
+const CLOCK_TOLERANCE_MS = 1_000;
 const DEFAULT_LIMIT = 20;
 
-type ReportedIncident = { readonly slot: string; readonly draft: Omit<Incident, "metrics">; readonly tell: PublishIncident };
+type ReportedIncident = { readonly slot: string; readonly draft: Omit<Incident, "metrics">; readonly build: BuildIncident };
 
 export class ServiceIncidents implements Subsystem {
   readonly #oomKills = new OomKills();
   readonly #ports: IncidentPorts;
-  readonly #book: IncidentLog;
+  readonly #incidentLog: IncidentLog;
   readonly #limit = new IncidentLimit<ReportedIncident>();
   /** Noted, and about to be written. */
-  readonly #noted: (ReportedIncident & { readonly note: string; readonly more: Pick<Incident, "leftOut"> })[] = [];
+  readonly #unwritten: (ReportedIncident & { readonly note: string; readonly more: Pick<Incident, "leftOut"> })[] = [];
   /** Written without their lines, until these are there. */
-  #open: readonly { readonly entry: IncidentLogEntry; readonly since: number }[] = [];
+  #withoutLines: readonly { readonly entry: IncidentLogEntry; readonly since: number }[] = [];
   /** Who wants the run of a process to end. */
-  readonly #asked = new Map<string, RequestedBy>();
+  readonly #requestedBy = new Map<string, RequestedBy>();
   /** Why everything is being stopped. */
-  #terminating: string | undefined;
+  #shutdownReason: string | undefined;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -71,63 +71,63 @@ export class ServiceIncidents implements Subsystem {
     this.#ports = ports;
     bus.transitions.listen(({ id, transition }) => this.#onTransition(id, transition));
     bus.notices.listen(({ id, endReason: why }) => {
-      if (why !== undefined) this.#asked.set(id, { why });
+      if (why !== undefined) this.#requestedBy.set(id, { why });
     });
     bus.samples.listen(() => this.#oomKills.look(performance.now()));
     bus.removed.listen((id) => {
-      this.#asked.delete(id);
+      this.#requestedBy.delete(id);
       this.#limit.forget(id);
     });
-    this.#book = new IncidentLog(ports.stateDir, ports.report);
+    this.#incidentLog = new IncidentLog(ports.stateDir, ports.report);
   }
 
   /** What an earlier service had noted, and perhaps not written any more. */
-  takeOver(): void {
+  recover(): void {
     const { notes } = this.#ports;
     for (const [key, entry] of notes.incidents()) {
-      if (entry !== undefined) this.#book.append(entry);
+      if (entry !== undefined) this.#incidentLog.append(entry);
       notes.removeIncident(key);
     }
   }
 
   /** The next end of its run was asked for by this caller. */
-  asked(id: string, { consumer }: Caller): void {
-    this.#asked.set(id, { by: consumer });
+  recordRequester(id: string, { consumer }: Caller): void {
+    this.#requestedBy.set(id, { by: consumer });
   }
 
   /** Everything is about to be stopped. */
   onShutdown(why: string): void {
-    this.#terminating = why;
+    this.#shutdownReason = why;
   }
 
   #onTransition(id: string, transition: Transition): void {
     const ending = endOf(transition);
     if (ending !== undefined) {
-      const asked = this.#asked.get(id);
-      const subject = this.#ports.subject(id);
-      const circumstances = { subject, terminating: this.#terminating, ...(asked === undefined ? {} : { asked }) };
-      this.#asked.delete(id);
-      this.#add(transition.slot, (claimOomKill) => incidentOf(transition, ending, { ...circumstances, claimOomKill }));
+      const requestedBy = this.#requestedBy.get(id);
+      const messageContext = this.#ports.messageContext(id);
+      const context = { messageContext, shutdownReason: this.#shutdownReason, ...(requestedBy === undefined ? {} : { requestedBy }) };
+      this.#requestedBy.delete(id);
+      this.#add(transition.slot, (claimOomKill) => incidentOf(transition, ending, { ...context, claimOomKill }));
     }
-    if (transition.to.status === "running") this.#asked.delete(id);
+    if (transition.to.status === "running") this.#requestedBy.delete(id);
   }
 
-  #add(slot: string, tell: PublishIncident): void {
-    const draft = tell(() => false);
-    const admitted = this.#limit.admit(draft.process, { slot, draft, tell }, performance.now());
+  #add(slot: string, build: BuildIncident): void {
+    const draft = build(() => false);
+    const admitted = this.#limit.admit(draft.process, { slot, draft, build }, performance.now());
     if (admitted !== undefined) this.#note(admitted);
-    this.#arm();
+    this.#schedule();
   }
 
   /** Newest first. */
   async of(ids: readonly string[], limit = DEFAULT_LIMIT): Promise<readonly Incident[]> {
     this.#write();
-    const lists = await Promise.all(ids.map((id) => this.#book.read(id)));
+    const lists = await Promise.all(ids.map((id) => this.#incidentLog.read(id)));
     const latest = lists
       .flat()
       .sort((one, other) => Date.parse(other.incident.time) - Date.parse(one.incident.time))
       .slice(0, limit);
-    return Promise.all(latest.map(async (entry) => (entry.open ? this.#complete(entry, isOld(entry)) : entry.incident)));
+    return Promise.all(latest.map(async (entry) => (entry.open ? this.#complete(entry, isDrainedByNow(entry)) : entry.incident)));
   }
 
   stopped(): void {
@@ -139,7 +139,7 @@ export class ServiceIncidents implements Subsystem {
     clearTimeout(this.#timer);
     for (const admitted of this.#limit.drain()) this.#note(admitted);
     this.#write();
-    this.#open = [];
+    this.#withoutLines = [];
     this.#isClosed = true;
   }
 
@@ -148,59 +148,59 @@ export class ServiceIncidents implements Subsystem {
     const note = `${slot}#${draft.run}`;
     const more = leftOut === 0 ? {} : { leftOut };
     this.#ports.notes.writeIncident(note, { slot, open: true, incident: { ...draft, metrics: [], ...more } });
-    if (this.#noted.push({ ...item, note, more }) === 1) setTimeout(() => this.#write(), LATER_MS);
+    if (this.#unwritten.push({ ...item, note, more }) === 1) setTimeout(() => this.#write(), WRITE_DELAY_MS);
   }
 
   #write(): void {
-    for (const { slot, tell, note, more } of this.#noted.splice(0)) {
-      const incident = tell(() => this.#oomKills.claim(performance.now()));
+    for (const { slot, build, note, more } of this.#unwritten.splice(0)) {
+      const incident = build(() => this.#oomKills.claim(performance.now()));
       const entry: IncidentLogEntry = {
         slot,
         open: true,
-        incident: { ...incident, metrics: this.#ports.recent(incident.process), ...more },
+        incident: { ...incident, metrics: this.#ports.recentMetrics(incident.process), ...more },
       };
-      this.#book.append(entry);
+      this.#incidentLog.append(entry);
       this.#ports.notes.removeIncident(note);
-      this.#open = [...this.#open, { entry, since: performance.now() }];
+      this.#withoutLines = [...this.#withoutLines, { entry, since: performance.now() }];
     }
-    this.#arm();
+    this.#schedule();
   }
 
-  #arm(): void {
-    if (this.#timer === undefined && !this.#isClosed && (this.#open.length > 0 || this.#limit.isHolding))
-      this.#timer = setTimeout(() => void this.#settle(), DRAINED_MS).unref();
+  #schedule(): void {
+    if (this.#timer === undefined && !this.#isClosed && (this.#withoutLines.length > 0 || this.#limit.isHolding))
+      this.#timer = setTimeout(() => void this.#completeDue(), DRAINED_MS).unref();
   }
 
   /** Those of a second ago have their lines now; those that came too fast may be written now. */
-  async #settle(): Promise<void> {
+  async #completeDue(): Promise<void> {
     const now = performance.now();
-    const due = this.#open.filter(({ since }) => now - since >= DRAINED_MS);
-    this.#open = this.#open.filter(({ since }) => now - since < DRAINED_MS);
+    const due = this.#withoutLines.filter(({ since }) => now - since >= DRAINED_MS);
+    this.#withoutLines = this.#withoutLines.filter(({ since }) => now - since < DRAINED_MS);
     for (const admitted of this.#limit.release(now)) this.#note(admitted);
     for (const { entry } of due) {
       const incident = await this.#complete(entry, true).catch((error: Error) => {
         this.#ports.report(`Cannot read the last lines of "${entry.incident.process}": ${error.message}`);
         return entry.incident;
       });
-      this.#ports.written(incident);
+      this.#ports.onWritten(incident);
     }
     this.#timer = undefined;
-    this.#arm();
+    this.#schedule();
   }
 
   /** With its lines, which are kept from then on: the log is thrown away one day. */
   async #complete({ slot, incident }: IncidentLogEntry, isDrained: boolean): Promise<Incident> {
     const { process, run, started, time } = incident;
     // Numbers of runs begin anew with procman; and where there is no line, nobody shall search all of the log.
-    const [from, before] = [Date.parse(started ?? time) - LATE_MS, Date.parse(time) + LATE_MS];
-    const lines = await this.#ports.lastLines({ process, run, from, before, count: LINES, characters: LINE_LENGTH });
+    const [from, before] = [Date.parse(started ?? time) - CLOCK_TOLERANCE_MS, Date.parse(time) + CLOCK_TOLERANCE_MS];
+    const lines = await this.#ports.lastLines({ process, run, from, before, count: MAX_LINES, characters: MAX_LINE_LENGTH });
     const complete = { ...incident, lines };
-    if (isDrained && !this.#isClosed) this.#book.append({ slot, incident: complete });
+    if (isDrained && !this.#isClosed) this.#incidentLog.append({ slot, incident: complete });
     return complete;
   }
 }
 
 /** Left by an earlier service, or about to be completed: what it wrote is in the store by now. */
-function isOld({ incident }: IncidentLogEntry): boolean {
+function isDrainedByNow({ incident }: IncidentLogEntry): boolean {
   return Date.now() - Date.parse(incident.time) > 2 * DRAINED_MS;
 }

@@ -16,9 +16,9 @@ export type MessageContext = DependencyStatus & {
 };
 
 /** What a run's end has to do with a wish of the same moment. */
-export const UNWANTED = "the automatic restart is being stopped again";
+export const RESTART_UNDONE = "the automatic restart is being stopped again";
 
-export function isUnwanted(to: InstanceState, from: InstanceState): boolean {
+export function isRestartUndone(to: InstanceState, from: InstanceState): boolean {
   return to.status === "stopping" && to.run !== from.run;
 }
 
@@ -27,24 +27,24 @@ export function messageFor({ from, to, input }: Transition, subject: MessageCont
   switch (to.status) {
     case "running":
       return from.status === "running"
-        ? onReport(from, to, input.at, subject)
+        ? probeMessage(from, to, input.at, subject)
         : from.status === "starting"
           ? info(`started (pid ${to.pid})`)
           : undefined;
     case "starting":
-      return input.type === "ended" || input.type === "swept" ? onReturn(from, to, input) : undefined;
+      return input.type === "ended" || input.type === "swept" ? restartMessage(from, to, input) : undefined;
     case "waiting":
       return subject.waitsFor ? info(`waits for ${subject.waitsFor}`) : undefined;
     case "backoff":
       return warn(
-        `${describeEnd(from, to.ending, input.at)}; restart ${to.restarts + 1}${ofLimit(subject.policy)} ${soon(to.until - input.at)}`,
+        `${describeEnd(from, to.ending, input.at)}; restart ${to.restarts + 1}${ofLimit(subject.policy)} ${delayText(to.until - input.at)}`,
       );
     case "stopping":
-      return isUnwanted(to, from) && input.type === "ended"
-        ? warn(`${describeEnd(from, input.ending, input.at)}; ${UNWANTED}`)
-        : onStopping(from, to, subject);
+      return isRestartUndone(to, from) && input.type === "ended"
+        ? warn(`${describeEnd(from, input.ending, input.at)}; ${RESTART_UNDONE}`)
+        : stoppingMessage(from, to, subject);
     case "idle":
-      return onIdle(from, to, { ...subject, at: input.at });
+      return idleMessage(from, to, { ...subject, at: input.at });
     default:
       return to satisfies never;
   }
@@ -53,21 +53,21 @@ export function messageFor({ from, to, input }: Transition, subject: MessageCont
 export function describe(ending: ExitInfo): string {
   switch (ending.kind) {
     case "exited":
-      return `${ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`}${starved(ending)}${displaced(ending)}`;
+      return `${ending.signal === null ? `exited with code ${ending.code}${shellHint(ending.code)}` : `was ended by ${ending.signal}`}${memoryNote(ending)}${portNote(ending)}`;
     case "unstartable":
       return `could not be started: ${ending.message}`;
     case "unknown":
-      return `ended${starved(ending)}, and its exit code is not known (procman was killed during its run)`;
+      return `ended${memoryNote(ending)}, and its exit code is not known (procman was killed during its run)`;
     default:
       return ending satisfies never;
   }
 }
 
-function starved({ outOfMemory }: { readonly outOfMemory?: true }): string {
+function memoryNote({ outOfMemory }: { readonly outOfMemory?: true }): string {
   return outOfMemory === true ? " (out of memory)" : "";
 }
 
-function displaced({ occupied }: { readonly occupied?: Occupied }): string {
+function portNote({ occupied }: { readonly occupied?: Occupied }): string {
   return occupied === undefined ? "" : ` (its port ${occupied.port} is held by ${occupied.by}; end that, or choose another port)`;
 }
 
@@ -79,16 +79,16 @@ export function duration(ms: number): string {
 }
 
 /** With a dependency, a restart at once may have to wait. */
-export function soon(ms: number): string {
+export function delayText(ms: number): string {
   return ms <= 0 ? "at once" : `in ${duration(ms)}`;
 }
 
 /** What was found out about a run. */
-function onReport(from: RunningState, to: RunningState, at: number, { blocked, trouble }: MessageContext): LogLine | undefined {
+function probeMessage(from: RunningState, to: RunningState, at: number, { blocked, trouble }: MessageContext): LogLine | undefined {
   if (to.ready && !from.ready) return info(`ready after ${duration(at - to.since)}`);
   if (to.healthy === from.healthy) return undefined;
   if (to.healthy === true) return from.healthy === undefined ? undefined : info("is healthy again");
-  return warn(`is not healthy${because(trouble)}; not restarted, as ${blocked ? "it is blocked" : "it has no restart policy"}`);
+  return warn(`is not healthy${inParentheses(trouble)}; not restarted, as ${blocked ? "it is blocked" : "it has no restart policy"}`);
 }
 
 /** Why a run was stopped, to follow "it". */
@@ -97,11 +97,11 @@ export function faultText(fault: SpawnFault, { policy, trouble }: MessageContext
     case "timeout":
       return `has run for its timeout of ${duration(policy.timeoutMs)}`;
     case "unready":
-      return `was not ready within ${duration(policy.readyMs ?? 0)}${because(trouble)}`;
+      return `was not ready within ${duration(policy.readyMs ?? 0)}${inParentheses(trouble)}`;
     case "unhealthy":
-      return `failed its health checks${because(trouble)}`;
+      return `failed its health checks${inParentheses(trouble)}`;
     case "memory":
-      return `used too much memory${because(trouble)}`;
+      return `used too much memory${inParentheses(trouble)}`;
     default:
       return fault satisfies never;
   }
@@ -114,11 +114,11 @@ export function describeFailure({ ending, fault }: FailureText, subject: Message
 
 type FailureText = { readonly ending: ExitInfo; readonly fault?: SpawnFault };
 
-export function because(trouble: string | undefined): string {
+export function inParentheses(trouble: string | undefined): string {
   return trouble === undefined ? "" : ` (${trouble})`;
 }
 
-function onReturn(
+function restartMessage(
   from: InstanceState,
   to: InstanceState & { readonly status: "starting" },
   input: Transition["input"],
@@ -129,7 +129,7 @@ function onReturn(
   return isSuccess(ending) ? info(line) : warn(line);
 }
 
-function onStopping(
+function stoppingMessage(
   from: InstanceState,
   to: InstanceState & { readonly status: "stopping" },
   subject: MessageContext,
@@ -150,7 +150,7 @@ function onStopping(
   return fault === undefined ? info(`stopping (${how})`) : warn(`${faultText(fault, subject)}; stopping (${how})`);
 }
 
-function onIdle(
+function idleMessage(
   from: InstanceState,
   to: InstanceState & { readonly status: "idle" },
   { policy, blocked, at }: MessageContext & { readonly at: number },
@@ -162,17 +162,17 @@ function onIdle(
     case "stopped":
       return info("stopped");
     case "finished":
-      return info(`finished${after(from, at)}`);
+      return info(`finished${runtimeText(from, at)}`);
     case "failed":
-      return error(`${describeEnd(from, outcome.ending, at)}; ${whyNot(outcome.ending, policy, blocked)}`);
+      return error(`${describeEnd(from, outcome.ending, at)}; ${whyNotRestarted(outcome.ending, policy, blocked)}`);
     case "exhausted":
-      return error(`${describeEnd(from, outcome.ending, at)}; ${usedUp(policy)}, start it again when the cause is fixed`);
+      return error(`${describeEnd(from, outcome.ending, at)}; ${restartsUsedUp(policy)}, start it again when the cause is fixed`);
     default:
       return outcome satisfies never;
   }
 }
 
-export function whyNot(ending: ExitInfo, policy: Policy, blocked: boolean): string {
+export function whyNotRestarted(ending: ExitInfo, policy: Policy, blocked: boolean): string {
   if (blocked) return "not restarted, as it is blocked";
   if (ending.kind === "unstartable" && ending.permanent) return "not tried again";
   return policy.restart === "never" ? "not restarted (it has no restart policy)" : "not restarted";
@@ -185,15 +185,15 @@ function endingOf(from: InstanceState, input: Transition["input"]): ExitInfo | u
 
 export function describeEnd(from: InstanceState, ending: ExitInfo, at: number): string {
   if (ending.kind === "unknown") return describe(ending);
-  return `${describe(ending)}${after(from, at)}`;
+  return `${describe(ending)}${runtimeText(from, at)}`;
 }
 
-function after(from: InstanceState, at: number): string {
+function runtimeText(from: InstanceState, at: number): string {
   const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
   return started === undefined || at < started ? "" : ` after ${duration(at - started)}`;
 }
 
-export function usedUp({ restartLimit }: Policy): string {
+export function restartsUsedUp({ restartLimit }: Policy): string {
   return restartLimit === 0
     ? "no restart is allowed"
     : restartLimit === 1

@@ -13,7 +13,7 @@ import { toIsoTime } from "./wall-clock.ts";
 /** What is seen of a process from outside, and what it says of itself. */
 export type ProcessObservation = DependencyStatus & {
   readonly usage: Pick<ProcessRecord, "cpuPercent" | "memoryBytes">;
-  readonly said: Pick<ProcessRecord, "telemetry">;
+  readonly reported: Pick<ProcessRecord, "telemetry">;
   /** What was found wrong with its run last. */
   readonly trouble?: string | undefined;
 };
@@ -21,18 +21,18 @@ export type ProcessObservation = DependencyStatus & {
 export function observationOf(
   sample: Sample | undefined,
   telemetry: TelemetryReport | undefined,
-): Pick<ProcessObservation, "usage" | "said"> {
+): Pick<ProcessObservation, "usage" | "reported"> {
   return {
     usage: {
       ...(sample?.cpuPercent === undefined ? {} : { cpuPercent: Math.round(sample.cpuPercent * 10) / 10 }),
       ...(sample === undefined ? {} : { memoryBytes: sample.memoryBytes }),
     },
-    said: telemetry === undefined ? {} : { telemetry },
+    reported: telemetry === undefined ? {} : { telemetry },
   };
 }
 
 /** What a record was made of, and the record. */
-type CachedRecord = readonly [...RecordParts, ProcessRecord];
+type RecordWithParts = readonly [...RecordParts, ProcessRecord];
 
 type RecordParts = readonly [
   state: InstanceState,
@@ -43,24 +43,31 @@ type RecordParts = readonly [
   ProcessObservation,
 ];
 
-const made = new WeakMap<Process, CachedRecord>();
+const cachedRecords = new WeakMap<Process, RecordWithParts>();
 
 /** The same record as before, as long as nothing has changed: whoever asks all the time costs little. */
-export function recordOf(process: Process, spec: ProcessSpec, seen: ProcessObservation): ProcessRecord {
-  const parts: RecordParts = [shown(process.states), process.isBlocked, process.next("start"), process.next("terminate"), spec, seen];
-  const before = made.get(process);
+export function recordOf(process: Process, spec: ProcessSpec, observation: ProcessObservation): ProcessRecord {
+  const parts: RecordParts = [
+    representativeState(process.states),
+    process.isBlocked,
+    process.next("start"),
+    process.next("terminate"),
+    spec,
+    observation,
+  ];
+  const before = cachedRecords.get(process);
   // How long a back-off lasts yet is another number each time.
   if (before !== undefined && parts[0].status !== "backoff" && parts.every((part, index) => part === before[index])) return before[PARTS];
   const record = newRecord(process, parts);
-  made.set(process, [...parts, record]);
+  cachedRecords.set(process, [...parts, record]);
   return record;
 }
 
 const PARTS = 6;
 
-function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, spec, seen]: RecordParts): ProcessRecord {
+function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, spec, observation]: RecordParts): ProcessRecord {
   const ending = endingOf(state);
-  const { usage, said } = seen;
+  const { usage, reported } = observation;
   return {
     id: process.id,
     type: spec.command.kind === "worker" ? "worker" : "process",
@@ -75,11 +82,11 @@ function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, sp
     ...conditionOf(state),
     ...(nextRun === undefined ? {} : { nextRun: new Date(nextRun).toISOString() }),
     ...(nextTerminate === undefined ? {} : { nextTerminate: new Date(nextTerminate).toISOString() }),
-    reason: statusText(state, { ...seen, policy: spec.policy, blocked }, systemClock.now()),
+    reason: statusText(state, { ...observation, policy: spec.policy, blocked }, systemClock.now()),
     ...("pid" in state && !("ending" in state) ? usage : {}),
-    ...said,
+    ...reported,
     ...(spec.dependsOn === undefined ? {} : { dependsOn: spec.dependsOn.map(({ id, condition }) => ({ process: id, condition })) }),
-    ...(seen.waitsFor ? { waitsFor: seen.waitsFor } : {}),
+    ...(observation.waitsFor ? { waitsFor: observation.waitsFor } : {}),
     ...(spec.cluster === undefined ? {} : { instance: spec.cluster.index + 1, cluster: spec.cluster.id }),
   };
 }
@@ -120,7 +127,7 @@ export function statusOf(state: InstanceState): Status {
 }
 
 /** Of overlapping runs the first that is not over speaks for the process. */
-export function shown(states: readonly InstanceState[]): InstanceState {
+export function representativeState(states: readonly InstanceState[]): InstanceState {
   return states.find(({ status }) => status !== "idle") ?? (states[0] as InstanceState);
 }
 

@@ -11,7 +11,7 @@ import { observationOf, type ProcessObservation } from "./process-records.ts";
 type StatsSources = { readonly report?: TelemetryReport; readonly trouble?: string | undefined };
 
 /** What was put together of a sample. */
-type CachedStats = { readonly sample: Sample | undefined; readonly seen: ProcessObservation };
+type CachedStats = { readonly sample: Sample | undefined; readonly observation: ProcessObservation };
 
 export type ProcessStatsPorts = {
   readonly bus: ProcessBus;
@@ -22,8 +22,8 @@ export type ProcessStatsPorts = {
 
 export class ProcessStatsCache {
   readonly #ports: ProcessStatsPorts;
-  readonly #parts = new Map<string, StatsSources>();
-  readonly #sightings = new Map<string, CachedStats>();
+  readonly #sources = new Map<string, StatsSources>();
+  readonly #cache = new Map<string, CachedStats>();
 
   constructor(ports: ProcessStatsPorts) {
     this.#ports = ports;
@@ -31,47 +31,47 @@ export class ProcessStatsCache {
   }
 
   of(id: string): ProcessObservation {
-    return withDependencyStatus(this.#known(id), this.#ports.supervisor(), id);
+    return withDependencyStatus(this.#observationOf(id), this.#ports.supervisor(), id);
   }
 
   /** What its messages are about. */
-  subject(id: string): MessageContext {
+  messageContext(id: string): MessageContext {
     const supervisor = this.#ports.supervisor();
     const [{ policy }, { isBlocked: blocked }] = [this.#ports.spec(id), supervisor.find(id)];
-    return withDependencyStatus({ policy, blocked, trouble: this.#known(id).trouble }, supervisor, id);
+    return withDependencyStatus({ policy, blocked, trouble: this.#observationOf(id).trouble }, supervisor, id);
   }
 
   /** What it says of itself. */
-  report(id: string, report: TelemetryReport): void {
-    this.#put(id, { ...this.#parts.get(id), report });
+  setReport(id: string, report: TelemetryReport): void {
+    this.#update(id, { ...this.#sources.get(id), report });
   }
 
   /** What is wrong with its run; undefined: nothing any more. */
-  trouble(id: string, trouble: string | undefined): void {
-    const parts = this.#parts.get(id);
-    if (parts?.trouble !== trouble) this.#put(id, { ...parts, trouble });
+  setProblem(id: string, trouble: string | undefined): void {
+    const sources = this.#sources.get(id);
+    if (sources?.trouble !== trouble) this.#update(id, { ...sources, trouble });
   }
 
-  #known(id: string): ProcessObservation {
+  #observationOf(id: string): ProcessObservation {
     const sample = this.#ports.sampleOf(id);
-    const known = this.#sightings.get(id);
-    return known !== undefined && known.sample === sample ? known.seen : this.#see(id, sample);
+    const known = this.#cache.get(id);
+    return known !== undefined && known.sample === sample ? known.observation : this.#refresh(id, sample);
   }
 
   #forget(id: string): void {
-    this.#parts.delete(id);
-    this.#sightings.delete(id);
+    this.#sources.delete(id);
+    this.#cache.delete(id);
   }
 
-  #put(id: string, parts: StatsSources): void {
-    this.#parts.set(id, parts);
-    this.#sightings.delete(id);
+  #update(id: string, sources: StatsSources): void {
+    this.#sources.set(id, sources);
+    this.#cache.delete(id);
   }
 
-  #see(id: string, sample: Sample | undefined): ProcessObservation {
-    const { report, trouble } = this.#parts.get(id) ?? {};
-    const seen = { ...observationOf(sample, report), trouble };
-    this.#sightings.set(id, { sample, seen });
-    return seen;
+  #refresh(id: string, sample: Sample | undefined): ProcessObservation {
+    const { report, trouble } = this.#sources.get(id) ?? {};
+    const observation = { ...observationOf(sample, report), trouble };
+    this.#cache.set(id, { sample, observation });
+    return observation;
   }
 }

@@ -7,14 +7,14 @@ import type { ProcessBus } from "./process-bus.ts";
 import { clusterOf, type ProcessObservation, recordOf, withClusters } from "./process-records.ts";
 
 /** What no transition tells, as the next run, is at most so old. Milliseconds. */
-const FRESH_MS = 100;
+const MAX_AGE_MS = 100;
 
 export type RecordPorts = {
   readonly bus: ProcessBus;
   readonly supervisor: () => Supervisor;
   readonly spec: (id: string) => ProcessSpec;
   /** It may only look something up. */
-  readonly seen: (id: string) => ProcessObservation;
+  readonly observe: (id: string) => ProcessObservation;
   /** Adds what the load balancer says of it. */
   readonly withBalancer: (record: ProcessRecord) => ProcessRecord;
 };
@@ -26,12 +26,12 @@ export class RecordCache {
 
   constructor(ports: RecordPorts) {
     this.#ports = ports;
-    ports.bus.transitions.listen(() => this.forget());
+    ports.bus.transitions.listen(() => this.invalidate());
   }
 
   of({ id }: Pick<Process, "id">): ProcessRecord {
-    const { supervisor, spec, seen, withBalancer } = this.#ports;
-    return withBalancer(recordOf(supervisor().find(id), spec(id), seen(id)));
+    const { supervisor, spec, observe, withBalancer } = this.#ports;
+    return withBalancer(recordOf(supervisor().find(id), spec(id), observe(id)));
   }
 
   /** A process by itself, or a cluster with its instances. */
@@ -51,13 +51,13 @@ export class RecordCache {
     const now = performance.now();
     if (this.#records === undefined || now >= this.#until) {
       this.#records = this.withClusters(this.#ports.supervisor().processes.map((process) => this.of(process)));
-      this.#until = now + FRESH_MS;
+      this.#until = now + MAX_AGE_MS;
     }
     return this.#records;
   }
 
   /** Something has changed. */
-  forget(): void {
+  invalidate(): void {
     this.#records = undefined;
   }
 }

@@ -80,7 +80,7 @@ function watched(
     spawner,
     publish: (transition) => {
       const id = processOf(transition.slot);
-      bus.transitions.publish({ id, spec: spec(id), transition, line: messageFor(transition, stats.subject(id)) });
+      bus.transitions.publish({ id, spec: spec(id), transition, line: messageFor(transition, stats.messageContext(id)) });
     },
     notice: (id, notice) => bus.notices.publish({ id, notice, line: messageForNotice(notice), endReason: endWish(notice) }),
     removed: (id) => bus.removed.publish(id),
@@ -88,8 +88,8 @@ function watched(
   const notAsked = () => assert.fail("not asked for");
   const actions = new Actions({
     ...{ supervisor, spec, operations: new Operations(), rollingRestarts: { check: notAsked, begin: notAsked } },
-    leaving: () => [],
-    asked: (id, caller) => incidents.asked(id, caller),
+    removing: () => [],
+    recordRequester: (id, caller) => incidents.recordRequester(id, caller),
     reason: (process) => records.of(process).reason,
   });
   const controls = controlsOf({
@@ -101,8 +101,8 @@ function watched(
   });
   const control = (consumer: string, process?: string) => controls({ consumer, ...(process === undefined ? {} : { process }) });
   const begin = (): void => {
-    incidents.takeOver();
-    events.tellStatus();
+    incidents.recover();
+    events.publishServiceState();
     metrics.start();
   };
   const close = (): void => {
@@ -111,7 +111,7 @@ function watched(
   };
   const onShutdown = (why: string): void => {
     incidents.onShutdown(why);
-    events.tellStatus();
+    events.publishServiceState();
   };
   context.after(() => {
     clearInterval(alive);

@@ -41,12 +41,12 @@ export function newReporting(ports: ReportingPorts) {
   const shared = { ...ports, bus, stateDir };
   const metrics = new ServiceMetrics({ ...shared, hours: () => config().internalLogHours, specs: () => config().processes });
   const stats = new ProcessStatsCache({ ...shared, sampleOf: (id) => metrics.sampleOf(id) });
-  const records = new RecordCache({ ...shared, seen: (id) => stats.of(id) });
+  const records = new RecordCache({ ...shared, observe: (id) => stats.of(id) });
   const incidents = new ServiceIncidents({
     ...shared,
-    subject: (id) => stats.subject(id),
-    recent: (id) => metrics.recent(id),
-    written: (incident) => events.onIncident(incident),
+    messageContext: (id) => stats.messageContext(id),
+    recentMetrics: (id) => metrics.recent(id),
+    onWritten: (incident) => events.onIncident(incident),
   });
   const events = new ServiceEvents({ ...shared, records, stats });
   return { bus, metrics, stats, records, incidents, events } as const;

@@ -12,7 +12,7 @@ import type { ProcessStatsCache } from "./process-stats-cache.ts";
 import type { RecordCache } from "./record-cache.ts";
 
 /** Numbers that one process may report. */
-const MOST_METRICS = 50;
+const MAX_METRICS = 50;
 
 export type ServiceEventsPorts = {
   readonly bus: ProcessBus;
@@ -31,17 +31,17 @@ export class ServiceEvents {
     const { bus, report } = ports;
     this.#ports = ports;
     this.#log = new EventLog(report);
-    bus.transitions.listen(({ id, line }) => this.tell(id, line?.text));
+    bus.transitions.listen(({ id, line }) => this.publishState(id, line?.text));
     bus.notices.listen((reported) => this.#onNotice(reported));
   }
 
   /** The record of a process is another one; `text` says what has changed. */
-  tell(id: string, text: string | undefined): void {
+  publishState(id: string, text: string | undefined): void {
     this.#log.publish({ type: "process.state", process: this.#ports.records.of({ id }), ...(text === undefined ? {} : { text }) });
   }
 
   /** The state of the service is another one. */
-  tellStatus(): void {
+  publishServiceState(): void {
     this.#log.publish({ type: "service.state", state: this.#ports.status() });
   }
 
@@ -60,8 +60,8 @@ export class ServiceEvents {
     if (caller.process !== undefined && caller.process !== id)
       throw new ProcmanError("process-foreign", `Cannot take telemetry of "${id}": the token is that of "${caller.process}"`);
     supervisor().find(id);
-    const kept = keptOf(report);
-    stats.report(id, kept);
+    const kept = withBoundedMetrics(report);
+    stats.setReport(id, kept);
     this.#log.publish({ type: "process.telemetry", report: kept });
   }
 
@@ -85,17 +85,17 @@ export class ServiceEvents {
       case "watch":
         return this.#log.publish({ type: "process.watch", process: id, file: notice.files[0] ?? "" });
       default:
-        return this.tell(id, text);
+        return this.publishState(id, text);
     }
   }
 }
 
 /** As much of it as is kept. */
-function keptOf(report: TelemetryReport): TelemetryReport {
+function withBoundedMetrics(report: TelemetryReport): TelemetryReport {
   return report.metrics === undefined ? report : { ...report, metrics: bounded(report.metrics) };
 }
 
 function bounded(metrics: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
   const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value));
-  return Object.fromEntries(finite.slice(0, MOST_METRICS));
+  return Object.fromEntries(finite.slice(0, MAX_METRICS));
 }

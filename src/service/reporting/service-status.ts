@@ -7,10 +7,10 @@ import type { PluginRecord } from "../../contract/plugin-record.ts";
 import type { Status } from "../../contract/records.ts";
 import type { StateRecord, SystemRecord } from "../../contract/state-record.ts";
 import type { Process } from "../../supervisor/process.ts";
-import { shown, statusOf } from "./process-records.ts";
+import { representativeState, statusOf } from "./process-records.ts";
 
 /** What the whole consists of. */
-export type ServiceParts = {
+export type ServiceStatusInput = {
   readonly config: Config;
   readonly processes: readonly Process[];
   readonly isTerminating: boolean;
@@ -22,7 +22,7 @@ export type ServiceParts = {
   readonly plugins: readonly PluginRecord[] | undefined;
 };
 
-export function serviceStatus({ config, processes, isTerminating, startedAt, keeper, plugins }: ServiceParts): StateRecord {
+export function serviceStatus({ config, processes, isTerminating, startedAt, keeper, plugins }: ServiceStatusInput): StateRecord {
   const now = Date.now();
   const { port, hostname } = lastEndpoint(config.stateDir) ?? {};
   const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
@@ -64,7 +64,7 @@ function systemOf(): SystemRecord {
 function countsOf(processes: readonly Process[]): Partial<Record<Status, number>> {
   const counts: Partial<Record<Status, number>> = {};
   for (const { states } of processes) {
-    const status = statusOf(shown(states));
+    const status = statusOf(representativeState(states));
     counts[status] = (counts[status] ?? 0) + 1;
   }
   return counts;

@@ -4,7 +4,16 @@ import type { Process } from "../../supervisor/process.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { InstanceState, RunningState } from "../../supervisor/states.ts";
 import { systemClock } from "../system-clock.ts";
-import { because, describe, describeFailure, type MessageContext, ofLimit, soon, usedUp, whyNot } from "./lifecycle-messages.ts";
+import {
+  delayText,
+  describe,
+  describeFailure,
+  inParentheses,
+  type MessageContext,
+  ofLimit,
+  restartsUsedUp,
+  whyNotRestarted,
+} from "./lifecycle-messages.ts";
 
 /** Why one that was to come up did not. `flaw`: why the load balancer sends nobody there, if it runs. */
 export function whyNotUp({ id, states }: Process, subject: MessageContext, flaw: string | undefined): string {
@@ -29,7 +38,7 @@ export function statusText(state: InstanceState, subject: MessageContext, now: n
     case "stopping":
       return stoppingReason(state, subject);
     case "backoff":
-      return `${describeFailure(state, subject)}, restart ${state.restarts + 1}${ofLimit(policy)} ${soon(Math.round(state.until - now))}`;
+      return `${describeFailure(state, subject)}, restart ${state.restarts + 1}${ofLimit(policy)} ${delayText(Math.round(state.until - now))}`;
     default:
       return state satisfies never;
   }
@@ -37,8 +46,8 @@ export function statusText(state: InstanceState, subject: MessageContext, now: n
 
 function runningReason({ restarts, ready, healthy }: RunningState, { trouble }: MessageContext): string {
   const runs = restarts === 0 ? "runs" : `runs, restarted ${restarts === 1 ? "once" : `${restarts} times`}`;
-  if (!ready) return `${runs}, is not ready yet${because(trouble)}`;
-  return healthy === false ? `${runs}, but is not healthy${because(trouble)}` : runs;
+  if (!ready) return `${runs}, is not ready yet${inParentheses(trouble)}`;
+  return healthy === false ? `${runs}, but is not healthy${inParentheses(trouble)}` : runs;
 }
 
 function idleReason({ outcome }: InstanceState & { readonly status: "idle" }, subject: MessageContext): string {
@@ -51,9 +60,9 @@ function idleReason({ outcome }: InstanceState & { readonly status: "idle" }, su
     case "finished":
       return "finished by itself with code 0";
     case "failed":
-      return `${describeFailure(outcome, subject)}; ${whyNot(outcome.ending, policy, blocked)}`;
+      return `${describeFailure(outcome, subject)}; ${whyNotRestarted(outcome.ending, policy, blocked)}`;
     case "exhausted":
-      return `${describeFailure(outcome, subject)}; ${usedUp(policy)}`;
+      return `${describeFailure(outcome, subject)}; ${restartsUsedUp(policy)}`;
     default:
       return outcome satisfies never;
   }

@@ -4,9 +4,9 @@ import type { Clock } from "../../supervisor/ports.ts";
 import { systemClock } from "../system-clock.ts";
 
 /** Less than this is no clock that was set, but one that is corrected slowly. Milliseconds. */
-const SET_MS = 50;
+const CLOCK_STEP_MS = 50;
 /** Longer than this between two looks at clocks: something came in between. Milliseconds. */
-const AT_ONCE_MS = 1;
+const MAX_READ_MS = 1;
 
 export class WallClock {
   readonly #clock: Pick<Clock, "now" | "wall">;
@@ -22,7 +22,7 @@ export class WallClock {
   time(at: number): string {
     const now = this.#clock.now();
     const aheadMs = this.#clock.wall() - now;
-    if (Math.abs(aheadMs - this.#aheadMs) > SET_MS && this.#clock.now() - now < AT_ONCE_MS) this.#aheadMs = aheadMs;
+    if (Math.abs(aheadMs - this.#aheadMs) > CLOCK_STEP_MS && this.#clock.now() - now < MAX_READ_MS) this.#aheadMs = aheadMs;
     return new Date(this.#aheadMs + at).toISOString();
   }
 }
