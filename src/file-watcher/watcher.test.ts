@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { appendFileSync, chmodSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync } from "node:fs";
 import { test } from "node:test";
-import { Rig } from "../../test/support/watcher-rig.ts";
+import { WatcherRig } from "../../test/support/watcher-rig.ts";
 import { inotify, WatchLimitError, type WatchSource } from "./inotify.ts";
 
 test("2.4 a file that is written, made, removed or renamed is told", async (context) => {
-  const rig = new Rig(context, ["src/a.ts", "src/deep/er/b.js"]);
+  const rig = new WatcherRig(context, ["src/a.ts", "src/deep/er/b.js"]);
   const { files, folders } = await rig.open(["src"]);
   assert.deepEqual([files, folders], [2, 3]);
   rig.write("src/a.ts");
@@ -19,7 +19,7 @@ test("2.4 a file that is written, made, removed or renamed is told", async (cont
 });
 
 test("2.4 a file that is saved by a rename over it is told, and once more after that", async (context) => {
-  const rig = new Rig(context, ["src/a.ts"]);
+  const rig = new WatcherRig(context, ["src/a.ts"]);
   await rig.open(["src"]);
   for (let time = 0; time < 3; time++) {
     rig.write("src/.a.ts.swp");
@@ -29,7 +29,7 @@ test("2.4 a file that is saved by a rename over it is told, and once more after 
 });
 
 test("2.4 a file in folders that are made just before it is told, and its later changes", async (context) => {
-  const rig = new Rig(context, ["src/a.ts"]);
+  const rig = new WatcherRig(context, ["src/a.ts"]);
   await rig.open(["src"]);
   rig.write("src/p/q/r/x.ts");
   await rig.told("src/p/q/r/x.ts");
@@ -42,7 +42,7 @@ for (const [where, there] of [
   ["dist", "dist/p/q/r"],
 ] as const)
   test(`2.4 a folder that is removed and made again at once is watched: ${there}, and watched for changes after that`, async (context) => {
-    const rig = new Rig(context, [`src/${there}/old.js`]);
+    const rig = new WatcherRig(context, [`src/${there}/old.js`]);
     await rig.open(["src"]);
     rmSync(rig.at(`src/${where}`), { recursive: true });
     rig.write(`src/${there}/new.js`);
@@ -54,7 +54,7 @@ for (const [where, there] of [
   });
 
 test("2.4 the watched folder itself is removed and made again", async (context) => {
-  const rig = new Rig(context, ["dist/p/old.js"]);
+  const rig = new WatcherRig(context, ["dist/p/old.js"]);
   await rig.open(["dist"]);
   rmSync(rig.at("dist"), { recursive: true });
   rig.write("dist/p/q/new.js");
@@ -68,7 +68,7 @@ test("2.4 the watched folder itself is removed and made again", async (context) 
 });
 
 test("2.4 another folder is moved to the place of a watched one, with its own name above it", async (context) => {
-  const rig = new Rig(context, ["app/src/a.ts", "next/src/b.ts"]);
+  const rig = new WatcherRig(context, ["app/src/a.ts", "next/src/b.ts"]);
   await rig.open(["app/src"]);
   renameSync(rig.at("app"), rig.at("former"));
   renameSync(rig.at("next"), rig.at("app"));
@@ -80,7 +80,7 @@ test("2.4 another folder is moved to the place of a watched one, with its own na
 });
 
 test("2.4 a path that is not there yet is said, and watched for: folders above it come one by one", async (context) => {
-  const rig = new Rig(context);
+  const rig = new WatcherRig(context);
   await rig.open(["a/b/c", "late.json"]);
   assert.deepEqual(rig.warnings, ["a/b/c is not there yet; it is watched for", "late.json is not there yet; it is watched for"]);
   mkdirSync(rig.at("a"));
@@ -92,7 +92,7 @@ test("2.4 a path that is not there yet is said, and watched for: folders above i
 });
 
 test("2.4 a file that is named counts whatever its extension, also after it was replaced", async (context) => {
-  const rig = new Rig(context, ["settings.yaml", "other.yaml"]);
+  const rig = new WatcherRig(context, ["settings.yaml", "other.yaml"]);
   await rig.open(["settings.yaml"]);
   for (let time = 0; time < 3; time++) {
     rig.write("new.yaml");
@@ -104,7 +104,7 @@ test("2.4 a file that is named counts whatever its extension, also after it was 
 });
 
 test("2.4 exts, match and skip: what doesn't count is not told", async (context) => {
-  const rig = new Rig(context, ["src/a.ts"]);
+  const rig = new WatcherRig(context, ["src/a.ts"]);
   await rig.open(["."], { skip: ["**/.git/**", "gen", "**/*.test.ts"], match: ["src/**", "gen/**"] }, { own: ["src/own"] });
   for (const file of ["src/b.css", "lib/x.ts", "gen/y.ts", "src/.git/z.ts", "src/a.test.ts", "src/own/log.js", "src/Makefile"]) {
     rig.write(file);
@@ -114,14 +114,14 @@ test("2.4 exts, match and skip: what doesn't count is not told", async (context)
 });
 
 test("2.4 no extension at all: every file counts", async (context) => {
-  const rig = new Rig(context, ["src/a.ts"]);
+  const rig = new WatcherRig(context, ["src/a.ts"]);
   await rig.open(["src"], { exts: [], match: ["**"] });
   rig.write("src/Makefile");
   await rig.told("src/Makefile");
 });
 
 test("2.4 a pattern at the end of a path: what matches counts, and nothing else", async (context) => {
-  const rig = new Rig(context, ["views/a.html", "views/[id]/b.html"]);
+  const rig = new WatcherRig(context, ["views/a.html", "views/[id]/b.html"]);
   await rig.open(["views/**/*.html", "views/[id]/*.md"]);
   assert.deepEqual(rig.warnings, [
     'no file fits views/[id]/*.md: correct the pattern, or look at "skip" of the watcher; a file that comes counts',
@@ -134,7 +134,7 @@ test("2.4 a pattern at the end of a path: what matches counts, and nothing else"
 });
 
 test("2.4 where nothing counts, that is said", async (context) => {
-  const rig = new Rig(context, ["src/a.py"]);
+  const rig = new WatcherRig(context, ["src/a.py"]);
   await rig.open(["src", "src/*.tz"]);
   assert.deepEqual(rig.warnings, [
     'no file in src counts: look at "exts", "match" and "skip" of the watcher',
@@ -143,7 +143,7 @@ test("2.4 where nothing counts, that is said", async (context) => {
 });
 
 test("2.4 what only looks like a change is none: another mode, a read, a file that comes and goes", async (context) => {
-  const rig = new Rig(context, ["src/a.ts", "src/b.ts"]);
+  const rig = new WatcherRig(context, ["src/a.ts", "src/b.ts"]);
   await rig.open(["src"]);
   // Its time is so fresh after it was written that a change could hide behind the same time.
   await new Promise((resolve) => setTimeout(resolve, 30));
@@ -155,7 +155,7 @@ test("2.4 what only looks like a change is none: another mode, a read, a file th
 });
 
 test("2.4 what a link leads to is replaced by another link beside it, as Kubernetes does with its files", async (context) => {
-  const rig = new Rig(context, ["etc/..one/app.json", "etc/..two/app.json"]);
+  const rig = new WatcherRig(context, ["etc/..one/app.json", "etc/..two/app.json"]);
   symlinkSync("..one", rig.at("etc/..data"));
   symlinkSync("..data/app.json", rig.at("etc/app.json"));
   await rig.open(["etc"], { skip: ["**/..*/**"] });
@@ -165,7 +165,7 @@ test("2.4 what a link leads to is replaced by another link beside it, as Kuberne
 });
 
 test("2.4 a watched file that is a link counts as what it leads to, wherever that lies and however it is changed", async (context) => {
-  const rig = new Rig(context, ["shared/env", "shared/..one/app.yaml", "shared/..two/app.yaml", "app/other"]);
+  const rig = new WatcherRig(context, ["shared/env", "shared/..one/app.yaml", "shared/..two/app.yaml", "app/other"]);
   symlinkSync("../shared/env", rig.at("app/step"));
   symlinkSync("step", rig.at("app/.env"));
   symlinkSync("..one", rig.at("shared/..data"));
@@ -189,7 +189,7 @@ test("2.4 a watched file that is a link counts as what it leads to, wherever tha
 });
 
 test("2.4 a watched path that is a link is the folder that it leads to, also when that is another one", async (context) => {
-  const rig = new Rig(context, ["one/a.ts", "two/b.ts"]);
+  const rig = new WatcherRig(context, ["one/a.ts", "two/b.ts"]);
   symlinkSync("one", rig.at("current"));
   await rig.open(["current"]);
   rig.write("one/a.ts");
@@ -202,7 +202,7 @@ test("2.4 a watched path that is a link is the folder that it leads to, also whe
 });
 
 test("2.4 what is changed together is told together", async (context) => {
-  const rig = new Rig(context, ["src/a.ts"]);
+  const rig = new WatcherRig(context, ["src/a.ts"]);
   await rig.open(["src"], { intervalMs: 300 });
   for (let number = 0; number < 50; number++) rig.write(`src/${number}/x.ts`);
   await rig.until(() => rig.changes.length > 0, "a change");
@@ -212,7 +212,7 @@ test("2.4 what is changed together is told together", async (context) => {
 
 test("2.4 a whole tree is copied into a watched folder, and removed again", async (context) => {
   const files = Array.from({ length: 150 }, (_, number) => `from/${number % 15}/${number % 7}/${number}.ts`);
-  const rig = new Rig(context, [...files, "src/a.ts"]);
+  const rig = new WatcherRig(context, [...files, "src/a.ts"]);
   await rig.open(["src"]);
   cpSync(rig.at("from"), rig.at("src/to"), { recursive: true });
   await rig.told(...files.map((file) => file.replace("from", "src/to")));
@@ -243,7 +243,7 @@ for (const [watches, when] of [
   [6, "later"],
 ] as const)
   test(`2.4 the kernel has no more watches ${when}: files are looked at instead, and that is said`, async (context) => {
-    const rig = new Rig(context, ["src/a/1.ts", "src/b/2.ts", "settings.yaml"]);
+    const rig = new WatcherRig(context, ["src/a/1.ts", "src/b/2.ts", "settings.yaml"]);
     await rig.open(["src", "settings.yaml"], {}, { kernel: limited(watches) });
     rig.write("src/c/d/e/f/3.ts");
     await rig.until(() => rig.warnings.some((text) => /no more watches \(ENOSPC\).*max_user_watches/.test(text)), "a warning");
@@ -257,7 +257,7 @@ for (const [watches, when] of [
   });
 
 test("2.4 the fingerprint tells whether anything has changed meanwhile, and which file it was", async (context) => {
-  const rig = new Rig(context, ["src/a.ts", "src/b/c.ts", "src/note.txt"]);
+  const rig = new WatcherRig(context, ["src/a.ts", "src/b/c.ts", "src/note.txt"]);
   const first = await rig.open(["src"]);
   rig.close();
   rig.write("src/note.txt");
@@ -277,7 +277,7 @@ test("2.4 the fingerprint tells whether anything has changed meanwhile, and whic
 });
 
 test("2.4 the fingerprint is that of the files as they are, whatever way they have come to it", async (context) => {
-  const rig = new Rig(context, ["src/a.ts", "src/b.ts", "src/p/c.ts", "src/q/d.ts"]);
+  const rig = new WatcherRig(context, ["src/a.ts", "src/b.ts", "src/p/c.ts", "src/q/d.ts"]);
   const { fingerprint } = await rig.open(["src"]);
   assert.equal(rig.fingerprint, fingerprint);
   rig.write("src/a.ts");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { type ApiRig, serving } from "../../test/support/control-rig.ts";
+import { type ApiRig, startApi } from "../../test/support/control-rig.ts";
 import type { ProblemRecord } from "../contract/records.ts";
 
 type Case = {
@@ -119,7 +119,7 @@ async function send(api: ApiRig, { path: target, method, body, type, headers }: 
 }
 
 test("each bad request has its status, names every fault with its place, and does no harm", async (context) => {
-  const api = await serving(context);
+  const api = await startApi(context);
   for (const each of CASES) {
     const { status, text } = await send(api, each);
     assert.equal(status, each.status, `${each.name}: ${text.slice(0, 300)}`);
@@ -141,7 +141,7 @@ test("each bad request has its status, names every fault with its place, and doe
 });
 
 test("data that isn't HTTP is 400, long headers are 431", async (context) => {
-  const api = await serving(context);
+  const api = await startApi(context);
   assert.match(await api.raw("hello\r\n\r\n"), /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*"code":"request-unreadable"/);
   assert.match(await api.raw(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"y".repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
   assert.match(await api.raw(`GET /${"y".repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`), /^HTTP\/1\.1 431 /);
@@ -152,7 +152,7 @@ test("data that isn't HTTP is 400, long headers are 431", async (context) => {
 });
 
 test("headers and bodies that come too slowly are 408, and others are served meanwhile", async (context) => {
-  const api = await serving(context, { headersMs: 100, requestMs: 200 });
+  const api = await startApi(context, { headersMs: 100, requestMs: 200 });
   const slow = Array.from({ length: 50 }, () => api.raw("GET /state HTTP/1.1\r\nHost: localhost\r\nX-Slow: "));
   const body = api.raw(
     `POST /log HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.token()}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`,
@@ -163,7 +163,7 @@ test("headers and bodies that come too slowly are 408, and others are served mea
 });
 
 test("an endless body is refused on every route", async (context) => {
-  const api = await serving(context);
+  const api = await startApi(context);
   const head = (path: string): string =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.token()}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
   const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
@@ -186,7 +186,7 @@ test("an endless body is refused on every route", async (context) => {
 const STREAMS = Number(process.env.PROCMAN_TEST_STREAMS ?? 300);
 
 test("of thousands of streams most are refused, and other requests are answered immediately", async (context) => {
-  const api = await serving(context);
+  const api = await startApi(context);
   const sockets = Array.from({ length: STREAMS }, () => connect(api.port, "127.0.0.1").on("error", () => undefined));
   context.after(() => sockets.forEach((socket) => void socket.destroy()));
   const request = `GET /events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.token()}\r\n\r\n`;

@@ -4,8 +4,8 @@ import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { type ApiRig, serving } from "../../test/support/control-rig.ts";
-import { found } from "../../test/support/procman.ts";
+import { type ApiRig, startApi } from "../../test/support/control-rig.ts";
+import { eventually } from "../../test/support/procman.ts";
 import type { ProblemRecord } from "../contract/records.ts";
 import type { Route } from "../contract/route.ts";
 import { ROUTES } from "../contract/routes.ts";
@@ -77,7 +77,7 @@ function badTokens(api: ApiRig): Readonly<Record<string, string | undefined>> {
 
 test("5 every route answers 401 without details if the token is missing or invalid", async (context) => {
   for (const route of GUARDED) {
-    const api = await serving(context);
+    const api = await startApi(context);
     api.revoked.add("mallory");
     for (const [name, token] of Object.entries(badTokens(api))) {
       const response = await ask(api, route, token);
@@ -93,7 +93,7 @@ test("5 every route answers 401 without details if the token is missing or inval
 
 test("5 every route answers 403 and names the missing scope; with it, or with admin, it answers", async (context) => {
   for (const route of GUARDED.filter(({ output }) => output.kind !== "stream")) {
-    const api = await serving(context);
+    const api = await startApi(context);
     const at = `${route.method} ${route.path}`;
     const others = SCOPES.filter((scope) => scope !== route.scope && scope !== "admin");
     const refused = await ask(api, route, `Bearer ${api.token({ scopes: others })}`);
@@ -116,7 +116,7 @@ function status({ path, status: success }: Route): number {
 }
 
 test("5 an address with too many failures must wait; a valid token is accepted nevertheless", async (context) => {
-  const api = await serving(context);
+  const api = await startApi(context);
   const statuses: number[] = [];
   for (let count = 0; count < 25; count++) statuses.push((await api.fetch("/state", { token: "bad" })).status);
   assert.deepEqual([statuses[19], statuses[20]], [401, 429]);
@@ -127,7 +127,7 @@ test("5 an address with too many failures must wait; a valid token is accepted n
 });
 
 test("5 with a revoked or rotated token the next request is refused and open streams end", async (context) => {
-  const api = await serving(context);
+  const api = await startApi(context);
   const [mine, other] = [api.token({ consumer: "one" }), api.token({ consumer: "two" })];
   const [first, second] = await Promise.all([mine, other].map((token) => api.fetch("/events", { token })));
   api.revoked.add("one");
@@ -139,11 +139,11 @@ test("5 with a revoked or rotated token the next request is refused and open str
   api.api.recheck();
   await assert.rejects(second?.text() ?? Promise.resolve());
   assert.equal((await api.fetch("/state", { token: other })).status, 401);
-  await found(() => (api.rig.reporting.feed.listeners === 0 ? true : undefined));
+  await eventually(() => (api.rig.reporting.feed.listeners === 0 ? true : undefined));
 });
 
 test("7 unknown ids and paths are 404 with the nearest name, other methods are 405 with Allow", async (context) => {
-  const api = await serving(context);
+  const api = await startApi(context);
   const unknown = await api.fetch("/procesess");
   assert.deepEqual([unknown.status, ((await unknown.json()) as Problem).detail?.includes('Did you mean "/processes"?')], [404, true]);
   const wrong = await api.fetch("/processes/web", { method: "DELETE" });
@@ -158,7 +158,7 @@ test("7 unknown ids and paths are 404 with the nearest name, other methods are 4
 });
 
 test("7 a bug gives 500 without internal details", async (context) => {
-  const api = await serving(context);
+  const api = await startApi(context);
   const written = context.mock.method(process.stderr, "write", () => true);
   api.rig.reporting.bug = new Error("not to be shown");
   const response = await api.fetch("/metrics");
@@ -170,7 +170,7 @@ test("7 a bug gives 500 without internal details", async (context) => {
 });
 
 test("health needs no token and answers only ok; answers may not be cached", async (context) => {
-  const api = await serving(context);
+  const api = await startApi(context);
   const response = await fetch(`${api.url}/health`);
   assert.deepEqual([response.status, await response.text()], [200, "ok\n"]);
   assert.deepEqual([response.headers.get("cache-control"), response.headers.get("x-content-type-options")], ["no-store", "nosniff"]);
@@ -178,7 +178,7 @@ test("health needs no token and answers only ok; answers may not be cached", asy
 });
 
 test("pages of a configured origin may send requests, including preflight; those of other origins may not", async (context) => {
-  const api = await serving(context);
+  const api = await startApi(context);
   const origin = "https://app.example.org";
   const ahead = { origin, "access-control-request-method": "POST", "access-control-request-headers": "authorization" };
   const asked = await fetch(`${api.url}/processes/web/stop`, { method: "OPTIONS", headers: ahead });
@@ -196,7 +196,7 @@ test("pages of a configured origin may send requests, including preflight; those
 });
 
 test("4 the next page of the log is in its Link header", async (context) => {
-  const api = await serving(context);
+  const api = await startApi(context);
   for (const text of ["a", "b", "c"]) await api.client().log({ text });
   const response = await api.fetch("/logs?limit=2&process=web,job&process=pair");
   assert.equal(response.headers.get("link"), '</logs?limit=2&process=web%2Cjob&process=pair&cursor=2>; rel="next"');
@@ -205,11 +205,11 @@ test("4 the next page of the log is in its Link header", async (context) => {
 });
 
 test("5 events are a stream with ids, a reconnection delay, and heartbeats", async (context) => {
-  const api = await serving(context, { heartbeatMs: 20 });
+  const api = await startApi(context, { heartbeatMs: 20 });
   const stop = new AbortController();
   const response = await api.fetch("/events", { headers: { "last-event-id": "0" }, signal: stop.signal });
   assert.equal(response.headers.get("content-type"), "text/event-stream");
-  api.rig.reporting.happen();
+  api.rig.reporting.addEvent();
   let text = "";
   const decoder = new TextDecoder();
   for await (const chunk of response.body ?? []) {
@@ -221,13 +221,13 @@ test("5 events are a stream with ids, a reconnection delay, and heartbeats", asy
 });
 
 test("5 a client that doesn't read blocks no other, buffers nothing in memory, and is disconnected", async (context) => {
-  const api = await serving(context, { heartbeatMs: 100 });
+  const api = await startApi(context, { heartbeatMs: 100 });
   const socket = connect(api.port, "127.0.0.1");
   context.after(() => void socket.destroy());
   socket.on("error", () => undefined);
   socket.write(`GET /logs?follow=1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.token()}\r\n\r\n`);
   socket.pause();
-  await found(() => (api.rig.logBook.queries.length > 0 ? true : undefined));
+  await eventually(() => (api.rig.logBook.queries.length > 0 ? true : undefined));
   const line = { time: "2026-01-01T00:00:00.000Z", severity: "info", category: "stdout", text: "x".repeat(100_000) } as const;
   for (let count = 0; count < 1_000; count++) api.rig.logBook.feed.push(line);
   assert.equal((await api.fetch("/state", { headers: { connection: "close" } })).status, 200);
@@ -243,7 +243,7 @@ function connections({ api: { server } }: ApiRig): Promise<number> {
 }
 
 test("streams are limited for each consumer and in total, and the API stays fast", async (context) => {
-  const api = await serving(context, { streams: 6, streamsEach: 4 });
+  const api = await startApi(context, { streams: 6, streamsEach: 4 });
   const stop = new AbortController();
   // Kept, because fetch closes the stream of a garbage-collected response.
   const kept: Response[] = [];
@@ -270,7 +270,7 @@ test("streams are limited for each consumer and in total, and the API stays fast
   assert.equal((await api.fetch("/state")).status, 200);
   assert.equal(kept.length, 8);
   stop.abort();
-  await found(() => (api.rig.reporting.feed.listeners === 0 ? true : undefined));
+  await eventually(() => (api.rig.reporting.feed.listeners === 0 ? true : undefined));
   const later = new AbortController();
   const response = await api.fetch("/events", { signal: later.signal });
   assert.equal(response.status, 200);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { stateDir, WEB, Writing } from "../../test/support/store-rig.ts";
+import { stateDir, TestStore, WEB } from "../../test/support/store-rig.ts";
 import type { LogItem, LogQuery } from "../contract/records.ts";
 import { SegmentCompressor } from "./compressor.ts";
 import { followLogs } from "./follow.ts";
@@ -27,7 +27,7 @@ test("a follower gets the last entries, oldest first, then new ones, also from a
   const dir = stateDir(context);
   const early = following(context, dir);
   const first = early.text();
-  const writing = new Writing(dir);
+  const writing = new TestStore(dir);
   writing.lines(WEB, "one", "two", "three");
   assert.equal(await first, "one");
   const late = following(context, dir, { limit: 2 });
@@ -42,7 +42,7 @@ test("a follower gets the last entries, oldest first, then new ones, also from a
 test("the last entries are found by the filter, across segments of any length", async (context) => {
   const dir = stateDir(context);
   for (const turn of [0, 1, 2]) {
-    const writing = new Writing(dir);
+    const writing = new TestStore(dir);
     for (const line of [0, 1]) {
       writing.lines(WEB, `${turn} ${line} ${"x".repeat(600_000)}`);
       writing.lines({ ...WEB, process: "other" }, `other ${turn} ${line}`);
@@ -71,7 +71,7 @@ test("options that a stream can't fulfil are refused", async (context) => {
 test("each item's cursor continues after it, for old and new entries", async (context) => {
   const dir = stateDir(context);
   for (const turn of [0, 1]) {
-    const writing = new Writing(dir);
+    const writing = new TestStore(dir);
     writing.lines(WEB, `${turn} a`, `${turn} b`);
     if (turn === 0) writing.store.end();
     else context.after(() => writing.store.end());
@@ -91,14 +91,14 @@ test("during hand-overs and compressions under a flood, followers that stop and 
   const dir = stateDir(context);
   const last = 60_000;
   const flood = async (): Promise<void> => {
-    let writing = new Writing(dir);
+    let writing = new TestStore(dir);
     for (let number = 0; number < last; number += 100) {
       writing.lines(WEB, ...Array.from({ length: 100 }, (_, offset) => String(number + offset)));
       await writing.settled();
       if (number % 7_000 !== 0) continue;
       writing.store.end();
       void new SegmentCompressor(() => false).run(writing.folder);
-      writing = new Writing(dir);
+      writing = new TestStore(dir);
     }
     writing.lines(WEB, "end");
     await writing.settled();
@@ -126,7 +126,7 @@ test("during hand-overs and compressions under a flood, followers that stop and 
 
 test("with two loggers at the same time, a follower gets all entries of both, each in order", async (context) => {
   const dir = stateDir(context);
-  const [orphan, own] = [new Writing(dir), new Writing(dir)];
+  const [orphan, own] = [new TestStore(dir), new TestStore(dir)];
   const seen: string[] = [];
   const { next } = following(context, dir, { from: 0 });
   let cursor = "";
@@ -158,14 +158,14 @@ test("with two loggers at the same time, a follower gets all entries of both, ea
 test("a follower so slow that the next entries were deleted gets the size of the gap", async (context) => {
   const dir = stateDir(context);
   for (const name of ["a", "b", "c", "d"]) {
-    const { store } = new Writing(dir);
+    const { store } = new TestStore(dir);
     store.say({ category: "service", severity: "info", at: Date.now(), text: name.repeat(1000) });
     store.end();
   }
   const { next, text } = following(context, dir, { from: 0 });
   const first = await next();
   assert.ok(first.type === "entry" && first.entry.text.startsWith("a"));
-  const { folder } = new Writing(dir);
+  const { folder } = new TestStore(dir);
   retire(folder, { hours: 1, bytes: 2_000 }, Date.now());
   assert.equal(segmentsIn(folder).length, 1);
   for (let gaps = 0; gaps < 2; gaps += 1) {

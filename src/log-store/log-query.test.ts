@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allPages, stateDir, texts, WEB, Writing } from "../../test/support/store-rig.ts";
+import { allPages, stateDir, TestStore, texts, WEB } from "../../test/support/store-rig.ts";
 import { ProcmanError } from "../base/errors.ts";
 import { lastLines, readLogs } from "./log-query.ts";
 
 test("a page has the newest entries first by default, with all their fields", async (context) => {
   const dir = stateDir(context);
-  const { store, ...writing } = new Writing(dir);
+  const { store, ...writing } = new TestStore(dir);
   const at = Date.UTC(2026, 10, 21, 10);
   store.say({ process: "web-2", instance: 2, run: 7, category: "log", severity: "debug", at, text: "two\nlines" });
   store.say({ category: "service", severity: "warn", at: at + 1, text: "own" });
@@ -27,7 +27,7 @@ test("without a store there are no entries", async (context) => {
 
 test("filters: process, cluster, minimum severity, category, time", async (context) => {
   const dir = stateDir(context);
-  const writing = new Writing(dir);
+  const writing = new TestStore(dir);
   const { store } = writing;
   writing.lines(WEB, "web out");
   writing.lines({ ...WEB, category: "stderr", severity: "error" }, "web err");
@@ -49,7 +49,7 @@ test("filters: process, cluster, minimum severity, category, time", async (conte
 
 test("search finds a substring in any case, also in other alphabets, and never across two lines", async (context) => {
   const dir = stateDir(context);
-  const writing = new Writing(dir);
+  const writing = new TestStore(dir);
   writing.lines(WEB, "Zwei ÄPFEL", "äpfel und", "Birnen", "", "ПРИВЕТ", "İstanbul", "a😀b");
   writing.store.say({ ...WEB, category: "log", at: Date.now(), text: "one\nTwo" });
   writing.store.end();
@@ -66,7 +66,7 @@ test("search finds a substring in any case, also in other alphabets, and never a
 
 test("pages of any size together are complete, also while lines are added at the end", async (context) => {
   const dir = stateDir(context);
-  const writing = new Writing(dir);
+  const writing = new TestStore(dir);
   const all = Array.from({ length: 5_000 }, (_, number) => `line ${number}`);
   writing.lines(WEB, ...all);
   await writing.settled();
@@ -91,7 +91,7 @@ test("pages of any size together are complete, also while lines are added at the
 
 test("a page has at most 4 MiB of text and a line, whatever its limit; its cursor continues", async (context) => {
   const dir = stateDir(context);
-  const writing = new Writing(dir);
+  const writing = new TestStore(dir);
   const all = Array.from({ length: 40 }, (_, number) => `${number} ${"x".repeat(300_000)}`);
   for (const line of all) writing.lines(WEB, line);
   writing.store.end();
@@ -108,7 +108,7 @@ test("a page has at most 4 MiB of text and a line, whatever its limit; its curso
 
 test("the last lines of a run are cut to the wanted length between characters", async (context) => {
   const dir = stateDir(context);
-  const writing = new Writing(dir);
+  const writing = new TestStore(dir);
   writing.lines(WEB, "ä".repeat(1_000), "€".repeat(10), "short");
   writing.store.end();
   const last = await lastLines(dir, { process: "web", run: 1, count: 3, characters: 10 });
@@ -125,7 +125,7 @@ test("an invalid cursor is refused", async (context) => {
 
 test("the last lines before a time are only those of the run, oldest first", async (context) => {
   const dir = stateDir(context);
-  const writing = new Writing(dir);
+  const writing = new TestStore(dir);
   writing.lines(WEB, "of run 1");
   for (let number = 0; number < 100; number += 1) {
     writing.lines({ ...WEB, run: 2, ...(number % 2 ? { category: "stderr", severity: "error" } : {}) }, `line ${number}`);

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import fc from "fast-check";
-import { found } from "../../test/support/procman.ts";
-import { allPages, DAY, stateDir, texts, WEB, Writing } from "../../test/support/store-rig.ts";
+import { eventually } from "../../test/support/procman.ts";
+import { allPages, DAY, stateDir, TestStore, texts, WEB } from "../../test/support/store-rig.ts";
 import type { LogQuery } from "../contract/records.ts";
 import { SegmentCompressor } from "./compressor.ts";
 import { readLogs } from "./log-query.ts";
@@ -57,7 +57,7 @@ test("after any writes, kills, hand-overs and compressions, each query finds exa
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.array(query, { minLength: 1, maxLength: 4 }), async (steps, queries) => {
       const dir = stateDir(context);
       const folder = logsFolder(dir);
-      let writing = new Writing(dir);
+      let writing = new TestStore(dir);
       let written: Written[] = [];
       const own = (): number | undefined => segmentsIn(folder).findLast(({ stage }) => stage === "open")?.number;
       const add = async (by: RecordSource, lines: readonly string[]): Promise<void> => {
@@ -77,14 +77,14 @@ test("after any writes, kills, hand-overs and compressions, each query finds exa
         else if (each.do === "unindex" && segment !== undefined) rmSync(join(folder, `${segment}.index`), { force: true });
         else if (each.do === "handover") {
           writing.store.end();
-          writing = new Writing(dir);
+          writing = new TestStore(dir);
         } else if (each.do === "kill" && segment !== undefined) {
           const path = segmentFile(folder, { number: segment, stage: "open" });
           const size = Math.max(0, statSync(path).size - each.cut);
           truncateSync(path, size);
           written = written.filter((entry) => entry.segment !== segment || entry.end <= size);
           repair(folder, segment);
-          writing = new Writing(dir);
+          writing = new TestStore(dir);
         }
       }
       for (const asked of queries) {
@@ -101,7 +101,7 @@ test("after any writes, kills, hand-overs and compressions, each query finds exa
 
 test("a record torn at any byte is not shown, and is cut off by the repair", async (context) => {
   const dir = stateDir(context);
-  const writing = new Writing(dir);
+  const writing = new TestStore(dir);
   writing.lines(WEB, "first", "second");
   await writing.settled();
   const [{ number } = { number: 0 }] = segmentsIn(writing.folder);
@@ -134,7 +134,7 @@ test("a segment that was created and never written is deleted by the repair", (c
 test("segments that are too old are deleted, then the oldest that exceed the size; cursors continue at the oldest that is left", async (context) => {
   const dir = stateDir(context);
   for (const text of ["one", "two", "three"]) {
-    const { store, ...writing } = new Writing(dir);
+    const { store, ...writing } = new TestStore(dir);
     store.say({ category: "service", severity: "info", at: Date.now(), text: text.repeat(1000) });
     store.end();
     assert.deepEqual(writing.said, []);
@@ -157,24 +157,24 @@ test("segments that are too old are deleted, then the oldest that exceed the siz
 
 test("with 0 hours nothing is written, and existing segments are deleted", async (context) => {
   const dir = stateDir(context);
-  const former = new Writing(dir);
+  const former = new TestStore(dir);
   former.lines(WEB, "former");
   former.store.end();
-  const writing = new Writing(dir, { ...DAY, hours: 0 });
+  const writing = new TestStore(dir, { ...DAY, hours: 0 });
   writing.lines(WEB, "line");
   writing.store.say({ category: "service", severity: "info", at: 0, text: "said" });
-  await found(() => (readdirSync(writing.folder).length === 0 ? true : undefined));
+  await eventually(() => (readdirSync(writing.folder).length === 0 ? true : undefined));
   assert.deepEqual(await texts(dir), []);
   writing.store.end();
 });
 
 test("a removed folder is created again", async (context) => {
   const dir = stateDir(context);
-  const writing = new Writing(dir);
+  const writing = new TestStore(dir);
   writing.lines(WEB, "before");
   await writing.settled();
   rmSync(writing.folder, { recursive: true });
-  await found(() => {
+  await eventually(() => {
     writing.lines(WEB, "after");
     return existsSync(writing.folder) ? true : undefined;
   });
@@ -186,12 +186,12 @@ test("a removed folder is created again", async (context) => {
 test("lines that can't be written are counted, reported once, and noted in the store when it works again", async (context) => {
   const dir = stateDir(context);
   writeFileSync(logsFolder(dir), "in the way");
-  const writing = new Writing(dir);
+  const writing = new TestStore(dir);
   writing.lines(WEB, "lost", "lost too");
   writing.lines(WEB, "and this");
   assert.deepEqual(writing.said, ["EEXIST"].includes(writing.said[0] ?? "") ? ["EEXIST"] : ["ENOTDIR"]);
   rmSync(logsFolder(dir));
-  await found(() => {
+  await eventually(() => {
     writing.lines(WEB, "again");
     return writing.said.length > 1 ? true : undefined;
   });
@@ -211,9 +211,9 @@ test("lines that can't be written are counted, reported once, and noted in the s
 test("after a partial write the file has only whole records, and every line is stored or counted", async (context) => {
   const dir = stateDir(context);
   const script = `
-    import { Writing, WEB } from ${JSON.stringify(new URL("../../test/support/store-rig.ts", import.meta.url).href)};
+    import { TestStore, WEB } from ${JSON.stringify(new URL("../../test/support/store-rig.ts", import.meta.url).href)};
     process.on("SIGXFSZ", () => undefined);
-    const writing = new Writing(${JSON.stringify(dir)});
+    const writing = new TestStore(${JSON.stringify(dir)});
     let total = 0;
     for (const end = Date.now() + 20000; writing.said.length < 2 && Date.now() < end; ) {
       const lines = Array.from({ length: total % 3 === 0 ? 30 : 1 }, () => String(total++).padEnd(999, "x"));

@@ -4,15 +4,15 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { flood, inspectFlood } from "../../test/support/flood-rig.ts";
-import { numbers, Rig, read, sizeOf, until } from "../../test/support/logger-rig.ts";
+import { LoggerRig, numbers, read, sizeOf, until } from "../../test/support/logger-rig.ts";
 
-let rig: Rig;
+let rig: LoggerRig;
 
 const begunOf = (base64: string | undefined): string => Buffer.from(base64 ?? "", "base64").toString();
 
 describe("hand-over of the logger", () => {
   beforeEach(() => {
-    rig = new Rig();
+    rig = new LoggerRig();
   });
   afterEach(() => rig.end());
 

@@ -4,15 +4,15 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { numbers, Rig, read, sizeOf, until } from "../../test/support/logger-rig.ts";
+import { LoggerRig, numbers, read, sizeOf, until } from "../../test/support/logger-rig.ts";
 
 const STAMP = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z";
 
-let rig: Rig;
+let rig: LoggerRig;
 
 describe("console of the logger", () => {
   beforeEach(() => {
-    rig = new Rig();
+    rig = new LoggerRig();
   });
   afterEach(() => rig.end());
 

@@ -4,14 +4,14 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { flood, inspectFlood } from "../../test/support/flood-rig.ts";
-import { numbers, Rig, read, sizeOf, until } from "../../test/support/logger-rig.ts";
+import { LoggerRig, numbers, read, sizeOf, until } from "../../test/support/logger-rig.ts";
 import { smallDisk } from "../../test/support/skip.ts";
 
-let rig: Rig;
+let rig: LoggerRig;
 
 describe("hand-over of the logger after faults", () => {
   beforeEach(() => {
-    rig = new Rig();
+    rig = new LoggerRig();
   });
   afterEach(() => rig.end());
 

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
-import { numbers, Rig, read, sizeOf, until } from "../../test/support/logger-rig.ts";
+import { LoggerRig, numbers, read, sizeOf, until } from "../../test/support/logger-rig.ts";
 
 const MARK = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]";
 
-let rig: Rig;
+let rig: LoggerRig;
 
 /**
  * Numbered lines may be missing only at a mark. Next to it, a line torn by the kill shows its end (after the mark) or its
@@ -34,7 +34,7 @@ function inspect(lines: readonly string[]): { readonly whole: number; readonly m
 
 describe("logger process after faults", () => {
   beforeEach(() => {
-    rig = new Rig();
+    rig = new LoggerRig();
   });
   afterEach(() => rig.end());
 

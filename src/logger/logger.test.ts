@@ -4,18 +4,18 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileS
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { numbers, Rig, read, until } from "../../test/support/logger-rig.ts";
+import { LoggerRig, numbers, read, until } from "../../test/support/logger-rig.ts";
 import { VERSION } from "../base/version.ts";
 import type { ToLogger } from "../ipc/logger-protocol.ts";
 import { cutMark, MAX_LINE_BYTES } from "./line-splitter.ts";
 
 const STAMP = "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z";
 
-let rig: Rig;
+let rig: LoggerRig;
 
 describe("logger process", () => {
   beforeEach(() => {
-    rig = new Rig();
+    rig = new LoggerRig();
   });
   afterEach(() => rig.end());
 

@@ -4,13 +4,13 @@ import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { flood, inspectFlood } from "../../test/support/flood-rig.ts";
-import { Rig, read, sizeOf, until } from "../../test/support/logger-rig.ts";
+import { LoggerRig, read, sizeOf, until } from "../../test/support/logger-rig.ts";
 
-let rig: Rig;
+let rig: LoggerRig;
 
 describe("route of a run's output", () => {
   beforeEach(() => {
-    rig = new Rig();
+    rig = new LoggerRig();
   });
   afterEach(() => rig.end());
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { found } from "../../test/support/procman.ts";
-import { begun, configOf, folder, spawned } from "../../test/support/service-rig.ts";
+import { eventually } from "../../test/support/procman.ts";
+import { configOf, folder, spawned, startService } from "../../test/support/service-rig.ts";
 import { replaceSecret } from "../os/secret.ts";
 
 const web = { id: "web", cmd: "sleep 1000", autostart: true };
@@ -20,10 +20,10 @@ test("2.2 a run is prepared unless it consists of what is read when it starts: e
     capped: { memoryMax: "1GB" },
   };
   const processes = Object.entries(others).map(([id, more]) => ({ ...web, id, ...more }));
-  const { tell, channel } = begun(context, configOf(stateDir, [...processes, web]));
+  const { tell, channel } = startService(context, configOf(stateDir, [...processes, web]));
   // They have run for longer than a second; who was started last is prepared last.
   tell(...processes.map(({ id }) => spawned(id)), spawned("web"));
-  await found(() => (channel.asked("prepare").length > 0 ? true : undefined));
+  await eventually(() => (channel.asked("prepare").length > 0 ? true : undefined));
   assert.deepEqual(channel.asked("prepare", "unprepare"), ["prepare web 2"]);
   const [prepared] = channel.sent.filter(({ t }) => t === "prepare");
   assert.ok(prepared?.t === "prepare" && prepared.after === "failure" && /^web\.2@/.test(prepared.env.PROCMAN_RUN_ID ?? ""));
@@ -31,12 +31,12 @@ test("2.2 a run is prepared unless it consists of what is read when it starts: e
 
 test("2.2, 3.3 a run that is prepared gets the token of the secret that holds", async (context) => {
   const stateDir = folder(context);
-  const { tell, channel } = begun(context, configOf(stateDir, [web], { api: { port: 0 } as never }));
+  const { tell, channel } = startService(context, configOf(stateDir, [web], { api: { port: 0 } as never }));
   tell(spawned("web"));
   const tokens = (): readonly string[] => channel.sent.flatMap((each) => (each.t === "prepare" ? [each.env.PROCMAN_API_TOKEN ?? ""] : []));
-  await found(() => (tokens().length > 0 ? true : undefined));
+  await eventually(() => (tokens().length > 0 ? true : undefined));
   replaceSecret(stateDir);
-  await found(() => (tokens().length > 1 ? true : undefined));
+  await eventually(() => (tokens().length > 1 ? true : undefined));
   assert.notEqual(tokens()[0], tokens()[1]);
   assert.deepEqual(channel.asked("prepare", "unprepare"), ["prepare web 2", "unprepare web 2", "prepare web 2"]);
 });

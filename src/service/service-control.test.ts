@@ -1,13 +1,13 @@
 /** `Control`, in process and over HTTP: one table of behaviours for both. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { controlRig, PLANNED, type Rig, serving } from "../../test/support/control-rig.ts";
-import { TIME } from "../../test/support/fake-books.ts";
+import { TIME } from "../../test/support/control-fakes.ts";
+import { type ControlRig, controlRig, PLANNED, startApi } from "../../test/support/control-rig.ts";
 import { type ErrorCode, ProcmanError } from "../base/errors.ts";
 import type { Caller, Control } from "../contract/control.ts";
 import type { TelemetryReport } from "../contract/records.ts";
 
-type World = { readonly rig: Rig; readonly control: Control; readonly as: (caller: Caller) => Control };
+type World = { readonly rig: ControlRig; readonly control: Control; readonly as: (caller: Caller) => Control };
 
 type Behaviour = (world: World) => Promise<void>;
 
@@ -214,13 +214,13 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.equal(await control.prometheus(), "procman_up 1\n");
   },
   "events: from now on, or from an event on": async ({ control, rig }) => {
-    rig.reporting.happen();
-    rig.reporting.happen();
+    rig.reporting.addEvent();
+    rig.reporting.addEvent();
     const stop = new AbortController();
     const ids: string[] = [];
     for await (const { id } of control.events("1", stop.signal)) {
       ids.push(id);
-      if (ids.length === 1) rig.reporting.happen();
+      if (ids.length === 1) rig.reporting.addEvent();
       else stop.abort();
     }
     assert.deepEqual(ids, ["2", "3"]);
@@ -234,7 +234,7 @@ async function until(isSo: () => boolean): Promise<void> {
     assert.ok(performance.now() < late, `waited in vain for ${isSo}`);
 }
 
-async function asked(rig: Rig, what: string): Promise<void> {
+async function asked(rig: ControlRig, what: string): Promise<void> {
   await until(() => rig.spawner.log.includes(what));
 }
 
@@ -244,7 +244,7 @@ function inProcess(): World {
 }
 
 async function overHttp(context: TestContext): Promise<World> {
-  const api = await serving(context);
+  const api = await startApi(context);
   return {
     rig: api.rig,
     control: api.client(),

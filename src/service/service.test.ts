@@ -5,8 +5,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { found } from "../../test/support/procman.ts";
-import { begun, configOf, exited, folder, left, run, spawned } from "../../test/support/service-rig.ts";
+import { eventually } from "../../test/support/procman.ts";
+import { configOf, exited, folder, run, spawned, startService, stateAfterKill } from "../../test/support/service-rig.ts";
 import type { RawProcess } from "../config/config-schema.ts";
 import type { Endpoint } from "../contract/records.ts";
 import type { FromKeeper } from "../ipc/keeper-protocol.ts";
@@ -18,18 +18,18 @@ const endpointIn = (stateDir: string): Endpoint => JSON.parse(readFileSync(join(
 
 test("3.3 the configuration is noted in the same array as the first starts, and only when it is another one", async (context) => {
   const config = configOf(folder(context), [web, job]);
-  const first = begun(context, config);
+  const first = startService(context, config);
   const [batch] = first.channel.batches;
   assert.deepEqual(
     batch?.filter(({ t }) => t !== "logger").map((each) => (each.t === "note" ? `note ${each.id}` : each.t)),
     ["spawn", "spawn", "note web", "note job", `note :config`],
   );
-  const next = begun(context, config, await left(context, config, "web", "job"));
+  const next = startService(context, config, await stateAfterKill(context, config, "web", "job"));
   assert.deepEqual(next.channel.sent, [], "it goes on without a word");
 });
 
 test("3.1 a command is answered once the keeper has it, with the record of the moment it was taken, and so is the end of all", async (context) => {
-  const { service, channel, tell } = begun(context, configOf(folder(context), [web]));
+  const { service, channel, tell } = startService(context, configOf(folder(context), [web]));
   tell(spawned("web"));
   channel.batches.length = 0;
   let isAnswered = false;
@@ -56,13 +56,13 @@ test("3.3 gone, changed and new processes at the start of a service: each is tol
   const stateDir = folder(context);
   const logged = (stdout: string): RawProcess => ({ ...job, id: "logged", logger: { stdout } });
   const before = configOf(stateDir, [web, { ...job, id: "gone", terminateTimeout: 3 }, logged("a.log")]);
-  const snapshot = await left(context, before, "web", "gone", "logged");
+  const snapshot = await stateAfterKill(context, before, "web", "gone", "logged");
   const now = configOf(stateDir, [{ ...web, cwd: "/tmp", env: { A: "1" } }, logged("b.log"), { ...job, id: "new" }]);
-  const { channel, tell } = begun(context, now, snapshot);
+  const { channel, tell } = startService(context, now, snapshot);
   assert.deepEqual(channel.asked("spawn", "signal", "route"), ["route logged 1", "signal gone 1", "signal web 1", "spawn new 1"]);
   const [route] = channel.sent.filter((each) => each.t === "route");
   assert.equal(route?.t === "route" && route.capture.stdout, join(stateDir, "b.log"));
-  await found(() => (channel.said.length >= 6 ? true : undefined));
+  await eventually(() => (channel.said.length >= 6 ? true : undefined));
   for (const line of [
     /^restarted: its cwd and env have changed$/,
     /^its logger has changed; it runs on$/,
@@ -75,35 +75,35 @@ test("3.3 gone, changed and new processes at the start of a service: each is tol
     );
   assert.match(channel.notes[":config"] ?? "", /"leaving":\[{"id":"gone"/);
   tell(exited("gone"));
-  await found(() => (channel.notes.gone === "" ? true : undefined));
+  await eventually(() => (channel.notes.gone === "" ? true : undefined));
   assert.match(channel.notes[":config"] ?? "", /"leaving":\[\]/);
 });
 
 test("3.3 a pid file that is another one now: the old one is gone, the new one names who runs", async (context) => {
   const stateDir = folder(context);
   const [old, next] = [join(stateDir, "old.pid"), join(stateDir, "next.pid")];
-  const snapshot = await left(context, configOf(stateDir, [{ ...web, pidFile: old }]), "web");
+  const snapshot = await stateAfterKill(context, configOf(stateDir, [{ ...web, pidFile: old }]), "web");
   assert.ok(existsSync(old));
-  begun(context, configOf(stateDir, [{ ...web, pidFile: next }]), snapshot);
+  startService(context, configOf(stateDir, [{ ...web, pidFile: next }]), snapshot);
   assert.ok(!existsSync(old));
   rmSync(next, { force: true });
-  const healed = await left(context, configOf(stateDir, [{ ...web, pidFile: next }]), "web");
+  const healed = await stateAfterKill(context, configOf(stateDir, [{ ...web, pidFile: next }]), "web");
   rmSync(next);
-  begun(context, configOf(stateDir, [{ ...web, pidFile: next }]), healed);
+  startService(context, configOf(stateDir, [{ ...web, pidFile: next }]), healed);
   assert.equal(readFileSync(next, "utf8"), "5000000\n");
 });
 
 test("notes that can't be used are told and deleted; what runs is taken up, who isn't configured is stopped, older runs are killed", async (context) => {
   const config = configOf(folder(context), [web, job]);
-  const { notes = {} } = await left(context, config, "web", "job");
-  const { channel, service } = begun(context, config, {
+  const { notes = {} } = await stateAfterKill(context, config, "web", "job");
+  const { channel, service } = startService(context, config, {
     running: [run("web"), run("stranger", 3), run("job", 0)],
     notes: { ...notes, web: "{torn", foreign: "[]" },
   });
   assert.deepEqual(channel.asked("spawn", "signal"), ["signal job 0", "signal stranger 3", "spawn job 2"]);
   assert.equal(channel.notes.foreign, "");
   assert.match(channel.notes.web ?? "", /"status":"running"/);
-  await found(() => (channel.said.length >= 5 ? true : undefined));
+  await eventually(() => (channel.said.length >= 5 ? true : undefined));
   assert.deepEqual(
     channel.said.slice(0, 5),
     [
@@ -122,25 +122,25 @@ test("3.1 an end that nobody waits for is acknowledged, so that it is not told a
   const config = configOf(folder(context), [{ ...job, autostart: false }]);
   const idle = { blocked: false, slots: { job: { status: "idle", run: 5, restarts: 0, outcome: { kind: "stopped" } } } };
   const over = exited("job", 4) as FromKeeper & { readonly t: "exited" };
-  const { channel } = begun(context, config, { notes: { job: JSON.stringify(idle) }, ended: [over] });
+  const { channel } = startService(context, config, { notes: { job: JSON.stringify(idle) }, ended: [over] });
   assert.deepEqual(channel.asked("ack", "spawn"), ["ack job 4"]);
 });
 
 test("3.1 a service that is killed while it stops everything: the next one finishes that, unless a user has started procman anew", async (context) => {
   const stateDir = folder(context);
   const config = configOf(stateDir, [web, job]);
-  const first = begun(context, config);
+  const first = startService(context, config);
   first.tell(spawned("web"), spawned("job"));
   void first.service.terminate("asked by test");
-  await found(() => (first.channel.notes[":terminating"] === undefined ? undefined : true));
+  await eventually(() => (first.channel.notes[":terminating"] === undefined ? undefined : true));
   await first.service.retire();
   const notes = first.channel.notes;
-  const second = begun(context, config, { running: [run("web")], notes });
+  const second = startService(context, config, { running: [run("web")], notes });
   assert.ok(second.service.isTerminating);
   second.tell(exited("web"), exited("job"));
-  await found(() => (second.channel.asked("end").length > 0 ? true : undefined));
+  await eventually(() => (second.channel.asked("end").length > 0 ? true : undefined));
   assert.deepEqual(second.channel.asked("spawn", "end"), ["end 0"]);
-  const other = begun(context, config, {
+  const other = startService(context, config, {
     running: [run("web")],
     notes,
     lineage: "9 900",
@@ -151,43 +151,48 @@ test("3.1 a service that is killed while it stops everything: the next one finis
 
 test("3.6 exit-with: everything ends with its process and its code, also when that ended while no service was there", async (context) => {
   const config = configOf(folder(context), [web, job]);
-  const first = begun(context, config, {}, { exitWith: "job" });
+  const first = startService(context, config, {}, { exitWith: "job" });
   first.tell(spawned("web"), spawned("job"));
   first.tell(exited("job", 1, 0));
   assert.ok(first.service.isTerminating);
-  const second = begun(context, config, await left(context, config, "web", "job"), { exitWith: "job" });
+  const second = startService(context, config, await stateAfterKill(context, config, "web", "job"), { exitWith: "job" });
   assert.ok(!second.service.isTerminating);
   await second.service.retire();
   const failed = { t: "failed", slot: "job", run: 2, errno: "ENOENT", step: "program", message: "", at: 9 } as const;
-  const { notes = {} } = await left(context, config, "web", "job");
+  const { notes = {} } = await stateAfterKill(context, config, "web", "job");
   const starting = JSON.stringify({ blocked: false, slots: { job: { status: "starting", run: 2, restarts: 1 } } });
-  const third = begun(context, config, { running: [run("web")], ended: [failed], notes: { ...notes, job: starting } }, { exitWith: "job" });
-  await found(() => (third.channel.asked("signal").includes("signal web 1") ? true : undefined));
+  const third = startService(
+    context,
+    config,
+    { running: [run("web")], ended: [failed], notes: { ...notes, job: starting } },
+    { exitWith: "job" },
+  );
+  await eventually(() => (third.channel.asked("signal").includes("signal web 1") ? true : undefined));
   third.tell(exited("web"));
-  await found(() => (third.channel.asked("end").length > 0 ? true : undefined));
+  await eventually(() => (third.channel.asked("end").length > 0 ? true : undefined));
   assert.deepEqual(third.channel.asked("end"), ["end 127"]);
 });
 
 test("the API comes back at once at the port of the last service; a port that is somebody else's by now is left to them", async (context) => {
   const stateDir = folder(context);
   const config = configOf(stateDir, [web]);
-  const first = begun(context, config, await left(context, config, "web"));
-  await found(() => (existsSync(join(stateDir, "endpoint.json")) ? true : undefined));
+  const first = startService(context, config, await stateAfterKill(context, config, "web"));
+  await eventually(() => (existsSync(join(stateDir, "endpoint.json")) ? true : undefined));
   const { port } = endpointIn(stateDir);
   await first.service.retire();
   assert.equal(endpointIn(stateDir).port, port, "the address stays known");
   const changed = (service: ProcmanService): Promise<number> =>
-    found(() => (endpointIn(stateDir).startTime === "" ? undefined : service.isTerminating ? undefined : endpointIn(stateDir).port));
+    eventually(() => (endpointIn(stateDir).startTime === "" ? undefined : service.isTerminating ? undefined : endpointIn(stateDir).port));
   const forget = (): void => writeFileSync(join(stateDir, "endpoint.json"), JSON.stringify({ ...endpointIn(stateDir), startTime: "" }));
   forget();
-  const second = begun(context, config, await left(context, config, "web"));
+  const second = startService(context, config, await stateAfterKill(context, config, "web"));
   assert.equal(await changed(second.service), port);
   await second.service.retire();
   const somebody: Server = createServer().listen(port, "127.0.0.1");
   await once(somebody, "listening");
   context.after(() => void somebody.close());
   forget();
-  const third = begun(context, config, await left(context, config, "web"));
+  const third = startService(context, config, await stateAfterKill(context, config, "web"));
   const other = await changed(third.service);
   assert.ok(other !== port && other > 0);
 });
@@ -199,10 +204,10 @@ test("a service that has stepped aside holds nothing, sends nothing and decides 
     { ...job, restart: "error", restartDelayMs: 1 },
   ]);
   const free = (): Promise<true> =>
-    found(() => (process.getActiveResourcesInfo().some((name) => /Timeout|Immediate|TCP/.test(name)) ? undefined : true));
+    eventually(() => (process.getActiveResourcesInfo().some((name) => /Timeout|Immediate|TCP/.test(name)) ? undefined : true));
   await free();
-  const { service, channel, tell } = begun(context, config, await left(context, config, "web", "job"));
-  await found(() => (existsSync(join(stateDir, "endpoint.json")) ? true : undefined));
+  const { service, channel, tell } = startService(context, config, await stateAfterKill(context, config, "web", "job"));
+  await eventually(() => (existsSync(join(stateDir, "endpoint.json")) ? true : undefined));
   tell(exited("job", 1, 1));
   await service.retire();
   const sent = channel.batches.length;

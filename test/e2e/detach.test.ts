@@ -10,7 +10,7 @@ import { ProcmanError } from "../../src/base/errors.ts";
 import { runDetached } from "../../src/cli/detach.ts";
 import { processStat } from "../../src/os/process-stat.ts";
 import { BIN, homeOf, keeperIn, procman } from "../support/cli.ts";
-import { cleanEnvironment, folderWith, found, gone, isAlive } from "../support/procman.ts";
+import { cleanEnvironment, eventually, folderWith, isAlive, processExit } from "../support/procman.ts";
 
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
 
@@ -43,7 +43,7 @@ if (process.argv.includes("--detached")) {
   );
   return {
     env: { NODE_OPTIONS: `--require ${script}` },
-    pid: () => found(() => (existsSync(blocked) ? Number(readFileSync(blocked, "utf8")) : undefined)),
+    pid: () => eventually(() => (existsSync(blocked) ? Number(readFileSync(blocked, "utf8")) : undefined)),
     lift: () => writeFileSync(go, ""),
   };
 }
@@ -81,7 +81,7 @@ test("a closed terminal and its Ctrl-C don't reach it", async (context) => {
   terminal.stdout.on("data", (data) => {
     text += String(data);
   });
-  await found(() => (/^READY/m.test(text) ? true : undefined));
+  await eventually(() => (/^READY/m.test(text) ? true : undefined));
   terminal.stdin.write("\u0003");
   await ended;
   const keeper = keeperIn(state);
@@ -102,7 +102,7 @@ test("it works in the folder of its configuration, wherever it was started, also
   assert.equal(readlinkSync(`/proc/${keeper}/cwd`), folder);
   const ended = await procman(elsewhere, ["terminate", "--config", config], env);
   assert.equal(ended.code, 0, ended.err);
-  await gone(keeper);
+  await processExit(keeper);
 });
 
 test("a second run is refused in every form and names the first, which goes on", async (context) => {
@@ -139,7 +139,7 @@ test("a second run from another folder with the same PROCMAN_STATE_DIR and name 
     assert.match(err, new RegExp(`already running .*\\(pid ${keeper}, ${state}\\)`));
   }
   assert.equal((await procman(folder, ["terminate"], env)).code, 0);
-  await gone(keeper);
+  await processExit(keeper);
 });
 
 test("a configuration that is not valid: all problems, exit code 78, and nothing is made", async (context) => {
@@ -208,7 +208,7 @@ test("Ctrl-C ends the waiting alone, and says so", async (context) => {
   assert.deepEqual(await once(command, "close"), [130, null]);
   assert.match(text, new RegExp(`continues in the background \\(pid ${keeper}\\), "procman terminate" stops it`));
   lift();
-  await found(() => (keeperIn(state) === keeper ? true : undefined));
+  await eventually(() => (keeperIn(state) === keeper ? true : undefined));
 });
 
 test("one that doesn't come up in time is left running, and its pid is told", async (context: TestContext) => {
@@ -229,7 +229,7 @@ test("one that doesn't come up in time is left running, and its pid is told", as
   assert.ok(error instanceof ProcmanError && error.exitCode === 69, String(error));
   assert.ok(error.message.includes(`it was started (pid ${keeper}), but has not come up within 0.1 s`), error.message);
   lift();
-  await found(() => (keeperIn(state) === keeper ? true : undefined));
+  await eventually(() => (keeperIn(state) === keeper ? true : undefined));
 });
 
 test("an API that can't listen: told with the reason, the processes run, and `terminate` ends them all the same", async (context) => {
@@ -248,7 +248,9 @@ test("an API that can't listen: told with the reason, the processes run, and `te
     ),
   );
   assert.equal((await procman(folder, ["status"])).err, started.err);
-  const web = Number(await found(() => (existsSync(join(folder, "pid")) ? readFileSync(join(folder, "pid"), "utf8") : "") || undefined));
+  const web = Number(
+    await eventually(() => (existsSync(join(folder, "pid")) ? readFileSync(join(folder, "pid"), "utf8") : "") || undefined),
+  );
   assert.ok(isAlive(web));
   const ended = await procman(folder, ["terminate"]);
   assert.deepEqual({ code: ended.code, out: ended.out }, { code: 0, out: "test has ended, with all its processes\n" });
@@ -263,7 +265,7 @@ test("an API that could not listen is served once its port is free, without a re
   const { folder, state } = homeOf(context, [SLEEPER], { api: { port } });
   assert.equal((await procman(folder, ["run", "--detach"])).code, 69);
   await new Promise((resolve) => taken.close(resolve));
-  await found(() => (readFileSync(join(state, "endpoint.json"), "utf8").includes("EADDRINUSE") ? undefined : true));
+  await eventually(() => (readFileSync(join(state, "endpoint.json"), "utf8").includes("EADDRINUSE") ? undefined : true));
   assert.match((await procman(folder, ["status"])).out, /^web +running +\d+ .* 0 +runs$/m);
   const said = `the API is served at 127.0.0.1:${port} now`;
   for (let out = ""; !out.includes(said); ) ({ out } = await procman(folder, ["logs", "--search", said]));

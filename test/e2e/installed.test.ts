@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../support/ports.ts";
-import { cleanEnvironment, found, gone } from "../support/procman.ts";
+import { cleanEnvironment, eventually, processExit } from "../support/procman.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 let home = "";
@@ -87,14 +87,14 @@ test("init, append, validate, run, Ctrl-C", async (context) => {
     stream?.on("data", (data) => {
       text += String(data);
     });
-  await found(() => (/tick-tock/.test(text) ? true : undefined));
-  const status = await found(() => (isAnnounced() ? procman("status") : undefined));
+  await eventually(() => (/tick-tock/.test(text) ? true : undefined));
+  const status = await eventually(() => (isAnnounced() ? procman("status") : undefined));
   assert.match(status.out, /web\s+running\s+\d+/);
   assert.match(status.out, /job\s+created.*next run/);
   const web = Number(/web\s+running\s+(\d+)/.exec(status.out)?.[1]);
   daemon.kill("SIGINT");
   assert.deepEqual(await once(daemon, "exit"), [0, null]);
-  await gone(web);
+  await processExit(web);
   assert.match(text, /everything is stopped/);
   assert.equal((await procman("status")).code, 69);
 });
@@ -115,7 +115,7 @@ test("remove takes a process out and leaves every comment", async () => {
 test("terminate ends all of it", async (context) => {
   await procman("init", "--id", "web", "--cmd", "sleep 1000");
   const daemon = daemonOf(context as TestContext);
-  await found(() => (isAnnounced() ? true : undefined));
+  await eventually(() => (isAnnounced() ? true : undefined));
   const exit = once(daemon, "exit");
   const ended = await procman("terminate");
   assert.equal(ended.code, 0, ended.err);

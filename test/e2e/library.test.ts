@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ConfigurationError, type LogEntry, Procman, ProcmanError } from "../../src/index.ts";
 import { procman as command, homeOf, keeperIn } from "../support/cli.ts";
-import { cleanEnvironment, found, gone, isAlive } from "../support/procman.ts";
+import { cleanEnvironment, eventually, isAlive, processExit } from "../support/procman.ts";
 
 const INDEX = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true } as const;
@@ -21,7 +21,7 @@ function placeOf(context: TestContext, name = "mine"): { readonly folder: string
     const keeper = keeperIn(state);
     if (keeper === 0) return;
     process.kill(keeper, "SIGTERM");
-    await gone(keeper);
+    await processExit(keeper);
   });
   return { folder, state };
 }
@@ -60,7 +60,7 @@ test("runs a configuration object, controls it, and ends it", async (context) =>
   assert.equal((await procman.block("web")).blocked, true);
   assert.equal((await procman.unblock("web")).blocked, false);
   assert.equal((await procman.state()).name, "mine");
-  await found(() => (existsSync(join(folder, "app/here")) ? true : undefined));
+  await eventually(() => (existsSync(join(folder, "app/here")) ? true : undefined));
   await assert.rejects(procman.start("web"), (error) => error instanceof ProcmanError && error.code === "process-running");
   await assert.rejects(procman.stop("wbe"), /Did you mean "web"/);
   assert.match((await command(folder, ["status", "--config", ".procman/mine/procman.json"])).out, /^web +running/m);
@@ -120,7 +120,7 @@ test("a program that dies leaves procman and its processes to the next one", asy
   const connected = await Procman.connect(join(folder, ".procman/mine/procman.json"));
   assert.equal((await connected.process("web")).pid, web);
   await connected.terminate();
-  await gone(web);
+  await processExit(web);
 });
 
 test("with detached: false they end with the program, also when it is killed and their keeper was, too", async (context) => {
@@ -129,10 +129,10 @@ test("with detached: false they end with the program, also when it is killed and
   const first = keeperIn(state);
   assert.ok(first > 1);
   process.kill(first, "SIGKILL");
-  const keeper = await found(() => (keeperIn(state) > 1 && keeperIn(state) !== first ? keeperIn(state) : undefined));
+  const keeper = await eventually(() => (keeperIn(state) > 1 && keeperIn(state) !== first ? keeperIn(state) : undefined));
   assert.ok(isAlive(web));
   child.kill("SIGKILL");
-  await gone(keeper);
+  await processExit(keeper);
   assert.ok(!isAlive(web));
 });
 
@@ -143,7 +143,7 @@ test("each line goes to onLine; what that takes over is not printed", async (con
     { name: "mine", processes: [{ id: "web", cmd: "for i in 1 2 3; do echo line $i; done; exec sleep 1000", autostart: true }] },
     { cwd: folder, onLine: (entry) => entries.push(entry) > 0 },
   );
-  const texts = await found(() => {
+  const texts = await eventually(() => {
     const lines = entries.filter(({ category }) => category === "stdout").map(({ text }) => text);
     return lines.length === 3 ? lines : undefined;
   });
@@ -166,7 +166,7 @@ test("listeners and onLine get the last words of a procman that terminate ends; 
     { cwd: folder, onLine: ({ text }) => lines.push(text) },
   );
   procman.on("log", ({ entry }) => logged.push(entry.text)).on("end", () => ended.push("end"));
-  await found(() => lines.includes("hello") || undefined);
+  await eventually(() => lines.includes("hello") || undefined);
   // Whoever listens is not known at once: asked for until it is heard.
   while (logged.length === 0) await procman.restart("web");
   await procman.terminate();

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { LogEntry } from "../../src/contract/records.ts";
 import { BIN, homeOf, procman } from "../support/cli.ts";
-import { cleanEnvironment, found } from "../support/procman.ts";
+import { cleanEnvironment, eventually } from "../support/procman.ts";
 
 const COUNTER = "i=0; while true; do i=$((i+1)); echo line $i; sleep 0.02; done";
 
@@ -71,13 +71,13 @@ test("-f goes on over kills of the service without a gap or a repeat, and ends w
   });
   for (let kills = 0; kills < 3; kills += 1) {
     const seen = numbersIn(text).length;
-    await found(() => (numbersIn(text).length > seen + 10 ? true : undefined));
+    await eventually(() => (numbersIn(text).length > seen + 10 ? true : undefined));
     const { pid } = JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as { readonly pid: number };
     assert.ok(pid > 1);
     process.kill(pid, "SIGKILL");
   }
   const seen = numbersIn(text).length;
-  await found(() => (numbersIn(text).length > seen + 10 ? true : undefined));
+  await eventually(() => (numbersIn(text).length > seen + 10 ? true : undefined));
   await procman(folder, ["terminate"]);
   assert.deepEqual(await ended, [0, null]);
   const numbers = numbersIn(text);

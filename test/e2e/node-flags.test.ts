@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { BIN } from "../support/cli.ts";
-import { cleanEnvironment, found, gone, isAlive, type Procman, running } from "../support/procman.ts";
+import { cleanEnvironment, eventually, isAlive, type Procman, processExit, startProcman } from "../support/procman.ts";
 
 /** Newer versions have another name for it, and one flag more. */
 const HAS = process.allowedNodeEnvironmentFlags;
@@ -46,8 +46,8 @@ async function worksUnder(procman: Procman, flags: readonly string[]): Promise<v
   const seen = procman.lines.length;
   process.kill(pid, "SIGKILL");
   await procman.line(/web +\| .*\(pid \d+\)/, seen);
-  await gone(pid);
-  await found(() => (existsSync(join(procman.stateDir, "endpoint.json")) ? true : undefined));
+  await processExit(pid);
+  await eventually(() => (existsSync(join(procman.stateDir, "endpoint.json")) ? true : undefined));
   assert.match(await command(procman, flags, "status"), /web +running/);
   assert.match(await command(procman, flags, "logs", "web"), /run .*\n(?:.*\n)*.*run /);
   assert.equal(await procman.stop(), 0);
@@ -56,26 +56,26 @@ async function worksUnder(procman: Procman, flags: readonly string[]): Promise<v
 for (const [name, flags] of FLAGS) {
   test(`keeper and commands under ${name}`, async (context) => {
     const launcher = script(context, `node=$1; shift; exec "$node" ${flags.map((flag) => `'${flag}'`).join(" ")} "$@"`);
-    const procman = await running(context, [WEB], { launcher: [launcher] });
+    const procman = await startProcman(context, [WEB], { launcher: [launcher] });
     await worksUnder(procman, flags);
     assert.doesNotMatch(procman.lines.join("\n"), /DeprecationWarning|at .*\.cjs:\d/);
   });
 
   test(`service and logger under ${name}`, async (context) => {
     const node = script(context, `exec '${process.execPath}' ${flags.map((flag) => `'${flag}'`).join(" ")} "$@"`);
-    const procman = await running(context, [WEB]);
+    const procman = await startProcman(context, [WEB]);
     await procman.line(/web +\| started/);
-    await found(() => (existsSync(join(procman.stateDir, "endpoint.json")) ? true : undefined));
+    await eventually(() => (existsSync(join(procman.stateDir, "endpoint.json")) ? true : undefined));
     const former = [procman.helper("service"), procman.helper("logger")];
     // What `procman upgrade` asks for, with another Node.
     writeFileSync(join(procman.stateDir, "upgrade.json"), JSON.stringify({ id: "flags", node, folder: dirname(BIN) }));
     process.kill(procman.pid, "SIGUSR1");
-    const report = await found(() => {
+    const report = await eventually(() => {
       const file = join(procman.stateDir, "upgraded.json");
       return existsSync(file) ? readFileSync(file, "utf8") : undefined;
     });
     assert.match(report, /"ok":true/);
-    for (const pid of former) await gone(pid);
+    for (const pid of former) await processExit(pid);
     for (const part of ["service", "logger"] as const) assert.ok(isAlive(procman.helper(part)));
     await worksUnder(procman, []);
     assert.doesNotMatch(procman.lines.join("\n"), /DeprecationWarning|at .*\.cjs:\d/);

@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { procman as command, keeperIn } from "../support/cli.ts";
 import { freePort } from "../support/ports.ts";
-import { found, Procman } from "../support/procman.ts";
+import { eventually, Procman } from "../support/procman.ts";
 
 /** A copy of its folder, whose web server listens at this free port. */
 async function quickstart(context: TestContext): Promise<{ readonly folder: string; readonly port: number }> {
@@ -34,7 +34,7 @@ test("the quickstart: a web server that comes back, a worker that crashes, a job
   await procman.line(/worker .*exited with code 3.*restart 1 at once/);
   await procman.line(/heartbeat .*it is \d\d:\d\d/);
   const load = join(folder, "logs/load.log");
-  assert.match(await found(() => (existsSync(load) ? readFileSync(load, "utf8") : "") || undefined), /Z .*LOAD AVERAGE/);
+  assert.match(await eventually(() => (existsSync(load) ? readFileSync(load, "utf8") : "") || undefined), /Z .*LOAD AVERAGE/);
   assert.equal(await procman.stop("SIGINT"), 0);
 });
 
@@ -50,7 +50,7 @@ test("the quickstart in the background: the states of all, the web server answer
   assert.equal(started.code, 0, started.err);
   for (const id of ["web", "worker", "heartbeat", "pipeline"]) assert.match(started.out, new RegExp(`^${id} `, "m"));
   const web = join(folder, "logs/web.log");
-  await found(() => (existsSync(web) && readFileSync(web, "utf8").includes("listening") ? true : undefined));
+  await eventually(() => (existsSync(web) && readFileSync(web, "utf8").includes("listening") ? true : undefined));
   assert.match(await (await fetch(`http://127.0.0.1:${port}/`)).text(), /Hello from process/);
   const ended = await command(folder, ["terminate"]);
   assert.deepEqual({ code: ended.code, out: ended.out }, { code: 0, out: "quickstart has ended, with its 4 processes\n" });

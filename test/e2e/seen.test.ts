@@ -9,7 +9,7 @@ import { payloadOf } from "../../src/contract/token-claims.ts";
 import { Procman as Library } from "../../src/index.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { procman as command } from "../support/cli.ts";
-import { found, gone, type Procman, running } from "../support/procman.ts";
+import { eventually, type Procman, processExit, startProcman } from "../support/procman.ts";
 
 const CRASHING = { id: "crash", cmd: "echo one; echo last words; sleep 0.1; exit 3", autostart: true, restartLimit: 1, restartDelayMs: 50 };
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
@@ -17,12 +17,12 @@ const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
 async function killService(procman: Procman): Promise<void> {
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
-  await gone(service);
+  await processExit(service);
 }
 
 /** Where the service of now listens. */
 function endpoint(procman: Procman): Promise<Endpoint> {
-  return found(() => {
+  return eventually(() => {
     try {
       const at = JSON.parse(readFileSync(join(procman.stateDir, "endpoint.json"), "utf8")) as Endpoint;
       return at.pid === procman.helper("service") ? at : undefined;
@@ -71,7 +71,7 @@ async function why(
 }
 
 test("why tells how a process came to its end: cause, what followed, its last words, who asked", async (context) => {
-  const procman = await running(context, [CRASHING, SLEEPER]);
+  const procman = await startProcman(context, [CRASHING, SLEEPER]);
   await procman.line(/crash +\| .*its one restart is used up/);
   const { process: crash, incidents } = await why(procman.folder, "crash", 2);
   assert.equal(crash.status, "exhausted");
@@ -97,7 +97,7 @@ test("why tells how a process came to its end: cause, what followed, its last wo
 });
 
 test("a program hears events by their type, over a service that is killed, until procman has ended", async (context) => {
-  const procman = await running(context, [SLEEPER]);
+  const procman = await startProcman(context, [SLEEPER]);
   await procman.line(/web +\| started/);
   await endpoint(procman);
   const library = await Library.connect(join(procman.folder, "procman.json"));
@@ -109,7 +109,7 @@ test("a program hears events by their type, over a service that is killed, until
   const silent = (): void => assert.fail("it was taken away");
   library.on("process.state", silent).off("process.state", silent);
   const ended = new Promise<void>((resolve) => library.on("end", () => resolve()));
-  const comes = (what: string, from = 0): Promise<true> => found(() => heard.slice(from).includes(what) || undefined);
+  const comes = (what: string, from = 0): Promise<true> => eventually(() => heard.slice(from).includes(what) || undefined);
   // Whoever listens is not known at once: asked for until it is heard.
   await library.restart("web");
   while (!heard.includes("web running")) await library.restart("web");
@@ -124,7 +124,7 @@ test("a program hears events by their type, over a service that is killed, until
 });
 
 test("a stream that comes again with the last id it has seen misses nothing of the new service, and is told its state first", async (context) => {
-  const procman = await running(context, [SLEEPER]);
+  const procman = await startProcman(context, [SLEEPER]);
   await procman.line(/web +\| started/);
   const first = await events(procman, "1", ({ type }) => type === "service.state");
   const last = first.at(-1)?.id ?? "";

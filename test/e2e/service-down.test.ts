@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { processStat } from "../../src/os/process-stat.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
 import { fakeKeeper } from "../support/fake-keeper.ts";
-import { found, gone, isAlive } from "../support/procman.ts";
+import { eventually, isAlive, processExit } from "../support/procman.ts";
 
 const RECORD = { id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "is served by a test" };
 
@@ -147,7 +147,7 @@ test("a killed service: `status` right after it is answered by the next one, wit
     const endpoint = JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as { readonly pid: number };
     assert.ok(endpoint.pid > 1);
     process.kill(endpoint.pid, "SIGKILL");
-    await gone(endpoint.pid);
+    await processExit(endpoint.pid);
     const { code, out, err } = await procman(folder, ["status"]);
     assert.equal(code, 0, err);
     assert.ok(out.includes(line), out);
@@ -158,7 +158,7 @@ test("a killed service: `status` right after it is answered by the next one, wit
 test("`status` right after `run` waits for the first answer", async (context) => {
   const { folder, state } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const running = procman(folder, ["run"]);
-  await found(() => (keeperIn(state) > 0 ? true : undefined));
+  await eventually(() => (keeperIn(state) > 0 ? true : undefined));
   const { code, out, err } = await procman(folder, ["status"]);
   assert.equal(code, 0, err);
   assert.match(out, /^web +running/m);

@@ -9,9 +9,9 @@ import type { ProcessRecord } from "../../src/contract/records.ts";
 import type { UpgradeReport } from "../../src/ipc/upgrade-protocol.ts";
 import { balancerSocket } from "../../src/os/balancer-socket.ts";
 import { homeOf, keeperIn } from "../support/cli.ts";
-import { accepting, ask, Crowd, clientOf, POLITE, record } from "../support/cluster-rig.ts";
+import { ask, clientOf, DRAINING_SERVER, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/ports.ts";
-import { found, gone } from "../support/procman.ts";
+import { eventually, processExit } from "../support/procman.ts";
 import { prepend, run, version } from "../support/versions.ts";
 
 type Home = { readonly folder: string; readonly state: string; readonly port: number };
@@ -19,12 +19,12 @@ type Home = { readonly folder: string; readonly state: string; readonly port: nu
 async function clusterIn(context: TestContext): Promise<Home> {
   const [port, startPort] = [await freePort(), await freeRange()];
   const cluster = { instances: 2, startPort, commonPort: port };
-  return { ...homeOf(context, [{ id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", cluster }]), port };
+  return { ...homeOf(context, [{ id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", cluster }]), port };
 }
 
 async function allAccept(state: string): Promise<readonly ProcessRecord[]> {
   const client = await clientOf(state);
-  return Promise.all(["web-1", "web-2"].map((id) => record(client, id, accepting)));
+  return Promise.all(["web-1", "web-2"].map((id) => waitForRecord(client, id, isAccepting)));
 }
 
 /** Pid of the balancer that is spoken to. */
@@ -40,7 +40,7 @@ test("service, logger and balancer are replaced, twice: no request fails, no ins
   const [first, second] = [version(folder, "1.0.0"), version(folder, "1.1.0")];
   assert.equal((await run(first, folder, "run", "--detach")).code, 0);
   const before = await allAccept(state);
-  const crowd = new Crowd(context, port, 8);
+  const load = new LoadGenerator(context, port, 8);
   for (const [to, from] of [
     [second, "1.0.0"],
     [first, "1.1.0"],
@@ -53,11 +53,11 @@ test("service, logger and balancer are replaced, twice: no request fails, no ins
       ["service", "logger", "balancer"].map((part) => [part, from, true]),
     );
     await allAccept(state);
-    const { requests } = crowd;
-    await found(() => (crowd.requests > requests + 50 ? true : undefined));
+    const { requests } = load;
+    await eventually(() => (load.requests > requests + 50 ? true : undefined));
   }
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
   const after = await allAccept(state);
   assert.deepEqual(
     after.map(({ pid }) => pid),
@@ -73,13 +73,13 @@ test("a new balancer that ends at once: the old one goes on, the others stay rep
   const bad = version(folder, "1.1.0", (dist) => prepend(dist, "balancer.cjs", "process.exit(6);"));
   assert.equal((await run(old, folder, "run", "--detach")).code, 0);
   await allAccept(state);
-  const crowd = new Crowd(context, port, 4);
+  const load = new LoadGenerator(context, port, 4);
   const upgraded = await run(bad, folder, "upgrade");
   assert.equal(upgraded.code, 1);
   assert.match(upgraded.out, /^service +1\.0\.0 → 1\.1\.0 +replaced/m);
   assert.match(upgraded.err, /Cannot upgrade the balancer.*it ended at once \(exit code 6\); the old one keeps running/s);
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
   assert.equal((await run(old, folder, "terminate")).code, 0);
 });
 
@@ -96,17 +96,17 @@ test("a keeper that is killed while the balancer is replaced: one serves, and is
   const keeper = keeperIn(state);
   const former = await servingIn(state);
   const upgrading = run(slow, folder, "upgrade");
-  await found(() => (existsSync(loading) ? true : undefined));
+  await eventually(() => (existsSync(loading) ? true : undefined));
   assert.ok(keeper > 1);
   process.kill(keeper, "SIGKILL");
   assert.notEqual((await upgrading).code, 0);
-  await gone(former);
+  await processExit(former);
   await allAccept(state);
   assert.ok((await ask(port)) > 1);
   const pid = await servingIn(state);
   assert.ok(pid > 1 && pid !== former);
   process.kill(pid, "SIGKILL");
-  await gone(pid);
+  await processExit(pid);
   for (let isBack = false; !isBack; ) isBack = await ask(port).then(Boolean, () => false);
   assert.equal((await run(old, folder, "terminate")).code, 0);
 });

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import type { Endpoint } from "../../src/contract/records.ts";
 import type { UpgradeReport } from "../../src/ipc/upgrade-protocol.ts";
 import { homeOf, keeperIn } from "../support/cli.ts";
-import { found, gone, isAlive } from "../support/procman.ts";
+import { eventually, isAlive, processExit } from "../support/procman.ts";
 import { prepend, run, type Version, version } from "../support/versions.ts";
 
 /** Prints `ID N …` flat out, a thousand lines a write, each with a character of several bytes. */
@@ -62,7 +62,7 @@ function checkLines(file: string, id: string): number {
 async function grown(file: string, bytes: number): Promise<void> {
   const size = (): number => (existsSync(file) ? readFileSync(file).length : 0);
   const from = size();
-  await found(() => (size() >= from + bytes ? true : undefined));
+  await eventually(() => (size() >= from + bytes ? true : undefined));
 }
 
 function homeWithPrinters(context: TestContext, ids: readonly string[]): { readonly folder: string; readonly state: string } {
@@ -98,7 +98,7 @@ test("service and logger are replaced under a flood: same pids, every line whole
   assert.ok(ms < 1_000, `the API was away for ${ms} ms`);
   const { port, version: serving, keeper: holder } = endpointIn(state);
   assert.deepEqual({ port, serving, holder }, { port: before.port, serving: "1.1.0", holder: before.keeper });
-  await gone(before.pid);
+  await processExit(before.pid);
   await grown(join(folder, "a.log"), 1_000_000);
   assert.deepEqual(await pidsIn(next, folder), pids);
   assert.equal((await run(next, folder, "terminate")).code, 0);
@@ -124,12 +124,12 @@ for (const [what, name, code, problem] of [
     assert.equal(upgraded.code, 1);
     assert.match(upgraded.out + upgraded.err, problem);
     assert.doesNotMatch(upgraded.out, /logger/);
-    const { port, version: serving, pid } = await found(() => (isAlive(endpointIn(state).pid) ? endpointIn(state) : undefined));
+    const { port, version: serving, pid } = await eventually(() => (isAlive(endpointIn(state).pid) ? endpointIn(state) : undefined));
     assert.deepEqual({ port, serving, pid }, { port: before.port, serving: "1.0.0", pid: before.pid });
     assert.deepEqual(await pidsIn(old, folder), pids);
     // It decides again.
     process.kill(pids[1] ?? 0, "SIGKILL");
-    await found(() => (isAlive(pids[1] ?? 0) ? undefined : true));
+    await eventually(() => (isAlive(pids[1] ?? 0) ? undefined : true));
     const again = await run(old, folder, "status");
     assert.match(again.out, /^web +(?:running|starting|backoff)/m);
     assert.equal((await run(old, folder, "terminate")).code, 0);
@@ -156,8 +156,8 @@ test("SIGUSR1 without a request replaces both by what lies where the keeper came
   assert.equal((await run(installed, folder, "run", "--detach")).code, 0);
   const before = endpointIn(state);
   process.kill(keeperIn(state), "SIGUSR1");
-  await gone(before.pid);
-  await found(() => (endpointIn(state).pid === before.pid ? undefined : true));
+  await processExit(before.pid);
+  await eventually(() => (endpointIn(state).pid === before.pid ? undefined : true));
   assert.equal((await run(installed, folder, "terminate")).code, 0);
 });
 
@@ -168,7 +168,7 @@ test("a service that ends again and again stays down: `status` says so, processe
   const [[web = 0], { pid }] = [await pidsIn(old, folder), endpointIn(state)];
   prepend(old.folder, "service.cjs", "process.exit(3);");
   process.kill(pid, "SIGKILL");
-  await found(() => (existsSync(join(state, "service-down")) ? true : undefined));
+  await eventually(() => (existsSync(join(state, "service-down")) ? true : undefined));
   const status = await run(old, folder, "status");
   assert.equal(status.code, 69);
   assert.match(status.err, /exit code 3\) 11 times in a row and stays down/);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Incident } from "../../src/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
-import { found, gone, isAlive, running } from "../support/procman.ts";
+import { eventually, isAlive, processExit, startProcman } from "../support/procman.ts";
 
 const NONE = /^procman: Cannot reach procman: none is running for .*Start it with "procman run"\n$/;
 const INTRO = /^procman is not running; this is what it has left on disk about web, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/m;
@@ -18,7 +18,7 @@ test("after an orderly end: the last end with its lines, what ails it, and exit 
     { id: "late", cmd: "true", cron: "0 0 1 1 *" },
   ]);
   await procman(folder, ["run", "--detach"]);
-  await found(() => {
+  await eventually(() => {
     try {
       return /no database/.test(readFileSync(join(state, "incidents/web.jsonl"), "utf8")) || undefined;
     } catch {
@@ -61,16 +61,20 @@ test("after an orderly end: the last end with its lines, what ails it, and exit 
 });
 
 test("after a kill of procman: the run that nobody has seen the end of, and whether it still runs", async (context) => {
-  const host = await running(context, [{ id: "web", cmd: "echo at work; exec sleep 1000", autostart: true, logger: { console: true } }], {
-    args: ["--guarded"],
-  });
+  const host = await startProcman(
+    context,
+    [{ id: "web", cmd: "echo at work; exec sleep 1000", autostart: true, logger: { console: true } }],
+    {
+      args: ["--guarded"],
+    },
+  );
   const pid = Number(/pid (\d+)/.exec(await host.line(/^web .*started \(pid/))?.[1]);
   assert.ok(pid > 1);
   context.after(() => isAlive(pid) && process.kill(pid, "SIGKILL"));
   await host.line(/^web .*\| at work/);
   const [service, logger] = [host.helper("service"), host.helper("logger")];
   process.kill(host.pid, "SIGKILL");
-  await gone(service);
+  await processExit(service);
   const why = (): ReturnType<typeof procman> => procman(host.folder, ["why", "web"]);
   const alive = await why();
   assert.equal(alive.code, 69);
@@ -80,6 +84,6 @@ test("after a kill of procman: the run that nobody has seen the end of, and whet
   assert.match(alive.out, new RegExp(`${start}: it still runs\\.\\nIts last lines:\\n {2}at work\\n$`));
   process.kill(pid, "SIGKILL");
   // It reads on as long as somebody writes.
-  for (const each of [pid, logger]) await gone(each);
+  for (const each of [pid, logger]) await processExit(each);
   assert.match((await why()).out, new RegExp(`${start}: procman itself was ended in the middle of it\\.`));
 });

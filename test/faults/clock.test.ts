@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { found } from "../support/procman.ts";
+import { eventually } from "../support/procman.ts";
 import { skip } from "../support/skip.ts";
-import { folderFor, growth, program, started } from "./rig.ts";
+import { folderFor, growth, program, startRig } from "./fault-rig.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -17,7 +17,7 @@ function libfaketime(): string | undefined {
 }
 
 /** A procman whose clock goes by as much as `set` says. */
-async function withClock(context: TestContext, processes: (folder: string) => Parameters<typeof started>[2]) {
+async function withClock(context: TestContext, processes: (folder: string) => Parameters<typeof startRig>[2]) {
   const library = libfaketime();
   if (library === undefined) return skip(context, "libfaketime is not installed");
   const folder = folderFor(context);
@@ -34,7 +34,7 @@ async function withClock(context: TestContext, processes: (folder: string) => Pa
     FAKETIME_DONT_FAKE_MONOTONIC: "1",
     DONT_FAKE_MONOTONIC: "1",
   };
-  return { rig: await started(context, folder, processes(folder), { env }), set, folder };
+  return { rig: await startRig(context, folder, processes(folder), { env }), set, folder };
 }
 
 test("the clock jumps hours ahead and back: no process is restarted, no timeout comes early, time stamps of log lines follow", async (context) => {
@@ -57,7 +57,7 @@ test("the clock jumps hours ahead and back: no process is restarted, no timeout 
   if (world === undefined) return;
   const { rig, set, folder } = world;
   const lastStamp = (): number => Date.parse(/(\S+Z) tick\n$/.exec(readFileSync(join(folder, "logs/ticks.log"), "utf8"))?.[1] ?? "");
-  const follows = (hours: number) => found(() => (Math.abs(lastStamp() - Date.now() - hours * HOUR_MS) < 60_000 ? true : undefined));
+  const follows = (hours: number) => eventually(() => (Math.abs(lastStamp() - Date.now() - hours * HOUR_MS) < 60_000 ? true : undefined));
   await growth(rig, "print");
   await follows(0);
   const before = await rig.records();
@@ -82,12 +82,12 @@ test("cron while the clock jumps: hours ahead make one run of what was due, hour
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8").trim().split("\n").length : 0;
   const more = async (runs: number): Promise<void> => {
     const from = count("often");
-    await found(() => (count("often") >= from + runs ? true : undefined));
+    await eventually(() => (count("often") >= from + runs ? true : undefined));
   };
   await more(2);
   const hourly = count("hourly");
   set(5);
-  await found(() => (count("hourly") > hourly ? true : undefined));
+  await eventually(() => (count("hourly") > hourly ? true : undefined));
   await more(3);
   assert.equal(count("hourly"), hourly + 1, "five times were due, and it ran once");
   set(-2);

@@ -7,9 +7,9 @@ import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { Incident, ProcessRecord } from "../../src/contract/records.ts";
 import type { Failpoint } from "../../src/os/failpoint.ts";
-import { found } from "../support/procman.ts";
-import { folderFor, program, type Rig, started } from "./rig.ts";
-import type { Kill } from "./schedule.ts";
+import { eventually } from "../support/procman.ts";
+import { type FaultRig, folderFor, program, startRig } from "./fault-rig.ts";
+import type { Kill } from "./kill-schedule.ts";
 
 const START = ["keeper.told", "keeper.noted", "keeper.asked", "keeper.forked", "keeper.recorded"] as const;
 const DECISION = ["service.decided", "service.sent"] as const;
@@ -35,7 +35,7 @@ type Transition = {
   readonly from?: "stopped";
   /** Absent: at once. */
   readonly isSettled?: (before: ProcessRecord) => boolean;
-  readonly begin: (rig: Rig, before: ProcessRecord) => Promise<void> | void;
+  readonly begin: (rig: FaultRig, before: ProcessRecord) => Promise<void> | void;
   readonly isOver: (now: ProcessRecord, before: ProcessRecord) => boolean;
   /** Whom the transition itself kills. */
   readonly kills?: "keeper" | "service";
@@ -44,8 +44,8 @@ type Transition = {
 const isNext = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && (now.run ?? 0) > (before.run ?? 0);
 const isSame = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && now.pid === before.pid;
 const isStopped = ({ status }: ProcessRecord): boolean => status === "stopped";
-const crash = async ({ folder }: Rig, { pid = 0, run }: ProcessRecord): Promise<void> => {
-  await found(() => (readFileSync(join(folder, "diary.jsonl"), "utf8").includes(`"managed":"print.${run}@`) ? true : undefined));
+const crash = async ({ folder }: FaultRig, { pid = 0, run }: ProcessRecord): Promise<void> => {
+  await eventually(() => (readFileSync(join(folder, "diary.jsonl"), "utf8").includes(`"managed":"print.${run}@`) ? true : undefined));
   // The program itself, which may not be the leader of its group.
   for (const child of [pid, ...childrenOf(pid)]) if (isProgram(child)) kill(child, "SIGUSR2");
 };
@@ -140,7 +140,7 @@ function isProgram(pid: number): boolean {
 }
 
 /** Each end of a run leaves one record, whoever dies meanwhile. */
-async function writtenOnce({ procman }: Rig, run: number | undefined): Promise<void> {
+async function writtenOnce({ procman }: FaultRig, run: number | undefined): Promise<void> {
   // A service whose keeper has died may have told of the next run before it ended itself.
   let answer = await procman.api.ask("GET", "/processes/print/incidents?limit=100");
   while (answer === undefined) {
@@ -161,7 +161,7 @@ function pointsIn(folder: string, points: readonly Failpoint[]) {
     env: { PROCMAN_FAILPOINTS: points.map((point) => `${point}=${join(arms, point)}`).join(",") },
     arm: (point: Failpoint): void => writeFileSync(join(arms, point), ""),
     reached: (point: Failpoint) =>
-      found(() => (existsSync(join(arms, point)) ? undefined : true)).catch(() => assert.fail(`${point} is not reached`)),
+      eventually(() => (existsSync(join(arms, point)) ? undefined : true)).catch(() => assert.fail(`${point} is not reached`)),
   };
 }
 
@@ -170,7 +170,7 @@ async function walk(context: TestContext, transition: Transition): Promise<void>
   const folder = folderFor(context);
   const { env, arm, reached } = pointsIn(folder, points);
   const cmd = `${program(folder, "printer", "print", ...load)} ${redirect}`;
-  const rig = await started(context, folder, [{ id: "print", cmd, logger: { stdout: "logs/print.log" }, ...process }], { env });
+  const rig = await startRig(context, folder, [{ id: "print", cmd, logger: { stdout: "logs/print.log" }, ...process }], { env });
   const kills: Kill[] = [];
   const isUp = async (): Promise<boolean> => (await rig.records())[0]?.status === "running";
   for (const point of points) {
@@ -179,7 +179,7 @@ async function walk(context: TestContext, transition: Transition): Promise<void>
     const before = await rig.until("print", ({ status }) =>
       from === undefined ? status === "running" : status !== "stopping" && status !== "running",
     );
-    if (isSettled !== undefined) await found(() => isSettled(before) || undefined);
+    if (isSettled !== undefined) await eventually(() => isSettled(before) || undefined);
     const at = monotonicMs();
     arm(point);
     await begin(rig, before);
@@ -202,7 +202,7 @@ describe("procman dies at each step of", { concurrency: 3 }, () => {
       const { env, arm, reached } = pointsIn(folder, points);
       const file = join(folder, "runs");
       const job = { id: "job", cmd: `echo $PROCMAN_RUN_ID >> runs; sleep ${overrun ? 2.3 : 0.2}`, cron: "* * * * * *", overrun };
-      const { procman, records, verdict } = await started(context as TestContext, folder, [job], { env });
+      const { procman, records, verdict } = await startRig(context as TestContext, folder, [job], { env });
       const runs = (): readonly string[] => (existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : []);
       const kills: Kill[] = [];
       for (const point of points) {
@@ -211,7 +211,7 @@ describe("procman dies at each step of", { concurrency: 3 }, () => {
         await reached(point);
         await records();
         const { length } = runs();
-        await found(() => (runs().length > length ? true : undefined));
+        await eventually(() => (runs().length > length ? true : undefined));
       }
       assert.deepEqual(await verdict({ kills }), []);
       assert.equal(new Set(runs()).size, runs().length, `none is started twice: ${runs().join(" ")}`);
@@ -226,17 +226,17 @@ describe("procman dies at each step of", { concurrency: 3 }, () => {
     const log = join(folder, "logs/halves.log");
     const cmd = "printf 'one half, '; while [ ! -e go ]; do sleep 0.1; done; echo the other; exec sleep 1000";
     const halves = { id: "halves", cmd, autostart: true, logger: { stdout: "logs/halves.log" } };
-    const rig = await started(context as TestContext, folder, [halves], { env });
+    const rig = await startRig(context as TestContext, folder, [halves], { env });
     for (const point of points) {
       const { keeper } = rig.procman.parts();
       arm(point);
-      rig.strike("keeper");
+      rig.killPart("keeper");
       await reached(point);
-      await found(() => (rig.procman.parts().keeper.some((pid) => !keeper.includes(pid)) ? true : undefined));
+      await eventually(() => (rig.procman.parts().keeper.some((pid) => !keeper.includes(pid)) ? true : undefined));
       await rig.records();
     }
     writeFileSync(join(folder, "go"), "");
-    assert.equal(await found(() => readFileSync(log, "utf8") || undefined), "one half, the other\n");
+    assert.equal(await eventually(() => readFileSync(log, "utf8") || undefined), "one half, the other\n");
     assert.deepEqual(await rig.verdict(), []);
   });
 
@@ -253,15 +253,15 @@ describe("procman dies at each step of", { concurrency: 3 }, () => {
       const folder = folderFor(context as TestContext);
       const { env, arm, reached } = pointsIn(folder, [point]);
       const print = { id: "print", cmd: program(folder, "printer", "print", 5_000, 20), ...brief, logger: { stdout: "logs/print.log" } };
-      const { procman } = await started(context as TestContext, folder, [print], { env });
-      await found(() => (procman.journal.runs.size > 0 ? true : undefined));
+      const { procman } = await startRig(context as TestContext, folder, [print], { env });
+      await eventually(() => (procman.journal.runs.size > 0 ? true : undefined));
       arm(point);
       const first = await procman.api.ask("POST", "/terminate");
       await reached(point);
       const isOver = (): boolean => Object.values(procman.parts()).flat().length === 0;
       // Who got no answer asks again.
       for (let answer = first; answer === undefined && !isOver(); ) answer = await procman.api.ask("POST", "/terminate");
-      await found(() => (isOver() ? true : undefined));
+      await eventually(() => (isOver() ? true : undefined));
       assert.deepEqual(await procman.end(), []);
       assert.ok(!procman.journal.ends.has("print#2"), "it is not started again");
     });

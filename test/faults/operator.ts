@@ -4,7 +4,7 @@ import type { Procman } from "../../examples/kill-the-manager/managers/procman.m
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { Action } from "../../src/contract/control.ts";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import type { Chance } from "./random.ts";
+import type { Chance } from "./seeded-random.ts";
 
 /** So long an accepted command may take in the worst of storms: procman is away half of the time. Milliseconds. */
 const PATIENCE_MS = 30_000;

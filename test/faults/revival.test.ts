@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
-import { found, gone } from "../support/procman.ts";
-import { folderFor, growth, program, type Rig, started, successor } from "./rig.ts";
+import { eventually, processExit } from "../support/procman.ts";
+import { type FaultRig, folderFor, growth, program, startRig, successor } from "./fault-rig.ts";
 
 const printer = (folder: string) => ({
   id: "print",
@@ -16,9 +16,9 @@ const printer = (folder: string) => ({
 });
 
 /** Kills the keeper; resolves once the next one has its service and its logger. */
-async function killKeeper({ procman, records, strike }: Rig): Promise<void> {
+async function killKeeper({ procman, records, killPart }: FaultRig): Promise<void> {
   const before = procman.parts();
-  strike("keeper");
+  killPart("keeper");
   await successor(procman, "keeper", before.keeper);
   await successor(procman, "logger", before.logger);
   await records();
@@ -27,7 +27,7 @@ async function killKeeper({ procman, records, strike }: Rig): Promise<void> {
 test("two keepers are killed while the first logger is stopped: it goes on alone, then hands over to the third, with the line that it had begun", async (context) => {
   const folder = folderFor(context);
   const halves = "printf 'one half and '; while [ ! -e go ]; do sleep 0.1; done; echo the other; exec sleep 1000";
-  const rig = await started(context, folder, [
+  const rig = await startRig(context, folder, [
     printer(folder),
     { id: "halves", cmd: halves, autostart: true, restart: "always", logger: { stdout: "logs/halves.log" } },
   ]);
@@ -38,29 +38,29 @@ test("two keepers are killed while the first logger is stopped: it goes on alone
   await killKeeper(rig);
   assert.ok(rig.procman.parts().logger.includes(first));
   kill(first, "SIGCONT");
-  await found(() => (rig.procman.parts().logger.includes(first) ? undefined : true));
+  await eventually(() => (rig.procman.parts().logger.includes(first) ? undefined : true));
   await growth(rig, "print");
   writeFileSync(join(folder, "go"), "");
   const log = join(folder, "logs/halves.log");
-  assert.equal(await found(() => readFileSync(log, "utf8") || undefined), "one half and the other\n");
+  assert.equal(await eventually(() => readFileSync(log, "utf8") || undefined), "one half and the other\n");
   assert.deepEqual(await rig.verdict(), []);
 });
 
 test("a service that would start another keeper comes too late: everything was stopped in order meanwhile, and stays so", async (context) => {
   const folder = folderFor(context);
-  const rig = await started(context, folder, [printer(folder)]);
+  const rig = await startRig(context, folder, [printer(folder)]);
   await growth(rig, "print");
   const { service, keeper } = rig.procman.parts();
   for (const pid of service) kill(pid, "SIGSTOP");
-  rig.strike("keeper");
+  rig.killPart("keeper");
   await successor(rig.procman, "keeper", keeper);
   await rig.records();
   const verdict = rig.verdict();
-  await found(() => (existsSync(join(rig.procman.stateDir, "endpoint.json")) ? undefined : true));
-  await found(() => (rig.procman.keeper === undefined ? true : undefined));
+  await eventually(() => (existsSync(join(rig.procman.stateDir, "endpoint.json")) ? undefined : true));
+  await eventually(() => (rig.procman.keeper === undefined ? true : undefined));
   for (const pid of service) kill(pid, "SIGCONT");
   assert.deepEqual(await verdict, []);
-  for (const pid of service) await gone(pid);
+  for (const pid of service) await processExit(pid);
   assert.deepEqual(rig.procman.parts(), { keeper: [], service: [], logger: [] });
   assert.deepEqual(checkDiary(folder).runs.length, 1);
 });
@@ -74,13 +74,13 @@ test("an exit while no service is there is known to the next one, though the kee
     logger: { stdout: "logs/crash.log" },
   };
   const processes = [printer(folder), { ...crash, restart: "error", restartLimit: 0 }];
-  const { procman, until, verdict, strike } = await started(context, folder, processes);
+  const { procman, until, verdict, killPart } = await startRig(context, folder, processes);
   const { service, keeper } = procman.parts();
   for (const pid of service) kill(pid, "SIGSTOP");
   writeFileSync(join(folder, "go"), "");
-  await found(() => (procman.journal.ends.size > 0 ? true : undefined));
-  strike("keeper");
-  strike("service");
+  await eventually(() => (procman.journal.ends.size > 0 ? true : undefined));
+  killPart("keeper");
+  killPart("service");
   await successor(procman, "keeper", keeper);
   assert.equal((await until("crash", ({ status }) => status === "exhausted")).code, 7);
   assert.deepEqual(await verdict(), []);
@@ -88,24 +88,24 @@ test("an exit while no service is there is known to the next one, though the kee
 
 test("an adopted process that ends without leaving anybody behind is not said to have done so, zombie or not", async (context) => {
   const folder = folderFor(context);
-  const rig = await started(context, folder, [printer(folder)]);
+  const rig = await startRig(context, folder, [printer(folder)]);
   await killKeeper(rig);
   const { pid = 0 } = await rig.until("print", ({ status }) => status === "running");
   kill(pid);
   await rig.until("print", (now) => now.status === "running" && (now.run ?? 0) > 1);
-  assert.ok(rig.said().some((line) => /print .*its exit code is not known/.test(line)));
-  assert.ok(!rig.said().some((line) => line.includes("left processes behind")));
+  assert.ok(rig.output().some((line) => /print .*its exit code is not known/.test(line)));
+  assert.ok(!rig.output().some((line) => line.includes("left processes behind")));
   assert.deepEqual(await rig.verdict(), []);
 });
 
 test("ten keepers are killed one after the other as soon as they are there: no line is lost, doubled or damaged", async (context) => {
   const folder = folderFor(context);
-  const rig = await started(context, folder, [printer(folder)]);
+  const rig = await startRig(context, folder, [printer(folder)]);
   const killed = new Set<number>();
   for (let kills = 0; kills < 10; kills += 1) {
-    for (const pid of rig.strike("keeper")) killed.add(pid);
+    for (const pid of rig.killPart("keeper")) killed.add(pid);
     // A life of some seconds at times, or nobody would come back after ten.
-    await found(() => {
+    await eventually(() => {
       const { keeper } = rig.procman;
       return keeper === undefined || killed.has(keeper) ? undefined : keeper;
     });
@@ -119,11 +119,11 @@ test("what procman's own processes get of the environment beside the user's is t
   const folder = folderFor(context);
   const cmd = `echo "heaps: $\{MALLOC_ARENA_MAX-none}, arguments: $NODE_OPTIONS"`;
   const env = { MALLOC_ARENA_MAX: "3", NODE_OPTIONS: "--no-deprecation" };
-  const rig = await started(context, folder, [{ id: "told", cmd, logger: { stdout: "logs/told.log" } }], { env });
+  const rig = await startRig(context, folder, [{ id: "told", cmd, logger: { stdout: "logs/told.log" } }], { env });
   const log = join(folder, "logs/told.log");
   const tells = async (lines: string): Promise<void> => {
     await rig.act("told", "start");
-    await found(() => (existsSync(log) && readFileSync(log, "utf8") === lines ? true : undefined));
+    await eventually(() => (existsSync(log) && readFileSync(log, "utf8") === lines ? true : undefined));
   };
   const line = "heaps: 3, arguments: --no-deprecation\n";
   for (const pid of rig.procman.parts().service) assert.match(readFileSync(`/proc/${pid}/environ`, "utf8"), /(?:^|\0)MALLOC_ARENA_MAX=1\0/);

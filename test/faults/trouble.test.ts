@@ -7,9 +7,9 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { found } from "../support/procman.ts";
+import { eventually } from "../support/procman.ts";
 import { smallDisk } from "../support/skip.ts";
-import { folderFor, growth, program, type Rig, said, started, successor } from "./rig.ts";
+import { type FaultRig, folderFor, growth, program, startRig, successor, waitForOutput } from "./fault-rig.ts";
 
 /** How long a part stands still: `PROCMAN_FAULT_MINUTES` makes it a minute. Milliseconds. */
 const STILL_MS = process.env.PROCMAN_FAULT_MINUTES === undefined ? 4_000 : 60_000;
@@ -52,23 +52,23 @@ function fits(file: number, bytes: number): boolean {
 }
 
 /** How often `id` has been started. */
-const runOf = async ({ records }: Rig, id: string): Promise<number> => (await records()).find((each) => each.id === id)?.run ?? 0;
+const runOf = async ({ records }: FaultRig, id: string): Promise<number> => (await records()).find((each) => each.id === id)?.run ?? 0;
 
-async function moreRuns(rig: Rig, id: string, count: number): Promise<void> {
+async function moreRuns(rig: FaultRig, id: string, count: number): Promise<void> {
   const before = await runOf(rig, id);
   await rig.until(id, ({ run = 0 }) => run >= before + count);
 }
 
 /** What the full disk took from the journal is what these checks read it for. */
-async function withoutJournal(rig: Rig): Promise<readonly string[]> {
+async function withoutJournal(rig: FaultRig): Promise<readonly string[]> {
   const findings = await rig.verdict();
   return findings.filter((finding) => !/^lost exit: nobody knows|^run numbers|never ended in the journal/.test(finding));
 }
 
 /** The log store would take the room for itself. */
-function onDisk(context: TestContext, folder: string, disk: string): Promise<Rig> {
+function onDisk(context: TestContext, folder: string, disk: string): Promise<FaultRig> {
   const config = { logger: { internalLogHours: 0 } };
-  return started(context, folder, [printer(folder), crasher(folder)], { config, env: { PROCMAN_STATE_DIR: disk } });
+  return startRig(context, folder, [printer(folder), crasher(folder)], { config, env: { PROCMAN_STATE_DIR: disk } });
 }
 
 test("ENOSPC when a service comes back: it says that it can't be found yet, and is found as soon as there is room", async (context) => {
@@ -78,8 +78,8 @@ test("ENOSPC when a service comes back: it says that it can't be found yet, and 
   const rig = await onDisk(context, folder, disk);
   const { pid } = await rig.until("print", isUp);
   const empty = fill(disk);
-  rig.strike("service");
-  await said(rig, /Cannot serve the API at .*ENOSPC/);
+  rig.killPart("service");
+  await waitForOutput(rig, /Cannot serve the API at .*ENOSPC/);
   await growth(rig, "print");
   empty();
   assert.equal((await rig.until("print", isUp)).pid, pid);
@@ -97,13 +97,13 @@ test("ENOSPC in the state folder: said once, supervision and output go on; when 
   await moreRuns(rig, "crash", 5);
   await growth(rig, "print");
   const { pid = 0 } = await rig.until("print", isUp);
-  await said(rig, /Cannot write .*journal: .*ENOSPC.*procman goes on/);
-  assert.equal(rig.said().filter((line) => /Cannot write .*journal/.test(line)).length, 1, "said once");
+  await waitForOutput(rig, /Cannot write .*journal: .*ENOSPC.*procman goes on/);
+  assert.equal(rig.output().filter((line) => /Cannot write .*journal/.test(line)).length, 1, "said once");
   empty();
-  await said(rig, /journal can be written again/);
+  await waitForOutput(rig, /journal can be written again/);
   await moreRuns(rig, "crash", 3);
   const before = rig.procman.parts().keeper;
-  rig.strike("keeper");
+  rig.killPart("keeper");
   await successor(rig.procman, "keeper", before);
   assert.equal((await rig.until("print", isUp)).pid, pid, "adopted by what could be written again");
   await moreRuns(rig, "crash", 2);
@@ -118,7 +118,7 @@ test("EMFILE while it runs: who can't be started again is told why and comes bac
     ...always,
     logger: { stdout: "logs/print-steady.log" },
   };
-  const rig = await started(context, folder, [printer(folder), steady]);
+  const rig = await startRig(context, folder, [printer(folder), steady]);
   await growth(rig, "print");
   const [keeper = 0] = rig.procman.parts().keeper;
   const limit = (files: number): Buffer => execFileSync("prlimit", ["--pid", String(keeper), `--nofile=${files}:`]);
@@ -137,7 +137,7 @@ test("EMFILE while it runs: who can't be started again is told why and comes bac
 for (const part of ["keeper", "service", "logger"] as const)
   test(`SIGSTOP of the ${part} for ${STILL_MS / 1_000} s: after SIGCONT all goes on, and no line and no exit is lost`, async (context) => {
     const folder = folderFor(context);
-    const rig = await started(context, folder, [printer(folder), crasher(folder)]);
+    const rig = await startRig(context, folder, [printer(folder), crasher(folder)]);
     await growth(rig, "print");
     const { pid } = await rig.until("print", isUp);
     const [stopped = 0] = rig.procman.parts()[part];
@@ -154,15 +154,15 @@ for (const part of ["keeper", "service", "logger"] as const)
 for (const what of ["run", "."] as const)
   test(`${what === "run" ? "the run folder" : "the whole state folder"} is deleted while procman runs: made anew, nothing is lost, and procman may be killed again`, async (context) => {
     const folder = folderFor(context);
-    const rig = await started(context, folder, [printer(folder), crasher(folder)]);
+    const rig = await startRig(context, folder, [printer(folder), crasher(folder)]);
     await growth(rig, "print");
     const { pid } = await rig.until("print", isUp);
     rmSync(join(rig.procman.stateDir, what), { recursive: true });
-    await said(rig, /somebody has removed .*made anew/);
+    await waitForOutput(rig, /somebody has removed .*made anew/);
     await growth(rig, "print");
     await moreRuns(rig, "crash", 3);
     const before = rig.procman.parts().keeper;
-    rig.strike("keeper");
+    rig.killPart("keeper");
     await successor(rig.procman, "keeper", before);
     assert.equal((await rig.until("print", isUp)).pid, pid);
     await growth(rig, "print");
@@ -171,12 +171,12 @@ for (const what of ["run", "."] as const)
 
 test("the state folder is deleted, and procman killed before it can notice: the next one finds what runs, also where its output goes", async (context) => {
   const folder = folderFor(context);
-  const rig = await started(context, folder, [printer(folder)]);
+  const rig = await startRig(context, folder, [printer(folder)]);
   await growth(rig, "print");
   const { pid } = await rig.until("print", isUp);
   rmSync(rig.procman.stateDir, { recursive: true });
-  rig.strike("everything");
-  await found(() => (rig.procman.parts().keeper.length === 0 ? true : undefined));
+  rig.killPart("everything");
+  await eventually(() => (rig.procman.parts().keeper.length === 0 ? true : undefined));
   rig.procman.start();
   assert.equal((await rig.until("print", isUp)).pid, pid);
   await growth(rig, "print");

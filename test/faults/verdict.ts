@@ -7,8 +7,8 @@ import { isAlive } from "../../examples/kill-the-manager/processes.mjs";
 import { checkDiary, type Run } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import type { InstanceState } from "../../src/supervisor/states.ts";
-import { CRASHERS, PRINTERS } from "./load.ts";
-import type { Kill, Story } from "./schedule.ts";
+import { CRASHERS, PRINTERS } from "./fault-load.ts";
+import type { Kill, Story } from "./kill-schedule.ts";
 
 /** An exit may wait so long for its line in the journal, on a busy machine. Milliseconds. */
 const UNNOTED_MS = 400;

@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import type { StateRecord } from "../../src/contract/state-record.ts";
-import { cleanEnvironment, found, type Procman, running } from "../support/procman.ts";
+import { cleanEnvironment, eventually, type Procman, startProcman } from "../support/procman.ts";
 
 const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
 
@@ -19,7 +19,7 @@ async function command(folder: string, ...args: readonly string[]): Promise<stri
 
 function endpoint({ folder }: Procman): Promise<Endpoint> {
   const file = join(folder, ".procman/procman/endpoint.json");
-  return found(() => (existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined));
+  return eventually(() => (existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined));
 }
 
 type Ask = (token: string, path: string, init?: RequestInit) => Promise<Response>;
@@ -35,7 +35,7 @@ const ENVIRONMENT = { id: "web", cmd: "env > env.txt; exec sleep 1000", autostar
 
 function variables(folder: string): Promise<Readonly<Record<string, string>>> {
   const file = join(folder, "env.txt");
-  return found(() => {
+  return eventually(() => {
     const text = existsSync(file) ? readFileSync(file, "utf8") : "";
     return text.includes("PROCMAN_API_TOKEN") ? Object.fromEntries(text.split("\n").map((line) => line.split(/=(.*)/s))) : undefined;
   });
@@ -45,7 +45,7 @@ function variables(folder: string): Promise<Readonly<Record<string, string>>> {
 async function otherService(procman: Procman): Promise<void> {
   const before = (await endpoint(procman)).pid;
   process.kill(procman.helper("service"), "SIGKILL");
-  await found(() => {
+  await eventually(() => {
     const text = readFileSync(join(procman.stateDir, "endpoint.json"), "utf8");
     return (JSON.parse(text) as Endpoint).pid === before ? undefined : true;
   });
@@ -53,7 +53,7 @@ async function otherService(procman: Procman): Promise<void> {
 
 test("4 a record says when its run began or ended, also after the service was killed", async (context) => {
   const start = Date.now();
-  const procman = await running(context, [ENVIRONMENT, { id: "job", cmd: "sleep 0.2; exit 3", autostart: true, restartLimit: 0 }]);
+  const procman = await startProcman(context, [ENVIRONMENT, { id: "job", cmd: "sleep 0.2; exit 3", autostart: true, restartLimit: 0 }]);
   await procman.line(/^job .* exited with code 3/);
   const token = await command(procman.folder, "token", "--consumer", "ci");
   const times = async (id: string): Promise<readonly (number | undefined)[]> => {
@@ -73,7 +73,7 @@ test("4 a record says when its run began or ended, also after the service was ki
 });
 
 test("4 the state tells of procman and its machine", async (context) => {
-  const procman = await running(context, [ENVIRONMENT]);
+  const procman = await startProcman(context, [ENVIRONMENT]);
   const { hostname, port } = await endpoint(procman);
   const token = await command(procman.folder, "token", "--consumer", "ci");
   const { started, updated, ...state } = (await (await (await asking(procman))(token, "/state")).json()) as StateRecord;
@@ -86,7 +86,7 @@ test("4 the state tells of procman and its machine", async (context) => {
 });
 
 test("5 a process gets a token for itself: also at the first start, and good after the service was killed", async (context) => {
-  const procman = await running(context, [ENVIRONMENT, { id: "job", cmd: "sleep 1000", autostart: true }]);
+  const procman = await startProcman(context, [ENVIRONMENT, { id: "job", cmd: "sleep 1000", autostart: true }]);
   const { PROCMAN_API_TOKEN: token = "", PROCMAN_API_PORT: port, PROCMAN_API_HOSTNAME: hostname } = await variables(procman.folder);
   assert.deepEqual([hostname, Number(port)], ["127.0.0.1", (await endpoint(procman)).port]);
   const send = async (process: string): Promise<number> =>
@@ -109,7 +109,7 @@ test("5 a process gets a token for itself: also at the first start, and good aft
 test("5 revocation and rotation are live, for open streams too", async (context) => {
   const stubborn = { id: "stubborn", cmd: "trap '' TERM; while :; do sleep 0.1; done", autostart: true, terminateTimeout: 600 };
   const processes = [ENVIRONMENT, stubborn];
-  const procman = await running(context, processes);
+  const procman = await startProcman(context, processes);
   const ask = await asking(procman);
   const token = await command(procman.folder, "token", "--consumer", "ci", "--scope", "read,control", "--expire-in", "600");
   const other = await command(procman.folder, "token", "--consumer", "other");
@@ -130,7 +130,7 @@ test("5 revocation and rotation are live, for open streams too", async (context)
 });
 
 test("4 actions wait, and are in the log with who asked", async (context) => {
-  const procman = await running(context, [ENVIRONMENT]);
+  const procman = await startProcman(context, [ENVIRONMENT]);
   await variables(procman.folder);
   const ask = await asking(procman);
   const token = await command(procman.folder, "token", "--consumer", "ci");
@@ -159,7 +159,7 @@ test("4 a port that is taken: its holder is named, and supervision goes on", asy
   context.after(() => void other.close());
   const address = other.address();
   const port = typeof address === "object" ? address?.port : undefined;
-  const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true }], { config: { api: { port } } });
+  const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true }], { config: { api: { port } } });
   await procman.line(/web .*started/);
   await procman.line(new RegExp(`Cannot serve the API at 127\\.0\\.0\\.1:${port}: .*, by .* \\(pid ${process.pid}\\); processes run on`));
 });

@@ -9,20 +9,20 @@ import { fileURLToPath } from "node:url";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { testBoth } from "../support/both-tcp.ts";
 import { procman as cli } from "../support/cli.ts";
-import { accepting, api, ask, Crowd, cluster, POLITE, record } from "../support/cluster-rig.ts";
+import { api, ask, cluster, DRAINING_SERVER, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/ports.ts";
-import { found, gone, isAlive, isOver, running } from "../support/procman.ts";
+import { allThreadsExit, eventually, isAlive, processExit, startProcman } from "../support/procman.ts";
 
-const PATIENT = fileURLToPath(new URL("../programs/patient.js", import.meta.url));
+const RETRYING_SERVER = fileURLToPath(new URL("../programs/retry-listening.js", import.meta.url));
 
 testBoth("2.2 every instance gets its share through the common port, and status shows it", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
-  for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
+  for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
   const pids = new Set<number>();
   for (let turn = 0; turn < 12; turn++) pids.add(await ask(web.port));
   assert.equal(pids.size, 3);
-  const { instances = [], balancer } = await record(
+  const { instances = [], balancer } = await waitForRecord(
     client,
     "web",
     ({ instances: all = [] }) => all.reduce((sum, { backend }) => sum + (backend?.totalConnections ?? 0), 0) === 12,
@@ -34,33 +34,33 @@ testBoth("2.2 every instance gets its share through the common port, and status 
 testBoth("no request fails while the instances are restarted one after the other, and then all at once", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
-  for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
-  const crowd = new Crowd(context, web.port, 20);
+  for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
+  const load = new LoadGenerator(context, web.port, 20);
   for (const id of ["web-1", "web-2", "web-3"]) {
     const { run = 0 } = await client.process(id);
     await client.act(id, "restart");
-    await record(client, id, (now) => (now.run ?? 0) > run && accepting(now));
+    await waitForRecord(client, id, (now) => (now.run ?? 0) > run && isAccepting(now));
   }
   const before = (await client.process("web")).instances ?? [];
   await client.act("web", "restart");
-  for (const { id, run = 0 } of before) await record(client, id, (now) => (now.run ?? 0) > run && accepting(now));
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
-  assert.ok(crowd.requests > 100 && crowd.pids.size >= 6, `${crowd.requests} requests, ${crowd.pids.size} pids`);
+  for (const { id, run = 0 } of before) await waitForRecord(client, id, (now) => (now.run ?? 0) > run && isAccepting(now));
+  await load.stop();
+  assert.deepEqual(load.errors, []);
+  assert.ok(load.requests > 100 && load.pids.size >= 6, `${load.requests} requests, ${load.pids.size} pids`);
 });
 
 testBoth("a killed instance takes only its own connections with it; new clients get other instances", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
-  for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
+  for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
   for (let kill = 0; kill < 3; kill++) {
     const { pid = 0 } = await client.process("web-2");
     assert.ok(pid > 1);
     process.kill(pid, "SIGKILL");
     // A dying process still takes a connection; a dead one is met by none.
-    await isOver(pid);
+    await allThreadsExit(pid);
     for (let turn = 0; turn < 20; turn++) await ask(web.port);
-    await record(client, "web-2", (now) => now.pid !== pid && accepting(now));
+    await waitForRecord(client, "web-2", (now) => now.pid !== pid && isAccepting(now));
   }
 });
 
@@ -68,33 +68,33 @@ testBoth("connections outlive kills of service and keeper; a new connection work
   const web = await cluster(context);
   const { procman, port } = web;
   const client = await api(web);
-  for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
+  for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
   const balancer = procman.helper("balancer");
-  const crowd = new Crowd(context, port, 6);
+  const load = new LoadGenerator(context, port, 6);
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
   await procman.line(/the service ended \(SIGKILL\); it is started again/);
   const second = await api(web);
-  await record(second, "web-1", accepting);
+  await waitForRecord(second, "web-1", isAccepting);
   process.kill(procman.pid, "SIGKILL");
   await procman.successor();
   const third = await api(web);
-  await record(third, "web-1", accepting);
+  await waitForRecord(third, "web-1", isAccepting);
   const { run = 0 } = await third.process("web-1");
   await third.act("web-1", "restart");
-  await record(third, "web-1", (now) => (now.run ?? 0) > run && accepting(now));
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
-  assert.ok(isAlive(balancer) && crowd.requests > 20);
+  await waitForRecord(third, "web-1", (now) => (now.run ?? 0) > run && isAccepting(now));
+  await load.stop();
+  assert.deepEqual(load.errors, []);
+  assert.ok(isAlive(balancer) && load.requests > 20);
   await procman.stopHolder();
-  await gone(balancer);
+  await processExit(balancer);
   await assert.rejects(ask(port));
 });
 
 testBoth("a balancer that is killed is back at once", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
-  for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
+  for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
   process.kill(web.procman.helper("balancer"), "SIGKILL");
   const start = performance.now();
   for (let isBack = false; !isBack; ) {
@@ -105,19 +105,19 @@ testBoth("a balancer that is killed is back at once", async (context) => {
     assert.ok(performance.now() - start < 10_000);
   }
   await web.procman.line(/the balancer ended \(SIGKILL\); it is started again, connections through it are broken/);
-  await record(client, "web-3", accepting);
+  await waitForRecord(client, "web-3", isAccepting);
 });
 
 testBoth("a balancer that is killed after its keeper is started again by the next keeper", async (context) => {
   const web = await cluster(context);
-  await record(await api(web), "web-1", accepting);
+  await waitForRecord(await api(web), "web-1", isAccepting);
   const balancer = web.procman.helper("balancer");
   process.kill(web.procman.pid, "SIGKILL");
   await web.procman.successor();
-  await record(await api(web), "web-1", accepting);
+  await waitForRecord(await api(web), "web-1", isAccepting);
   process.kill(balancer, "SIGKILL");
   await web.procman.line(/the balancer ended; it is started again/);
-  await found(() => (isAlive(balancer) ? undefined : true));
+  await eventually(() => (isAlive(balancer) ? undefined : true));
   const start = performance.now();
   let isBack = false;
   while (!isBack && performance.now() - start < 10_000)
@@ -139,23 +139,25 @@ testBoth(
       new RegExp(`web .* Cannot listen on 127.0.0.1:${port}: the port is in use by .+ \\(pid ${process.pid}\\); retrying`),
     );
     const client = await api(web);
-    const { reason, instances = [] } = await record(client, "web", ({ balancer }) => balancer?.problem !== undefined);
+    const { reason, instances = [] } = await waitForRecord(client, "web", ({ balancer }) => balancer?.problem !== undefined);
     assert.match(reason, /3 of 3 instances are running; not listening on 127\.0\.0\.1:\d+: the port is in use by/);
     assert.equal(instances.length, 3);
     holder.close();
     await web.procman.line(/web .* the load balancer listens on 127\.0\.0\.1:\d+ now/);
-    await record(client, "web-1", accepting);
+    await waitForRecord(client, "web-1", isAccepting);
     assert.ok((await ask(port)) > 1);
   },
 );
 
 testBoth("the status of an instance that runs but doesn't listen on its port says so, and the others serve", async (context) => {
   const [port, startPort] = [await freePort(), await freeRange()];
-  const cmd = `PORT=$((PROCMAN_CLUSTER_PORT + 100 * (PROCMAN_CLUSTER_INSTANCE == 1))) exec node ${POLITE}`;
-  const procman = await running(context, [{ id: "web", cmd, autostart: true, cluster: { instances: 2, startPort, commonPort: port } }]);
+  const cmd = `PORT=$((PROCMAN_CLUSTER_PORT + 100 * (PROCMAN_CLUSTER_INSTANCE == 1))) exec node ${DRAINING_SERVER}`;
+  const procman = await startProcman(context, [
+    { id: "web", cmd, autostart: true, cluster: { instances: 2, startPort, commonPort: port } },
+  ]);
   const client = await api({ procman });
-  await record(client, "web-1", accepting);
-  const { status } = await record(client, "web-2", ({ reason }) =>
+  await waitForRecord(client, "web-1", isAccepting);
+  const { status } = await waitForRecord(client, "web-2", ({ reason }) =>
     reason.includes(`accepts no connections on its port 127.0.0.1:${startPort + 1}`),
   );
   assert.equal(status, "running");
@@ -177,21 +179,21 @@ testBoth(
     await once(holder, "listening");
     context.after(() => holder.close());
     const cluster = { instances: 2, startPort, commonPort: port };
-    const procman = await running(context, [{ id: "web", cmd: `node ${PATIENT}`, autostart: true, cluster }]);
+    const procman = await startProcman(context, [{ id: "web", cmd: `node ${RETRYING_SERVER}`, autostart: true, cluster }]);
     const held = `its port ${startPort + 1} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port`;
     await procman.line(new RegExp(`web-2 +\\| runs, but ${held}`));
     const client = await api({ procman });
-    const { pid } = await record(client, "web-1", accepting);
+    const { pid } = await waitForRecord(client, "web-1", isAccepting);
     assert.match((await client.process("web-2")).reason, new RegExp(`^runs, but ${held}`));
     for (let turn = 0; turn < 12; turn++) assert.equal(await ask(port), pid);
     process.kill(procman.helper("service"), "SIGKILL");
     await procman.line(/the service ended/);
     const again = await api({ procman });
-    await record(again, "web-1", accepting);
+    await waitForRecord(again, "web-1", isAccepting);
     for (let turn = 0; turn < 12; turn++) assert.equal(await ask(port), pid);
     assert.deepEqual(met, [], "no client and no health check has connected there");
     holder.close();
-    const other = await record(again, "web-2", accepting);
+    const other = await waitForRecord(again, "web-2", isAccepting);
     const pids = new Set<number>();
     for (let turn = 0; turn < 12; turn++) pids.add(await ask(port));
     assert.ok(pids.has(other.pid ?? 0));
@@ -204,28 +206,30 @@ testBoth("the end of an instance whose port another program has names that progr
   await once(holder, "listening");
   context.after(() => holder.close());
   const cluster = { instances: 2, startPort, commonPort: port };
-  const procman = await running(context, [{ id: "web", cmd: `node ${POLITE}`, autostart: true, restartDelayMs: 300, cluster }]);
+  const procman = await startProcman(context, [
+    { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restartDelayMs: 300, cluster },
+  ]);
   const held = `\\(its port ${startPort + 1} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port\\)`;
   await procman.line(new RegExp(`web-2 +\\| exited with code 1 ${held} after .*; restart 1 in 300 ms`));
   const client = await api({ procman });
-  const { pid } = await record(client, "web-1", accepting);
+  const { pid } = await waitForRecord(client, "web-1", isAccepting);
   for (let turn = 0; turn < 12; turn++) assert.equal(await ask(port), pid);
   assert.match(
-    (await record(client, "web-2", ({ status }) => status === "backoff")).reason,
+    (await waitForRecord(client, "web-2", ({ status }) => status === "backoff")).reason,
     new RegExp(`exited with code 1 ${held}, restart`),
   );
   holder.close();
-  await record(client, "web-2", accepting);
+  await waitForRecord(client, "web-2", isAccepting);
 });
 
 testBoth(
   "issue 5, 2: with too few file descriptors some clients are rejected, and status and log say why and what helps",
   async (context) => {
     const [port, startPort] = [await freePort(), await freeRange()];
-    const shape = { id: "web", cmd: `node ${POLITE}`, autostart: true, cluster: { instances: 2, startPort, commonPort: port } };
-    const procman = await running(context, [shape], { launcher: ["sh", "-c", 'ulimit -n 100; exec "$@"', "sh"] });
+    const shape = { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, cluster: { instances: 2, startPort, commonPort: port } };
+    const procman = await startProcman(context, [shape], { launcher: ["sh", "-c", 'ulimit -n 100; exec "$@"', "sh"] });
     const client = await api({ procman });
-    for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+    for (const id of ["web-1", "web-2"]) await waitForRecord(client, id, isAccepting);
     const agents = Array.from({ length: 60 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
     const answers = await Promise.allSettled(agents.map((agent) => ask(port, agent)));
     const served = answers.filter(({ status }) => status === "fulfilled").length;
@@ -233,7 +237,7 @@ testBoth(
     const why =
       "clients are turned away: each of the load balancer's processes may open only 100 files; raise that where procman is started";
     await procman.line(new RegExp(`web +\\| ${why} \\(ulimit -n, LimitNOFILE=\\)`));
-    const { reason, balancer } = await record(client, "web", (now) => now.balancer?.rejected === 60 - served);
+    const { reason, balancer } = await waitForRecord(client, "web", (now) => now.balancer?.rejected === 60 - served);
     assert.ok(reason.includes(why), reason);
     assert.equal(balancer?.problem, undefined);
     for (const agent of agents) agent.destroy();
@@ -267,7 +271,7 @@ testBoth("issue 5, 6: what each backend did is in the metrics, in `status`, and 
   })().catch((error: Error) => {
     if (!over.signal.aborted) throw error;
   });
-  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  for (const id of ["web-1", "web-2"]) await waitForRecord(client, id, isAccepting);
   for (let turn = 0; turn < 6; turn++) await ask(web.port);
   const totals = (instances: readonly ProcessRecord[] = []): readonly number[] =>
     instances.map(({ backend }) => backend?.totalConnections ?? 0);
@@ -275,7 +279,7 @@ testBoth("issue 5, 6: what each backend did is in the metrics, in `status`, and 
   // Each process of the balancer reports for itself.
   const counted = ({ instances }: ProcessRecord): boolean =>
     areOver(instances) && totals(instances).reduce((sum, each) => sum + each, 0) === 6;
-  const { instances } = await record(client, "web", counted);
+  const { instances } = await waitForRecord(client, "web", counted);
   assert.ok(
     totals(instances).every((total) => total >= 2),
     `in turn: ${totals(instances)}`,
@@ -292,7 +296,7 @@ testBoth("issue 5, 6: what each backend did is in the metrics, in `status`, and 
   const { pid = 0 } = await client.process("web-2");
   assert.ok(pid > 1);
   process.kill(pid, "SIGKILL");
-  await found(() => (told.some((line) => /^web-2 accepts connections, total \d+$/.test(line)) ? true : undefined));
+  await eventually(() => (told.some((line) => /^web-2 accepts connections, total \d+$/.test(line)) ? true : undefined));
   over.abort();
   await events;
 });
@@ -301,7 +305,7 @@ testBoth("a reload sets and removes a limit of connections without a restart; cl
   const web = await cluster(context, { instances: 2 });
   const client = await api(web);
   const pids = async (): Promise<readonly (number | undefined)[]> => ((await client.process("web")).instances ?? []).map(({ pid }) => pid);
-  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  for (const id of ["web-1", "web-2"]) await waitForRecord(client, id, isAccepting);
   const before = await pids();
   const file = join(web.procman.folder, "procman.json");
   const { processes } = JSON.parse(readFileSync(file, "utf8")) as { readonly processes: readonly [{ readonly cluster: object }] };
@@ -318,7 +322,7 @@ testBoth("a reload sets and removes a limit of connections without a restart; cl
   await reload({ maxConnections: 1 });
   assert.deepEqual([await ask(web.port, first), await ask(web.port, second)].sort(), [...before].sort());
   const waiting = ask(web.port);
-  await record(client, "web", ({ balancer }) => balancer?.waiting === 1);
+  await waitForRecord(client, "web", ({ balancer }) => balancer?.waiting === 1);
   first?.destroy();
   assert.ok(before.includes(await waiting));
   await reload({});

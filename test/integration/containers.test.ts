@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { allProcesses, type ProcessStat } from "../../src/os/process-stat.ts";
 import { BIN } from "../support/cli.ts";
-import { folderWith, found, gone, type Process, Procman } from "../support/procman.ts";
+import { eventually, folderWith, type ProcessConfig, Procman, processExit } from "../support/procman.ts";
 import { skip } from "../support/skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
@@ -40,11 +40,11 @@ type Container = {
 async function container(
   context: TestContext,
   launcher: readonly string[],
-  { processes, env = {} }: { readonly processes: readonly Process[]; readonly env?: NodeJS.ProcessEnv },
+  { processes, env = {} }: { readonly processes: readonly ProcessConfig[]; readonly env?: NodeJS.ProcessEnv },
 ): Promise<Container> {
   const folder = folderWith(context, { name: "box", processes });
   const procman = new Procman(folder, { launcher, env });
-  const init = await found(() => allProcesses().find(({ parent }) => parent === procman.pid)?.pid);
+  const init = await eventually(() => allProcesses().find(({ parent }) => parent === procman.pid)?.pid);
   assert.ok(init > 1);
   context.after(() => {
     if (procman.child.exitCode === null && procman.child.signalCode === null) process.kill(init, "SIGKILL");
@@ -63,11 +63,11 @@ const zombies = ({ others }: Container): number => others().filter(({ state }) =
 /** Every orphan has done what it had to. */
 async function orphansEnd({ procman: { folder } }: Container): Promise<void> {
   const file = join(folder, "orphans.ended");
-  await found(() => (existsSync(file) && readFileSync(file, "utf8").trim().split("\n").length === ORPHANS ? true : undefined));
+  await eventually(() => (existsSync(file) && readFileSync(file, "utf8").trim().split("\n").length === ORPHANS ? true : undefined));
 }
 
 const processes = [
-  { id: "orphans", cmd: `exec sh "${PROGRAMS}orphans.sh"`, ...loud },
+  { id: "orphans", cmd: `exec sh "${PROGRAMS}leave-orphans.sh"`, ...loud },
   { id: "family", cmd: "echo here we are; sleep 1000 & sleep 1000 & wait", ...loud },
 ];
 
@@ -76,14 +76,14 @@ test("behind tini: orphans are reaped, SIGTERM is handed on, all ends in order w
   const box = await container(context, TINI, { processes });
   await box.procman.line(/^family .*here we are/);
   await orphansEnd(box);
-  await found(() => (zombies(box) === 0 ? true : undefined));
+  await eventually(() => (zombies(box) === 0 ? true : undefined));
   const pids = box.others().map(({ pid }) => pid);
   assert.ok(pids.length >= 6, "keeper, service, logger and the processes");
   process.kill(box.init, "SIGTERM");
   assert.deepEqual(await box.procman.exit(), { code: 0, signal: null });
   await box.procman.line(/everything is stopped/);
   assert.ok(!box.procman.lines.some((line) => line.includes("PID 1")), "nothing to complain about");
-  for (const pid of pids) await gone(pid);
+  for (const pid of pids) await processExit(pid);
   const state = join(box.procman.folder, ".procman/box");
   const files = readdirSync(state, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
   assert.deepEqual(
@@ -101,7 +101,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
     await box.procman.line(/^procman: is PID 1 here: orphans .* stay zombies; put an init in front of it, as "docker run --init" or tini$/);
     await box.procman.line(/^family .*here we are/);
     await orphansEnd(box);
-    await found(() => (zombies(box) === ORPHANS ? true : undefined));
+    await eventually(() => (zombies(box) === ORPHANS ? true : undefined));
     process.kill(box.init, signal);
     assert.deepEqual(await box.procman.exit(), { code: 0, signal: null });
     await box.procman.line(/everything is stopped/);

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { procman as cli } from "../support/cli.ts";
-import { folderWith, found, gone, isAlive, Procman, running } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman.ts";
 import { skip, smallDisk } from "../support/skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
@@ -57,7 +57,7 @@ test("EMFILE: too few descriptors for all: who can't be started is told with the
     restartLimit: 0,
     logger: { console: true },
   }));
-  const procman = await running(context, processes, { launcher: limited("-n 64") });
+  const procman = await startProcman(context, processes, { launcher: limited("-n 64") });
   await allDecided(procman, 100);
   const failed = idsOf(procman, /could not be started: .*(EMFILE|too many open files)/i);
   const started = idsOf(procman, /started \(pid/);
@@ -67,7 +67,7 @@ test("EMFILE: too few descriptors for all: who can't be started is told with the
   for (const id of started) await procman.line(new RegExp(`^${id} .*hello of ${id}$`));
   const pids = startedPids(procman);
   assert.equal(await procman.stop(), 0);
-  for (const pid of pids) await gone(pid);
+  for (const pid of pids) await processExit(pid);
 });
 
 test("a state folder without inodes: who can't have its output captured is told with the reason, the others run", async (context) => {
@@ -78,7 +78,7 @@ test("a state folder without inodes: who can't have its output captured is told 
     { id: "silent1", cmd: "sleep 1000", autostart: true },
     { id: "silent2", cmd: "sleep 1000", autostart: true },
   ];
-  const procman = await running(context, processes, { env: { PROCMAN_STATE_DIR: disk } });
+  const procman = await startProcman(context, processes, { env: { PROCMAN_STATE_DIR: disk } });
   await allDecided(procman, 10);
   assert.ok(idsOf(procman, /could not be started: its output can't be captured: .*(no space|ENOSPC)/i).length > 0);
   await procman.line(/^procman: the output of silent\d is not stored: /);
@@ -98,7 +98,7 @@ test("a state folder without inodes: who can't have its output captured is told 
   for (const id of ["silent1", "silent2"]) assert.ok(isAlive(pidIn(await procman.line(new RegExp(`${id} .*started`)))));
   const pids = startedPids(procman);
   assert.equal(await procman.stop(), 0);
-  for (const pid of pids) await gone(pid);
+  for (const pid of pids) await processExit(pid);
 });
 
 test("a state folder that can't be made: said with its name, exit code 1, nothing runs", async (context) => {
@@ -139,7 +139,7 @@ test("EAGAIN: no room for more processes: some are told with the reason, the oth
   assert.ok(pids.length >= 5, `${pids.length} run`);
   for (const pid of pids) assert.ok(isAlive(pid));
   assert.equal(await procman.stop(), 0);
-  for (const pid of pids) await gone(pid);
+  for (const pid of pids) await processExit(pid);
 });
 
 test("the service dies in the middle of a first start: whom it has begun goes on, and the next one begins the others", async (context) => {
@@ -157,7 +157,7 @@ test("the service dies in the middle of a first start: whom it has begun goes on
   await procman.line(/the service ended \(SIGKILL\)/);
   const ran = (): readonly string[] =>
     existsSync(join(folder, "ran.txt")) ? readFileSync(join(folder, "ran.txt"), "utf8").trim().split("\n") : [];
-  await found(() => (ran().length >= 30 ? true : undefined));
+  await eventually(() => (ran().length >= 30 ? true : undefined));
   assert.equal(existsSync(point), false);
   assert.deepEqual([...ran()].sort(), processes.map(({ id }) => id).sort());
   assert.equal(await procman.stop(), 0);
@@ -166,7 +166,7 @@ test("the service dies in the middle of a first start: whom it has begun goes on
 
 test("the service is killed five times in a row as soon as it appears: afterwards every process runs exactly once", async (context) => {
   const processes = many(10, (id) => ({ cmd: `echo $$ >> ${id}.starts; exec sleep 1000`, autostart: true }));
-  const procman = await running(context, processes);
+  const procman = await startProcman(context, processes);
   let service: number | undefined;
   for (let kills = 1; kills <= 5; kills += 1) {
     service = await nextService(procman.pid, service);
@@ -175,11 +175,11 @@ test("the service is killed five times in a row as soon as it appears: afterward
   }
   const last = await nextService(procman.pid, service);
   const endpoint = join(procman.folder, ".procman/procman/endpoint.json");
-  await found(() => (existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined));
+  await eventually(() => (existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined));
   const pids = await Promise.all(
     processes.map(({ id }) => {
       const file = join(procman.folder, `${id}.starts`);
-      return found(() => (existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").map(Number) : undefined));
+      return eventually(() => (existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").map(Number) : undefined));
     }),
   );
   for (const each of pids) {
@@ -193,16 +193,16 @@ test("the service is killed five times in a row as soon as it appears: afterward
 for (const moment of [20, 60, 100, 140, 200])
   test(`the service is killed ${moment} ms after it appeared: every process runs exactly once`, async (context) => {
     const processes = many(10, (id) => ({ cmd: `echo $$ >> ${id}.starts; exec sleep 1000`, autostart: true }));
-    const procman = await running(context, processes);
+    const procman = await startProcman(context, processes);
     const first = await nextService(procman.pid, undefined);
     await new Promise((resolve) => setTimeout(resolve, moment));
     process.kill(first, "SIGKILL");
     const last = await nextService(procman.pid, first);
     const endpoint = join(procman.folder, ".procman/procman/endpoint.json");
-    await found(() => (existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined));
+    await eventually(() => (existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined));
     for (const { id } of processes) {
       const file = join(procman.folder, `${id}.starts`);
-      const text = await found(() =>
+      const text = await eventually(() =>
         existsSync(file) && readFileSync(file, "utf8").includes("\n") ? readFileSync(file, "utf8") : undefined,
       );
       assert.match(text, /^\d+\n$/, `${id} was started once`);
@@ -215,16 +215,16 @@ test("the keeper is killed under five processes that print: its successor has th
   const ids = many(5, () => ({})).map(({ id }) => id);
   const processes = ids.map((id) => ({
     id,
-    cmd: `echo $$ >> ${id}.starts; exec sh "${PROGRAMS}ticks.sh" ${id}`,
+    cmd: `echo $$ >> ${id}.starts; exec sh "${PROGRAMS}print-ticks.sh" ${id}`,
     autostart: true,
     logger: { stdout: "logs/{id}.log" },
   }));
-  const procman = await running(context, processes);
+  const procman = await startProcman(context, processes);
   const log = (id: string): string => join(procman.folder, `logs/${id}.log`);
   const ticks = (id: string): number => (existsSync(log(id)) ? readFileSync(log(id), "utf8").split("\n").length - 1 : 0);
   const moreTicks = (): Promise<unknown> => {
     const from = ids.map(ticks);
-    return found(() => (ids.every((id, index) => ticks(id) >= (from[index] ?? 0) + 10) ? true : undefined));
+    return eventually(() => (ids.every((id, index) => ticks(id) >= (from[index] ?? 0) + 10) ? true : undefined));
   };
   await moreTicks();
   const pids = ids.map((id) => Number(readFileSync(join(procman.folder, `${id}.starts`), "utf8")));
@@ -253,7 +253,7 @@ test("all of procman is killed, and its state folder removed: the next run finds
   const ids = ["a", "b"];
   const folder = folderWith(context, {
     processes: [
-      ...ids.map((id) => ({ id, cmd: `exec sh "${PROGRAMS}ticks.sh" ${id}`, autostart: true, logger: { stdout: "logs/{id}.log" } })),
+      ...ids.map((id) => ({ id, cmd: `exec sh "${PROGRAMS}print-ticks.sh" ${id}`, autostart: true, logger: { stdout: "logs/{id}.log" } })),
       { id: "silent", cmd: "sleep 1000", autostart: true },
     ],
   });
@@ -264,7 +264,7 @@ test("all of procman is killed, and its state folder removed: the next run finds
       .trim()
       .split("\n");
   const more = (id: string, count: number): Promise<unknown> =>
-    found(() => (existsSync(join(folder, `logs/${id}.log`)) && log(id).length >= count ? true : undefined));
+    eventually(() => (existsSync(join(folder, `logs/${id}.log`)) && log(id).length >= count ? true : undefined));
   for (const id of ids) await more(id, 5);
   for (const pid of [first.helper("service"), first.helper("logger"), first.pid]) process.kill(pid, "SIGKILL");
   await first.exit();
@@ -273,7 +273,7 @@ test("all of procman is killed, and its state folder removed: the next run finds
   for (const [index, id] of [...ids, "silent"].entries()) await next.line(new RegExp(`^${id} .*runs already \\(pid ${pids[index]}\\)`));
   for (const id of ids) await more(id, log(id).length + 10);
   assert.equal(await next.stop(), 0);
-  for (const pid of pids) await gone(pid);
+  for (const pid of pids) await processExit(pid);
   for (const id of ids) {
     const lines = log(id);
     assert.equal(lines.filter((line) => line.startsWith("[procman: the logger was restarted here")).length, 1);

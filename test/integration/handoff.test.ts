@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { echo, found, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
+import { echo, eventually, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
 import { testBoth } from "../support/both-tcp.ts";
-import { gone } from "../support/procman.ts";
+import { processExit } from "../support/procman.ts";
 
 testBoth(
   "open connections stay with the old balancer, new ones come to the successor, and the old one ends with its last connection",
@@ -22,11 +22,11 @@ testBoth(
     const answer = await balancer.succeed();
     assert.equal(answer.t, "succeeded");
     await balancer.serviceComes();
-    await found(() => (balancer.backend("a")?.accepting && balancer.backend("a")?.total === 0 ? true : undefined));
+    await eventually(() => (balancer.backend("a")?.accepting && balancer.backend("a")?.total === 0 ? true : undefined));
     const young = await balancer.client();
     young.write("new");
     assert.equal(await received(young), "new");
-    await found(() => (balancer.backend("a")?.connections === 1 ? true : undefined));
+    await eventually(() => (balancer.backend("a")?.connections === 1 ? true : undefined));
     assert.equal(balancer.process.exitCode, null);
     const ended = once(balancer.process, "exit");
     for (const old of olds) {
@@ -50,7 +50,7 @@ testBoth("clients notice nothing of five handoffs in a row", async (context) => 
   for (let turn = 0; turn < 5; turn++) {
     const before = count;
     assert.equal((await balancer.succeed()).t, "succeeded");
-    await found(() => (count > before + 50 ? true : undefined));
+    await eventually(() => (count > before + 50 ? true : undefined));
   }
   goesOn = false;
   await Promise.all(crowd);
@@ -63,7 +63,7 @@ testBoth("a client that waits for a backend at the old balancer is served when o
   backend.stop();
   const waiting = await Promise.all(Array.from({ length: 8 }, () => balancer.client()));
   const answers = Promise.all(waiting.map(received));
-  await found(() => (balancer.report?.waiting === 8 ? true : undefined));
+  await eventually(() => (balancer.report?.waiting === 8 ? true : undefined));
   assert.equal((await balancer.succeed()).t, "succeeded");
   await backend.listen();
   assert.deepEqual(new Set(await answers), new Set(["a"]));
@@ -99,7 +99,7 @@ testBoth("when procman is stopped the old balancer ends too, also with clients c
   assert.ok(answer.t === "succeeded");
   const ended = once(balancer.process, "exit");
   process.kill(answer.pid, "SIGTERM");
-  await gone(answer.pid);
+  await processExit(answer.pid);
   client.write("two");
   assert.equal(await received(client), "two");
   await ended;

@@ -3,18 +3,18 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { found, running } from "../support/procman.ts";
+import { eventually, startProcman } from "../support/procman.ts";
 
 /** What a file says, once it is whole. */
 function text(folder: string, file: string): Promise<string> {
   const path = join(folder, file);
-  return found(() => (existsSync(path) && readFileSync(path, "utf8").endsWith("\n") ? readFileSync(path, "utf8").trim() : undefined));
+  return eventually(() => (existsSync(path) && readFileSync(path, "utf8").endsWith("\n") ? readFileSync(path, "utf8").trim() : undefined));
 }
 
 test("ulimits, umask and nice are those of the process, whose pid is the program's", async (context) => {
   const program =
     'require("fs").writeFileSync("limits", process.umask().toString(8) + " " + require("os").getPriority() + " " + process.pid + "\\n" + require("fs").readFileSync("/proc/self/limits", "utf8")); setInterval(() => 0, 1000)';
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "web", cmd: `node -e '${program}'`, autostart: true, ulimits: { nofile: 321, core: 0 }, umask: "027", nice: 3 },
   ]);
   const [, pid] = /started \(pid (\d+)\)/.exec(await procman.line(/web +\| started/)) ?? [];
@@ -25,7 +25,7 @@ test("ulimits, umask and nice are those of the process, whose pid is the program
 });
 
 test("a limit that can't be had ends the run, and its log says why", async (context) => {
-  const procman = await running(
+  const procman = await startProcman(
     context,
     [{ id: "web", cmd: "echo never", autostart: true, restart: "error", restartLimit: 0, ulimits: { nofile: 2 ** 52 } }],
     { config: { logger: { console: true } } },
@@ -39,7 +39,7 @@ test("a process runs as the user it is given, and so do its checks", {
 }, async (context) => {
   const ready = { exec: "test $(id -u) = 65534" };
   const cmd = "echo $(id -u) $(id -g) $USER; exec sleep 1000";
-  const procman = await running(context, [{ id: "web", cmd, cwd: "/", autostart: true, user: "nobody", ready }], {
+  const procman = await startProcman(context, [{ id: "web", cmd, cwd: "/", autostart: true, user: "nobody", ready }], {
     config: { logger: { console: true } },
   });
   await procman.line(/web +\| 65534 65534 nobody/);
@@ -48,7 +48,7 @@ test("a process runs as the user it is given, and so do its checks", {
 
 test("a run that has more memory than its limit is restarted by its policy, with the cause", async (context) => {
   const program = "const kept = []; setInterval(() => kept.length < 200 && kept.push(Buffer.alloc(1000000, 1)), 5)";
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryLimit: "100MB" },
     { id: "small", cmd: "sleep 1000", autostart: true, memoryLimit: "100MB" },
   ]);
@@ -59,7 +59,7 @@ test("a run that has more memory than its limit is restarted by its policy, with
 
 test("more memory than the kernel may give it: killed at once where there is a cgroup for that, else stopped as by a limit, which is said once", async (context) => {
   const program = "const kept = []; setInterval(() => kept.length < 200 && kept.push(Buffer.alloc(1000000, 1)), 5)";
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryMax: "100MB" },
     { id: "small", cmd: "sleep 1000", autostart: true, memoryMax: "100MB" },
   ]);

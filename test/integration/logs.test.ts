@@ -6,21 +6,21 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { found, type Procman, running } from "../support/procman.ts";
+import { eventually, type Procman, startProcman } from "../support/procman.ts";
 import { smallDisk } from "../support/skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
-const FLOOD = `${process.execPath} "${PROGRAMS}flood.js"`;
-const TICKS = `sh "${PROGRAMS}ticks.sh"`;
+const PRINT_FAST = `${process.execPath} "${PROGRAMS}print-fast.js"`;
+const PRINT_TICKS = `sh "${PROGRAMS}print-ticks.sh"`;
 const FOUR = ["a", "b", "c", "d"];
-/** A line of flood.js: name, stream, number. */
+/** A line of print-fast.js: name, stream, number. */
 const LINE = /^(\w+ (?:out|err)) (\d+) x{80}\.$/;
 const END = /^(\w+ (?:out|err)) end (\d+)$/;
 const RESTART_MARK = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]";
 /** What a logger that is killed may take along: one read, and the line that was not complete. */
 const MOST_MISSING = 64 * 1024 + 256;
 
-const flood = (id: string, args: string, logger: object) => ({ id, cmd: `${FLOOD} ${id} ${args}`, autostart: true, logger });
+const flood = (id: string, args: string, logger: object) => ({ id, cmd: `${PRINT_FAST} ${id} ${args}`, autostart: true, logger });
 
 function linesOf(text: string): string[] {
   assert.ok(text === "" || text.endsWith("\n"), `the last line is whole: ${JSON.stringify(text.slice(-80))}`);
@@ -75,11 +75,11 @@ const textOf = (path: string): string => (existsSync(path) ? readFileSync(path, 
 /** Resolves when the file has grown by so much. */
 async function grown(path: string, bytes: number): Promise<void> {
   const from = sizeOf(path);
-  await found(() => (sizeOf(path) >= from + bytes ? true : undefined));
+  await eventually(() => (sizeOf(path) >= from + bytes ? true : undefined));
 }
 
 function serviceOf(procman: Procman): Promise<number> {
-  return found(() => {
+  return eventually(() => {
     try {
       return procman.helper("service");
     } catch {
@@ -98,7 +98,7 @@ function signalFile(context: TestContext): string {
 }
 
 test("2.3 four processes flat out, into one file and each into one of its own: every line once, whole, in order", async (context) => {
-  const procman = await running(
+  const procman = await startProcman(
     context,
     FOUR.map((id) => flood(id, "60000 6000", { stdout: "logs/all.log", stderr: "logs/{id}.err" })),
   );
@@ -112,7 +112,7 @@ test("2.3 four processes flat out, into one file and each into one of its own: e
 
 test("2.3 the service is killed three times under a flood of lines: none is lost, doubled or torn", async (context) => {
   const go = signalFile(context);
-  const procman = await running(
+  const procman = await startProcman(
     context,
     FOUR.map((id) => flood(id, `0 0 "${go}"`, { stdout: "logs/{id}.log" })),
   );
@@ -136,7 +136,7 @@ test("2.3 the service is killed three times under a flood of lines: none is lost
 
 test("2.3 the logger is killed under a flood of lines: what is missing is beside its mark, and nothing else is torn or doubled", async (context) => {
   const go = signalFile(context);
-  const procman = await running(
+  const procman = await startProcman(
     context,
     FOUR.map((id) => flood(id, `0 0 "${go}"`, { stdout: "logs/{id}.log", stderr: "logs/{id}.err" })),
   );
@@ -153,7 +153,7 @@ test("2.3 the logger is killed under a flood of lines: what is missing is beside
 
 test("2.3 stdout and stderr: a process's own files before the global ones, stderr in stdout's file when omitted", async (context) => {
   const cmd = (id: string) => `echo ${id}-out; echo ${id}-err >&2`;
-  const procman = await running(
+  const procman = await startProcman(
     context,
     [
       { id: "global", cmd: cmd("global"), autostart: true },
@@ -176,7 +176,7 @@ test("2.3 stdout and stderr: a process's own files before the global ones, stder
 });
 
 test("2.3 placeholders: {name}, {id}, {process} and {instance} of each instance of a cluster", async (context) => {
-  const procman = await running(
+  const procman = await startProcman(
     context,
     [
       { id: "web", cmd: 'echo "I am $PROCMAN_PROCESS_ID"', autostart: true, cluster: { instances: 2 } },
@@ -194,7 +194,7 @@ test("2.3 placeholders: {name}, {id}, {process} and {instance} of each instance 
 
 test("2.3 decorateFiles: an ISO time in front of each line, a mark at errors among output, the id where several share a file", async (context) => {
   const from = Date.now();
-  const procman = await running(
+  const procman = await startProcman(
     context,
     [
       { id: "alone", cmd: "echo one; echo two >&2; printf 'thrée'", autostart: true, logger: { stdout: "logs/alone.log" } },
@@ -226,7 +226,7 @@ test("2.3 decorateFiles: an ISO time in front of each line, a mark at errors amo
 });
 
 test("2.3 console: each line of both streams with the id in front, no time and no colours where there is no terminal", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "web", cmd: "echo out; echo err >&2; printf last", autostart: true, logger: { console: true } },
     { id: "quiet", cmd: "echo nothing", autostart: true },
   ]);
@@ -247,16 +247,16 @@ test("2.3 console: each line of both streams with the id in front, no time and n
 test("2.3 console: decorate puts the time in front, colors colours each line and ends the colour", async (context) => {
   const web = { id: "web", cmd: "echo hello", autostart: true, logger: { console: true } };
   const config = { logger: { decorate: true, colors: true } };
-  const plain = await running(context, [web], { config });
+  const plain = await startProcman(context, [web], { config });
   assert.match(await plain.line(/hello/), /^\d{4}-\d\d-\d\dT[\d:.]+Z web +\| hello$/, "not on a terminal");
-  const procman = await running(context, [web], { config, env: { FORCE_COLOR: "1" } });
+  const procman = await startProcman(context, [web], { config, env: { FORCE_COLOR: "1" } });
   const line = await procman.line(/hello/);
   assert.match(line, /^\u001b\[\d+m\d{4}-\d\d-\d\dT[\d:.]+Z web +\| \u001b\[0m.*hello/);
   assert.ok(line.endsWith("\u001b[0m"));
 });
 
 test("2.3 a last line without newline is kept and gets one, and bytes stay as they are", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "last", cmd: "printf 'one\\ntwo'", autostart: true, logger: { stdout: "logs/last.log" } },
     { id: "bytes", cmd: "printf 'a\\r\\n\\n\\377\\000\\tb\\n'", autostart: true, logger: { stdout: "logs/bytes.log" } },
     { id: "long", cmd: "head -c 900000 /dev/zero | tr '\\0' y; echo", autostart: true, logger: { stdout: "logs/long.log" } },
@@ -269,27 +269,27 @@ test("2.3 a last line without newline is kept and gets one, and bytes stay as th
 });
 
 test("2.3 the log folder is deleted while it is written to: it comes back with the next lines", async (context) => {
-  const procman = await running(context, [
-    { id: "ticks", cmd: `${TICKS} tick`, autostart: true, logger: { stdout: "logs/deep/ticks.log" } },
+  const procman = await startProcman(context, [
+    { id: "ticks", cmd: `${PRINT_TICKS} tick`, autostart: true, logger: { stdout: "logs/deep/ticks.log" } },
   ]);
   const path = join(procman.folder, "logs/deep/ticks.log");
-  await found(() => (textOf(path).includes("tick 3\n") ? true : undefined));
+  await eventually(() => (textOf(path).includes("tick 3\n") ? true : undefined));
   rmSync(join(procman.folder, "logs"), { recursive: true });
-  const first = Number(await found(() => /^tick (\d+)\n/.exec(textOf(path))?.[1]));
+  const first = Number(await eventually(() => /^tick (\d+)\n/.exec(textOf(path))?.[1]));
   assert.ok(first > 3);
-  await found(() => (textOf(path).includes(`tick ${first + 3}\n`) ? true : undefined));
+  await eventually(() => (textOf(path).includes(`tick ${first + 3}\n`) ? true : undefined));
   assert.equal(await procman.stop(), 0);
   for (const [index, line] of linesOf(readFileSync(path, "utf8")).entries()) assert.equal(line, `tick ${first + index}`);
 });
 
 test("2.3 rotation: over all files of a log, compressed or not yet, every line is there once and in order", async (context) => {
-  const procman = await running(
+  const procman = await startProcman(
     context,
     ["a", "b"].map((id) => flood(id, "30000 3000", { stdout: "logs/{id}.log", rotate: { size: 200_000, gzip: true } })),
   );
   await procman.count(/ finished/, 2);
   const logs = join(procman.folder, "logs");
-  await found(() => (readdirSync(logs).some((name) => name.endsWith(".gz")) ? true : undefined));
+  await eventually(() => (readdirSync(logs).some((name) => name.endsWith(".gz")) ? true : undefined));
   assert.equal(await procman.stop(), 0);
   assert.ok(!readdirSync(logs).some((name) => name.endsWith(".tmp")), "no half compressed file is left");
   for (const id of ["a", "b"]) {
@@ -306,7 +306,7 @@ test("2.3 rotation: over all files of a log, compressed or not yet, every line i
 });
 
 test("2.3 rotation: all rotated files together keep to their total, the oldest go first", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     flood("a", "20000 0", { stdout: "logs/a.log", rotate: { size: 100_000, total: 350_000, gzip: false } }),
   ]);
   await procman.line(/a .* finished/);
@@ -322,7 +322,7 @@ test("2.3 rotation: all rotated files together keep to their total, the oldest g
 });
 
 test("2.3 SIGUSR2 after the file was renamed: it is opened anew at once, though nobody writes", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     {
       id: "web",
       cmd: "echo one; until [ -e go ]; do sleep 0.02; done; echo two; sleep 1000",
@@ -331,12 +331,12 @@ test("2.3 SIGUSR2 after the file was renamed: it is opened anew at once, though 
     },
   ]);
   const [path, old] = [join(procman.folder, "logs/web.log"), join(procman.folder, "logs/web.log.1")];
-  await found(() => (textOf(path) === "one\n" ? true : undefined));
+  await eventually(() => (textOf(path) === "one\n" ? true : undefined));
   renameSync(path, old);
   procman.child.kill("SIGUSR2");
-  await found(() => (existsSync(path) ? true : undefined));
+  await eventually(() => (existsSync(path) ? true : undefined));
   writeFileSync(join(procman.folder, "go"), "");
-  await found(() => (textOf(path) === "two\n" ? true : undefined));
+  await eventually(() => (textOf(path) === "two\n" ? true : undefined));
   assert.equal(textOf(old), "one\n");
   assert.equal(await procman.stop(), 0);
 });
@@ -346,16 +346,16 @@ test("2.3 a full disk: it is said once, others go on; with room again the lines 
   if (disk === undefined) return;
   const ballast = join(disk, "ballast");
   writeFileSync(ballast, Buffer.alloc(200 * 1024));
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     flood("full", "1800 200", { stdout: join(disk, "full.log"), rotate: false }),
-    { id: "other", cmd: `${TICKS} tick`, autostart: true, logger: { stdout: "logs/other.log" } },
+    { id: "other", cmd: `${PRINT_TICKS} tick`, autostart: true, logger: { stdout: "logs/other.log" } },
   ]);
   const other = join(procman.folder, "logs/other.log");
   await procman.line(/Cannot write .*full\.log.*no space left/);
   const ticks = (): number => textOf(other).split("\n").length - 1;
   const before = ticks();
   // More than a second: several tries to write again.
-  await found(() => (ticks() >= before + 20 ? true : undefined));
+  await eventually(() => (ticks() >= before + 20 ? true : undefined));
   assert.equal(procman.lines.filter((line) => /full\.log/.test(line)).length, 1, "said once");
   rmSync(ballast);
   await procman.line(/full\.log.*can be written again.*no line was lost/);
@@ -373,10 +373,10 @@ test("2.3 a folder in the place of a file: it is said, and the lines come when i
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "web.log");
   mkdirSync(path);
-  const procman = await running(context, [{ id: "web", cmd: "echo one; sleep 1000", autostart: true, logger: { stdout: path } }]);
+  const procman = await startProcman(context, [{ id: "web", cmd: "echo one; sleep 1000", autostart: true, logger: { stdout: path } }]);
   await procman.line(/Cannot write .*web\.log.*directory/);
   rmSync(path, { recursive: true });
   await procman.line(/web\.log can be written again; no line was lost/);
-  await found(() => (textOf(path) === "one\n" ? true : undefined));
+  await eventually(() => (textOf(path) === "one\n" ? true : undefined));
   assert.equal(await procman.stop(), 0);
 });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { procman as command } from "../support/cli.ts";
 import { api, plugin, setup, TICKING, withPlugins } from "../support/plugin-rig.ts";
-import { found, gone, isAlive, type Procman } from "../support/procman.ts";
+import { eventually, isAlive, type Procman, processExit } from "../support/procman.ts";
 
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 const started = async (procman: Procman): Promise<number> => pidIn(await procman.line(/^web +\| started/));
@@ -197,10 +197,10 @@ test("6.7 a killed service starts its plugins again; their folders, and the proc
   await procman.line(/plugin keeps: start 1/);
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
-  await gone(service);
+  await processExit(service);
   await procman.line(/plugin keeps: start 2/);
   await assertUntouched(procman, pid);
-  assert.equal(await found(() => readFileSync(join(procman.stateDir, "plugins/keeps/note"), "utf8")), "xx");
+  assert.equal(await eventually(() => readFileSync(join(procman.stateDir, "plugins/keeps/note"), "utf8")), "xx");
 });
 
 test("6.7 a plugin that takes the whole service with it is started ever more rarely, and processes go on", async (context) => {

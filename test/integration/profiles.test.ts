@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { PlanRecord } from "../../src/contract/plan.ts";
 import { procman as cli } from "../support/cli.ts";
-import { folderWith, found, gone, isAlive, Procman } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, Procman, processExit } from "../support/procman.ts";
 
 test("a profile stays over a killed service, a reload and a killed keeper", async (context) => {
   const config = (more: object) => ({
@@ -18,7 +18,7 @@ test("a profile stays over a killed service, a reload and a killed keeper", asyn
   const endpoint = join(procman.stateDir, "endpoint.json");
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
-  await found(() => (existsSync(endpoint) && !readFileSync(endpoint, "utf8").includes(`"pid":${service},`) ? true : undefined));
+  await eventually(() => (existsSync(endpoint) && !readFileSync(endpoint, "utf8").includes(`"pid":${service},`) ? true : undefined));
   assert.ok(isAlive(pid));
   writeFileSync(join(folder, "procman.json"), JSON.stringify(config({ id: "late", cmd: "sleep 1002", autostart: true })));
   process.kill(procman.pid, "SIGHUP");
@@ -27,7 +27,7 @@ test("a profile stays over a killed service, a reload and a killed keeper", asyn
   await procman.successor();
   assert.ok(isAlive(pid));
   await procman.stopHolder();
-  await gone(pid);
+  await processExit(pid);
 });
 
 test("plan says what another profile would do, and by which one it goes; a reload goes by that of the run", async (context) => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../support/ports.ts";
-import { found, gone, isAlive, type Procman, running } from "../support/procman.ts";
+import { eventually, isAlive, type Procman, processExit, startProcman } from "../support/procman.ts";
 import { isMissing, SYSTEM_PATHS } from "../support/system-programs.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
@@ -61,13 +61,13 @@ test("2.2 nginx in the foreground: logs through /dev/stdout, and after a kill of
   if (isMissing(context, "nginx")) return;
   const port = await freePort();
   const cmd = `until [ -e nginx.conf ]; do sleep 0.02; done; exec nginx -p "$PWD" -e /dev/stderr -c nginx.conf -g 'daemon off;'`;
-  const procman = await running(context, [{ id: "nginx", cmd, path: SYSTEM_PATHS, terminateTimeout: 5, ...loud }]);
+  const procman = await startProcman(context, [{ id: "nginx", cmd, path: SYSTEM_PATHS, terminateTimeout: 5, ...loud }]);
   writeFileSync(join(procman.folder, "nginx.conf"), NGINX_CONF(port));
   const master = pidIn(await procman.line(/nginx .*started/));
   assert.equal(await answer(port), "200 nginx answers");
   await procman.line(/nginx +\| 127\.0\.0\.1 .*"GET \/ HTTP\/1\.1" 200/);
   await procman.line(/nginx .*start worker process/);
-  const workers = await found(() => (childrenOf(master).length === 2 ? childrenOf(master) : undefined));
+  const workers = await eventually(() => (childrenOf(master).length === 2 ? childrenOf(master) : undefined));
   process.kill(master, "SIGKILL");
   const [, second] = await procman.count(/nginx .*started/, 2);
   for (const worker of workers) assert.ok(!isAlive(worker), "the workers are gone before the next master starts");
@@ -76,14 +76,14 @@ test("2.2 nginx in the foreground: logs through /dev/stdout, and after a kill of
   assert.equal(await answer(port), "200 nginx answers");
   assert.ok(!procman.lines.some((line) => /Address (already )?in use/.test(line)));
   assert.equal(await procman.stop(), 0);
-  await gone(pidIn(second));
+  await processExit(pidIn(second));
 });
 
 test("2.2 redis-server answers, and SIGTERM lets it end in its own way", async (context) => {
   if (isMissing(context, "redis-server")) return;
   const port = await freePort();
   const cmd = `redis-server --port ${port} --bind 127.0.0.1 --save '' --appendonly no`;
-  const procman = await running(context, [{ id: "redis", cmd, ...loud }]);
+  const procman = await startProcman(context, [{ id: "redis", cmd, ...loud }]);
   await procman.line(/redis .*[Rr]eady to accept connections/);
   assert.equal(await ask(port, "PING\r\n"), "+PONG\r\n");
   assert.equal(await procman.stop(), 0);
@@ -93,10 +93,10 @@ test("2.2 redis-server answers, and SIGTERM lets it end in its own way", async (
 
 test("2.3 a Python script: every unbuffered print of both streams arrives in order, letters beyond ASCII too", async (context) => {
   if (isMissing(context, "python3")) return;
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     {
       id: "python",
-      cmd: `python3 -u "${PROGRAMS}count.py" 500`,
+      cmd: `python3 -u "${PROGRAMS}print-numbers.py" 500`,
       autostart: true,
       logger: { console: true, stdout: "out.log", stderr: "err.log" },
     },
@@ -110,8 +110,8 @@ test("2.3 a Python script: every unbuffered print of both streams arrives in ord
 
 test("2.2 a Node server that is killed accepts again at its port, with a new pid", async (context) => {
   const port = await freePort();
-  const procman = await running(context, [
-    { id: "cmd", cmd: `${process.execPath} "${PROGRAMS}web.js" ${port}`, restartDelayMs: 0, ...loud },
+  const procman = await startProcman(context, [
+    { id: "cmd", cmd: `${process.execPath} "${PROGRAMS}answer-with-pid.js" ${port}`, restartDelayMs: 0, ...loud },
   ]);
   const first = pidIn(await procman.line(/cmd .*started/));
   assert.equal(await answer(port), `200 ${first}\n`);
@@ -120,11 +120,11 @@ test("2.2 a Node server that is killed accepts again at its port, with a new pid
   assert.notEqual(second, first);
   assert.equal(await answer(port), `200 ${second}\n`);
   assert.equal(await procman.stop(), 0);
-  await gone(second);
+  await processExit(second);
 });
 
 test("2.2 a shell script with children in the background: after the stop nobody of them is left", async (context) => {
-  const procman = await running(context, [{ id: "family", cmd: `sh "${PROGRAMS}family.sh"`, terminateTimeout: 0.5, ...loud }]);
+  const procman = await startProcman(context, [{ id: "family", cmd: `sh "${PROGRAMS}leave-children.sh"`, terminateTimeout: 0.5, ...loud }]);
   await procman.line(/children are up/);
   const children = (await procman.count(/child \d+$/, 5)).map((line) => Number(/child (\d+)$/.exec(line)?.[1]));
   for (const child of children) assert.ok(isAlive(child));
@@ -136,7 +136,7 @@ test("nginx with stopSignal SIGQUIT ends what it has begun to answer before it s
   if (isMissing(context, "nginx")) return;
   const port = await freePort();
   const cmd = `until [ -e nginx.conf ]; do sleep 0.02; done; exec nginx -p "$PWD" -e /dev/stderr -c nginx.conf -g 'daemon off;'`;
-  const procman = await running(context, [{ id: "nginx", cmd, path: SYSTEM_PATHS, stopSignal: "SIGQUIT", ...loud }]);
+  const procman = await startProcman(context, [{ id: "nginx", cmd, path: SYSTEM_PATHS, stopSignal: "SIGQUIT", ...loud }]);
   writeFileSync(join(procman.folder, "big"), Buffer.alloc(60_000));
   const config = NGINX_CONF(port).replace("location /", `location /big { root ${procman.folder}; limit_rate 30000; } location /`);
   // The folder is its owner's alone.
@@ -147,13 +147,13 @@ test("nginx with stopSignal SIGQUIT ends what it has begun to answer before it s
   process.kill(procman.pid, "SIGTERM");
   await procman.line(/nginx .*stopping/);
   assert.equal((await response.arrayBuffer()).byteLength, 60_000);
-  await gone(master);
+  await processExit(master);
   assert.equal((await procman.exit()).code, 0);
 });
 
 test("2.2 a program that ignores SIGTERM gets it, and is killed terminateTimeout later", async (context) => {
-  const cmd = `${process.execPath} "${PROGRAMS}stubborn.js"`;
-  const procman = await running(context, [{ id: "stubborn", cmd, terminateTimeout: 0.4, ...loud }]);
+  const cmd = `${process.execPath} "${PROGRAMS}ignore-signals.js"`;
+  const procman = await startProcman(context, [{ id: "stubborn", cmd, terminateTimeout: 0.4, ...loud }]);
   const pid = pidIn(await procman.line(/stubborn .*started/));
   await procman.line(/stubborn .*is up/);
   const from = Date.now();
@@ -161,11 +161,11 @@ test("2.2 a program that ignores SIGTERM gets it, and is killed terminateTimeout
   assert.ok(Date.now() - from >= 400);
   await procman.line(/stubborn .*ignores SIGTERM/);
   await procman.line(/stubborn .*did not end within 400 ms of SIGTERM; killing it/);
-  await gone(pid);
+  await processExit(pid);
 });
 
 test("2.3 yes for a second into a rotated file: procman's memory stays bounded, the files keep to their total, the stop is prompt", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     {
       id: "yes",
       cmd: "until [ -e go ]; do sleep 0.02; done; exec yes 'all work and no play'",
@@ -175,14 +175,14 @@ test("2.3 yes for a second into a rotated file: procman's memory stays bounded, 
   ]);
   const pid = pidIn(await procman.line(/yes .*started/));
   // The API is loaded: nothing else grows from here on.
-  await found(() => (existsSync(join(procman.folder, ".procman/procman/endpoint.json")) ? true : undefined));
+  await eventually(() => (existsSync(join(procman.folder, ".procman/procman/endpoint.json")) ? true : undefined));
   const before = memoryOf(procman);
   writeFileSync(join(procman.folder, "go"), "");
   const logs = join(procman.folder, "logs");
-  await found(() => (readdirSync(logs).length > 1 ? true : undefined));
+  await eventually(() => (readdirSync(logs).length > 1 ? true : undefined));
   let most = 0;
   const end = performance.now() + 1_000;
-  await found(() => {
+  await eventually(() => {
     most = Math.max(most, memoryOf(procman));
     return performance.now() >= end ? true : undefined;
   });
@@ -190,18 +190,18 @@ test("2.3 yes for a second into a rotated file: procman's memory stays bounded, 
   const from = Date.now();
   assert.equal(await procman.stop(), 0);
   assert.ok(Date.now() - from < 5_000, `the stop took ${Date.now() - from} ms`);
-  await gone(pid);
+  await processExit(pid);
   const sizes = readdirSync(logs).map((name) => statSync(join(logs, name)).size);
   assert.ok(sizes.reduce((sum, size) => sum + size, 0) <= 40e6, `the files have ${sizes} bytes`);
 });
 
 test("2.2 cmd: the pid is the program's own, though its path stands in quotes", async (context) => {
-  const procman = await running(context, [
-    { id: "quoted", cmd: `"${process.execPath}" "${PROGRAMS}stubborn.js"`, terminateTimeout: 0.2, ...loud },
+  const procman = await startProcman(context, [
+    { id: "quoted", cmd: `"${process.execPath}" "${PROGRAMS}ignore-signals.js"`, terminateTimeout: 0.2, ...loud },
   ]);
   const pid = pidIn(await procman.line(/quoted .*started/));
   await procman.line(/quoted .*is up/);
-  assert.match(readFileSync(`/proc/${pid}/cmdline`, "latin1"), /node\0.*stubborn\.js\0$/);
+  assert.match(readFileSync(`/proc/${pid}/cmdline`, "latin1"), /node\0.*ignore-signals\.js\0$/);
   assert.equal(await procman.stop(), 0);
   const lines = procman.lines.filter((line) => /quoted .*(stopped|kill)/.test(line));
   assert.deepEqual(lines, [...new Set(lines)], "each event is said once");

@@ -6,12 +6,12 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
 import { procman as cli } from "../support/cli.ts";
-import { accepting, api, Crowd, cluster, POLITE, record } from "../support/cluster-rig.ts";
+import { api, cluster, DRAINING_SERVER, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/ports.ts";
-import { found, type Procman, running } from "../support/procman.ts";
+import { eventually, type Procman, startProcman } from "../support/procman.ts";
 import { isMissing } from "../support/system-programs.ts";
 
-const SLOW = fileURLToPath(new URL("../programs/slow.py", import.meta.url));
+const SLOW_SERVER = fileURLToPath(new URL("../programs/serve-one-at-a-time.py", import.meta.url));
 const IDS = ["web-1", "web-2", "web-3"];
 
 async function pidsOf(client: Client): Promise<readonly number[]> {
@@ -21,20 +21,22 @@ async function pidsOf(client: Client): Promise<readonly number[]> {
 /** A cluster whose next runs fail while the file `broken` is there. */
 async function breakable(context: TestContext): Promise<{ readonly procman: Procman; readonly port: number; readonly client: Client }> {
   const [port, startPort] = [await freePort(), await freeRange()];
-  const cmd = `test ! -e broken && exec node ${POLITE}`;
+  const cmd = `test ! -e broken && exec node ${DRAINING_SERVER}`;
   const shape = { instances: 3, startPort, commonPort: port };
-  const procman = await running(context, [{ id: "web", cmd, autostart: true, restart: "always", restartDelayMs: 200, cluster: shape }]);
+  const procman = await startProcman(context, [
+    { id: "web", cmd, autostart: true, restart: "always", restartDelayMs: 200, cluster: shape },
+  ]);
   const client = await api({ procman });
-  for (const id of IDS) await record(client, id, accepting);
+  for (const id of IDS) await waitForRecord(client, id, isAccepting);
   return { procman, port, client };
 }
 
 test("issue 5, 5: one instance after another is restarted, never two at once, and no request fails", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
-  for (const id of IDS) await record(client, id, accepting);
+  for (const id of IDS) await waitForRecord(client, id, isAccepting);
   const before = await pidsOf(client);
-  const crowd = new Crowd(context, web.port, 12);
+  const load = new LoadGenerator(context, web.port, 12);
   const over = new AbortController();
   const away: number[] = [];
   const watching = (async () => {
@@ -47,11 +49,11 @@ test("issue 5, 5: one instance after another is restarted, never two at once, an
     if (!over.signal.aborted) throw error;
   });
   const { instances = [] } = await client.act("web", "restart", { waitSeconds: 60 });
-  assert.ok(instances.every(accepting));
+  assert.ok(instances.every(isAccepting));
   over.abort();
   await watching;
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
   assert.ok(away.length > 0 && away.every((count) => count <= 1), away.join());
   const after = await pidsOf(client);
   assert.equal(new Set([...before, ...after]).size, 6);
@@ -62,36 +64,45 @@ test("issue 5, 5: who has connected to an instance that doesn't keep up is still
   if (isMissing(context, "python3")) return;
   const [port, startPort] = [await freePort(), await freeRange()];
   const shape = { instances: 2, startPort, commonPort: port };
-  const procman = await running(context, [{ id: "web", cmd: `exec python3 ${SLOW}`, autostart: true, restart: "always", cluster: shape }]);
+  const procman = await startProcman(context, [
+    { id: "web", cmd: `exec python3 ${SLOW_SERVER}`, autostart: true, restart: "always", cluster: shape },
+  ]);
   const client = await api({ procman });
-  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  for (const id of ["web-1", "web-2"]) await waitForRecord(client, id, isAccepting);
   const before = await pidsOf(client);
-  const crowd = new Crowd(context, port, 8);
-  await found(() => (before.every((pid) => crowd.pids.has(pid)) ? true : undefined));
+  const load = new LoadGenerator(context, port, 8);
+  await eventually(() => (before.every((pid) => load.pids.has(pid)) ? true : undefined));
   await client.act("web", "restart", { waitSeconds: 60 });
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
   assert.equal(new Set([...before, ...(await pidsOf(client))]).size, 4);
 });
 
 test("issue 5, 5: a reload that restarts a cluster goes on when the instance before gets connections, however late it listens", async (context) => {
   const [port, startPort] = [await freePort(), await freeRange()];
   const shape = { instances: 2, startPort, commonPort: port };
-  const web = (LATE: string) => ({ id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", env: { LATE }, cluster: shape });
-  const procman = await running(context, [web("0")]);
+  const web = (LATE: string) => ({
+    id: "web",
+    cmd: `node ${DRAINING_SERVER}`,
+    autostart: true,
+    restart: "always",
+    env: { LATE },
+    cluster: shape,
+  });
+  const procman = await startProcman(context, [web("0")]);
   const client = await api({ procman });
-  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  for (const id of ["web-1", "web-2"]) await waitForRecord(client, id, isAccepting);
   const before = await pidsOf(client);
   writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ processes: [web("1500")] }));
-  const crowd = new Crowd(context, port, 4);
+  const load = new LoadGenerator(context, port, 4);
   const reloaded = client.reload({ waitSeconds: 60 }).then(() => true);
   for (let isOver = false; !isOver; ) {
     const { instances = [] } = await client.process("web");
-    assert.ok(instances.some(accepting), JSON.stringify(instances.map(({ status, run, backend }) => ({ status, run, backend }))));
+    assert.ok(instances.some(isAccepting), JSON.stringify(instances.map(({ status, run, backend }) => ({ status, run, backend }))));
     isOver = await Promise.race([reloaded, new Promise<false>((resolve) => setTimeout(resolve, 20, false))]);
   }
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
   assert.equal(new Set([...before, ...(await pidsOf(client))]).size, 4);
 });
 
@@ -99,49 +110,49 @@ test("a new one that doesn't come up ends the roll: the rest runs on as before, 
   const { procman, port, client } = await breakable(context);
   const [, second, third] = await pidsOf(client);
   writeFileSync(join(procman.folder, "broken"), "");
-  const crowd = new Crowd(context, port, 6);
+  const load = new LoadGenerator(context, port, 6);
   const { code, err } = await cli(procman.folder, ["restart", "web"]);
-  await crowd.stop();
+  await load.stop();
   assert.equal(code, 1);
   assert.match(err, /Cannot restart "web" any further: "web-1" did not come up: it .*; web-2, web-3 run on as before/);
   await procman.line(/web .*Cannot restart "web" any further: "web-1" did not come up/);
-  assert.deepEqual(crowd.errors, []);
+  assert.deepEqual(load.errors, []);
   assert.deepEqual((await pidsOf(client)).slice(1), [second, third]);
 });
 
 test("a service that is killed in the middle: the next one goes on with the roll", async (context) => {
   const web = await cluster(context, {}, { LATE: "300" });
   const client = await api(web);
-  for (const id of IDS) await record(client, id, accepting);
+  for (const id of IDS) await waitForRecord(client, id, isAccepting);
   const before = await pidsOf(client);
-  const crowd = new Crowd(context, web.port, 6);
+  const load = new LoadGenerator(context, web.port, 6);
   await client.act("web", "restart");
-  await record(client, "web-1", ({ pid, status }) => status === "running" && pid !== before[0]);
+  await waitForRecord(client, "web-1", ({ pid, status }) => status === "running" && pid !== before[0]);
   process.kill(web.procman.helper("service"), "SIGKILL");
   await web.procman.line(/web .*resuming the rolling restart at "web-[12]"/);
   await web.procman.line(/web .*the rolling restart is done/);
   const next = await api(web);
-  for (const id of IDS) await record(next, id, accepting);
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
+  for (const id of IDS) await waitForRecord(next, id, isAccepting);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
   assert.equal(new Set([...before, ...(await pidsOf(next))]).size, 6);
 });
 
 test("a second one is refused while the first is under way, --hard is not, and a stop ends it", async (context) => {
   const web = await cluster(context, {}, { LATE: "500" });
   const client = await api(web);
-  for (const id of IDS) await record(client, id, accepting);
+  for (const id of IDS) await waitForRecord(client, id, isAccepting);
   const before = await pidsOf(client);
   await client.act("web", "restart");
   await assert.rejects(client.act("web", "restart"), { code: "roll-running" });
   await client.act("web", "restart", { hard: true, waitSeconds: 30 });
   assert.equal(new Set([...before, ...(await pidsOf(client))]).size >= 6, true);
   await web.procman.line(/the rolling restart ends at "web-1": restart was requested/);
-  for (const id of IDS) await record(client, id, accepting);
+  for (const id of IDS) await waitForRecord(client, id, isAccepting);
   const waiting = client.act("web", "restart", { waitSeconds: 30 });
   const refused = assert.rejects(waiting, { code: "roll-failed" });
   await client.act("web", "stop", { waitSeconds: 30 });
   await refused;
-  await found(() => (web.procman.lines.some((line) => /stop was requested/.test(line)) ? true : undefined));
+  await eventually(() => (web.procman.lines.some((line) => /stop was requested/.test(line)) ? true : undefined));
   assert.ok(((await client.process("web")).instances ?? []).every(({ status }) => status === "stopped"));
 });

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { type TestContext, test } from "node:test";
 import type { Client } from "../../src/client/client.ts";
-import { accepting, api, ask, type Cluster, Crowd, cluster, record } from "../support/cluster-rig.ts";
-import { gone, isAlive } from "../support/procman.ts";
+import { api, ask, type Cluster, cluster, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
+import { isAlive, processExit } from "../support/procman.ts";
 
 /** In the order of their numbers. */
 async function pidsOf(client: Client): Promise<readonly number[]> {
@@ -15,23 +15,23 @@ async function pidsOf(client: Client): Promise<readonly number[]> {
 async function pair(context: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Cluster & { readonly client: Client }> {
   const web = await cluster(context, { instances: 2 }, env);
   const client = await api(web);
-  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  for (const id of ["web-1", "web-2"]) await waitForRecord(client, id, isAccepting);
   return { ...web, client };
 }
 
 test("issue 5, 1: no request fails while a cluster is scaled from 2 to 4 and down to 1; who stays is not touched", async (context) => {
   const { client, port } = await pair(context);
   const [first, second] = await pidsOf(client);
-  const crowd = new Crowd(context, port, 12);
-  context.after(() => crowd.stop());
+  const load = new LoadGenerator(context, port, 12);
+  context.after(() => load.stop());
   const { instances = [] } = await client.scale("web", { instances: 4 }, { waitSeconds: 60 });
   assert.deepEqual(
     instances.map(({ id, status }) => `${id} ${status}`),
     ["web-1 running", "web-2 running", "web-3 running", "web-4 running"],
   );
-  for (const id of ["web-3", "web-4"]) await record(client, id, accepting);
+  for (const id of ["web-3", "web-4"]) await waitForRecord(client, id, isAccepting);
   for (const pid of (await pidsOf(client)).slice(2))
-    while (!crowd.pids.has(pid)) await ask(port).then((answered) => crowd.pids.add(answered));
+    while (!load.pids.has(pid)) await ask(port).then((answered) => load.pids.add(answered));
   const { instances: left = [] } = await client.scale("web", { by: -3 }, { waitSeconds: 60 });
   assert.deepEqual(
     left.map(({ pid }) => pid),
@@ -39,37 +39,37 @@ test("issue 5, 1: no request fails while a cluster is scaled from 2 to 4 and dow
   );
   assert.ok(!isAlive(second ?? 0));
   for (let turn = 0; turn < 20; turn++) assert.equal(await ask(port), first);
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
-  assert.ok(crowd.requests > 100, `${crowd.requests} requests`);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
+  assert.ok(load.requests > 100, `${load.requests} requests`);
 });
 
 test("service and keeper are killed in between: the number stays, and no request fails", async (context) => {
   const { client, port, procman } = await pair(context, { LATE: "300" });
-  const crowd = new Crowd(context, port, 6);
-  context.after(() => crowd.stop());
+  const load = new LoadGenerator(context, port, 6);
+  context.after(() => load.stop());
   // Accepted is done, whoever is killed right after.
   await client.scale("web", { instances: 4 });
   process.kill(procman.helper("service"), "SIGKILL");
   await procman.line(/the service ended \(SIGKILL\); it is started again/);
   const second = await api({ procman });
-  for (const id of ["web-1", "web-2", "web-3", "web-4"]) await record(second, id, accepting);
+  for (const id of ["web-1", "web-2", "web-3", "web-4"]) await waitForRecord(second, id, isAccepting);
   const before = await pidsOf(second);
   await second.scale("web", { instances: 1 });
   process.kill(procman.helper("service"), "SIGKILL");
-  for (const pid of before.slice(1)) await gone(pid);
+  for (const pid of before.slice(1)) await processExit(pid);
   const third = await api({ procman });
-  await record(third, "web", ({ instances = [] }) => instances.length === 1);
+  await waitForRecord(third, "web", ({ instances = [] }) => instances.length === 1);
   await third.scale("web", { instances: 3 }, { waitSeconds: 60 });
   const now = await pidsOf(third);
   assert.deepEqual([now.length, now[0]], [3, before[0]]);
   process.kill(procman.pid, "SIGKILL");
   await procman.successor();
   const last = await api({ procman });
-  await record(last, "web-3", accepting);
+  await waitForRecord(last, "web-3", isAccepting);
   assert.deepEqual(await pidsOf(last), now);
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
   await procman.stopHolder();
 });
 
@@ -85,20 +85,20 @@ test("who is being removed still answers over a connection that it has, gets no 
   const held = agents.filter((_, index) => answers[index] === second);
   assert.ok(held.length > 0, "some connections are the second one's");
   await client.scale("web", { instances: 1 });
-  await record(client, "web-2", ({ status }) => status === "stopping");
+  await waitForRecord(client, "web-2", ({ status }) => status === "stopping");
   for (let turn = 0; turn < 10; turn++) assert.equal(await ask(port), first);
   assert.ok(isAlive(second), "it waits for its connections");
   for (const agent of held) assert.equal(await ask(port, agent), second);
   // It may not have had its SIGTERM yet, and have kept them open.
   for (const agent of held) agent.destroy();
-  await gone(second);
+  await processExit(second);
 });
 
 test("with `terminateGracePeriod` who is removed serves the connections that it has for so long, also when the service is killed meanwhile", async (context) => {
   const web = await cluster(context, { instances: 2 }, {}, { terminateGracePeriod: 5 });
   const { port, procman } = web;
   const client = await api(web);
-  for (const id of ["web-1", "web-2"]) await record(client, id, accepting);
+  for (const id of ["web-1", "web-2"]) await waitForRecord(client, id, isAccepting);
   const [first, second] = await pidsOf(client);
   assert.ok(first !== undefined && second !== undefined);
   const agents = Array.from({ length: 8 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
@@ -109,30 +109,30 @@ test("with `terminateGracePeriod` who is removed serves the connections that it 
   const held = agents.filter((_, index) => answers[index] === second);
   const begun = performance.now();
   await client.scale("web", { instances: 1 });
-  await record(client, "web-2", ({ status, reason }) => status === "stopping" && /has time to finish/.test(reason));
+  await waitForRecord(client, "web-2", ({ status, reason }) => status === "stopping" && /has time to finish/.test(reason));
   process.kill(procman.helper("service"), "SIGKILL");
   await procman.line(/the service ended \(SIGKILL\); it is started again/);
   const next = await api({ procman });
-  await record(next, "web-2", ({ status }) => status === "stopping");
+  await waitForRecord(next, "web-2", ({ status }) => status === "stopping");
   // After its SIGTERM it would end each connection with the first answer, and the second would be another one's.
   for (const agent of [...held, ...held]) assert.equal(await ask(port, agent), second);
   for (let turn = 0; turn < 10; turn++) assert.equal(await ask(port), first);
   assert.ok(performance.now() - begun < 5_000, "the machine is too slow for this test");
   for (const agent of agents) agent.destroy();
-  await gone(second);
+  await processExit(second);
   assert.ok(performance.now() - begun >= 5_000);
-  await record(next, "web", ({ instances = [] }) => instances.length === 1);
+  await waitForRecord(next, "web", ({ instances = [] }) => instances.length === 1);
 });
 
 test("scaled up again while some are still on their way down: these end, and then start anew", async (context) => {
   const web = await cluster(context, { instances: 3 }, {}, { terminateGracePeriod: 1 });
   const client = await api(web);
-  for (const id of ["web-1", "web-2", "web-3"]) await record(client, id, accepting);
+  for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
   const before = await pidsOf(client);
-  const crowd = new Crowd(context, web.port, 6);
-  context.after(() => crowd.stop());
+  const load = new LoadGenerator(context, web.port, 6);
+  context.after(() => load.stop());
   await client.scale("web", { instances: 1 });
-  await record(client, "web-3", ({ status }) => status === "stopping");
+  await waitForRecord(client, "web-3", ({ status }) => status === "stopping");
   const { instances = [] } = await client.scale("web", { instances: 3 }, { waitSeconds: 30 });
   assert.deepEqual(
     instances.map(({ status }) => status),
@@ -145,6 +145,6 @@ test("scaled up again while some are still on their way down: these end, and the
     code: "roll-running",
     message: /a rolling restart of it is under way; wait for its end/,
   });
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
 });

@@ -7,12 +7,12 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
 import { procman as cli } from "../support/cli.ts";
-import { api, ask, type Cluster, Crowd, POLITE, record } from "../support/cluster-rig.ts";
+import { api, ask, type Cluster, DRAINING_SERVER, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort } from "../support/ports.ts";
-import { folderWith, found, isOver, Procman, running } from "../support/procman.ts";
+import { allThreadsExit, eventually, folderWith, Procman, startProcman } from "../support/procman.ts";
 import { isMissing } from "../support/system-programs.ts";
 
-const PASSED = fileURLToPath(new URL("../programs/passed.py", import.meta.url));
+const PASSED_SOCKET_SERVER = fileURLToPath(new URL("../programs/serve-passed-socket.py", import.meta.url));
 const IDS = ["web-1", "web-2"] as const;
 
 type Shared = Pick<Cluster, "procman" | "port"> & { readonly client: Client };
@@ -20,19 +20,21 @@ type Shared = Pick<Cluster, "procman" | "port"> & { readonly client: Client };
 async function shared(context: TestContext, fields: object = {}, port?: number): Promise<Shared> {
   const commonPort = port ?? (await freePort());
   const cluster = { instances: 2, mode: "share", commonPort };
-  const procman = await running(context, [{ id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", cluster, ...fields }]);
+  const procman = await startProcman(context, [
+    { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", cluster, ...fields },
+  ]);
   return { procman, port: commonPort, client: await api({ procman }) };
 }
 
 async function areUp({ client }: Shared): Promise<void> {
-  for (const id of IDS) await record(client, id, ({ status }) => status === "running");
+  for (const id of IDS) await waitForRecord(client, id, ({ status }) => status === "running");
 }
 
 /** The next run of this instance is there. */
 async function restarted(client: Client, id: string): Promise<void> {
   const { run = 0 } = await client.process(id);
   await client.act(id, "restart");
-  await record(client, id, (now) => (now.run ?? 0) > run && now.status === "running");
+  await waitForRecord(client, id, (now) => (now.run ?? 0) > run && now.status === "running");
 }
 
 /** Both instances take connections. Who is quicker gets more of them. */
@@ -48,31 +50,31 @@ test("issue 5, 3: both instances serve on the socket that they share, and no req
   const web = await shared(context);
   await areUp(web);
   await bothServe(web);
-  const crowd = new Crowd(context, web.port, 16);
+  const load = new LoadGenerator(context, web.port, 16);
   for (const turn of [1, 2]) assert.equal((await cli(web.procman.folder, ["restart", "web"])).code, 0, `turn ${turn}`);
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
-  assert.ok(crowd.requests > 100 && crowd.pids.size >= 4, `${crowd.requests} requests, ${crowd.pids.size} pids`);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
+  assert.ok(load.requests > 100 && load.pids.size >= 4, `${load.requests} requests, ${load.pids.size} pids`);
 });
 
 test("all restarted at once: connections wait in the kernel meanwhile", async (context) => {
   const web = await shared(context);
   await areUp(web);
   await bothServe(web);
-  const crowd = new Crowd(context, web.port, 8);
-  await found(() => (crowd.pids.size > 0 ? true : undefined));
+  const load = new LoadGenerator(context, web.port, 8);
+  await eventually(() => (load.pids.size > 0 ? true : undefined));
   await Promise.all(IDS.map((id) => restarted(web.client, id)));
   const next = await Promise.all(IDS.map(async (id) => (await web.client.process(id)).pid ?? 0));
-  await found(() => (next.some((pid) => crowd.pids.has(pid)) ? true : undefined));
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
+  await eventually(() => (next.some((pid) => load.pids.has(pid)) ? true : undefined));
+  await load.stop();
+  assert.deepEqual(load.errors, []);
 });
 
 test("service killed, keeper killed, twice and by turns: what is started afterwards serves on the same socket, nobody is refused", async (context) => {
   const web = await shared(context);
   const { procman, port } = web;
   await areUp(web);
-  const crowd = new Crowd(context, port, 6);
+  const load = new LoadGenerator(context, port, 6);
   process.kill(procman.helper("service"), "SIGKILL");
   await procman.line(/the service ended \(SIGKILL\); it is started again/);
   await restarted(await api(web), "web-1");
@@ -85,8 +87,8 @@ test("service killed, keeper killed, twice and by turns: what is started afterwa
     // Once more: the keeper that came later opens nothing, it has the socket.
     await restarted(client, id);
   }
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
   await bothServe({ ...web, client: await api(web) });
   await procman.stopHolder();
   await assert.rejects(ask(port), /ECONNREFUSED/);
@@ -98,15 +100,15 @@ test("keeper and service killed at once: the logger hands the socket on", async 
   await areUp(web);
   const service = procman.helper("service");
   assert.ok(service > 1 && procman.pid > 1);
-  const crowd = new Crowd(context, port, 4);
+  const load = new LoadGenerator(context, port, 4);
   process.kill(service, "SIGSTOP");
   process.kill(procman.pid, "SIGKILL");
   process.kill(service, "SIGKILL");
   await procman.successor();
   const client = await api(web);
   for (const id of IDS) await restarted(client, id);
-  await crowd.stop();
-  assert.deepEqual(crowd.errors, []);
+  await load.stop();
+  assert.deepEqual(load.errors, []);
 });
 
 test("keeper, service and logger killed at once: the next procman says that only the instances have the socket, and the remedy is one", async (context) => {
@@ -116,7 +118,7 @@ test("keeper, service and logger killed at once: the next procman says that only
   const parts = [former.pid, former.helper("service"), former.helper("logger")];
   assert.ok(parts.every((pid) => pid > 1));
   for (const signal of ["SIGSTOP", "SIGKILL"] as const) for (const pid of parts) process.kill(pid, signal);
-  for (const pid of parts) await isOver(pid);
+  for (const pid of parts) await allThreadsExit(pid);
   assert.ok((await ask(port)) > 1);
   const procman = new Procman(former.folder);
   const loss = /only the running instances of "web" have its socket, .*; "procman restart --hard web" opens it again/;
@@ -129,7 +131,11 @@ test("keeper, service and logger killed at once: the next procman says that only
   assert.match(err, new RegExp(`^procman: Cannot restart "web" one by one: ${loss.source}`));
   assert.deepEqual(await pids(), before);
   await client.act("web-1", "restart");
-  await record(client, "web-1", ({ reason }) => loss.test(reason) && reason.includes(`the port is in use by node (pid ${before[1]})`));
+  await waitForRecord(
+    client,
+    "web-1",
+    ({ reason }) => loss.test(reason) && reason.includes(`the port is in use by node (pid ${before[1]})`),
+  );
   assert.equal((await cli(procman.folder, ["restart", "--hard", "web"])).code, 0);
   const now = { procman, port, client };
   await areUp(now);
@@ -140,7 +146,7 @@ test("keeper, service and logger killed at once: the next procman says that only
 
 test("a program with plain accept() by sd_listen_fds(3), also after its keeper was killed", async (context) => {
   if (isMissing(context, "python3")) return;
-  const web = await shared(context, { cmd: `python3 ${PASSED}`, logger: { console: true } });
+  const web = await shared(context, { cmd: `python3 ${PASSED_SOCKET_SERVER}`, logger: { console: true } });
   await areUp(web);
   await web.procman.count(/accepts$/, 2);
   await bothServe(web);
@@ -158,13 +164,13 @@ test("a port in use: the holder is named, other processes run, and the cluster s
   await new Promise((resolve) => holder.once("listening", resolve));
   const { port } = holder.address() as { readonly port: number };
   const folderless = { instances: 2, mode: "share", commonPort: port };
-  const procman = await running(context, [
-    { id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", restartDelayMs: 100, cluster: folderless },
+  const procman = await startProcman(context, [
+    { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", restartDelayMs: 100, cluster: folderless },
     { id: "other", cmd: "sleep 1000", autostart: true },
   ]);
   await procman.line(new RegExp(`web-1 .*Cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use by .+ \\(pid ${process.pid}\\)`));
   const client = await api({ procman });
-  await record(client, "other", ({ status }) => status === "running");
+  await waitForRecord(client, "other", ({ status }) => status === "running");
   holder.close();
   const web = { procman, port, client };
   await areUp(web);
@@ -184,11 +190,11 @@ test("while all instances are stopped the port is closed, and it is open again w
   const web = await shared(context);
   await areUp(web);
   await web.client.act("web", "stop");
-  for (const id of IDS) await record(web.client, id, ({ status }) => status === "stopped");
+  for (const id of IDS) await waitForRecord(web.client, id, ({ status }) => status === "stopped");
   // A client that comes in the very moment of the closing is reset.
   await refused(web.port);
   await web.client.act("web-2", "start");
-  await record(web.client, "web-2", ({ status }) => status === "running");
+  await waitForRecord(web.client, "web-2", ({ status }) => status === "running");
   assert.equal(await ask(web.port), (await web.client.process("web-2")).pid);
 });
 
@@ -198,7 +204,10 @@ test("a reload to another port moves the instances one by one; the old port is c
   const next = await freePort();
   const file = join(web.procman.folder, "procman.json");
   const cluster = { instances: 2, mode: "share", commonPort: next };
-  writeFileSync(file, JSON.stringify({ processes: [{ id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", cluster }] }));
+  writeFileSync(
+    file,
+    JSON.stringify({ processes: [{ id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", cluster }] }),
+  );
   const { code, err } = await cli(web.procman.folder, ["reload"]);
   assert.equal(code, 0, err);
   await areUp(web);
@@ -234,11 +243,11 @@ test("2.2 workers share a socket by `procman/cluster`, and a rolling restart of 
   const web = { procman, port: commonPort, client: await api({ procman }) };
   await areUp(web);
   await bothServe(web);
-  const crowd = new Crowd(context, commonPort, 8);
+  const load = new LoadGenerator(context, commonPort, 8);
   const { code, err } = await cli(folder, ["restart", "web"]);
-  await crowd.stop();
+  await load.stop();
   assert.equal(code, 0, err);
-  assert.deepEqual(crowd.errors, []);
+  assert.deepEqual(load.errors, []);
   await procman.count(/web-[12] +\| finishes$/, 2);
   const ends = procman.lines.filter((line) => /web-[12] +\| .*SIG/.test(line));
   assert.ok(

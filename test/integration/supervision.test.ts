@@ -7,13 +7,13 @@ import { ownCgroup } from "../../src/os/cgroup.ts";
 import { procman as cli } from "../support/cli.ts";
 
 import { freePort, freeRange } from "../support/ports.ts";
-import { folderWith, found, gone, isAlive, type Process, Procman, running } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman.ts";
 
 const loud = { autostart: true, logger: { console: true } };
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 
 test("2.2 autostart and restart: a process that fails comes back with its exit code told, one without a start policy never starts", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "fails", cmd: "exit 3", autostart: true, restartDelayMs: 20, restartLimit: 2 },
     { id: "never", cmd: "sleep 1000" },
   ]);
@@ -24,26 +24,26 @@ test("2.2 autostart and restart: a process that fails comes back with its exit c
 });
 
 test("2.2 the signal that ended a process is told", async (context) => {
-  const procman = await running(context, [{ id: "victim", cmd: "sleep 1000", autostart: true, restart: "error", restartDelayMs: 5 }]);
+  const procman = await startProcman(context, [{ id: "victim", cmd: "sleep 1000", autostart: true, restart: "error", restartDelayMs: 5 }]);
   process.kill(pidIn(await procman.line(/victim .*started/)), "SIGSEGV");
   await procman.line(/victim .*ended by SIGSEGV/);
   await procman.count(/victim .*started/, 2);
 });
 
 test("2.2 cmd: the pid of a plain command is the program's own", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "plain", cmd: "sleep 1000", autostart: true },
     { id: "quoted", cmd: "sleep '1000' > /dev/null", autostart: true },
   ]);
   for (const id of ["plain", "quoted"]) {
     const pid = pidIn(await procman.line(new RegExp(`${id} .*started`)));
-    assert.equal(await found(() => (readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "sleep" ? "sleep" : undefined)), "sleep");
+    assert.equal(await eventually(() => (readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "sleep" ? "sleep" : undefined)), "sleep");
   }
 });
 
 test("2.2 cmd: everything a POSIX shell can", async (context) => {
   const script = (id: string, cmd: string) => ({ id, cmd, env: { GREETING: "good day" }, ...loud });
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     script("variable", 'echo "say: $GREETING"'),
     script("pipe", "printf 'b\\na\\n' | sort | tr '\\n' ,; echo"),
     script("and", "true && echo and-done || echo never"),
@@ -71,7 +71,7 @@ test("2.2 cmd: everything a POSIX shell can", async (context) => {
 });
 
 test("2.2 env, path: variables override, PATH is appended to, and the run knows who it is", async (context) => {
-  const procman = await running(
+  const procman = await startProcman(
     context,
     [
       {
@@ -90,7 +90,7 @@ test("2.2 env, path: variables override, PATH is appended to, and the run knows 
 });
 
 test("2.2 a program or a folder that is not there: that process is errored with the reason and the remedy, the others go on", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "program", cmd: "no-such-program --flag", autostart: true },
     { id: "folder", cmd: "sleep 1", cwd: "no/such/folder", autostart: true },
     { id: "script", worker: "no-such-script.js", autostart: true },
@@ -110,7 +110,7 @@ test("stopSignal: each gets its own, behind the load balancer and as a worker to
     process.on(name, () => { console.log("got " + name); process.exit(0); });
   setInterval(() => undefined, 1e6);
   console.log("ready");`;
-  const processes = (changed: string): Process[] => [
+  const processes = (changed: string): ProcessConfig[] => [
     { id: "plain", cmd: `node told.cjs`, stopSignal: "SIGINT", ...loud },
     { id: "usual", cmd: `node told.cjs`, ...loud },
     { id: "worker", worker: "told.cjs", stopSignal: "SIGUSR2", ...loud },
@@ -151,7 +151,7 @@ test("2.2 stop: who ignores SIGTERM is killed terminateTimeout after it; childre
   assert.equal(await procman.stop(), 0);
   assert.ok(Date.now() - started >= 300);
   await procman.line(/stubborn .*did not end within 300 ms of SIGTERM; killing it/);
-  await gone(session);
+  await processExit(session);
   const left = readdirSync("/proc").filter(
     (pid) =>
       /^\d+$/.test(pid) &&
@@ -163,7 +163,7 @@ test("2.2 stop: who ignores SIGTERM is killed terminateTimeout after it; childre
 });
 
 test("2.2 terminateGracePeriod: a process that finishes by itself gets no SIGTERM", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "polite", cmd: "trap 'echo got-term; exit 1' TERM; echo up; sleep 0.5; echo done", terminateGracePeriod: 20, ...loud },
   ]);
   await procman.line(/polite .*up/);
@@ -173,14 +173,14 @@ test("2.2 terminateGracePeriod: a process that finishes by itself gets no SIGTER
 });
 
 test("2.2 a crash that leaves children behind: they are ended before the process comes back", async (context) => {
-  const procman = await running(context, [{ id: "leader", cmd: 'sleep 1003 & echo "kid $!"; exit 1', restartLimit: 1, ...loud }]);
+  const procman = await startProcman(context, [{ id: "leader", cmd: 'sleep 1003 & echo "kid $!"; exit 1', restartLimit: 1, ...loud }]);
   const [first] = await procman.count(/kid \d+/, 2);
-  await gone(Number(/kid (\d+)/.exec(first ?? "")?.[1]));
+  await processExit(Number(/kid (\d+)/.exec(first ?? "")?.[1]));
   await procman.line(/leader .*left processes behind/);
 });
 
 test("2.2 timeout: a run that takes too long is stopped, and that is an error", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "slow", cmd: "sleep 1000", autostart: true, timeout: 0.2, restart: "error", restartLimit: 1 },
   ]);
   await procman.line(/slow .*timeout of 200 ms; stopping/);
@@ -188,7 +188,7 @@ test("2.2 timeout: a run that takes too long is stopped, and that is an error", 
 });
 
 test("2.2 cron with seconds: starts at its times; overrun: a second run starts while the first still runs", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "job", cmd: "echo job-done", cron: "* * * * * *", logger: { console: true } },
     { id: "single", cmd: "sleep 1000", cron: "* * * * * *" },
     { id: "many", cmd: "sleep 1000", cron: "* * * * * *", overrun: true },
@@ -201,11 +201,11 @@ test("2.2 cron with seconds: starts at its times; overrun: a second run starts w
 });
 
 test("every event is told once, also after the API is up: one service decides", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "tick", cmd: "sleep 1000", cron: "* * * * * *", overrun: true },
     { id: "fails", cmd: "sleep 0.3; exit 1", autostart: true, restartDelayMs: 10 },
   ]);
-  await found(() => (existsSync(join(procman.folder, ".procman/procman/endpoint.json")) ? true : undefined));
+  await eventually(() => (existsSync(join(procman.folder, ".procman/procman/endpoint.json")) ? true : undefined));
   await procman.count(/tick.* started \(pid/, 3);
   await procman.count(/fails .*started \(pid/, 6);
   const pids = procman.lines.filter((line) => /started \(pid/.test(line)).map(pidIn);
@@ -216,18 +216,18 @@ test("every event is told once, also after the API is up: one service decides", 
 
 test("2.2 whoever a run left behind in a session of its own is ended with procman at the latest, also when the service is dead", async (context) => {
   for (const isDead of [false, true]) {
-    const procman = await running(context, [{ id: "gone", cmd: 'setsid sleep 1006 & echo "away $!"; sleep 0.2', ...loud }]);
+    const procman = await startProcman(context, [{ id: "gone", cmd: 'setsid sleep 1006 & echo "away $!"; sleep 0.2', ...loud }]);
     const away = Number(/away (\d+)/.exec(await procman.line(/away \d+/))?.[1]);
     await procman.line(/gone .*finished/);
     assert.ok(isAlive(away));
     if (isDead) process.kill(procman.helper("service"), "SIGSTOP");
     assert.equal(await procman.stop(), 0);
-    await gone(away);
+    await processExit(away);
   }
 });
 
 test("2.2 terminate: with restart always, a restart on a schedule", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "nightly", cmd: "sleep 1000", autostart: true, restart: "always", restartLimit: 1, terminate: "* * * * * *" },
   ]);
   await procman.line(/nightly .*terminated by its schedule/);
@@ -235,17 +235,17 @@ test("2.2 terminate: with restart always, a restart on a schedule", async (conte
 });
 
 test("2.2 pidFile: holds the pid while the process runs and is gone after", async (context) => {
-  const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true, pidFile: "run/web.pid", restartLimit: 0 }]);
+  const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true, pidFile: "run/web.pid", restartLimit: 0 }]);
   const pid = pidIn(await procman.line(/web .*started/));
   const file = join(procman.folder, "run/web.pid");
-  assert.equal(await found(() => (existsSync(file) ? readFileSync(file, "utf8") : undefined)), `${pid}\n`);
+  assert.equal(await eventually(() => (existsSync(file) ? readFileSync(file, "utf8") : undefined)), `${pid}\n`);
   process.kill(pid, "SIGKILL");
   await procman.line(/web .*SIGKILL/);
-  await found(() => (existsSync(file) ? undefined : true));
+  await eventually(() => (existsSync(file) ? undefined : true));
 });
 
 test("2.2 cluster: each instance knows its number and its port", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     {
       id: "web",
       cmd: 'echo "I am $PROCMAN_CLUSTER_INSTANCE at $PROCMAN_CLUSTER_PORT"; sleep 1000',
@@ -258,7 +258,7 @@ test("2.2 cluster: each instance knows its number and its port", async (context)
 });
 
 test("the service is killed: no process notices, and it goes on where it was", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "steady", cmd: "sleep 1000", autostart: true },
     { id: "counts", cmd: "sleep 1000", autostart: true, restartDelayMs: 10 },
   ]);
@@ -275,28 +275,28 @@ test("the service is killed: no process notices, and it goes on where it was", a
 });
 
 test("SIGTERM with a service that can't answer: the keeper stops all groups itself", async (context) => {
-  const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const pid = pidIn(await procman.line(/web .*started/));
   const service = procman.helper("service");
   process.kill(service, "SIGSTOP");
   assert.equal(await procman.stop(), 0);
-  await gone(pid);
-  await gone(service);
+  await processExit(pid);
+  await processExit(service);
 });
 
 test("a second signal kills at once", async (context) => {
-  const procman = await running(context, [{ id: "stubborn", cmd: "trap '' TERM; echo up; while :; do sleep 1; done", ...loud }]);
+  const procman = await startProcman(context, [{ id: "stubborn", cmd: "trap '' TERM; echo up; while :; do sleep 1; done", ...loud }]);
   const pid = pidIn(await procman.line(/stubborn .*started/));
   await procman.line(/stubborn .*up/);
   procman.child.kill("SIGINT");
   await procman.line(/stubborn .*stopping/);
   procman.child.kill("SIGINT");
   assert.equal((await procman.exit()).code, 0);
-  await gone(pid);
+  await processExit(pid);
 });
 
 test("a second run on the same state folder refuses and names the first", async (context) => {
-  const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   await procman.line(/web .*started/);
   const second = new Procman(procman.folder);
   assert.equal((await second.exit()).code, 1);
@@ -305,21 +305,21 @@ test("a second run on the same state folder refuses and names the first", async 
 });
 
 test("2.2 stop: where procman is given a cgroup, not even who leaves the group and clears its environment escapes", async (context) => {
-  const procman = await running(context, [{ id: "houdini", cmd: 'setsid env -i /bin/sleep 1005 & echo "away $!"; wait', ...loud }], {
+  const procman = await startProcman(context, [{ id: "houdini", cmd: 'setsid env -i /bin/sleep 1005 & echo "away $!"; wait', ...loud }], {
     env: { PROCMAN_CGROUPS: "1" },
   });
   const away = Number(/away (\d+)/.exec(await procman.line(/away \d+/))?.[1]);
-  await found(() => (readFileSync(`/proc/${away}/cmdline`, "utf8").startsWith("/bin/sleep") ? true : undefined));
+  await eventually(() => (readFileSync(`/proc/${away}/cmdline`, "utf8").startsWith("/bin/sleep") ? true : undefined));
   assert.equal(await procman.stop(), 0);
   if (ownCgroup() === undefined) {
     await procman.line(/PROCMAN_CGROUPS is set, but/);
     process.kill(away);
   }
-  await gone(away);
+  await processExit(away);
 });
 
 test("the keeper is killed: another comes in its place, adopts the processes and goes on with them", async (context) => {
-  const procman = await running(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
+  const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const pid = pidIn(await procman.line(/web .*started/));
   procman.child.kill("SIGKILL");
   await procman.line(/the keeper was killed; this one \(pid \d+\) goes on in its place with 1 process,/);
@@ -328,7 +328,7 @@ test("the keeper is killed: another comes in its place, adopts the processes and
   await procman.line(/web .*its exit code is not known.*restart 1/);
   const again = pidIn((await procman.count(/web .*started/, 2))[1] ?? "");
   await procman.stopHolder();
-  await gone(again);
+  await processExit(again);
   assert.deepEqual(readdirSync(join(procman.stateDir, "run")), []);
 });
 
@@ -339,9 +339,9 @@ test("the keeper is killed where a guard starts it again: nobody comes in its pl
   const service = procman.helper("service");
   const keeper = procman.pid;
   procman.child.kill("SIGKILL");
-  await gone(service);
+  await processExit(service);
   // Its channel to the service was closed before it had ended.
-  await gone(keeper);
+  await processExit(keeper);
   assert.equal(procman.keeper, undefined);
   assert.ok(isAlive(pid));
   const next = new Procman(procman.folder);
@@ -350,7 +350,7 @@ test("the keeper is killed where a guard starts it again: nobody comes in its pl
   await next.line(/web .*its exit code is not known.*restart 1/);
   const again = pidIn(await next.line(/web .*started/));
   assert.equal(await next.stop(), 0);
-  await gone(again);
+  await processExit(again);
 });
 
 test("7 an invalid configuration: every problem at once with its place, exit code 78", async (context) => {

@@ -9,12 +9,12 @@ import type { Endpoint, Incident } from "../../src/contract/records.ts";
 import { payloadOf } from "../../src/contract/token-claims.ts";
 import { IncidentLog } from "../../src/incidents/incident-log.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { folderWith, found, gone, isAlive, type Process, Procman } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit } from "../support/procman.ts";
 
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 
 /** A procman whose folder holds these files before it starts. */
-function watching(context: TestContext, processes: readonly Process[], files: readonly string[], watcher: object = {}): Procman {
+function watching(context: TestContext, processes: readonly ProcessConfig[], files: readonly string[], watcher: object = {}): Procman {
   const folder = folderWith(context, { processes, watcher: { interval: 100, ...watcher } });
   for (const file of files) write({ folder }, file);
   return new Procman(folder);
@@ -29,7 +29,7 @@ function write({ folder }: { readonly folder: string }, file: string, text = `${
 async function tick(): Promise<void> {
   const now = Date.now();
   const probe = join(mkdtempSync(join(tmpdir(), "procman-tick-")), "probe");
-  await found(() => {
+  await eventually(() => {
     writeFileSync(probe, "");
     return statSync(probe).mtimeMs > now ? true : undefined;
   });
@@ -38,7 +38,7 @@ async function tick(): Promise<void> {
 
 /** Waits until the keeper knows how the watched files are: so long a change is told by no comparison. */
 async function known(procman: Procman): Promise<void> {
-  await found(() => {
+  await eventually(() => {
     const journal = join(procman.folder, ".procman/procman/run/journal");
     return existsSync(journal) && readFileSync(journal, "utf8").includes(":watched") ? true : undefined;
   });
@@ -46,7 +46,7 @@ async function known(procman: Procman): Promise<void> {
 
 /** Its pid, once it is there again. */
 async function serviceOf(procman: Procman): Promise<number> {
-  return found(() => {
+  return eventually(() => {
     try {
       const pid = procman.helper("service");
       return isAlive(pid) ? pid : undefined;
@@ -65,7 +65,7 @@ async function incidents(procman: Procman, id: string, count: number): Promise<r
 }
 
 function endpointOf({ folder }: Procman): Promise<Endpoint> {
-  return found(() => {
+  return eventually(() => {
     const file = join(folder, ".procman/procman/endpoint.json");
     return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
   });
@@ -111,7 +111,7 @@ test("2.2, 2.4 a process with only watch starts at once, and again when a file c
   await procman.line(/^web .*restarts: src\/lib\/a\.ts has changed/);
   const [, second = ""] = await procman.count(/^web .*started \(pid/, 2);
   assert.notEqual(pidIn(second), first);
-  await gone(first);
+  await processExit(first);
   const [incident] = await incidents(procman, "web", 1);
   assert.equal(incident?.cause, "watch");
   assert.match(incident?.reason ?? "", /^was restarted as src\/lib\/a\.ts has changed; it was ended by SIGTERM/);
@@ -167,7 +167,7 @@ test("2.4 what procman itself writes into a watched folder is no change", async 
     match: ["**"],
   });
   await procman.line(/^web .*started/);
-  await found(() =>
+  await eventually(() =>
     existsSync(join(procman.folder, "web.log")) && readFileSync(join(procman.folder, "web.log")).length > 200 ? 1 : undefined,
   );
   await tick();
@@ -217,12 +217,12 @@ test("3.1 a change while the service is away restarts, once the next one is ther
     await tick();
     act();
     process.kill(service, "SIGKILL");
-    await gone(service);
+    await processExit(service);
   };
   await killed(() => undefined);
   await killed(() => write(procman, "src/b.ts"));
   await procman.line(/^web .*restarts: src\/b\.ts has changed/);
-  await gone(first);
+  await processExit(first);
   await procman.count(/^web .*started/, 2);
   // The next service watches as the first did.
   await tick();
@@ -255,14 +255,14 @@ test("3.1 a service that is killed in the middle of a restart for a changed file
   write(procman, "src/a.ts");
   await procman.line(/^web .*stopping/);
   process.kill(await serviceOf(procman), "SIGKILL");
-  await gone(first);
+  await processExit(first);
   await procman.count(/^web .*started/, 2);
   const [incident] = await incidents(procman, "web", 1);
   assert.equal(incident?.cause, "watch");
 });
 
 /** Three instances that end at once while there is a file `broken`. */
-const clusterOf = (more: object = {}): Process => ({
+const clusterOf = (more: object = {}): ProcessConfig => ({
   id: "web",
   cmd: "test ! -e broken && exec sleep 1000",
   watch: ["src"],

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { folderWith, found, gone, isAlive, Procman } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, Procman, processExit } from "../support/procman.ts";
 
 const LOGGER = { console: true };
 /** Long enough to be seen as not used up. Seconds. */
@@ -83,7 +83,7 @@ test("a worker has its message beside a descriptor for its readiness, and after 
   process.kill(service, "SIGKILL");
   await procman.line(/the service ended/);
   const endpoint = join(procman.stateDir, "endpoint.json");
-  await found(() => (existsSync(endpoint) && !readFileSync(endpoint, "utf8").includes(`"pid":${service},`) ? true : undefined));
+  await eventually(() => (existsSync(endpoint) && !readFileSync(endpoint, "utf8").includes(`"pid":${service},`) ? true : undefined));
   assert.equal(await procman.stop(), 0);
   assert.equal(readFileSync(join(procman.folder, "told"), "utf8"), "drain");
 });
@@ -98,10 +98,10 @@ test("a killed keeper's workers run on, also those that listen to nothing else, 
   const pid = pidOf(await procman.line(/w +\| started/));
   process.kill(procman.pid, "SIGKILL");
   await procman.successor();
-  await found(() => (existsSync(join(procman.folder, "closed")) ? true : undefined));
+  await eventually(() => (existsSync(join(procman.folder, "closed")) ? true : undefined));
   assert.ok(isAlive(pid));
   await procman.stopHolder();
-  await gone(pid);
+  await processExit(pid);
   assert.ok(existsSync(join(procman.folder, "term")));
 });
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
-import { Machine } from "./machine.ts";
-import { chained, planOf, walk } from "./recovery.ts";
+import { Machine } from "./machine-model.ts";
+import { chained, planOf, walk } from "./recovery-model.ts";
 
 const NONE = { commands: 0, exits: 0, failures: 0, services: 0, keepers: 0 };
 

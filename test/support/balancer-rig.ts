@@ -15,7 +15,7 @@ import { freePort } from "./ports.ts";
 
 const MAIN = fileURLToPath(new URL("../../dist/balancer.cjs", import.meta.url));
 /** Ends a wait for an event that never comes. Milliseconds. */
-const LOST_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 export type Context = { readonly after: (call: () => void | Promise<void>) => void };
 
@@ -60,7 +60,7 @@ export class TestBalancer {
   ): Promise<TestBalancer> {
     const balancer = new TestBalancer(options.port ?? (await freePort()), options, { processes, launcher, tcp });
     context.after(() => balancer.#end());
-    await found(() => (existsSync(balancer.socket) ? true : undefined));
+    await eventually(() => (existsSync(balancer.socket) ? true : undefined));
     await balancer.#listens();
     await balancer.serviceComes();
     return balancer;
@@ -68,7 +68,7 @@ export class TestBalancer {
 
   /** A socket has its name before it listens. */
   async #listens(): Promise<void> {
-    const end = performance.now() + LOST_MS;
+    const end = performance.now() + TIMEOUT_MS;
     for (let isRefused = true; isRefused; ) {
       assert.ok(performance.now() < end, "the balancer doesn't listen");
       const attempt = connect(this.socket);
@@ -142,13 +142,13 @@ export class TestBalancer {
   async #apply(fronts: readonly Front[]): Promise<void> {
     const serial = ++this.#serial;
     this.#service?.write(jsonLine({ t: "fronts", serial, fronts }));
-    await found(() => (this.#applied >= serial ? true : undefined));
+    await eventually(() => (this.#applied >= serial ? true : undefined));
   }
 
   /** Resolves when all of these accept. */
   async serveUp(backends: readonly TestBackend[]): Promise<void> {
     await this.serve(backends.map(({ spec }) => spec));
-    await found(() => (backends.every(({ id }) => this.backend(id)?.accepting) ? true : undefined));
+    await eventually(() => (backends.every(({ id }) => this.backend(id)?.accepting) ? true : undefined));
   }
 
   /** One connection; resolves when it is there. */
@@ -240,9 +240,9 @@ export async function received(socket: Socket): Promise<string> {
   if (socket.destroyed) return "";
   return new Promise((resolve, reject) => {
     const { localPort, remotePort } = socket;
-    const lost = setTimeout(() => reject(new Error(`no byte and no end came from port ${remotePort} to ${localPort}`)), LOST_MS);
+    const timer = setTimeout(() => reject(new Error(`no byte and no end came from port ${remotePort} to ${localPort}`)), TIMEOUT_MS);
     const end = (text: string): void => {
-      clearTimeout(lost);
+      clearTimeout(timer);
       resolve(text);
     };
     socket.once("data", (bytes: Buffer) => end(bytes.toString("latin1")));
@@ -252,8 +252,8 @@ export async function received(socket: Socket): Promise<string> {
 }
 
 /** Polls `look` until it returns a result; for changes without an event. */
-export async function found<T>(look: () => T | undefined): Promise<T> {
-  for (const end = performance.now() + LOST_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 5))) {
+export async function eventually<T>(look: () => T | undefined): Promise<T> {
+  for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 5))) {
     const result = look();
     if (result !== undefined) return result;
   }

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cleanEnvironment, folderWith, gone, isAlive, type Process } from "./procman.ts";
+import { cleanEnvironment, folderWith, isAlive, type ProcessConfig, processExit } from "./procman.ts";
 
 export const BIN: string = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
 
@@ -29,7 +29,7 @@ type Context = { readonly after: (call: () => void | Promise<void>) => void };
 /** A folder with this configuration, of the name `test`. A procman that still runs for it is ended after the test. */
 export function homeOf(
   context: Context,
-  processes: readonly Process[],
+  processes: readonly ProcessConfig[],
   config: object = {},
 ): { readonly folder: string; readonly state: string } {
   // Asked for first, so called first: before the folder goes.
@@ -38,7 +38,7 @@ export function homeOf(
     const keeper = keeperIn(state);
     if (keeper === 0) return;
     process.kill(keeper, "SIGTERM");
-    await gone(keeper);
+    await processExit(keeper);
   });
   const folder = folderWith(context, { name: "test", processes, ...config });
   state = join(folder, ".procman/test");

@@ -12,9 +12,9 @@ import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { freePort, freeRange } from "./ports.ts";
-import { found, isAlive, type Procman, running } from "./procman.ts";
+import { eventually, isAlive, type Procman, startProcman } from "./procman.ts";
 
-export const POLITE = fileURLToPath(new URL("../programs/polite.js", import.meta.url));
+export const DRAINING_SERVER = fileURLToPath(new URL("../programs/drain-on-sigterm.js", import.meta.url));
 
 export type Cluster = { readonly procman: Procman; readonly port: number; readonly startPort: number };
 
@@ -27,8 +27,8 @@ export async function cluster(
 ): Promise<Cluster> {
   const [port, startPort] = [await freePort(), await freeRange()];
   const shape = { instances: 3, startPort, commonPort: port, ...fields };
-  const procman = await running(context, [
-    { id: "web", cmd: `node ${POLITE}`, autostart: true, restart: "always", env, cluster: shape, ...more },
+  const procman = await startProcman(context, [
+    { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, restart: "always", env, cluster: shape, ...more },
   ]);
   return { procman, port, startPort };
 }
@@ -39,7 +39,7 @@ export function api({ procman }: Pick<Cluster, "procman">): Promise<Client> {
 
 /** Of whoever serves this state folder now. */
 export async function clientOf(state: string): Promise<Client> {
-  const endpoint = await found(() => {
+  const endpoint = await eventually(() => {
     const file = join(state, "endpoint.json");
     const now = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
     return now !== undefined && isAlive(now.pid) ? now : undefined;
@@ -49,7 +49,7 @@ export async function clientOf(state: string): Promise<Client> {
 }
 
 /** Waits until the record of this id fits. */
-export async function record(client: Client, id: string, fits: (record: ProcessRecord) => boolean): Promise<ProcessRecord> {
+export async function waitForRecord(client: Client, id: string, fits: (record: ProcessRecord) => boolean): Promise<ProcessRecord> {
   for (const end = performance.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
     const found = await client.process(id);
     if (fits(found)) return found;
@@ -57,12 +57,12 @@ export async function record(client: Client, id: string, fits: (record: ProcessR
   }
 }
 
-export const accepting = ({ backend }: ProcessRecord): boolean => backend?.accepting === true;
+export const isAccepting = ({ backend }: ProcessRecord): boolean => backend?.accepting === true;
 
 /** `path` names the question, to whom it is put as well. */
-type Asking = { readonly path?: string; readonly onSocket?: (socket: Socket) => void };
+type RequestOptions = { readonly path?: string; readonly onSocket?: (socket: Socket) => void };
 
-export function ask(port: number, agent?: Agent, { path = "/", onSocket = () => undefined }: Asking = {}): Promise<number> {
+export function ask(port: number, agent?: Agent, { path = "/", onSocket = () => undefined }: RequestOptions = {}): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = get({ port, host: "127.0.0.1", path, ...(agent === undefined ? { agent: false } : { agent }) }, (response) => {
       let text = "";
@@ -81,12 +81,12 @@ export type Failure = {
   readonly at: number;
   readonly path: string;
   /** Pid of whoever answered the one before it on this connection; undefined: it was the first. */
-  readonly before: number | undefined;
+  readonly previousPid: number | undefined;
   readonly error: string;
 };
 
 /** Clients that ask one request after the other, half of them over connections that they keep; until `stop`, or the end of a test that fails. */
-export class Crowd {
+export class LoadGenerator {
   readonly failures: Failure[] = [];
   readonly pids = new Set<number>();
   requests = 0;
@@ -110,9 +110,9 @@ export class Crowd {
     await Promise.all(this.#clients);
   }
 
-  async #run(number: number, keeps: boolean): Promise<void> {
-    const agent = keeps ? new Agent({ keepAlive: true, maxSockets: 1 }) : undefined;
-    for (let turn = 0; !this.#isOver; turn++) await this.#ask(`/${keeps ? "kept" : "new"}-${number}-${turn}`, agent);
+  async #run(number: number, keepsAlive: boolean): Promise<void> {
+    const agent = keepsAlive ? new Agent({ keepAlive: true, maxSockets: 1 }) : undefined;
+    for (let turn = 0; !this.#isOver; turn++) await this.#ask(`/${keepsAlive ? "kept" : "new"}-${number}-${turn}`, agent);
     agent?.destroy();
   }
 
@@ -122,16 +122,16 @@ export class Crowd {
     const onSocket = (own: Socket): void => {
       socket = own;
     };
-    const before = (): number | undefined => (socket === undefined ? undefined : this.#answerers.get(socket));
+    const answeredBefore = (): number | undefined => (socket === undefined ? undefined : this.#answerers.get(socket));
     try {
       const pid = await ask(this.#port, agent, { path, onSocket });
-      assert.ok(before() === undefined || before() === pid, `${before()} and ${pid} answer on one connection`);
+      assert.ok(answeredBefore() === undefined || answeredBefore() === pid, `${answeredBefore()} and ${pid} answer on one connection`);
       if (socket !== undefined) this.#answerers.set(socket, pid);
       this.pids.add(pid);
       this.requests += 1;
     } catch (error) {
       const text = `${path}: ${(error as Error).message}`;
-      this.failures.push({ began, at: performance.now(), path, before: before(), error: text });
+      this.failures.push({ began, at: performance.now(), path, previousPid: answeredBefore(), error: text });
     }
   }
 }

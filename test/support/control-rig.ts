@@ -20,7 +20,7 @@ import { serviceStatus } from "../../src/service/reporting/service-status.ts";
 import { controlsOf } from "../../src/service/service-control.ts";
 import { planOf } from "../../src/service/spec-registry.ts";
 import { Supervisor } from "../../src/supervisor/supervisor.ts";
-import { FakeLogBook, FakeReporting } from "./fake-books.ts";
+import { FakeLogBook, FakeReporting } from "./control-fakes.ts";
 import { FakeClock, FakeSpawner } from "./fakes.ts";
 
 type After = { readonly after: (call: () => void | Promise<void>) => void };
@@ -107,7 +107,7 @@ export function controlRig() {
   return { clock, spawner, logBook, reporting, supervisor, said, terminations, reloads, scales, control };
 }
 
-export type Rig = ReturnType<typeof controlRig>;
+export type ControlRig = ReturnType<typeof controlRig>;
 
 export class ApiRig {
   readonly rig = controlRig();
@@ -160,7 +160,7 @@ export class ApiRig {
 }
 
 /** The API, until the test ends. */
-export async function serving(context: After, limits: Partial<ApiLimits> = {}, hostname?: string): Promise<ApiRig> {
+export async function startApi(context: After, limits: Partial<ApiLimits> = {}, hostname?: string): Promise<ApiRig> {
   const rig = new ApiRig(limits, hostname);
   rig.api.server.listen(0, "127.0.0.1");
   await once(rig.api.server, "listening");

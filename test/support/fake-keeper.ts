@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cleanEnvironment } from "./procman.ts";
 
-const SCRIPT = fileURLToPath(new URL("../programs/fake-keeper.ts", import.meta.url));
+const SCRIPT = fileURLToPath(new URL("../programs/hold-state-lock.ts", import.meta.url));
 
 /** `report`: what it answers to a request for an upgrade; "end": it ends instead; nothing: it is silent. */
 export async function fakeKeeper(

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Rig, Run } from "./logger-rig.ts";
+import type { LoggerRig, Run } from "./logger-rig.ts";
 
 /** Characters of two to four bytes, carriage returns, and each 2000th line longer than a pipe holds. */
 const line = (number: number): string =>
@@ -24,7 +24,7 @@ const writer = (stop: string): string => `
 `;
 
 /** Its child writes until `stop` is called. */
-export function flood(rig: Rig, run: Run): { readonly child: ChildProcess; readonly stop: () => void } {
+export function flood(rig: LoggerRig, run: Run): { readonly child: ChildProcess; readonly stop: () => void } {
   const [script, stop] = [join(rig.dir, "writer.cjs"), join(rig.dir, "stop")];
   writeFileSync(script, writer(stop));
   return { child: rig.child(run, `exec "${process.execPath}" "${script}"`), stop: () => writeFileSync(stop, "") };

@@ -14,7 +14,7 @@ const LIMIT_MS = 20_000;
 
 export type Run = { readonly key: string; readonly out: string; readonly err: string; readonly held: readonly number[] };
 
-export class Rig {
+export class LoggerRig {
   readonly dir = mkdtempSync(join(tmpdir(), "procman-logger-"));
   readonly received: FromLogger[] = [];
   #logger: ChildProcess | undefined;

@@ -6,7 +6,7 @@ import type { Endpoint } from "../../src/contract/records.ts";
 import type { StateRecord } from "../../src/contract/state-record.ts";
 import { payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { folderWith, found, type Process, Procman } from "./procman.ts";
+import { eventually, folderWith, type ProcessConfig, Procman } from "./procman.ts";
 
 type Context = Parameters<typeof folderWith>[0];
 export type Entry = { readonly url: string; readonly integrity?: string; readonly options?: object };
@@ -15,7 +15,7 @@ export type Entry = { readonly url: string; readonly integrity?: string; readonl
 export function withPlugins(
   context: Context,
   modules: Readonly<Record<string, string>>,
-  options: { readonly processes?: readonly Process[]; readonly plugins?: readonly Entry[]; readonly env?: NodeJS.ProcessEnv } = {},
+  options: { readonly processes?: readonly ProcessConfig[]; readonly plugins?: readonly Entry[]; readonly env?: NodeJS.ProcessEnv } = {},
 ): Procman {
   const { processes = [TICKING], plugins = Object.keys(modules).map((name) => ({ url: `./${name}` })), env = {} } = options;
   const folder = folderWith(context, { processes, plugins });
@@ -23,7 +23,7 @@ export function withPlugins(
   return new Procman(folder, { env });
 }
 
-export const TICKING: Process = { id: "web", cmd: "while :; do echo tick; sleep 0.1; done", autostart: true };
+export const TICKING: ProcessConfig = { id: "web", cmd: "while :; do echo tick; sleep 0.1; done", autostart: true };
 
 /** A module with this as its setup. */
 export function setup(body: string, more = ""): string {
@@ -31,7 +31,7 @@ export function setup(body: string, more = ""): string {
 }
 
 export async function api<Answer>(procman: Procman, path: string, method = "GET"): Promise<Answer> {
-  const [text, secret] = await found(() => {
+  const [text, secret] = await eventually(() => {
     try {
       return [readFileSync(join(procman.stateDir, "endpoint.json"), "utf8"), readFileSync(join(procman.stateDir, "secret"))] as const;
     } catch {

@@ -11,9 +11,9 @@ import { tcpEnvironment } from "./both-tcp.ts";
 const BIN = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
 
 /** Everything waits for an event; this only ends a wait that is lost. Milliseconds. */
-const LOST_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
-export type Process = { readonly id: string; readonly [field: string]: unknown };
+export type ProcessConfig = { readonly id: string; readonly [field: string]: unknown };
 
 /** The environment of tests: nothing of the user's that would change how procman starts. */
 export function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
@@ -70,7 +70,7 @@ export class Procman {
 
   /** Resolves with the pid of the keeper that came in place of a killed one, once its service answers. */
   async successor(of: number = this.pid): Promise<number> {
-    return found(() => {
+    return eventually(() => {
       const [keeper, file] = [this.keeper, join(this.stateDir, "endpoint.json")];
       const isNew = keeper !== undefined && keeper !== of;
       return isNew && existsSync(file) && readFileSync(file, "utf8").includes(`"keeper":${keeper},`) ? keeper : undefined;
@@ -84,7 +84,7 @@ export class Procman {
     if (keeper === undefined || keeper <= 1) return;
     process.kill(keeper, "SIGTERM");
     const second = setTimeout(() => isAlive(keeper) && process.kill(keeper, "SIGTERM"), 3_000);
-    await gone(keeper);
+    await processExit(keeper);
     clearTimeout(second);
   }
 
@@ -96,8 +96,8 @@ export class Procman {
   /** Waits until so many lines match. */
   async count(pattern: RegExp, count: number): Promise<readonly string[]> {
     return this.until(() => {
-      const found = this.lines.filter((line) => pattern.test(line));
-      return found.length >= count ? found : undefined;
+      const matching = this.lines.filter((line) => pattern.test(line));
+      return matching.length >= count ? matching : undefined;
     }, `${count} lines like ${pattern}`);
   }
 
@@ -114,7 +114,7 @@ export class Procman {
   async close(): Promise<void> {
     const { signalCode, exitCode } = this.child;
     // One that was killed may be coming back at this moment.
-    if (signalCode === "SIGKILL" && !this.#isStopped && !this.#isGuarded) await found(() => this.keeper);
+    if (signalCode === "SIGKILL" && !this.#isStopped && !this.#isGuarded) await eventually(() => this.keeper);
     if (signalCode === null && exitCode === null) {
       this.child.kill("SIGTERM");
       const second = setTimeout(() => this.child.kill("SIGTERM"), 3_000);
@@ -126,9 +126,9 @@ export class Procman {
 
   /** Pid of procman's own process of this name: `service`, `logger`, `balancer`. */
   helper(name: "service" | "logger" | "balancer"): number {
-    const found = this.helperIfUp(name);
-    if (found === undefined) throw new Error(`no ${name} below ${this.pid}`);
-    return found;
+    const pid = this.helperIfUp(name);
+    if (pid === undefined) throw new Error(`no ${name} below ${this.pid}`);
+    return pid;
   }
 
   /** undefined: it is being started. */
@@ -151,16 +151,16 @@ export class Procman {
   until<T>(look: () => T | undefined, what: string): Promise<T> {
     return new Promise((resolve, reject) => {
       const check = (): void => {
-        const found = look();
-        if (found === undefined) return;
-        clearTimeout(lost);
+        const result = look();
+        if (result === undefined) return;
+        clearTimeout(timer);
         this.#waiting.delete(check);
-        resolve(found);
+        resolve(result);
       };
-      const lost = setTimeout(() => {
+      const timer = setTimeout(() => {
         this.#waiting.delete(check);
         reject(new Error(`waited in vain for ${what}; procman said:\n${this.lines.slice(-60).join("\n")}`));
-      }, LOST_MS);
+      }, TIMEOUT_MS);
       this.#waiting.add(check);
       check();
     });
@@ -170,7 +170,7 @@ export class Procman {
 /** A folder with this configuration; removed, with all that still runs of it, after the test. */
 export function folderWith(
   context: { readonly after: (call: () => void | Promise<void>) => void },
-  config: { readonly processes: readonly Process[]; readonly [field: string]: unknown },
+  config: { readonly processes: readonly ProcessConfig[]; readonly [field: string]: unknown },
 ): string {
   const folder = mkdtempSync(join(tmpdir(), "procman-"));
   writeFileSync(join(folder, "procman.json"), JSON.stringify(config));
@@ -182,9 +182,9 @@ export function folderWith(
 }
 
 /** Runs procman with these processes until the test ends. */
-export async function running(
+export async function startProcman(
   context: { readonly after: (call: () => void | Promise<void>) => void },
-  processes: readonly Process[],
+  processes: readonly ProcessConfig[],
   options: {
     readonly config?: object;
     readonly env?: NodeJS.ProcessEnv;
@@ -206,15 +206,15 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Resolves when the process is gone: looks, as nobody but its parent is told. */
-export async function gone(pid: number): Promise<void> {
-  for (const end = performance.now() + LOST_MS; isAlive(pid); await new Promise((resolve) => setTimeout(resolve, 10)))
+export async function processExit(pid: number): Promise<void> {
+  for (const end = performance.now() + TIMEOUT_MS; isAlive(pid); await new Promise((resolve) => setTimeout(resolve, 10)))
     if (performance.now() > end) throw new Error(`process ${pid} does not end`);
 }
 
 /** Resolves when all of its threads are gone: the first may be a zombie while others still hold its sockets. */
-export async function isOver(pid: number): Promise<void> {
-  await gone(pid);
-  await found(() => (threadsOf(pid) > 1 ? undefined : true));
+export async function allThreadsExit(pid: number): Promise<void> {
+  await processExit(pid);
+  await eventually(() => (threadsOf(pid) > 1 ? undefined : true));
 }
 
 function threadsOf(pid: number): number {
@@ -227,8 +227,8 @@ function threadsOf(pid: number): number {
 }
 
 /** Resolves with what `look` finds; for what tells nobody when it changes, as files. */
-export async function found<T>(look: () => T | undefined): Promise<T> {
-  for (const end = performance.now() + LOST_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
+export async function eventually<T>(look: () => T | undefined): Promise<T> {
+  for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
     const result = look();
     if (result !== undefined) return result;
   }

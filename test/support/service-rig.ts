@@ -61,7 +61,7 @@ export function configOf(stateDir: string, processes: readonly RawProcess[], top
 }
 
 /** A service that has got its snapshot. It steps aside after the test. */
-export function begun(context: TestContext, config: Config, snapshot: Snapshot = {}, options: ServiceOptions = {}) {
+export function startService(context: TestContext, config: Config, snapshot: Snapshot = {}, options: ServiceOptions = {}) {
   const channel = new Channel();
   const link = new KeeperChannel(channel, { message: (message) => service.receive(message as never), closed: () => undefined });
   const service = new ProcmanService(config, link, options);
@@ -95,8 +95,8 @@ export const exited = (slot: string, number = 1, code = 0): FromKeeper => ({
   at: 9,
 });
 /** What a service that runs these leaves behind when it is killed. */
-export async function left(context: TestContext, config: Config, ...slots: readonly string[]): Promise<Snapshot> {
-  const { channel, service, tell } = begun(context, config);
+export async function stateAfterKill(context: TestContext, config: Config, ...slots: readonly string[]): Promise<Snapshot> {
+  const { channel, service, tell } = startService(context, config);
   tell(...slots.map((slot) => spawned(slot)));
   await service.retire();
   return { running: slots.map((slot) => run(slot)), notes: channel.notes };

@@ -20,7 +20,7 @@ export function stateDir(context: Pick<TestContext, "after">): string {
   return folder;
 }
 
-export class Writing {
+export class TestStore {
   readonly folder: string;
   readonly store: LogStore;
   readonly said: string[] = [];

@@ -11,8 +11,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../../src/base/errors.ts";
 import type { Client } from "../../src/client/client.ts";
 import { signalIfThere } from "../../src/os/process-signal.ts";
-import { accepting, api, Crowd, clientOf, cluster, type Failure, record } from "./cluster-rig.ts";
-import { isOver as hasEnded } from "./procman.ts";
+import { api, clientOf, cluster, type Failure, isAccepting, LoadGenerator, waitForRecord } from "./cluster-rig.ts";
+import { allThreadsExit as hasEnded } from "./procman.ts";
 
 export const CLIENTS = 20;
 const IDS = ["web-1", "web-2", "web-3"];
@@ -42,8 +42,8 @@ export async function storm(context: TestContext, seconds: number): Promise<Acco
   context.after(() => rmSync(notes, { recursive: true, force: true }));
   const web = await cluster(context, {}, { NOTES: notes });
   const state = join(web.procman.folder, ".procman/procman");
-  for (const id of IDS) await record(await api(web), id, accepting);
-  const crowd = new Crowd(context, web.port, CLIENTS);
+  for (const id of IDS) await waitForRecord(await api(web), id, isAccepting);
+  const load = new LoadGenerator(context, web.port, CLIENTS);
   const end = performance.now() + seconds * 1_000;
   const kills: Kill[] = [];
   let rolls = 0;
@@ -55,19 +55,23 @@ export async function storm(context: TestContext, seconds: number): Promise<Acco
     killDaemon(web.procman, seconds),
   ];
   await Promise.all(deeds);
-  await crowd.stop();
+  await load.stop();
   const takers = takersIn(notes);
-  const inexcusable = crowd.failures.filter((failure) => !isExcused(failure, kills, takers));
+  const inexcusable = load.failures.filter((failure) => !isExcused(failure, kills, takers));
   assert.deepEqual(
     inexcusable.map((failure) => ({ ...failure, taker: takers.get(failure.path) })),
     [],
     `kills: ${JSON.stringify(kills)}`,
   );
-  return { requests: crowd.requests, runs: crowd.pids.size, failed: crowd.failures.length, kills: kills.length, rolls };
+  return { requests: load.requests, runs: load.pids.size, failed: load.failures.length, kills: kills.length, rolls };
 }
 
 /** It was with an instance that was killed: by what that had read, by who answered before, or, when nobody knows of it, by its time. */
-function isExcused({ began, at, path, before, error }: Failure, kills: readonly Kill[], takers: ReadonlyMap<string, number>): boolean {
+function isExcused(
+  { began, at, path, previousPid: before, error }: Failure,
+  kills: readonly Kill[],
+  takers: ReadonlyMap<string, number>,
+): boolean {
   if (!/ECONNRESET|hang up|aborted/.test(error)) return false;
   const owner = takers.get(path) ?? before;
   const inTime = kills.filter((kill) => at >= kill.at && at <= kill.over + NOTICE_MS);

@@ -11,9 +11,9 @@ import { type OpenedWatcher, Watcher } from "../../src/file-watcher/watcher.ts";
 const DEFAULTS: WatchSettings = { intervalMs: 30, exts: ["ts", "tsx", "js", "jsx", "json"], match: ["**/*.*"], skip: ["**/.git/**"] };
 
 /** Nothing that comes takes so long. Milliseconds. */
-const LOST_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
-export class Rig {
+export class WatcherRig {
   readonly folder: string;
   readonly changes: string[][] = [];
   readonly warnings: string[] = [];
@@ -82,14 +82,14 @@ export class Rig {
   }
 
   async until(holds: () => boolean, what: string): Promise<void> {
-    const lost = setTimeout(() => this.#wake(), LOST_MS);
-    for (const end = Date.now() + LOST_MS; !holds(); ) {
+    const timer = setTimeout(() => this.#wake(), TIMEOUT_MS);
+    for (const end = Date.now() + TIMEOUT_MS; !holds(); ) {
       if (Date.now() >= end) throw new Error(`waited in vain for ${what}; told were ${JSON.stringify(this.changes)}, ${this.warnings}`);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
-    clearTimeout(lost);
+    clearTimeout(timer);
   }
 
   /** What was told until a change of `file`, which comes last. */

@@ -1,8 +1,8 @@
 /** A changed configuration, taken up by the service, which may be killed at any step of that: issue 6, "Build" 5. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { found } from "../../../test/support/procman.ts";
-import { begun, configOf, exited, folder, run, type Snapshot, spawned } from "../../../test/support/service-rig.ts";
+import { eventually } from "../../../test/support/procman.ts";
+import { configOf, exited, folder, run, type Snapshot, spawned, startService } from "../../../test/support/service-rig.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import type { Config } from "../../config/spec.ts";
@@ -21,7 +21,7 @@ async function serving(context: TestContext, stateDir: string, processes: readon
     return file.now;
   };
   const first = source();
-  const rig = begun(context, first, snapshot, { source, steadyMs: 100 });
+  const rig = startService(context, first, snapshot, { source, steadyMs: 100 });
   if (snapshot === undefined) rig.tell(...first.processes.map(({ id }) => spawned(id)));
   await new Promise((resolve) => setImmediate(resolve));
   const notes = rig.channel.notes;
@@ -40,14 +40,14 @@ async function serving(context: TestContext, stateDir: string, processes: readon
 
 /** The run ends and the next one comes up. */
 async function again({ channel, tell }: Rig, slot: string, number = 2): Promise<void> {
-  await found(() => channel.asked("signal").includes(`signal ${slot} ${number - 1}`) || undefined);
+  await eventually(() => channel.asked("signal").includes(`signal ${slot} ${number - 1}`) || undefined);
   tell(exited(slot, number - 1));
-  await found(() => channel.asked("spawn").includes(`spawn ${slot} ${number}`) || undefined);
+  await eventually(() => channel.asked("spawn").includes(`spawn ${slot} ${number}`) || undefined);
   tell(spawned(slot, number));
 }
 
-const over = (rig: Rig): Promise<true> => found(() => rig.notes()[":reload"] === "" || undefined);
-const told = ({ channel }: Rig, line: RegExp): Promise<true> => found(() => channel.said.some((said) => line.test(said)) || undefined);
+const over = (rig: Rig): Promise<true> => eventually(() => rig.notes()[":reload"] === "" || undefined);
+const told = ({ channel }: Rig, line: RegExp): Promise<true> => eventually(() => channel.said.some((said) => line.test(said)) || undefined);
 const commandOf = (note: string | undefined, id: string): unknown => {
   const { config } = JSON.parse(note ?? "") as { config: { processes: { id: string; command: { line: string } }[] } };
   return config.processes.find((spec) => spec.id === id)?.command.line;
@@ -122,7 +122,8 @@ test("2.2 the instances of a cluster are restarted one after another; another re
   for (const id of ["db", ...INSTANCES]) {
     assert.equal(rig.asked().includes("signal web-3 1"), id === "web-3");
     await again(rig, id);
-    if (id !== "web-3") await found(() => rig.asked().includes(`signal web-${id === "web-1" ? 2 : id === "db" ? 1 : 3} 1`) || undefined);
+    if (id !== "web-3")
+      await eventually(() => rig.asked().includes(`signal web-${id === "web-1" ? 2 : id === "db" ? 1 : 3} 1`) || undefined);
   }
   const { processes } = await answer;
   assert.deepEqual(
@@ -164,7 +165,7 @@ test("an instance that does not come up stops the roll: everything goes back to 
   await again(rig, "db");
   await again(rig, "web-1");
   rig.tell(exited("web-1", 2, 3));
-  await found(() => rig.asked().includes("signal db 2") || undefined);
+  await eventually(() => rig.asked().includes("signal db 2") || undefined);
   assert.equal(commandOf(rig.notes()[":config"], "web-1"), "sleep 1000");
   await again(rig, "db", 3);
   rig.tell(spawned("web-1", 3));
@@ -205,11 +206,11 @@ test("a service that is killed on the way back: the next one goes on backwards",
   rig.write(web("exit 3"));
   void rig.service.reloads.reload("test");
   await again(rig, "web-1");
-  await found(() => rig.asked().includes("signal web-2 1") || undefined);
+  await eventually(() => rig.asked().includes("signal web-2 1") || undefined);
   await again(rig, "web-2");
   rig.tell(exited("web-2", 2, 3));
-  await found(() => commandOf(rig.notes()[":config"], "web-2") === "sleep 1000" || undefined);
-  await found(() => rig.asked().includes("spawn web-2 3") || undefined);
+  await eventually(() => commandOf(rig.notes()[":config"], "web-2") === "sleep 1000" || undefined);
+  await eventually(() => rig.asked().includes("spawn web-2 3") || undefined);
   rig.tell(spawned("web-2", 3));
   await again(rig, "web-2", 4);
   const snapshot = await rig.killed(["web-1", 2], ["web-2", 4], ["web-3", 1]);
@@ -249,11 +250,11 @@ test("a file that was edited while the service was away is taken up as by a relo
   await told(next, /has changed meanwhile: web-1 restarts, web-2 restarts, web-3 restarts, db restarts$/);
   await again(next, "db");
   await again(next, "web-1");
-  await found(() => next.channel.asked("signal").includes("signal web-2 1") || undefined);
+  await eventually(() => next.channel.asked("signal").includes("signal web-2 1") || undefined);
   next.tell(exited("web-2", 1));
-  await found(() => next.channel.asked("spawn").includes("spawn web-2 2") || undefined);
+  await eventually(() => next.channel.asked("spawn").includes("spawn web-2 2") || undefined);
   next.tell(spawned("web-2", 2), exited("web-2", 2, 3));
   await told(next, /^Cannot reload: "web-2" did not come up/);
-  await found(() => (commandOf(next.notes()[":config"], "db") === "sleep 1000" ? true : undefined));
+  await eventually(() => (commandOf(next.notes()[":config"], "db") === "sleep 1000" ? true : undefined));
   assert.ok(!next.channel.asked("signal").includes("signal web-3 1"), "it was not reached");
 });

@@ -1,8 +1,8 @@
 /** Changed files that a cluster watches: its instances are restarted one after another, and the service may be killed at any step of that. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { found } from "../../../test/support/procman.ts";
-import { begun, configOf, exited, folder, run, type Snapshot, spawned } from "../../../test/support/service-rig.ts";
+import { eventually } from "../../../test/support/procman.ts";
+import { configOf, exited, folder, run, type Snapshot, spawned, startService } from "../../../test/support/service-rig.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import type { FromKeeper } from "../../ipc/keeper-protocol.ts";
 import { monotonicMs } from "../../os/clock.ts";
@@ -22,7 +22,7 @@ const FAILED = {
 } as const satisfies FromKeeper;
 
 async function rolling(context: TestContext, stateDir = folder(context), snapshot?: Snapshot) {
-  const rig = begun(context, configOf(stateDir, [web]), snapshot, { steadyMs: 50 });
+  const rig = startService(context, configOf(stateDir, [web]), snapshot, { steadyMs: 50 });
   if (snapshot === undefined) rig.tell(...INSTANCES.map((id) => spawned(id)));
   await new Promise((resolve) => setImmediate(resolve));
   const notes = rig.channel.notes;
@@ -33,16 +33,16 @@ async function rolling(context: TestContext, stateDir = folder(context), snapsho
     rig.service.rollingRestarts.onFileChange("web", { files: [file], count: 1, at: monotonicMs(), ids: INSTANCES }, () => admits);
   /** The run ends; the next one is asked for. */
   const ends = async (slot: string, next: number): Promise<void> => {
-    await found(() => asked().includes(`signal ${slot} ${next - 1}`) || undefined);
+    await eventually(() => asked().includes(`signal ${slot} ${next - 1}`) || undefined);
     rig.tell(exited(slot, next - 1));
-    await found(() => asked().includes(`spawn ${slot} ${next}`) || undefined);
+    await eventually(() => asked().includes(`spawn ${slot} ${next}`) || undefined);
   };
   const up = (slot: string, number: number): void => rig.tell({ ...spawned(slot, number), since: monotonicMs() } as never);
   const again = async (slot: string, next = 2): Promise<void> => {
     await ends(slot, next);
     up(slot, next);
   };
-  const tellsOf = (line: RegExp): Promise<true> => found(() => rig.channel.said.some((each) => line.test(each)) || undefined);
+  const tellsOf = (line: RegExp): Promise<true> => eventually(() => rig.channel.said.some((each) => line.test(each)) || undefined);
   const killed = async (...runs: readonly (readonly [string, number])[]): Promise<Snapshot> => {
     await rig.service.retire();
     return {
@@ -76,7 +76,7 @@ test("what changes during a roll is one more roll, of those that had begun befor
   rig.up("web-2", 2);
   await rig.again("web-3");
   await rig.again("web-1", 3);
-  await found(() => rig.said().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
+  await eventually(() => rig.said().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
   assert.deepEqual(rig.said(), [
     "restarts: src/a.ts has changed",
     "restarts: src/a.ts has changed",
@@ -102,7 +102,7 @@ test("one that doesn't come up ends the roll; with the next change it is tried f
   );
   assert.deepEqual(rig.asked(), ["signal web-1 1", "spawn web-1 2"]);
   rig.change("src/a.ts");
-  await found(() => rig.asked().includes("spawn web-1 3") || undefined);
+  await eventually(() => rig.asked().includes("spawn web-1 3") || undefined);
   assert.deepEqual(rig.asked().slice(2), ["spawn web-1 3"]);
   rig.up("web-1", 3);
   await rig.again("web-2");
@@ -116,7 +116,7 @@ test("what changed while one failed to come up is tried at once", async (context
   await rig.ends("web-1", 2);
   rig.change("src/mended.ts");
   rig.tell(FAILED);
-  await found(() => rig.asked().includes("spawn web-1 3") || undefined);
+  await eventually(() => rig.asked().includes("spawn web-1 3") || undefined);
   rig.up("web-1", 3);
   await rig.again("web-2");
   await rig.again("web-3");
@@ -152,7 +152,7 @@ test("3.1 a service that is killed in the middle: the next one goes on, also wit
   await rig.tellsOf(/resuming the rolling restart at "web-2"/);
   await rig.again("web-3");
   await rig.again("web-1", 3);
-  await found(() => rig.said().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
+  await eventually(() => rig.said().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
   assert.deepEqual(
     rig.said().filter((line) => line.startsWith("restarts")),
     ["restarts: src/a.ts has changed", "restarts: src/b.ts has changed"],

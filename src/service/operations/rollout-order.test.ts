@@ -1,8 +1,8 @@
 /** Who depends on what is restarted with it is restarted once, and the service may be killed in the middle: issue 6, "Build" 2 and 5. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { found } from "../../../test/support/procman.ts";
-import { begun, configOf, exited, folder, run, type Snapshot } from "../../../test/support/service-rig.ts";
+import { eventually } from "../../../test/support/procman.ts";
+import { configOf, exited, folder, run, type Snapshot, startService } from "../../../test/support/service-rig.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import type { Config } from "../../config/spec.ts";
 import { monotonicMs } from "../../os/clock.ts";
@@ -18,7 +18,7 @@ async function world(context: TestContext, stateDir: string, processes: readonly
   const file = { now: configOf(stateDir, processes) };
   const source = (): Config => file.now;
   const running = new Map((snapshot.running ?? []).map((each) => [each.slot, each]));
-  const rig = begun(context, file.now, snapshot, { source, steadyMs: 30 });
+  const rig = startService(context, file.now, snapshot, { source, steadyMs: 30 });
   const done = new Set<string>();
   /** Whoever `fails` ends as soon as it runs, by code 3. */
   const obey = (fails: (key: string) => boolean): void => {
@@ -37,7 +37,7 @@ async function world(context: TestContext, stateDir: string, processes: readonly
     }
   };
   const until = async (isSo: () => boolean, fails: (key: string) => boolean = () => false): Promise<void> => {
-    await found(() => {
+    await eventually(() => {
       obey(fails);
       return isSo() ? true : undefined;
     });

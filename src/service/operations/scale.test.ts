@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { found } from "../../../test/support/procman.ts";
-import { begun, exited, folder, run, type Snapshot, spawned } from "../../../test/support/service-rig.ts";
+import { eventually } from "../../../test/support/procman.ts";
+import { exited, folder, run, type Snapshot, spawned, startService } from "../../../test/support/service-rig.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import type { Config } from "../../config/spec.ts";
@@ -28,7 +28,7 @@ async function serving(context: TestContext, stateDir: string, processes: readon
     return { ...config, stateDir };
   };
   const first = source();
-  const rig = begun(context, first, snapshot, { source, steadyMs: 50 });
+  const rig = startService(context, first, snapshot, { source, steadyMs: 50 });
   if (snapshot === undefined) rig.tell(...first.processes.map(({ id }) => spawned(id)));
   await new Promise((resolve) => setImmediate(resolve));
   const before = { ...snapshot?.notes, ...rig.channel.notes };
@@ -89,7 +89,7 @@ test("a service that is killed: the next one goes on with the number, and nothin
   const last = await serving(context, stateDir, [web(2)], await next.killed("web-1", "web-2", "web-3"));
   assert.deepEqual(last.ids(), ["web-1"]);
   last.tell(exited("web-2"), exited("web-3"));
-  await found(() => (last.service.supervisor.processes.length === 1 ? true : undefined));
+  await eventually(() => (last.service.supervisor.processes.length === 1 ? true : undefined));
 });
 
 test("the number outlives any number of deaths and upgrades of the service, also of one that takes up a changed file or rolls", async (context) => {
@@ -107,11 +107,11 @@ test("the number outlives any number of deaths and upgrades of the service, also
   // The first instance was told to end before the service was killed for the last time.
   for (const [index, slot] of instances.entries()) {
     rig.tell(exited(slot));
-    await found(() => rig.asked().includes(`spawn ${slot} 2`) || undefined);
+    await eventually(() => rig.asked().includes(`spawn ${slot} 2`) || undefined);
     rig.tell(spawned(slot, 2));
-    if (index < 2) await found(() => rig.asked().includes(`signal ${instances[index + 1]} 1`) || undefined);
+    if (index < 2) await eventually(() => rig.asked().includes(`signal ${instances[index + 1]} 1`) || undefined);
   }
-  await found(() => rig.notes()[":reload"] === "" || undefined);
+  await eventually(() => rig.notes()[":reload"] === "" || undefined);
   const snapshot = await rig.killed("db");
   const last = await serving(context, stateDir, [web(2, { cmd: "sleep 2000" }), other("db", { cmd: "sleep 2000" })], {
     ...snapshot,
@@ -162,18 +162,18 @@ test("a reload that fails goes back to the number that was asked for", async (co
   rig.tell(spawned("web-3"));
   rig.write(web(3, { cmd: "exit 3" }));
   void rig.service.reloads.reload("test");
-  await found(() => rig.asked().includes("signal web-1 1") || undefined);
+  await eventually(() => rig.asked().includes("signal web-1 1") || undefined);
   assert.throws(() => rig.scale(2), { code: "reload-running", message: /a reload is under way; wait for its end/ });
   rig.tell(exited("web-1"));
-  await found(() => rig.asked().includes("spawn web-1 2") || undefined);
+  await eventually(() => rig.asked().includes("spawn web-1 2") || undefined);
   rig.tell(spawned("web-1", 2), exited("web-1", 2, 3));
-  await found(() => rig.asked().includes("spawn web-1 3") || undefined);
+  await eventually(() => rig.asked().includes("spawn web-1 3") || undefined);
   rig.tell(spawned("web-1", 3));
-  await found(() => rig.asked().includes("signal web-1 3") || undefined);
+  await eventually(() => rig.asked().includes("signal web-1 3") || undefined);
   rig.tell(exited("web-1", 3));
-  await found(() => rig.asked().includes("spawn web-1 4") || undefined);
+  await eventually(() => rig.asked().includes("spawn web-1 4") || undefined);
   rig.tell(spawned("web-1", 4));
-  await found(() => rig.channel.said.includes("rolled back to the previous configuration") || undefined);
+  await eventually(() => rig.channel.said.includes("rolled back to the previous configuration") || undefined);
   assert.deepEqual(rig.ids(), ["web-1", "web-2", "web-3"]);
   assert.match(rig.notes()[":scale"] ?? "", /"to":3,"of":2/);
 });
@@ -232,7 +232,7 @@ test("with `restart: true` a dependent follows when all instances that there are
   assert.deepEqual(ofDb(), [], "one more");
   rig.service.supervisor.find("web-1").restart();
   rig.tell(exited("web-1"));
-  await found(() => rig.asked().includes("spawn web-1 2") || undefined);
+  await eventually(() => rig.asked().includes("spawn web-1 2") || undefined);
   rig.tell(late("web-1", 2, 60));
   await turn();
   assert.deepEqual(ofDb(), [], "one anew");
@@ -295,9 +295,9 @@ test("a rolling restart and a reload of the same cluster refuse each other, and 
     message: /rolling restart of "web" is under way; wait for its end/,
   });
   rig.tell({ t: "signalled", signal: "SIGHUP" });
-  await found(() => rig.channel.said.includes("reload (SIGHUP): waits for the end of a rolling restart") || undefined);
+  await eventually(() => rig.channel.said.includes("reload (SIGHUP): waits for the end of a rolling restart") || undefined);
   operations.cancel({ kind: "stop", targets: ["web"] }, "test");
-  await found(() => rig.channel.said.some((line) => /^reload \(SIGHUP\): .*web-2 restarts/.test(line)) || undefined);
+  await eventually(() => rig.channel.said.some((line) => /^reload \(SIGHUP\): .*web-2 restarts/.test(line)) || undefined);
   assert.throws(restart, { code: "roll-running", message: /a reload of it is under way/ });
   actions.act(supervisor.processes.slice(2), { id: "all", action: "restart", caller: CALLER });
 });

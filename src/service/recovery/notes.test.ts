@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { found } from "../../../test/support/procman.ts";
-import { begun, folder } from "../../../test/support/service-rig.ts";
+import { eventually } from "../../../test/support/procman.ts";
+import { folder, startService } from "../../../test/support/service-rig.ts";
 import { Journal } from "../../keeper/journal.ts";
 import { bootId } from "../../os/process-stat.ts";
 import { NoteStore, processNotes, readNote } from "./notes.ts";
@@ -114,7 +114,7 @@ test("a service that is upgraded from 0.1.0 restarts nothing, and goes on with t
   const stateDir = folder(context);
   const snapshot = { running: [...books.running.values()].map((run) => ({ ...run, captured: true })), ended: [], notes: stored, lineage };
   const config = { ...former.config, stateDir, plugins: [], api: { ...former.config.api, port: 0 } };
-  const { channel } = begun(context, config, snapshot, {
+  const { channel } = startService(context, config, snapshot, {
     source: (scale) => {
       assert.deepEqual(scale?.("web", 3), 4);
       return config;
@@ -122,7 +122,7 @@ test("a service that is upgraded from 0.1.0 restarts nothing, and goes on with t
   });
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(channel.asked("spawn", "signal"), []);
-  await found(() => channel.said.includes('resuming the rolling restart at "web-2"') || undefined);
+  await eventually(() => channel.said.includes('resuming the rolling restart at "web-2"') || undefined);
   assert.deepEqual(
     Object.keys(channel.notes).filter((name) => [":scale", ":rolls"].includes(name) && channel.notes[name] === ""),
     [],

@@ -9,7 +9,7 @@ import type { Process } from "../../src/supervisor/process.ts";
 import type { Transition } from "../../src/supervisor/slot.ts";
 import type { ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
 import { Supervisor } from "../../src/supervisor/supervisor.ts";
-import { type Command, keyOf, type Machine, type Wish } from "./machine.ts";
+import { type Command, keyOf, type Machine, type Wish } from "./machine-model.ts";
 
 /** `setImmediate` of the code under test goes here while a world is looked at. */
 export type Turn = (() => void)[];

@@ -9,14 +9,14 @@ import { payloadOf } from "../../src/contract/token-claims.ts";
 import { IncidentLog } from "../../src/incidents/incident-log.ts";
 import { SeriesStore } from "../../src/metrics/series-store.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { found, gone, type Procman, running } from "../support/procman.ts";
+import { eventually, type Procman, processExit, startProcman } from "../support/procman.ts";
 
-const BURN = fileURLToPath(new URL("../programs/burn.js", import.meta.url));
+const BURN_CPU = fileURLToPath(new URL("../programs/burn-cpu.js", import.meta.url));
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 
 /** Asks the API, by the token of this consumer. */
 async function ask<Answer>(procman: Procman, path: string, { method = "GET", consumer = "test" } = {}): Promise<Answer> {
-  const [text, secret] = await found(() => {
+  const [text, secret] = await eventually(() => {
     try {
       return [readFileSync(join(procman.stateDir, "endpoint.json"), "utf8"), readFileSync(join(procman.stateDir, "secret"))] as const;
     } catch {
@@ -55,7 +55,7 @@ async function incidents(
 }
 
 test("4.6 each end of a run has its incident: code, signal, timeout, request, what can't be started, and the end of procman", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "crash", cmd: "sleep 0.2; exit 3", autostart: true, restartLimit: 0 },
     { id: "victim", cmd: "sleep 1000", autostart: true, restart: "always", restartDelayMs: 100 },
     { id: "slow", cmd: "sleep 1000", autostart: true, timeout: 1 },
@@ -82,7 +82,7 @@ test("4.6 each end of a run has its incident: code, signal, timeout, request, wh
 });
 
 test("4.6 incidents of before are known after a kill of the service, and what ended meanwhile is told once", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "web", cmd: "sleep 1000", autostart: true, restart: "always", restartDelayMs: 50 },
     { id: "once", cmd: "sleep 1000", autostart: true },
   ]);
@@ -92,16 +92,16 @@ test("4.6 incidents of before are known after a kill of the service, and what en
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
   process.kill(pid, "SIGKILL");
-  await gone(service);
+  await processExit(service);
   const [once, ...others] = await incidents(procman, "once", 1);
   assert.deepEqual([once?.cause, once?.signal, once?.pid, others.length], ["signal", "SIGKILL", pid, 0]);
-  const again = await found(() => procman.lines.filter((line) => /^web .* started/.test(line))[1]);
+  const again = await eventually(() => procman.lines.filter((line) => /^web .* started/.test(line))[1]);
   process.kill(pidIn(again), "SIGKILL");
   assert.equal((await incidents(procman, "web", 2)).length, 2);
 });
 
 test("4.6 a storm of restarts is thinned out on disk, and its last word is there", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "storm", cmd: "exit 1", autostart: true, restart: "always", restartDelayMs: 0, restartLimit: 300 },
   ]);
   await procman.line(/300 restarts are used up/);
@@ -114,8 +114,8 @@ test("4.6 a storm of restarts is thinned out on disk, and its last word is there
 });
 
 test("4.4 CPU and memory are those of the whole tree, also of one who left its session, and outlive the service", async (context) => {
-  const procman = await running(context, [
-    { id: "burn", cmd: `exec node ${BURN}`, autostart: true },
+  const procman = await startProcman(context, [
+    { id: "burn", cmd: `exec node ${BURN_CPU}`, autostart: true },
     { id: "idle", cmd: "sleep 1000", autostart: true },
   ]);
   const seen = await tried(async () => {

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { story } from "./schedule.ts";
+import { story } from "./kill-schedule.ts";
 import { judge, type Verdict } from "./verdict.ts";
 
 const KILLS = 60;

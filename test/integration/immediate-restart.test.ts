@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { procman as cli } from "../support/cli.ts";
-import { folderWith, found, gone, isAlive, Procman, running } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman.ts";
 
 /** A run has settled, and the next is prepared, after a second. Milliseconds. */
 const SETTLED_MS = 3_000;
@@ -14,7 +14,7 @@ const steady = { autostart: true, restart: "always", restartDelayMs: 0, logger: 
 async function settled(procman: Procman, id = "web", count = 1): Promise<number> {
   const line = (await procman.count(new RegExp(`^${id} .*started \\(pid`), count)).at(-1) ?? "";
   const at = performance.now();
-  await found(() => (performance.now() - at > SETTLED_MS ? true : undefined));
+  await eventually(() => (performance.now() - at > SETTLED_MS ? true : undefined));
   return pidIn(line);
 }
 
@@ -23,16 +23,16 @@ function pidsIn(folder: string): readonly number[] {
 }
 
 test("2.2 while the service stands still a process that ends is started again, once; its end and its output are known afterwards", async (context) => {
-  const procman = await running(context, [{ id: "web", cmd: 'echo $$ >> pids; echo "here is $$"; exec sleep 1000', ...steady }]);
+  const procman = await startProcman(context, [{ id: "web", cmd: 'echo $$ >> pids; echo "here is $$"; exec sleep 1000', ...steady }]);
   const first = await settled(procman);
   const service = procman.helper("service");
   process.kill(service, "SIGSTOP");
   process.kill(first, "SIGSEGV");
-  const second = await found(() => pidsIn(procman.folder)[1]);
-  await gone(first);
+  const second = await eventually(() => pidsIn(procman.folder)[1]);
+  await processExit(first);
   // That one is not followed: nobody has prepared it.
   process.kill(second, "SIGTERM");
-  await gone(second);
+  await processExit(second);
   process.kill(service, "SIGCONT");
   await procman.line(/web .*ended by SIGSEGV after .*; restart 1 at once/);
   await procman.line(/web .*ended by SIGTERM after .*; restart 2 at once/);
@@ -45,12 +45,12 @@ test("2.2 while the service stands still a process that ends is started again, o
 });
 
 test("2.2 a service that is killed around it: the end, the run after it and its number are known to the next service", async (context) => {
-  const procman = await running(context, [{ id: "web", cmd: "echo $$ >> pids; exec sleep 1000", ...steady }]);
+  const procman = await startProcman(context, [{ id: "web", cmd: "echo $$ >> pids; exec sleep 1000", ...steady }]);
   const first = await settled(procman);
   const service = procman.helper("service");
   process.kill(service, "SIGSTOP");
   process.kill(first, "SIGSEGV");
-  const second = await found(() => pidsIn(procman.folder)[1]);
+  const second = await eventually(() => pidsIn(procman.folder)[1]);
   process.kill(service, "SIGKILL");
   await procman.line(/web .*ended by SIGSEGV after .*; restart 1 at once/);
   const [record] = JSON.parse((await cli(procman.folder, ["status", "--json"])).out);
@@ -78,6 +78,6 @@ test("2.2 what changed after a run was prepared counts for it: its env file, whe
   for (const id of ["logged", "file", "blocked"]) process.kill(pidIn(await procman.line(new RegExp(`^${id} .*started`))), "SIGKILL");
   await procman.line(/file .*said two/);
   await procman.line(/blocked .*ended by SIGKILL.*not restarted, as it is blocked/);
-  await found(() => (/said all/.test(read("two.log")) ? true : undefined));
+  await eventually(() => (/said all/.test(read("two.log")) ? true : undefined));
   assert.deepEqual([read("one.log").match(/said/g)?.length, procman.lines.filter((line) => /said nothing/.test(line)).length], [1, 1]);
 });

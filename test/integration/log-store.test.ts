@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import type { Category } from "../../src/contract/records.ts";
 import { followLogs } from "../../src/log-store/follow.ts";
 import { lastLines, readLogs } from "../../src/log-store/log-query.ts";
-import { found, gone, type Procman, running } from "../support/procman.ts";
+import { eventually, type Procman, processExit, startProcman } from "../support/procman.ts";
 
-const FLOOD = `${process.execPath} "${fileURLToPath(new URL("../programs/flood.js", import.meta.url))}"`;
+const PRINT_FAST = `${process.execPath} "${fileURLToPath(new URL("../programs/print-fast.js", import.meta.url))}"`;
 const MARK = /^\[procman: /;
 /** What a logger that is killed may have written to one place and not to the other: what it has read in one turn. */
 const MOST_OTHERWISE = 128 * 1024;
@@ -46,7 +46,7 @@ function checkAlike(one: readonly string[], other: readonly string[], most: numb
 async function grown(path: string): Promise<void> {
   const size = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   const from = size();
-  await found(() => (size() > from + MEGABYTES ? true : undefined));
+  await eventually(() => (size() > from + MEGABYTES ? true : undefined));
 }
 
 for (const [name, kills, most] of [
@@ -58,8 +58,8 @@ for (const [name, kills, most] of [
     writeFileSync(go, "");
     context.after(() => rmSync(go, { force: true }));
     const logger = { stdout: "logs/{id}.log", stderr: "logs/{id}.err" };
-    const processes = ["a", "b"].map((id) => ({ id, cmd: `${FLOOD} ${id} 0 0 "${go}"`, autostart: true, logger }));
-    const procman = await running(context, processes, { config: { logger: { console: false } } });
+    const processes = ["a", "b"].map((id) => ({ id, cmd: `${PRINT_FAST} ${id} 0 0 "${go}"`, autostart: true, logger }));
+    const procman = await startProcman(context, processes, { config: { logger: { console: false } } });
     const abort = new AbortController();
     context.after(() => abort.abort());
     const file = join(procman.folder, "logs/a.log");
@@ -74,10 +74,10 @@ for (const [name, kills, most] of [
       }
     })();
     for (const kill of kills) {
-      const pid = await found(() => procman.helperIfUp(kill === "replace" ? "logger" : kill));
+      const pid = await eventually(() => procman.helperIfUp(kill === "replace" ? "logger" : kill));
       assert.ok(pid > 1);
       process.kill(pid, kill === "replace" ? "SIGUSR1" : "SIGKILL");
-      await gone(pid);
+      await processExit(pid);
       await grown(file);
     }
     rmSync(go);
@@ -98,7 +98,7 @@ for (const [name, kills, most] of [
   });
 
 test("without internal logs nothing is stored", async (context) => {
-  const procman = await running(context, [{ id: "web", cmd: "echo hello", autostart: true, logger: { console: true } }], {
+  const procman = await startProcman(context, [{ id: "web", cmd: "echo hello", autostart: true, logger: { console: true } }], {
     config: { logger: { internalLogHours: 0 } },
   });
   await procman.line(/hello/);
@@ -107,7 +107,7 @@ test("without internal logs nothing is stored", async (context) => {
 });
 
 test("the output of a process that nobody else asks for is stored", async (context) => {
-  const procman = await running(context, [{ id: "web", cmd: "echo hello; echo oops >&2", autostart: true }]);
+  const procman = await startProcman(context, [{ id: "web", cmd: "echo hello; echo oops >&2", autostart: true }]);
   await procman.line(/web .*(exited|ended|finished)/);
   await procman.stop();
   const { entries } = await readLogs(procman.stateDir, { processes: ["web"], categories: ["stdout", "stderr"] });

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints a numbered line twenty times a second: `ticks.sh NAME`.
+# Prints a numbered line twenty times a second: `print-ticks.sh NAME`.
 tick=0
 while :; do
   tick=$((tick + 1))

@@ -82,14 +82,14 @@ export class FakeLogBook implements LogBook {
   }
 }
 
-const NOTHING_SEEN: ProcessObservation = { usage: {}, reported: {} };
+const NO_OBSERVATION: ProcessObservation = { usage: {}, reported: {} };
 
 /** Events, numbers and ends of runs. */
 export class FakeReporting {
   readonly feed = new Feed<EventRecord>();
   readonly reports: TelemetryReport[] = [];
   readonly queries: MetricQuery[] = [];
-  readonly wishes: string[] = [];
+  readonly requests: string[] = [];
   readonly points: readonly MetricPoint[] = [{ time: TIME, cpuPercent: 12.5, memoryBytes: 4_096, processes: 2 }];
   bug: Error | undefined;
 
@@ -102,11 +102,11 @@ export class FakeReporting {
   }
 
   seen(): ProcessObservation {
-    return NOTHING_SEEN;
+    return NO_OBSERVATION;
   }
 
   asked(id: string, { consumer }: Caller): void {
-    this.wishes.push(`${id} by ${consumer}`);
+    this.requests.push(`${id} by ${consumer}`);
   }
 
   async read(_ids: readonly string[], query: MetricQuery): Promise<readonly MetricPoint[]> {
@@ -139,7 +139,7 @@ export class FakeReporting {
   }
 
   /** Something happens. */
-  happen(): void {
+  addEvent(): void {
     this.feed.push({ id: String(this.feed.items.length + 1), time: TIME, type: "process.scheduled", process: "web", text: "starts" });
   }
 }

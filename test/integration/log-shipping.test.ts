@@ -5,11 +5,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { withPlugins } from "../support/plugin-rig.ts";
-import { found, gone, type Process } from "../support/procman.ts";
+import { eventually, type ProcessConfig, processExit } from "../support/procman.ts";
 import { Collector, SyslogServer } from "../support/receivers.ts";
 
 /** Counts, so that what is missing, double or out of order shows. */
-const COUNTING: Process = { id: "count", cmd: "i=0; while :; do i=$((i+1)); echo number $i; sleep 0.02; done", autostart: true };
+const COUNTING: ProcessConfig = { id: "count", cmd: "i=0; while :; do i=$((i+1)); echo number $i; sleep 0.02; done", autostart: true };
 
 /** The numbers that came, in their order. */
 function numbers(texts: readonly string[]): readonly number[] {
@@ -27,15 +27,15 @@ test("6.7 otlp: lines and metrics of each process arrive as the standard wants t
   const plugins = [{ url: "procman/otlp", options: { endpoint: collector.url, intervalSeconds: 1, resource: { stage: "test" } } }];
   const procman = withPlugins(context, {}, { plugins, processes: [COUNTING] });
   const come = (): readonly number[] => numbers(collector.records.map(({ body }) => body));
-  await found(() => (come().length > 20 ? true : undefined));
+  await eventually(() => (come().length > 20 ? true : undefined));
   collector.status = 503;
   await procman.line(/plugin otlp: Cannot send log lines to http:\/\/127\.0\.0\.1:\d+: it was answered with 503.*they wait on the disk/);
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
-  await gone(service);
+  await processExit(service);
   const before = Math.max(...come());
   collector.status = 200;
-  await found(() => (Math.max(...come()) > before + 20 ? true : undefined));
+  await eventually(() => (Math.max(...come()) > before + 20 ? true : undefined));
   assertComplete(come());
   assert.deepEqual(collector.faults, []);
   assert.ok(
@@ -45,7 +45,7 @@ test("6.7 otlp: lines and metrics of each process arrive as the standard wants t
   const metric = (name: string): true | undefined =>
     collector.metrics.some((each) => each.service === "count" && each.name === name) || undefined;
   for (const name of ["process.cpu.utilization", "process.memory.usage", "process.uptime", "procman.process.up"])
-    await found(() => metric(name));
+    await eventually(() => metric(name));
 });
 
 test("6.7 logship: syslog by TCP, framed by length; a server that breaks off gets all that it has missed", async (context) => {
@@ -53,12 +53,12 @@ test("6.7 logship: syslog by TCP, framed by length; a server that breaks off get
   const options = { to: `tcp://127.0.0.1:${server.port}`, facility: "local3", hostname: "here", processes: ["count"] };
   const procman = withPlugins(context, {}, { plugins: [{ url: "procman/logship", options }], processes: [COUNTING] });
   const come = (): readonly number[] => numbers(server.messages.map(({ text }) => text));
-  await found(() => (come().length > 20 ? true : undefined));
+  await eventually(() => (come().length > 20 ? true : undefined));
   server.close();
   await procman.line(/plugin logship: Cannot send log lines to tcp:\/\/127\.0\.0\.1:\d+: .*they wait on the disk/);
   const before = Math.max(...come());
   await server.reopen();
-  await found(() => (Math.max(...come()) > before + 30 ? true : undefined));
+  await eventually(() => (Math.max(...come()) > before + 30 ? true : undefined));
   await procman.line(/plugin logship: send log lines to .*: it works again/);
   assertComplete(come());
   assert.deepEqual(server.faults, []);
@@ -76,7 +76,7 @@ test("6.7 logship: syslog by UDP, each message a datagram", async (context) => {
   const server = await new SyslogServer().datagrams(context);
   const options = { to: `udp://127.0.0.1:${server.port}`, categories: ["stdout"], severity: "info" };
   withPlugins(context, {}, { plugins: [{ url: "procman/logship", options }], processes: [COUNTING] });
-  await found(() => (server.messages.length > 10 ? true : undefined));
+  await eventually(() => (server.messages.length > 10 ? true : undefined));
   assert.deepEqual(server.faults, []);
   assert.ok(server.messages.every(({ id }) => id === "stdout"));
 });
@@ -106,7 +106,7 @@ test("6.7 logship: lines of JSON by HTTP, with the headers that are asked for", 
   await once(server, "listening");
   const options = { to: `http://127.0.0.1:${(server.address() as AddressInfo).port}/in`, headers: { "x-key": "${KEY}" }, hostname: "here" };
   withPlugins(context, {}, { plugins: [{ url: "procman/logship", options }], processes: [COUNTING], env: { KEY: "secret" } });
-  await found(() => (lines.length > 10 ? true : undefined));
+  await eventually(() => (lines.length > 10 ? true : undefined));
   const [first] = lines.filter(({ text }) => text === "number 1");
   assert.deepEqual([first?.process, first?.host], ["count", "here"]);
 });

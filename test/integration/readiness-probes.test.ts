@@ -12,15 +12,15 @@ import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { procman as cli } from "../support/cli.ts";
-import { POLITE, record } from "../support/cluster-rig.ts";
+import { DRAINING_SERVER, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/ports.ts";
-import { found, isAlive, type Process, type Procman, running } from "../support/procman.ts";
+import { eventually, isAlive, type ProcessConfig, type Procman, startProcman } from "../support/procman.ts";
 
-const PATIENT = fileURLToPath(new URL("../programs/patient.js", import.meta.url));
+const RETRYING_SERVER = fileURLToPath(new URL("../programs/retry-listening.js", import.meta.url));
 
 async function api(procman: Procman): Promise<Client> {
   const state = join(procman.folder, ".procman/procman");
-  const endpoint = await found(() => {
+  const endpoint = await eventually(() => {
     const file = join(state, "endpoint.json");
     const now = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
     return now !== undefined && isAlive(now.pid) ? now : undefined;
@@ -29,7 +29,7 @@ async function api(procman: Procman): Promise<Client> {
   return new Client(fetchSend({ url: `http://${endpoint.hostname}:${endpoint.port}`, token }));
 }
 
-const start = (context: TestContext, ...processes: readonly Process[]) => running(context, processes);
+const start = (context: TestContext, ...processes: readonly ProcessConfig[]) => startProcman(context, processes);
 
 /** Creates `file` in the folder of the configuration: what the programs below wait for. */
 const allow = (procman: Procman, file = "go") => writeFileSync(join(procman.folder, file), "");
@@ -72,7 +72,7 @@ test("a run becomes ready by what it said while no service was there to hear it"
   // It hangs, and is killed before it can look.
   process.kill(service, "SIGSTOP");
   allow(procman);
-  await found(() => (existsSync(join(procman.folder, "said")) ? true : undefined));
+  await eventually(() => (existsSync(join(procman.folder, "said")) ? true : undefined));
   process.kill(service, "SIGKILL");
   await procman.line(READY);
 });
@@ -84,7 +84,13 @@ test("a run becomes ready by its port, and by an answer from there", async (cont
     context,
     { id: "web", cmd: server, autostart: true, ready: { http: `http://localhost:${port}/up` } },
     // By a child with a session of its own: whoever is born later may be of the run.
-    { id: "other", cmd: `${WAIT}; setsid node ${PATIENT} & wait`, env: { PORT: `${other}` }, autostart: true, ready: { port: other } },
+    {
+      id: "other",
+      cmd: `${WAIT}; setsid node ${RETRYING_SERVER} & wait`,
+      env: { PORT: `${other}` },
+      autostart: true,
+      ready: { port: other },
+    },
   );
   await procman.line(/other +\| started/);
   const client = await api(procman);
@@ -100,14 +106,14 @@ test("a run is not ready because another program answers on its port: who that i
   const { port } = holder.address() as AddressInfo;
   const procman = await start(
     context,
-    { id: "patient", cmd: `node ${PATIENT}`, env: { PORT: `${port}` }, autostart: true, ready: { port } },
-    { id: "hasty", cmd: `node ${POLITE}`, env: { PORT: `${port}` }, autostart: true, restartLimit: 0, ready: { port } },
+    { id: "patient", cmd: `node ${RETRYING_SERVER}`, env: { PORT: `${port}` }, autostart: true, ready: { port } },
+    { id: "hasty", cmd: `node ${DRAINING_SERVER}`, env: { PORT: `${port}` }, autostart: true, restartLimit: 0, ready: { port } },
   );
   const held = `its port ${port} is held by .+ \\(pid ${process.pid}\\); end that, or choose another port`;
   await procman.line(new RegExp(`hasty .*exited with code 1 \\(${held}\\) after .*; no restart is allowed`));
   const client = await api(procman);
   const waits = new RegExp(`^runs, is not ready yet \\(${held}\\)$`);
-  await record(client, "patient", ({ reason }) => waits.test(reason));
+  await waitForRecord(client, "patient", ({ reason }) => waits.test(reason));
   assert.match((await client.process("hasty")).reason, new RegExp(`^exited with code 1 \\(${held}\\); no restart is allowed$`));
   const told = await cli(procman.folder, ["why", "hasty"]);
   assert.match(told.out, new RegExp(`\\(${held}\\)`));

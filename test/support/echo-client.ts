@@ -1,9 +1,9 @@
 /** For tests: a client of an echo that never rests. */
 import type { Socket } from "node:net";
-import { found } from "./balancer-rig.ts";
+import { eventually } from "./balancer-rig.ts";
 
 /** Asks, and waits for the whole of its echo, again and again. */
-export class Talker {
+export class EchoClient {
   readonly #socket: Socket;
   #awaited = Buffer.alloc(0);
   #isOver = false;
@@ -22,7 +22,7 @@ export class Talker {
 
   async end(): Promise<void> {
     this.#isOver = true;
-    await found(() => (this.#awaited.length === 0 || this.problem !== undefined ? true : undefined));
+    await eventually(() => (this.#awaited.length === 0 || this.problem !== undefined ? true : undefined));
     const closed = new Promise((resolve) => this.#socket.once("close", resolve));
     this.#socket.end();
     await closed;

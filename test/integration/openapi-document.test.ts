@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { type Json, refusalOf } from "../support/json-schema.ts";
-import { found, running } from "../support/procman.ts";
+import { eventually, startProcman } from "../support/procman.ts";
 
 const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
 
@@ -49,7 +49,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 const LISTENER = "require('net').createServer((c) => c.end()).listen(+process.env.PROCMAN_CLUSTER_PORT, '127.0.0.1')";
 
 test("each answer of the API has the form that GET /openapi.json says, also of clusters, failures and problems", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     {
       id: "web",
       cmd: `exec '${process.execPath}' -e "${LISTENER}"`,
@@ -71,7 +71,7 @@ test("each answer of the API has the form that GET /openapi.json says, also of c
     },
   ]);
   const file = join(procman.folder, ".procman/procman/endpoint.json");
-  const { port } = await found(() => (existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined));
+  const { port } = await eventually(() => (existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined));
   const args = [BIN, "token", "--consumer", "ci"];
   const token = (await promisify(execFile)(process.execPath, args, { cwd: procman.folder })).stdout.trim();
   const ask = (path: string, init: RequestInit = {}): Promise<Response> =>

@@ -6,14 +6,14 @@ import { test } from "node:test";
 import type { PlanRecord } from "../../src/contract/plan.ts";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
-import { found, gone, isAlive, type Process } from "../support/procman.ts";
+import { eventually, isAlive, type ProcessConfig, processExit } from "../support/procman.ts";
 
 type Home = ReturnType<typeof homeOf>;
 
-const sleeper = (id: string, more: object = {}): Process => ({ id, cmd: "sleep 1000", autostart: true, ...more });
+const sleeper = (id: string, more: object = {}): ProcessConfig => ({ id, cmd: "sleep 1000", autostart: true, ...more });
 
 /** Never seen half written. */
-function write({ folder }: Home, processes: readonly Process[], more: object = {}): void {
+function write({ folder }: Home, processes: readonly ProcessConfig[], more: object = {}): void {
   writeFileSync(join(folder, "draft"), JSON.stringify({ name: "test", processes, ...more }));
   renameSync(join(folder, "draft"), join(folder, "procman.json"));
 }
@@ -102,7 +102,7 @@ api.port  next-run  has changed; takes effect when procman is terminated and run
   const after = await pids(home);
   assert.deepEqual([after.same, after.eased], [before.same, before.eased]);
   assert.ok(after.changed !== before.changed && after.changed !== 0 && after.new !== 0);
-  await gone(before.gone ?? 0);
+  await processExit(before.gone ?? 0);
   assert.match((await procman(home.folder, ["plan"])).out, /^ID .*\napi\.port/, "what can't be changed now is shown until it is");
 });
 
@@ -121,7 +121,7 @@ test("a file that is not valid: all problems with their places, exit code 78, an
     assert.match(err, /procman\.json:3:25/);
   }
   process.kill(keeperIn(home.state), "SIGHUP");
-  await found(() => (logOf(home).includes("everything stays as it was") ? true : undefined));
+  await eventually(() => (logOf(home).includes("everything stays as it was") ? true : undefined));
   assert.deepEqual(await pids(home), before);
 });
 
@@ -142,7 +142,7 @@ test("SIGHUP and --watch-config take up the file", async (context) => {
   await allRun(home, ["web"], "sleep 2000");
   assert.match(logOf(home), /reload \(procman\.json has changed\): web restarts, 1 unchanged/);
   writeFileSync(join(home.folder, "procman.json"), "{ half");
-  await found(() => (logOf(home).includes("everything stays as it was") ? true : undefined));
+  await eventually(() => (logOf(home).includes("everything stays as it was") ? true : undefined));
   write(home, [sleeper("web", { cmd: "sleep 3000" }), sleeper("same")]);
   process.kill(keeperIn(home.state), "SIGHUP");
   await allRun(home, ["web"], "sleep 3000");
@@ -150,7 +150,7 @@ test("SIGHUP and --watch-config take up the file", async (context) => {
 });
 
 test("2.2 a cluster is reloaded instance by instance; one that does not come up leaves everything as it was", async (context) => {
-  const cluster = (cmd: string): Process => sleeper("web", { cmd, cluster: { instances: 2 } });
+  const cluster = (cmd: string): ProcessConfig => sleeper("web", { cmd, cluster: { instances: 2 } });
   const home = homeOf(context, [cluster("sleep 1000"), sleeper("db")]);
   await procman(home.folder, ["run", "--detach"]);
   const before = await pids(home);
@@ -170,7 +170,7 @@ test("2.2 a cluster is reloaded instance by instance; one that does not come up 
 for (const victim of ["service", "keeper"] as const)
   test(`a ${victim} that is killed in the middle of a reload: it ends as the new configuration, everywhere`, async (context) => {
     const ids = Array.from({ length: 10 }, (_, index) => `p${index}`);
-    const config = (seconds: number): readonly Process[] => [
+    const config = (seconds: number): readonly ProcessConfig[] => [
       ...ids.map((id) => sleeper(id, { cmd: `sleep ${seconds}` })),
       sleeper("web", { cmd: `sleep ${seconds}`, cluster: { instances: 2 } }),
     ];
@@ -183,10 +183,10 @@ for (const victim of ["service", "keeper"] as const)
       assert.ok(pid !== undefined && pid > 1);
       write(home, config(seconds));
       const asked = procman(home.folder, ["reload", "--no-wait"]);
-      await found(() => ((logOf(home).match(/ p0 +\| restarted/g)?.length ?? 0) > round ? true : undefined));
+      await eventually(() => ((logOf(home).match(/ p0 +\| restarted/g)?.length ?? 0) > round ? true : undefined));
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       process.kill(pid, "SIGKILL");
-      await gone(pid);
+      await processExit(pid);
       await asked;
       await allRun(home, [...ids, "web-1", "web-2"], `sleep ${seconds}`);
       const isOver = async (): Promise<boolean> => (await procman(home.folder, ["reload"])).out === "Nothing has changed (12 processes).\n";

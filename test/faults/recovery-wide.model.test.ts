@@ -1,8 +1,8 @@
 /** As `test/model/recovery.model.test.ts`, with more happening at a time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Machine } from "../model/machine.ts";
-import { chained, planOf, walk } from "../model/recovery.ts";
+import { Machine } from "../model/machine-model.ts";
+import { chained, planOf, walk } from "../model/recovery-model.ts";
 
 const CASES = {
   "the service, around two crashes and a start that fails": {

@@ -1,5 +1,5 @@
 /**
- * Prints numbered lines as fast as they are taken, and how many there were: `flood.js NAME OUT ERR [FILE]`.
+ * Prints numbered lines as fast as they are taken, and how many there were: `print-fast.js NAME OUT ERR [FILE]`.
  * OUT and ERR are how many lines go to standard output and error; with FILE it goes on until that file is gone.
  */
 import { existsSync, writeSync } from "node:fs";

@@ -4,13 +4,13 @@ import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { processStat } from "../../src/os/process-stat.ts";
-import { echo, found, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
+import { echo, eventually, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
 import { testBoth } from "../support/both-tcp.ts";
 import { freePort, isFree } from "../support/ports.ts";
 import { isMissing } from "../support/system-programs.ts";
 
 const residentKb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
-const gone = (pid: number): Promise<true> => found(() => (existsSync(`/proc/${pid}`) && !isZombie(pid) ? undefined : true));
+const gone = (pid: number): Promise<true> => eventually(() => (existsSync(`/proc/${pid}`) && !isZombie(pid) ? undefined : true));
 const isZombie = (pid: number): boolean => /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
 
 testBoth("connections go to the backends in turn, by one process as by several", async (context) => {
@@ -21,7 +21,7 @@ testBoth("connections go to the backends in turn, by one process as by several",
     const counts = { a: 0, b: 0 };
     for (let turn = 0; turn < 40; turn++) counts[(await balancer.who()) as "a" | "b"] += 1;
     assert.ok(Math.abs(counts.a - counts.b) <= processes, JSON.stringify(counts));
-    await found(() => (balancer.backend("a")?.connections === 0 && balancer.backend("a")?.total === counts.a ? true : undefined));
+    await eventually(() => (balancer.backend("a")?.connections === 0 && balancer.backend("a")?.total === counts.a ? true : undefined));
   }
 });
 
@@ -33,7 +33,7 @@ testBoth("least connections: a backend with open connections gets fewer new ones
   const ids = await Promise.all(clients.map(received));
   assert.equal(ids.filter((id) => id === "a").length, 5);
   for (const [index, client] of clients.entries()) if (ids[index] === "a") client.destroy();
-  await found(() => (balancer.backend("a")?.connections === 0 && balancer.backend("b")?.connections === 5 ? true : undefined));
+  await eventually(() => (balancer.backend("a")?.connections === 0 && balancer.backend("b")?.connections === 5 ? true : undefined));
   const next = await Promise.all((await Promise.all(Array.from({ length: 5 }, () => balancer.client()))).map(received));
   assert.deepEqual(next, ["a", "a", "a", "a", "a"]);
 });
@@ -46,10 +46,10 @@ testBoth(
     await balancer.serveUp(backends);
     backends[0]?.stop();
     for (let turn = 0; turn < 10; turn++) assert.equal(await balancer.who(), "b");
-    await found(() => ((balancer.backend("a")?.refused ?? 0) >= 1 && !balancer.backend("a")?.accepting ? true : undefined));
+    await eventually(() => ((balancer.backend("a")?.refused ?? 0) >= 1 && !balancer.backend("a")?.accepting ? true : undefined));
     await backends[0]?.listen();
     const start = performance.now();
-    await found(() => (balancer.backend("a")?.accepting ? true : undefined));
+    await eventually(() => (balancer.backend("a")?.accepting ? true : undefined));
     assert.ok(performance.now() - start < 1_000);
     assert.deepEqual(new Set([await balancer.who(), await balancer.who()]), new Set(["a", "b"]));
   },
@@ -61,7 +61,7 @@ testBoth("while all backends are down clients wait, and are served when one come
   await balancer.serve([{ ...backend.spec, state: "down" }]);
   const waiting = await Promise.all(Array.from({ length: 20 }, () => balancer.client()));
   const answers = Promise.all(waiting.map(received));
-  await found(() => (balancer.report?.waiting === 20 ? true : undefined));
+  await eventually(() => (balancer.report?.waiting === 20 ? true : undefined));
   await balancer.serve([backend.spec]);
   assert.deepEqual(new Set(await answers), new Set(["a"]));
 });
@@ -73,7 +73,7 @@ testBoth("a client that gets no backend is closed after ten seconds", async (con
   const start = performance.now();
   assert.equal(await received(client), "");
   assert.ok(performance.now() - start > 9_000);
-  await found(() => (balancer.report?.rejected === 1 ? true : undefined));
+  await eventually(() => (balancer.report?.rejected === 1 ? true : undefined));
 });
 
 testBoth("each side may end its half and still hear the other", async (context) => {
@@ -89,7 +89,7 @@ testBoth("each side may end its half and still hear the other", async (context) 
   const client = await balancer.client();
   client.end("all of it");
   assert.equal(await received(client), "got all of it");
-  await found(() => (balancer.backend("a")?.connections === 0 ? true : undefined));
+  await eventually(() => (balancer.backend("a")?.connections === 0 ? true : undefined));
 });
 
 testBoth("a reset of the backend reaches the client as a reset, and the other way round", async (context) => {
@@ -108,7 +108,7 @@ testBoth("a reset of the backend reaches the client as a reset, and the other wa
   second.write("hello");
   assert.equal(await received(second), "here");
   second.resetAndDestroy();
-  await found(() => (errors.includes("ECONNRESET") ? true : undefined));
+  await eventually(() => (errors.includes("ECONNRESET") ? true : undefined));
 });
 
 testBoth("every byte arrives, in order, in both directions at once", async (context) => {
@@ -151,7 +151,7 @@ testBoth("a client that doesn't read slows its backend down, and costs no memory
   const clients = await Promise.all(Array.from({ length: 20 }, () => balancer.client()));
   for (const client of clients) client.pause();
   let last = -1;
-  await found(() => {
+  await eventually(() => {
     const isStill = written === last;
     last = written;
     return isStill && written > 1_000_000 ? true : undefined;
@@ -198,7 +198,7 @@ testBoth(
       clients.push(client);
       if (count < 4) assert.equal(await received(client), String(count));
     }
-    await found(() => (balancer.report?.waiting === 2 ? true : undefined));
+    await eventually(() => (balancer.report?.waiting === 2 ? true : undefined));
     assert.deepEqual([balancer.backend("a")?.connections, balancer.backend("b")?.connections], [2, 2]);
     const [first, second, , , fifth, sixth] = clients;
     assert.ok(first && second && fifth && sixth);
@@ -238,10 +238,10 @@ testBoth("a port in use: the report names its holder, and the port is served as 
   const { port } = holder.address() as { readonly port: number };
   const balancer = await TestBalancer.start(context, { port });
   await balancer.serve([(await TestBackend.start(context, "a")).spec]);
-  const problem = await found(() => balancer.report?.problem);
+  const problem = await eventually(() => balancer.report?.problem);
   assert.match(problem, new RegExp(`^the port is in use by .+ \\(pid ${process.pid}\\)$`));
   holder.close();
-  await found(() => (balancer.report?.problem === undefined ? true : undefined));
+  await eventually(() => (balancer.report?.problem === undefined ? true : undefined));
   assert.equal(await balancer.who(), "a");
 });
 
@@ -256,7 +256,7 @@ testBoth(
     client.write("one");
     assert.equal(await received(client), "one");
     await balancer.serviceComes();
-    await found(() => (balancer.backend("a")?.connections === 1 ? true : undefined));
+    await eventually(() => (balancer.backend("a")?.connections === 1 ? true : undefined));
     const other = await balancer.client();
     other.write("two");
     assert.equal(await received(other), "two");
@@ -306,7 +306,7 @@ testBoth("SIGTERM: no new client is served, connections may end, then the balanc
   const ended = once(balancer.process, "exit");
   balancer.process.kill("SIGTERM");
   balancer.process.kill("SIGCONT");
-  await found(() => (existsSync(balancer.socket) ? undefined : true));
+  await eventually(() => (existsSync(balancer.socket) ? undefined : true));
   client.write("two");
   assert.equal(await received(client), "two");
   client.end();

@@ -4,9 +4,9 @@ import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { kill, marked } from "../../examples/kill-the-manager/processes.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { loadIn, TOYS } from "./load.ts";
+import { loadIn, TOYS } from "./fault-load.ts";
 import { operate, type Played } from "./operator.ts";
-import { Chance } from "./random.ts";
+import { Chance } from "./seeded-random.ts";
 
 /** What is killed together, and how often. */
 const WEIGHTS = {

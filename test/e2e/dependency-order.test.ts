@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
-import { found, gone, isAlive } from "../support/procman.ts";
+import { eventually, isAlive, processExit } from "../support/procman.ts";
 
 type Home = ReturnType<typeof homeOf>;
 
@@ -20,7 +20,7 @@ const logOf = ({ state }: Home): string => {
   const file = join(state, "logs/console.log");
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 };
-const said = (home: Home, line: RegExp): Promise<true> => found(() => (line.test(logOf(home)) ? true : undefined));
+const said = (home: Home, line: RegExp): Promise<true> => eventually(() => (line.test(logOf(home)) ? true : undefined));
 
 async function record({ folder }: Home, id: string): Promise<ProcessRecord> {
   const all = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
@@ -37,7 +37,7 @@ test("they start in order, say what they wait for, and stop in reverse; a servic
   const { pid: service } = JSON.parse(readFileSync(join(home.state, "endpoint.json"), "utf8")) as { readonly pid: number };
   assert.ok(service > 1);
   process.kill(service, "SIGKILL");
-  await gone(service);
+  await processExit(service);
   assert.equal((await record(home, "web")).status, "waiting");
   writeFileSync(join(home.folder, "go"), "");
   await said(home, /web +\| started/);

@@ -9,15 +9,15 @@ import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { found } from "../support/procman.ts";
-import type { Kill } from "./schedule.ts";
+import { eventually } from "../support/procman.ts";
+import type { Kill } from "./kill-schedule.ts";
 import { exits, gaps } from "./verdict.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../../examples/kill-the-manager/programs/", import.meta.url));
 
 export type Excuses = { readonly loggersKilled?: number; readonly isUnread?: boolean; readonly kills?: readonly Kill[] };
 
-export type Rig = {
+export type FaultRig = {
   readonly folder: string;
   readonly procman: Procman;
   /** All records, once the service answers. */
@@ -27,9 +27,9 @@ export type Rig = {
   /** Asks until there is an answer. What was asked before an answer got lost may be refused as done already. */
   readonly act: (id: string, action: string) => Promise<void>;
   /** Kills a part, and remembers that for the verdict. Returns whom it has killed: for a moment they are still there. */
-  readonly strike: (part: "keeper" | "service" | "logger" | "everything") => readonly number[];
+  readonly killPart: (part: "keeper" | "service" | "logger" | "everything") => readonly number[];
   /** What procman has said so far. */
-  readonly said: () => readonly string[];
+  readonly output: () => readonly string[];
   /** Stops everything, and says what is wrong with runs and lines. `kills`: beside those that were struck. */
   readonly verdict: (more?: Excuses) => Promise<readonly string[]>;
 };
@@ -47,12 +47,12 @@ export function folderFor(context: TestContext): string {
 }
 
 /** Starts procman with these processes; ids whose name begins with `print` or `crash` have numbered lines in `logs/ID.log`. */
-export async function started(
+export async function startRig(
   context: TestContext,
   folder: string,
   processes: readonly { readonly id: string; readonly [field: string]: unknown }[],
   options: { readonly env?: NodeJS.ProcessEnv; readonly config?: object } = {},
-): Promise<Rig> {
+): Promise<FaultRig> {
   const procman = new Procman({ folder, processes, ...options });
   context.after(() => procman.destroy());
   procman.start();
@@ -62,12 +62,12 @@ export async function started(
     return answer;
   };
   await records();
-  const struck: Kill[] = [];
+  const ownKills: Kill[] = [];
   return {
     folder,
-    strike: (part) => {
+    killPart: (part) => {
       const [at, pids] = [monotonicMs(), procman.kill(part)];
-      struck.push({ what: part, at, pids });
+      ownKills.push({ what: part, at, pids });
       return pids;
     },
     procman,
@@ -87,11 +87,11 @@ export async function started(
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     },
-    said: () => readFileSync(join(folder, "said.log"), "utf8").split("\n"),
+    output: () => readFileSync(join(folder, "said.log"), "utf8").split("\n"),
     verdict: async ({ loggersKilled = 0, isUnread = false, kills = [] } = {}) => {
       const left = await procman.end();
       const { runs, findings } = checkDiary(folder);
-      const { ends, runs: started } = procman.journal;
+      const { ends, runs: startedRuns } = procman.journal;
       const lines = processes
         .filter(({ id }) => /^(print|crash)/.test(id))
         .flatMap(({ id }) => {
@@ -103,8 +103,8 @@ export async function started(
       return [
         ...findings,
         ...lines,
-        ...exits(runs, ends, [...struck, ...kills]),
-        ...gaps(started, ends),
+        ...exits(runs, ends, [...ownKills, ...kills]),
+        ...gaps(startedRuns, ends),
         ...left.map(({ command }) => `left behind: ${command}`),
       ];
     },
@@ -113,18 +113,18 @@ export async function started(
 
 /** Another process of procman's than `before`; resolves with its pid. */
 export function successor(procman: Procman, part: "keeper" | "service" | "logger", before: readonly number[]): Promise<number> {
-  return found(() => procman.parts()[part].find((pid) => !before.includes(pid)));
+  return eventually(() => procman.parts()[part].find((pid) => !before.includes(pid)));
 }
 
 /** Resolves once procman has said such a line. */
-export function said(rig: Rig, line: RegExp): Promise<string> {
-  return found(() => rig.said().find((each) => line.test(each)));
+export function waitForOutput(rig: FaultRig, line: RegExp): Promise<string> {
+  return eventually(() => rig.output().find((each) => line.test(each)));
 }
 
 /** Resolves once the log of this process has grown by so much. */
-export async function growth({ folder }: Rig, id: string, bytes = 300_000): Promise<void> {
+export async function growth({ folder }: FaultRig, id: string, bytes = 300_000): Promise<void> {
   const file = join(folder, `logs/${id}.log`);
   const size = (): number => (existsSync(file) ? statSync(file).size : 0);
   const from = size();
-  await found(() => (size() > from + bytes ? true : undefined));
+  await eventually(() => (size() > from + bytes ? true : undefined));
 }

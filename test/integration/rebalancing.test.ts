@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { type Context, echo, found, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
-import { Talker } from "../support/talker.ts";
+import { type Context, echo, eventually, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
+import { EchoClient } from "../support/echo-client.ts";
 
 const CLIENTS = 24;
 /** A client and its backend. */
@@ -14,7 +14,7 @@ function files(pid: number): number {
 }
 
 /** All clients come while one process is stopped, so that the other takes them all. */
-async function lopsided(context: Context, stopped: "first" | "second", tcp: NodeJS.ProcessEnv = {}) {
+async function startUneven(context: Context, stopped: "first" | "second", tcp: NodeJS.ProcessEnv = {}) {
   const balancer = await TestBalancer.start(context, {}, 2, { tcp });
   const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b", echo)];
   await balancer.serveUp(backends);
@@ -23,30 +23,30 @@ async function lopsided(context: Context, stopped: "first" | "second", tcp: Node
   const idle = pids[stopped];
   const before = files(idle);
   process.kill(idle, "SIGSTOP");
-  const talkers: Talker[] = [];
-  for (let count = 0; count < CLIENTS; count++) talkers.push(new Talker(await balancer.client()));
-  await found(() => (talkers.every(({ rounds }) => rounds > 1) ? true : undefined));
+  const clients: EchoClient[] = [];
+  for (let count = 0; count < CLIENTS; count++) clients.push(new EchoClient(await balancer.client()));
+  await eventually(() => (clients.every(({ rounds }) => rounds > 1) ? true : undefined));
   process.kill(idle, "SIGCONT");
   /** Resolves when the process that was stopped has that many connections. */
-  const shared = (count: number) => found(() => (files(idle) >= before + FILES * count ? true : undefined));
-  return { balancer, talkers, pids, idle, shared };
+  const shared = (count: number) => eventually(() => (files(idle) >= before + FILES * count ? true : undefined));
+  return { balancer, clients: clients, pids, idle, shared };
 }
 
 for (const stopped of ["first", "second"] as const)
   test(`the ${stopped} process gets its share of the other's connections, and neither side notices`, async (context) => {
-    const { balancer, talkers, shared } = await lopsided(context, stopped);
+    const { balancer, clients, shared } = await startUneven(context, stopped);
     await shared(CLIENTS / 4);
-    const since = talkers.map(({ rounds }) => rounds);
-    await found(() => (talkers.every(({ rounds }, index) => rounds > (since[index] ?? 0) + 20) ? true : undefined));
-    for (const talker of talkers) await talker.end();
+    const since = clients.map(({ rounds }) => rounds);
+    await eventually(() => (clients.every(({ rounds }, index) => rounds > (since[index] ?? 0) + 20) ? true : undefined));
+    for (const client of clients) await client.end();
     assert.deepEqual(
-      talkers.flatMap(({ problem }) => problem ?? []),
+      clients.flatMap(({ problem }) => problem ?? []),
       [],
     );
     const sum = (key: "connections" | "total" | "bytesIn" | "bytesOut"): number =>
       (balancer.report?.backends ?? []).reduce((all, backend) => all + backend[key], 0);
-    await found(() => (sum("connections") === 0 ? true : undefined));
-    const bytes = talkers.reduce((all, talker) => all + talker.bytes, 0);
+    await eventually(() => (sum("connections") === 0 ? true : undefined));
+    const bytes = clients.reduce((all, client) => all + client.bytes, 0);
     assert.deepEqual([sum("total"), sum("bytesIn"), sum("bytesOut")], [CLIENTS, bytes, bytes], "each is counted once");
   });
 
@@ -58,32 +58,32 @@ test("connections between two worker processes migrate through the first process
   assert.ok(second > 1 && third > 1);
   const before = files(third);
   for (const pid of [balancer.pid, third]) process.kill(pid, "SIGSTOP");
-  const talkers: Talker[] = [];
-  for (let count = 0; count < CLIENTS; count++) talkers.push(new Talker(await balancer.client()));
-  await found(() => (talkers.every(({ rounds }) => rounds > 1) ? true : undefined));
+  const clients: EchoClient[] = [];
+  for (let count = 0; count < CLIENTS; count++) clients.push(new EchoClient(await balancer.client()));
+  await eventually(() => (clients.every(({ rounds }) => rounds > 1) ? true : undefined));
   for (const pid of [balancer.pid, third]) process.kill(pid, "SIGCONT");
-  await found(() => (files(third) >= before + FILES * 3 ? true : undefined));
-  const since = talkers.map(({ rounds }) => rounds);
-  await found(() => (talkers.every(({ rounds }, index) => rounds > (since[index] ?? 0) + 20) ? true : undefined));
-  for (const talker of talkers) await talker.end();
+  await eventually(() => (files(third) >= before + FILES * 3 ? true : undefined));
+  const since = clients.map(({ rounds }) => rounds);
+  await eventually(() => (clients.every(({ rounds }, index) => rounds > (since[index] ?? 0) + 20) ? true : undefined));
+  for (const client of clients) await client.end();
   assert.deepEqual(
-    talkers.flatMap(({ problem }) => problem ?? []),
+    clients.flatMap(({ problem }) => problem ?? []),
     [],
   );
-  await found(() => (balancer.backend("a")?.connections === 0 ? true : undefined));
+  await eventually(() => (balancer.backend("a")?.connections === 0 ? true : undefined));
   assert.equal(balancer.backend("a")?.total, CLIENTS, "each is counted once");
 });
 
 test("a process that is killed while connections migrate to it takes none of those that the other still has", async (context) => {
-  const { talkers, pids, shared } = await lopsided(context, "second");
+  const { clients, pids, shared } = await startUneven(context, "second");
   await shared(1);
   process.kill(pids.second, "SIGKILL");
-  await found(() => (talkers.some(({ problem }) => problem !== undefined) ? true : undefined));
-  const left = talkers.filter(({ problem }) => problem === undefined);
+  await eventually(() => (clients.some(({ problem }) => problem !== undefined) ? true : undefined));
+  const left = clients.filter(({ problem }) => problem === undefined);
   assert.ok(left.length >= CLIENTS / 3, `${left.length} are left`);
   const since = left.map(({ rounds }) => rounds);
-  await found(() => (left.every(({ rounds }, index) => rounds > (since[index] ?? 0) + 20) ? true : undefined));
-  for (const talker of left) await talker.end();
+  await eventually(() => (left.every(({ rounds }, index) => rounds > (since[index] ?? 0) + 20) ? true : undefined));
+  for (const client of left) await client.end();
   assert.deepEqual(
     left.flatMap(({ problem }) => problem ?? []),
     [],
@@ -96,25 +96,25 @@ test("where connections are limited none migrates: one process counts them", asy
   await balancer.serveUp([backend]);
   const second = Number(readFileSync(`/proc/${balancer.pid}/task/${balancer.pid}/children`, "utf8").trim());
   const before = files(second);
-  const talkers: Talker[] = [];
-  for (let count = 0; count < CLIENTS / 2; count++) talkers.push(new Talker(await balancer.client()));
-  await found(() => (talkers.every(({ rounds }) => rounds > 2_000) ? true : undefined));
+  const clients: EchoClient[] = [];
+  for (let count = 0; count < CLIENTS / 2; count++) clients.push(new EchoClient(await balancer.client()));
+  await eventually(() => (clients.every(({ rounds }) => rounds > 2_000) ? true : undefined));
   assert.equal(files(second), before);
-  for (const talker of talkers) await talker.end();
+  for (const client of clients) await client.end();
   assert.deepEqual(
-    talkers.flatMap(({ problem }) => problem ?? []),
+    clients.flatMap(({ problem }) => problem ?? []),
     [],
   );
 });
 
 test("on node:net connections stay with the process that accepted them, and the reason for node:net is said once", async (context) => {
-  const { balancer, talkers, idle } = await lopsided(context, "second", { PROCMAN_BALANCER_TCP: "net" });
+  const { balancer, clients, idle } = await startUneven(context, "second", { PROCMAN_BALANCER_TCP: "net" });
   const before = files(idle);
-  await found(() => (talkers.every(({ rounds }) => rounds > 500) ? true : undefined));
+  await eventually(() => (clients.every(({ rounds }) => rounds > 500) ? true : undefined));
   assert.equal(files(idle), before);
-  for (const talker of talkers) await talker.end();
+  for (const client of clients) await client.end();
   assert.deepEqual(
-    talkers.flatMap(({ problem }) => problem ?? []),
+    clients.flatMap(({ problem }) => problem ?? []),
     [],
   );
   assert.equal(balancer.said, "procman: the load balancer uses node:net, which is slower: PROCMAN_BALANCER_TCP is net\n");

@@ -4,8 +4,8 @@ import type { Dependency, ProcessDefinition } from "../../src/supervisor/definit
 import type { Process } from "../../src/supervisor/process.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
 import { POLICY } from "../support/fakes.ts";
-import { keyOf, Machine } from "./machine.ts";
-import { Service, type Turn } from "./service.ts";
+import { keyOf, Machine } from "./machine-model.ts";
+import { Service, type Turn } from "./service-model.ts";
 
 export type Bounds = {
   /** Of an operator. */

@@ -8,7 +8,7 @@ import { fetchSend } from "../../src/client/transport.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { expiresIn, payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { folderWith, found, gone, isAlive, type Process, Procman, running } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman.ts";
 
 const sleeper = { cmd: "sleep 1000", autostart: true } as const;
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
@@ -23,7 +23,7 @@ function endpointOf(procman: { readonly folder: string }): Endpoint | undefined 
 
 /** A client of the service, once that answers. `before`: pid of one that is gone. */
 async function api(procman: { readonly folder: string }, before?: number): Promise<Client> {
-  const { hostname, port } = await found(() => {
+  const { hostname, port } = await eventually(() => {
     const endpoint = endpointOf(procman);
     return endpoint === undefined || endpoint.pid === before ? undefined : endpoint;
   });
@@ -41,7 +41,7 @@ async function serviceKilled(procman: Procman): Promise<Client> {
   return api(procman, pid);
 }
 
-function configure({ folder }: { readonly folder: string }, processes: readonly Process[]): void {
+function configure({ folder }: { readonly folder: string }, processes: readonly ProcessConfig[]): void {
   writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes }));
 }
 
@@ -61,7 +61,7 @@ const recordOf = (records: readonly ProcessRecord[], id: string): ProcessRecord 
 };
 
 test("3.1 states, pids, run numbers, restart counts, blocks, pending restarts and schedules are as they were when the service was killed", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "steady", ...sleeper },
     { id: "counts", cmd: "sleep 1000", autostart: true, restartDelayMs: 5 },
     { id: "blocked", ...sleeper },
@@ -116,7 +116,7 @@ test("3.1 states, pids, run numbers, restart counts, blocks, pending restarts an
 });
 
 test("3.1 a pending restart comes, and a timeout ends its run, though the service was killed meanwhile", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "comes", cmd: "exit 5", autostart: true, restartDelayMs: 700 },
     { id: "slow", cmd: "sleep 1000", autostart: true, timeout: 1, restart: "error", restartLimit: 0 },
   ]);
@@ -131,7 +131,7 @@ test("3.1 a pending restart comes, and a timeout ends its run, though the servic
 
 test("3.1 an operator's restart under way is finished by the next service, also when the process ends while there is none", async (context) => {
   const program = "trap 'while [ ! -e go ]; do sleep 0.02; done; exit 0' TERM; echo up; while :; do sleep 0.02; done";
-  const procman = await running(context, [{ id: "web", cmd: program, autostart: true, logger: { console: true } }]);
+  const procman = await startProcman(context, [{ id: "web", cmd: program, autostart: true, logger: { console: true } }]);
   await procman.line(/web .*up$/);
   const client = await api(procman);
   await client.act("web", "restart");
@@ -145,7 +145,7 @@ test("3.1 an operator's restart under way is finished by the next service, also 
   // The keeper hands it to a service that never reads it.
   const pid = startedPids(procman, "web").at(-1) ?? 0;
   process.kill(pid, "SIGKILL");
-  await gone(pid);
+  await processExit(pid);
   process.kill(service, "SIGKILL");
   await procman.line(/web .*was ended by SIGKILL.*restart 1 at once/);
   await procman.count(/web .*started \(pid/, 3);
@@ -153,20 +153,20 @@ test("3.1 an operator's restart under way is finished by the next service, also 
 });
 
 test("3.1 what ends while there is no service is told with its exit code by the next one", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     { id: "job", cmd: "while [ ! -e go ]; do sleep 0.02; done; exit 7", autostart: true, restartLimit: 0 },
   ]);
   const pid = pidIn(await procman.line(/job .*started/));
   const service = procman.helper("service");
   process.kill(service, "SIGSTOP");
   writeFileSync(join(procman.folder, "go"), "");
-  await gone(pid);
+  await processExit(pid);
   process.kill(service, "SIGKILL");
   await procman.line(/job .*exited with code 7 .*no restart is allowed/);
 });
 
 test("3.1 a service that is killed while it stops everything: the next one finishes that", async (context) => {
-  const procman = await running(context, [
+  const procman = await startProcman(context, [
     {
       id: "slow",
       cmd: "trap 'while [ ! -e go ]; do sleep 0.02; done; exit 0' TERM; echo up; while :; do sleep 0.02; done",
@@ -200,7 +200,7 @@ test("3.3 the configuration changed while the service was down: gone, changed, e
     { id: "silent", cmd: "echo heard; sleep 1000", autostart: true },
     { id: "cron", cmd: "true", cron: "0 0 1 1 *" },
   ];
-  const procman = await running(context, old);
+  const procman = await startProcman(context, old);
   for (const id of ["same", "gone", "env", "eased", "stricter", "blocked", "silent"])
     await procman.line(new RegExp(`^${id} .*started \\(pid`));
   await procman.line(/gone .*up$/);
@@ -242,7 +242,7 @@ test("3.3 the configuration changed while the service was down: gone, changed, e
     assert.equal(recordOf(records, id).pid, pids[id], `${id} was not restarted`);
     assert.ok(isAlive(pids[id] ?? 0));
   }
-  for (const id of ["gone", "env", "stricter"]) await gone(pids[id] ?? 0);
+  for (const id of ["gone", "env", "stricter"]) await processExit(pids[id] ?? 0);
   assert.match(recordOf(records, "cron").nextRun ?? "", /-0[12]-/);
   const lines = procman.lines.length;
   await serviceKilled(procman);
@@ -251,26 +251,28 @@ test("3.3 the configuration changed while the service was down: gone, changed, e
 });
 
 test("3.3 another log file: no restart, and the keeper knows where the output goes from now on", async (context) => {
-  const logged = (stdout: string): Process => ({ id: "web", ...sleeper, logger: { stdout } });
-  const procman = await running(context, [logged("logs/a.log")]);
+  const logged = (stdout: string): ProcessConfig => ({ id: "web", ...sleeper, logger: { stdout } });
+  const procman = await startProcman(context, [logged("logs/a.log")]);
   const pid = pidIn(await procman.line(/web .*started/));
   configure(procman, [logged("logs/b.log")]);
   await serviceKilled(procman);
   await procman.line(/web .*its logger has changed; it runs on/);
-  await found(() => (readFileSync(stateOf(procman, "run/journal"), "utf8").match(/"capture","key":"web#1".*b\.log/) ? true : undefined));
+  await eventually(() =>
+    readFileSync(stateOf(procman, "run/journal"), "utf8").match(/"capture","key":"web#1".*b\.log/) ? true : undefined,
+  );
   assert.ok(isAlive(pid));
   assert.deepEqual(startedPids(procman, "web"), [pid]);
 });
 
 test("3.3 a cluster made smaller, then larger, then a plain process: who keeps its id goes on", async (context) => {
-  const cluster = (instances: number): Process => ({ id: "web", ...sleeper, cluster: { instances } });
-  const procman = await running(context, [cluster(3)]);
+  const cluster = (instances: number): ProcessConfig => ({ id: "web", ...sleeper, cluster: { instances } });
+  const procman = await startProcman(context, [cluster(3)]);
   await procman.count(/web-\d .*started/, 3);
   const pids = [1, 2, 3].map((number) => startedPids(procman, `web-${number}`)[0] ?? 0);
   configure(procman, [cluster(2)]);
   await serviceKilled(procman);
   await procman.line(/web-3 .*stopped for good/);
-  await gone(pids[2] ?? 0);
+  await processExit(pids[2] ?? 0);
   configure(procman, [cluster(3)]);
   await serviceKilled(procman);
   await procman.count(/web-3 .*started/, 2);
@@ -278,12 +280,12 @@ test("3.3 a cluster made smaller, then larger, then a plain process: who keeps i
   configure(procman, [{ id: "web", ...sleeper }]);
   await serviceKilled(procman);
   await procman.line(/^web +\| started/);
-  for (const pid of pids) await gone(pid);
+  for (const pid of pids) await processExit(pid);
 });
 
 test("3.3 the keeper was killed, the configuration changed, procman is run again: the same rules", async (context) => {
   const processes = ["same", "old", "moved"].map((id) => ({ id, ...sleeper }));
-  const procman = await running(context, processes, { args: ["--guarded"] });
+  const procman = await startProcman(context, processes, { args: ["--guarded"] });
   for (const id of ["same", "old", "moved"]) await procman.line(new RegExp(`^${id} .*started`));
   const [same, old, moved] = ["same", "old", "moved"].map((id) => startedPids(procman, id)[0] ?? 0);
   process.kill(procman.pid, "SIGKILL");
@@ -298,15 +300,15 @@ test("3.3 the keeper was killed, the configuration changed, procman is run again
   await next.line(/moved .*restarted: its cwd has changed/);
   await next.line(/new .*started/);
   await next.line(/moved .*started/);
-  for (const pid of [old, moved]) await gone(pid ?? 0);
+  for (const pid of [old, moved]) await processExit(pid ?? 0);
   assert.ok(isAlive(same ?? 0));
   assert.deepEqual(startedPids(next, "same"), []);
   assert.equal(await next.stop(), 0);
-  await gone(same ?? 0);
+  await processExit(same ?? 0);
 });
 
 test("a configuration that is invalid, or gone, when the service comes back: it goes on by the last one that was valid", async (context) => {
-  const procman = await running(context, [{ id: "web", ...sleeper }]);
+  const procman = await startProcman(context, [{ id: "web", ...sleeper }]);
   const pid = pidIn(await procman.line(/web .*started/));
   for (const text of ["{ half-way edit", undefined]) {
     const file = join(procman.folder, "procman.json");
@@ -323,7 +325,7 @@ test("a configuration that is invalid, or gone, when the service comes back: it 
 });
 
 test("notes that are lost or torn: what runs is taken up, with the same pid and without a second copy", async (context) => {
-  const procman = await running(
+  const procman = await startProcman(
     context,
     [
       { id: "lost", ...sleeper },
@@ -357,13 +359,13 @@ test("notes that are lost or torn: what runs is taken up, with the same pid and 
 
 test("3.1 what the schedule planned while procman was away is said once, and not made up for", async (context) => {
   const job = { id: "job", cmd: "echo ran >> runs", cron: "* * * * * *" };
-  const procman = await running(context, [job, { id: "steady", ...sleeper }], { args: ["--guarded"] });
+  const procman = await startProcman(context, [job, { id: "steady", ...sleeper }], { args: ["--guarded"] });
   await procman.line(/job .*starts by its schedule/);
-  await found(() => (existsSync(join(procman.folder, "runs")) ? true : undefined));
+  await eventually(() => (existsSync(join(procman.folder, "runs")) ? true : undefined));
   process.kill(procman.pid, "SIGKILL");
   await procman.exit();
   const before = Date.now();
-  await found(() => (Date.now() > before + 2_100 ? true : undefined));
+  await eventually(() => (Date.now() > before + 2_100 ? true : undefined));
   const ran = readFileSync(join(procman.folder, "runs"), "utf8").length;
   const next = nextRun(context, procman);
   await next.line(/job .*not started by its schedule \d+ times \(\d\d:\d\d:\d\d to \d\d:\d\d:\d\d\): procman was away then/);
@@ -373,7 +375,7 @@ test("3.1 what the schedule planned while procman was away is said once, and not
 });
 
 test("the API comes back at the same address", async (context) => {
-  const procman = await running(context, [{ id: "web", ...sleeper }]);
+  const procman = await startProcman(context, [{ id: "web", ...sleeper }]);
   await api(procman);
   const { port } = endpointOf(procman) as Endpoint;
   await serviceKilled(procman);
@@ -381,7 +383,7 @@ test("the API comes back at the same address", async (context) => {
 });
 
 /** Runs with `--exit-with`. */
-function exitingWith(context: TestContext, id: string, processes: readonly Process[]): Procman {
+function exitingWith(context: TestContext, id: string, processes: readonly ProcessConfig[]): Procman {
   const procman = new Procman(folderWith(context, { processes }), { args: ["--exit-with", id] });
   context.after(async () => {
     if (procman.child.exitCode === null && procman.child.signalCode === null) await procman.stop("SIGTERM");
@@ -405,7 +407,7 @@ test("3.6 exit-with: procman stops everything else and ends with the exit code o
     writeFileSync(join(procman.folder, "not-executable"), "");
     const web = pidIn(await procman.line(/web .*started/));
     assert.equal((await procman.exit()).code, code, `${cmd}\n${procman.lines.join("\n")}`);
-    await gone(web);
+    await processExit(web);
     await procman.line(/stopping everything \("job" is over\)/);
   }
 });
@@ -451,7 +453,7 @@ test("3.6 exit-with survives a restart of the service, also when its process end
     else await serviceKilled(procman);
     const job = startedPids(procman, "job")[0] ?? 0;
     writeFileSync(join(procman.folder, "go"), "");
-    await gone(job);
+    await processExit(job);
     if (isDown) process.kill(procman.helper("service"), "SIGKILL");
     assert.equal((await procman.exit()).code, 6);
   }
