@@ -7,7 +7,7 @@ import { fstatSync } from "node:fs";
 import type { Server } from "node:net";
 
 /** systemd's SD_LISTEN_FDS_START. */
-const SHARED = 3;
+const SHARED_FD = 3;
 
 /**
  * Listens where procman wants it: on the shared socket if there is one, else on `PROCMAN_CLUSTER_PORT`, else on `port`;
@@ -21,19 +21,19 @@ const SHARED = 3;
  */
 export function listen<AnyServer extends Server>(server: AnyServer, port?: number): AnyServer {
   const { PROCMAN_CLUSTER_PORT: own } = process.env;
-  if (isSocketPassed()) return server.listen({ fd: SHARED });
-  const wanted = own === undefined ? port : Number(own);
-  if (wanted === undefined) throw new Error(`Cannot listen: ${whyNone()}`);
-  return server.listen({ port: wanted, host: "127.0.0.1" });
+  if (isSocketPassed()) return server.listen({ fd: SHARED_FD });
+  const chosen = own === undefined ? port : Number(own);
+  if (chosen === undefined) throw new Error(`Cannot listen: ${whyNoPort()}`);
+  return server.listen({ port: chosen, host: "127.0.0.1" });
 }
 
 /** By sd_listen_fds(3): the variables are inherited by children, which don't get the socket. */
 function isSocketPassed(): boolean {
   const { LISTEN_FDS: count, LISTEN_PID: pid } = process.env;
-  return Number(count) >= 1 && Number(pid) === process.pid && fstatSync(SHARED).isSocket();
+  return Number(count) >= 1 && Number(pid) === process.pid && fstatSync(SHARED_FD).isSocket();
 }
 
-function whyNone(): string {
+function whyNoPort(): string {
   const { LISTEN_FDS: count, LISTEN_PID: pid } = process.env;
   if (count === undefined)
     return 'no socket was passed to this process, and no port given; give one, or set "mode": "share" for its cluster';

@@ -26,7 +26,7 @@ type ReportAddress = { readonly hostname: string; readonly port: number };
 const DEFAULT_SECONDS = 10;
 const TIMEOUT_MS = 5_000;
 /** While procman is away it is asked ever more rarely, up to this. Milliseconds. */
-const LONGEST_MS = 300_000;
+const LONGEST_INTERVAL_MS = 300_000;
 
 /**
  * Reports now and then until `stop` is called.
@@ -42,7 +42,8 @@ export function reportTelemetry({ everySeconds = DEFAULT_SECONDS, metrics }: Rep
   let isStopped = !isUnderProcman();
   const report = async (): Promise<void> => {
     failures = (await post("/telemetry", bodyOf(metrics), (socket) => socket.unref())) ? 0 : failures + 1;
-    if (!isStopped) timer = setTimeout(report, Math.max(everyMs, Math.min(LONGEST_MS, everyMs * 2 ** Math.min(failures, 20)))).unref();
+    if (!isStopped)
+      timer = setTimeout(report, Math.max(everyMs, Math.min(LONGEST_INTERVAL_MS, everyMs * 2 ** Math.min(failures, 20)))).unref();
   };
   if (!isStopped) timer = setTimeout(report, 0).unref();
   return {
@@ -63,13 +64,13 @@ function bodyOf(metrics: ReporterOptions["metrics"]): object {
   return {
     process: process.env.PROCMAN_PROCESS_ID,
     memory: { rss, heapTotal, heapUsed, external },
-    cwd: folder(),
+    cwd: workingDirectory(),
     sent: new Date().toISOString(),
-    ...numbersOf(metrics),
+    ...metricsOf(metrics),
   };
 }
 
-function numbersOf(metrics: ReporterOptions["metrics"]): object {
+function metricsOf(metrics: ReporterOptions["metrics"]): object {
   try {
     const numbers = Object.entries(metrics?.() ?? {}).filter(([, value]) => Number.isFinite(value));
     return numbers.length === 0 ? {} : { metrics: Object.fromEntries(numbers) };
@@ -79,7 +80,7 @@ function numbersOf(metrics: ReporterOptions["metrics"]): object {
 }
 
 /** It may have been removed. */
-function folder(): string {
+function workingDirectory(): string {
   try {
     return process.cwd();
   } catch {
@@ -120,7 +121,7 @@ function post(path: string, body: object, connected: (socket: Socket) => void = 
   return new Promise((resolve) => {
     try {
       const content = Buffer.from(JSON.stringify(body));
-      const asked = request({
+      const call = request({
         ...address,
         path,
         method: "POST",
@@ -132,15 +133,15 @@ function post(path: string, body: object, connected: (socket: Socket) => void = 
           "content-length": content.length,
         },
       });
-      asked.on("socket", connected);
-      asked.on("timeout", () => asked.destroy());
-      asked.on("error", () => resolve(false));
-      asked.on("close", () => resolve(false));
-      asked.on("response", (response) => {
+      call.on("socket", connected);
+      call.on("timeout", () => call.destroy());
+      call.on("error", () => resolve(false));
+      call.on("close", () => resolve(false));
+      call.on("response", (response) => {
         response.on("error", () => resolve(false)).resume();
         resolve((response.statusCode ?? 0) >= 200 && (response.statusCode ?? 0) < 300);
       });
-      asked.end(content);
+      call.end(content);
     } catch {
       // As a token with characters that no header may have.
       resolve(false);

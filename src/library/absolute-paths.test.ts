@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RawConfig } from "../config/config-schema.ts";
 import { validateConfiguration } from "../config/validate.ts";
-import { rooted } from "./absolute-paths.ts";
+import { withAbsolutePaths } from "./absolute-paths.ts";
 import { type Configuration, defineConfig } from "./configuration.ts";
 
 const CONFIG = defineConfig({
@@ -27,7 +27,7 @@ const CONFIG = defineConfig({
 
 test("a configuration with absolute paths is independent of its location", () => {
   const { stateDir: _here, ...here } = validateConfiguration(CONFIG, { cwd: "/srv/app" });
-  const { stateDir: _there, ...there } = validateConfiguration(rooted(CONFIG, "/srv/app"), { cwd: "/somewhere/else" });
+  const { stateDir: _there, ...there } = validateConfiguration(withAbsolutePaths(CONFIG, "/srv/app"), { cwd: "/somewhere/else" });
   assert.deepEqual(there, here);
 });
 

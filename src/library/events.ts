@@ -14,7 +14,7 @@ export type ProcmanEvents = { readonly [Type in EventRecord["type"]]: EventRecor
 export type LibraryListener<Name extends keyof ProcmanEvents> = (event: ProcmanEvents[Name]) => void;
 
 /** The service is just being started again. Milliseconds. */
-const AGAIN_MS = 50;
+const RECONNECT_MS = 50;
 
 export class LibraryEvents {
   readonly #connect: () => Promise<Client>;
@@ -43,7 +43,7 @@ export class LibraryEvents {
   }
 
   /** Resolves when listeners have got the last event of a procman that ends. */
-  async over(): Promise<void> {
+  async ended(): Promise<void> {
     await Promise.all([this.#listening, this.#reading]);
   }
 
@@ -53,14 +53,14 @@ export class LibraryEvents {
 
   async #listen(): Promise<void> {
     let last: string | undefined;
-    for (let loss = "again"; loss === "again" && !this.#stop.aborted; await sleep(AGAIN_MS)) {
+    for (let next = "again"; next === "again" && !this.#stop.aborted; await sleep(RECONNECT_MS)) {
       try {
         for await (const event of (await this.#connect()).events(last, this.#stop)) {
           last = event.id;
           this.#emit(event);
         }
       } catch (error) {
-        if (!this.#stop.aborted) loss = reconnectError(error, true);
+        if (!this.#stop.aborted) next = reconnectError(error, true);
       }
     }
     if (!this.#stop.aborted) this.#emit({ type: "end" });

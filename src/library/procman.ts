@@ -17,7 +17,7 @@ import { fileFor, type LineOptions, passLines, start } from "./start.ts";
 /** As who it is known in audit lines and incidents. */
 const CONSUMER = "library";
 /** A stop may take its 30 s until SIGKILL. Seconds. */
-const PATIENCE_SECONDS = 60;
+const WAIT_SECONDS = 60;
 
 export type RunOptions = LineOptions & {
   /** Folder that relative paths of a configuration object resolve from, and that holds its `.procman`. Default: the current folder. */
@@ -156,7 +156,7 @@ export class Procman {
    * await procman.scale("web", { by: -1 });
    * await procman.scale("web", "max"); // one for each processor
    */
-  async scale(id: string, to: number | "max" | Scaling, { waitSeconds = PATIENCE_SECONDS }: WaitOptions = {}): Promise<ProcessRecord> {
+  async scale(id: string, to: number | "max" | Scaling, { waitSeconds = WAIT_SECONDS }: WaitOptions = {}): Promise<ProcessRecord> {
     const scaling = typeof to === "object" ? to : { instances: to };
     return (await this.#control()).scale(id, scaling, waitSeconds === 0 ? {} : { waitSeconds });
   }
@@ -167,7 +167,7 @@ export class Procman {
   }
 
   /** Takes up the configuration file: all of it, or nothing (`configuration-invalid`, `reload-failed`). Only what it concerns is restarted. */
-  async reload({ waitSeconds = PATIENCE_SECONDS }: WaitOptions = {}): Promise<PlanRecord> {
+  async reload({ waitSeconds = WAIT_SECONDS }: WaitOptions = {}): Promise<PlanRecord> {
     return (await this.#control()).reload(waitSeconds === 0 ? {} : { waitSeconds });
   }
 
@@ -201,7 +201,7 @@ export class Procman {
   /** Stops all processes in order and ends procman; resolves when it has ended, and listeners and `onLine` have got its last words. */
   async terminate(): Promise<void> {
     await waitForEnd(this.stateDir, async () => (await this.#control()).terminate());
-    await Promise.all([this.#events.over(), this.#lines]);
+    await Promise.all([this.#events.ended(), this.#lines]);
     this.close();
   }
 
@@ -210,7 +210,7 @@ export class Procman {
     this.#stop.abort();
   }
 
-  async #act(id: string, action: Action, { waitSeconds = PATIENCE_SECONDS }: WaitOptions = {}): Promise<ProcessRecord> {
+  async #act(id: string, action: Action, { waitSeconds = WAIT_SECONDS }: WaitOptions = {}): Promise<ProcessRecord> {
     return (await this.#control()).act(id, action, waitSeconds === 0 ? {} : { waitSeconds });
   }
 

@@ -14,26 +14,29 @@ import type { LogEntry } from "../contract/records.ts";
 import { makeFolder } from "../os/files.ts";
 import { holderOf } from "../os/lock.ts";
 import { processStat } from "../os/process-stat.ts";
-import { rooted } from "./absolute-paths.ts";
+import { withAbsolutePaths } from "./absolute-paths.ts";
 import type { Configuration } from "./configuration.ts";
 import { throwLater } from "./events.ts";
 
 /** Resolves when it answers. `detached`: it doesn't end with this program. @throws {ProcmanError} `start-failed` */
 export async function start(config: Config, detached: boolean): Promise<void> {
   const { profile } = config;
-  const args = [...(detached ? [] : [`--with-parent=${ownMark()}`]), ...(profile === undefined ? [] : [`--profile=${profile}`])];
+  const args = [...(detached ? [] : [`--with-parent=${ownIdentity()}`]), ...(profile === undefined ? [] : [`--profile=${profile}`])];
   const script = join(packageRoot(fileURLToPath(import.meta.url)), "dist/procman.cjs");
   const daemon = startDaemon(config, script, args);
   const end = await waitForStart(config, daemon, START_TIMEOUT_MS).finally(() => daemon.child.unref());
   // Another program may have been quicker by a moment.
   if (end === undefined || holderOf(config.stateDir) !== undefined) return;
   const [code, signal] = end;
-  const said = readFileSync(daemon.log, "utf8").trim();
-  throw new ProcmanError("start-failed", `Cannot run procman: it ended ${signal === null ? `with code ${code}` : `by ${signal}`}: ${said}`);
+  const output = readFileSync(daemon.log, "utf8").trim();
+  throw new ProcmanError(
+    "start-failed",
+    `Cannot run procman: it ended ${signal === null ? `with code ${code}` : `by ${signal}`}: ${output}`,
+  );
 }
 
 /** This program, and no later one of its pid. */
-function ownMark(): string {
+function ownIdentity(): string {
   return `${process.pid}-${processStat(process.pid)?.startTime ?? ""}`;
 }
 
@@ -53,9 +56,9 @@ export function fileFor(config: Configuration, cwd: string): string {
   if (holderOf(stateDirOf(folder, name)) !== undefined) return file;
   try {
     makeFolder(folder, 0o700);
-    const draft = `${file}.${process.pid}.tmp`;
-    writeFileSync(draft, JSON.stringify(rooted(config, cwd), undefined, 2), { mode: 0o600 });
-    renameSync(draft, file);
+    const temporary = `${file}.${process.pid}.tmp`;
+    writeFileSync(temporary, JSON.stringify(withAbsolutePaths(config, cwd), undefined, 2), { mode: 0o600 });
+    renameSync(temporary, file);
   } catch (cause) {
     throw new ProcmanError(
       "state-folder",
