@@ -1,7 +1,7 @@
 /**
- * `procman/cluster`: lets a server of a Node program listen on the socket that its cluster shares (`"mode": "share"`).
+ * `procman/cluster`: lets a server of a Node program listen on the shared socket of its cluster (`"mode": "share"`).
  *
- * Without procman, or behind its load balancer, the same line listens on a port.
+ * Without procman, or behind its load balancer, the same call listens on a port.
  */
 import { fstatSync } from "node:fs";
 import type { Server } from "node:net";
@@ -10,8 +10,8 @@ import type { Server } from "node:net";
 const SHARED_FD = 3;
 
 /**
- * Listens where procman wants it: on the shared socket if there is one, else on `PROCMAN_CLUSTER_PORT`, else on `port`;
- * on 127.0.0.1 in the last two cases. Takes any server with the `listen` of `net.Server`: http, https, http2, tls. Returns it.
+ * Listens on the shared socket if there is one, else on `PROCMAN_CLUSTER_PORT`, else on `port`; in the last two cases on 127.0.0.1.
+ * Takes any server with the `listen` of `net.Server`: http, https, http2, tls. Returns it.
  *
  * @throws Error if there is neither a socket nor a port.
  * @example
@@ -27,7 +27,7 @@ export function listen<AnyServer extends Server>(server: AnyServer, port?: numbe
   return server.listen({ port: chosen, host: "127.0.0.1" });
 }
 
-/** By sd_listen_fds(3): the variables are inherited by children, which don't get the socket. */
+/** As sd_listen_fds(3) checks: children inherit the variables, but not the socket. */
 function isSocketPassed(): boolean {
   const { LISTEN_FDS: count, LISTEN_PID: pid } = process.env;
   return Number(count) >= 1 && Number(pid) === process.pid && fstatSync(SHARED_FD).isSocket();

@@ -1,7 +1,7 @@
 /**
- * `procman/telemetry`: lets a Node program that runs under procman report its memory and numbers of its own.
+ * `procman/telemetry`: lets a Node program that runs under procman report its memory and its own metrics.
  *
- * It never throws, never keeps a program alive, and is silent where procman is away or the program was started without it.
+ * It never throws, never keeps a program alive, and does nothing when procman is not running or didn't start the program.
  */
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
@@ -9,9 +9,9 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 
 export type ReporterOptions = {
-  /** Seconds between two reports; 1 at least. Default 10. */
+  /** Seconds between two reports, at least 1. Default: 10. */
   readonly everySeconds?: number;
-  /** Numbers of the program's own, by name. What it throws is ignored. */
+  /** The program's own metrics, by name. Errors that it throws are ignored. */
   readonly metrics?: () => Readonly<Record<string, number>>;
 };
 
@@ -25,11 +25,11 @@ type ReportAddress = { readonly hostname: string; readonly port: number };
 
 const DEFAULT_SECONDS = 10;
 const TIMEOUT_MS = 5_000;
-/** While procman is away it is asked ever more rarely, up to this. Milliseconds. */
+/** Longest interval of reports while procman doesn't answer. */
 const LONGEST_INTERVAL_MS = 300_000;
 
 /**
- * Reports now and then until `stop` is called.
+ * Reports at intervals until `stop` is called.
  *
  * @example
  * import { reportTelemetry } from "procman/telemetry";
@@ -54,7 +54,7 @@ export function reportTelemetry({ everySeconds = DEFAULT_SECONDS, metrics }: Rep
   };
 }
 
-/** Puts a line into procman's log. Resolves with whether it is there; the program may end when it is, or after a few seconds. */
+/** Writes a line to procman's log. Resolves with whether procman has accepted it; keeps the program alive until then, a few seconds at most. */
 export async function log(text: string, severity: ReportedSeverity = "info"): Promise<boolean> {
   return isUnderProcman() && post("/log", { text: String(text), severity, process: process.env.PROCMAN_PROCESS_ID });
 }
@@ -79,7 +79,7 @@ function metricsOf(metrics: ReporterOptions["metrics"]): object {
   }
 }
 
-/** It may have been removed. */
+/** The working directory; "" if it was removed. */
 function workingDirectory(): string {
   try {
     return process.cwd();
@@ -93,7 +93,7 @@ function isUnderProcman(): boolean {
   return token !== undefined && token !== "" && id !== undefined && id !== "";
 }
 
-/** Where the API is now: it may listen later than the program starts, and elsewhere when procman comes back. */
+/** The present address of the API: it may listen later than the program starts, and elsewhere when procman is started again. */
 function addressNow(): ReportAddress | undefined {
   const { PROCMAN_DATA_DIR: dataDir, PROCMAN_API_HOSTNAME: hostname = "127.0.0.1", PROCMAN_API_PORT: port } = process.env;
   return (dataDir === undefined ? undefined : addressIn(join(dataDir, "endpoint.json"))) ?? addressOf(hostname, Number(port));
@@ -110,11 +110,11 @@ function addressIn(file: string): ReportAddress | undefined {
 
 function addressOf(hostname: string, port: number): ReportAddress | undefined {
   if (!Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
-  // What listens on all addresses is asked at its own.
+  // An API on all addresses is reached at the loopback address.
   return { hostname: hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname, port };
 }
 
-/** Whether it was accepted. */
+/** Resolves with whether the API has accepted it. */
 function post(path: string, body: object, connected: (socket: Socket) => void = () => undefined): Promise<boolean> {
   const address = addressNow();
   if (address === undefined) return Promise.resolve(false);
@@ -143,7 +143,7 @@ function post(path: string, body: object, connected: (socket: Socket) => void = 
       });
       call.end(content);
     } catch {
-      // As a token with characters that no header may have.
+      // For example a token with characters that a header may not contain.
       resolve(false);
     }
   });

@@ -1,11 +1,11 @@
-/** A configuration that means the same wherever its file lies: every path in it absolute. */
+/** Makes every path of a configuration absolute, so that its file can lie anywhere. */
 import { delimiter, resolve } from "node:path";
 import { expand } from "../base/interpolate.ts";
 import type { Configuration, LoggerConfiguration, ProcessConfiguration } from "./configuration.ts";
 
 type Environment = NonNullable<ProcessConfiguration["env"]>;
 
-/** `folder`: where its paths resolve from now. It must be valid. */
+/** `folder`: what relative paths resolve from. The configuration must be valid. */
 export function withAbsolutePaths(config: Configuration, folder: string): Configuration {
   const { logger, processes } = config;
   return {
@@ -34,11 +34,11 @@ function absoluteProcess(process: ProcessConfiguration, folder: string): Process
 }
 
 function absoluteEnv(env: Environment, absoluteExpanded: (entry: string) => string): Environment {
-  const withAbsolutePaths = ([name, value]: [string, Environment[string]]): [string, Environment[string]] => {
+  const absoluteVariable = ([name, value]: [string, Environment[string]]): [string, Environment[string]] => {
     if (typeof value === "object" && "file" in value) return [name, { file: absoluteExpanded(value.file) }];
     return [name, name === "PATH" && typeof value === "string" ? splitPath(value).map(absoluteExpanded).join(delimiter) : value];
   };
-  return Object.fromEntries(Object.entries(env).map(withAbsolutePaths));
+  return Object.fromEntries(Object.entries(env).map(absoluteVariable));
 }
 
 function absoluteWorker(worker: string | readonly string[], absolute: (entry: string) => string): string | readonly string[] {

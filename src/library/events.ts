@@ -1,4 +1,4 @@
-/** Events of a running procman for listeners, over restarts of its service. */
+/** Delivers the events of a running procman to listeners, across restarts of its service. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../client/client.ts";
 import { type LogReader, reconnectError } from "../connection/log-reader.ts";
@@ -13,7 +13,7 @@ export type ProcmanEvents = { readonly [Type in EventRecord["type"]]: EventRecor
 
 export type LibraryListener<Name extends keyof ProcmanEvents> = (event: ProcmanEvents[Name]) => void;
 
-/** The service is just being started again. Milliseconds. */
+/** Delay before the next attempt to reach a service that is being restarted. */
 const RECONNECT_MS = 50;
 
 export class LibraryEvents {
@@ -33,7 +33,7 @@ export class LibraryEvents {
   add<Name extends keyof ProcmanEvents>(name: Name, listener: LibraryListener<Name>): void {
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners.add(listener));
-    // Output may come fast: it is read for those alone who want it, from where it is stored.
+    // There may be much output: it is read only when a listener wants it, and from the log store.
     if (name === "log") this.#reading ??= this.#read().catch(warn);
     else this.#listening ??= this.#listen().catch(warn);
   }
@@ -42,7 +42,7 @@ export class LibraryEvents {
     this.#listeners.get(name)?.delete(listener);
   }
 
-  /** Resolves when listeners have got the last event of a procman that ends. */
+  /** Resolves when procman has ended and listeners have got its last event. */
   async ended(): Promise<void> {
     await Promise.all([this.#listening, this.#reading]);
   }
@@ -76,12 +76,12 @@ export class LibraryEvents {
   }
 }
 
-/** The program goes on without what is lost. */
+/** Reports an error that must not end the program. */
 export function warn(error: Error): void {
   process.emitWarning(error);
 }
 
-/** What a listener throws is the program's own, and stops no other. */
+/** Rethrows an error of a listener outside of the loop, so that the other listeners still run. */
 export function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;

@@ -1,4 +1,4 @@
-/** procman in a program: starts one, or finds the one that runs, and speaks with it. */
+/** The library: starts a procman or connects to a running one, and controls it. */
 import type { Client } from "../client/client.ts";
 import { type Location, locate } from "../config/find-config.ts";
 import { load } from "../config/load.ts";
@@ -14,25 +14,25 @@ import type { Configuration } from "./configuration.ts";
 import { LibraryEvents, type LibraryListener, type ProcmanEvents, warn } from "./events.ts";
 import { fileFor, type LineOptions, passLines, start } from "./start.ts";
 
-/** As who it is known in audit lines and incidents. */
+/** Name of the caller in audit lines and incidents. */
 const CONSUMER = "library";
-/** A stop may take its 30 s until SIGKILL. Seconds. */
+/** Longer than a stop by default, which may take 30 s until SIGKILL. */
 const WAIT_SECONDS = 60;
 
 export type RunOptions = LineOptions & {
-  /** Folder that relative paths of a configuration object resolve from, and that holds its `.procman`. Default: the current folder. */
+  /** Folder that relative paths of a configuration object resolve from, and that contains `.procman`. Default: the current folder. */
   readonly cwd?: string;
   /**
-   * `true` (the default): procman and its processes live on when this program ends without `terminate`, and the next `run` finds them.
+   * `true` (the default): procman and its processes keep running when this program ends without `terminate`; the next `run` finds them.
    * `false`: they end with this program, however it ends.
    */
   readonly detached?: boolean;
-  /** Name of the part below `profiles` that is merged over the rest, as by `procman run --profile`. */
+  /** Name of the entry of `profiles` that is merged over the rest, as with `procman run --profile`. */
   readonly profile?: string;
 };
 
 export type WaitOptions = {
-  /** Rejects with `wait-timeout` after so many seconds; what was asked for goes on all the same. 0: resolve at once. Default: 60. */
+  /** Rejects with `wait-timeout` after this many seconds; the action itself continues. 0: resolves at once. Default: 60. */
   readonly waitSeconds?: number;
 };
 
@@ -49,7 +49,7 @@ export type WaitOptions = {
 export class Procman {
   /** Name of the configuration. */
   readonly name: string;
-  /** Folder of all that it keeps. */
+  /** State folder. */
   readonly stateDir: string;
   readonly #stop = new AbortController();
   readonly #events: LibraryEvents;
@@ -67,13 +67,13 @@ export class Procman {
   }
 
   /**
-   * Starts a procman with this configuration (the path of a file, or an object), or connects to the one that runs already with its
-   * state folder; that one keeps the configuration that it has. Resolves when it answers.
+   * Starts procman with this configuration (the path of a file, or an object). If one already runs with the same state folder,
+   * connects to it; it keeps its present configuration. Resolves when procman answers.
    *
-   * An object is written to `.procman/NAME/procman.json` in `cwd` (below `PROCMAN_STATE_DIR` where that is set), with its paths
+   * An object is written to `.procman/NAME/procman.json` in `cwd` (below `PROCMAN_STATE_DIR` if that is set), with its paths
    * made absolute; commands find it with `--config`.
    *
-   * @throws {ConfigurationError} with all `.problems`; nothing is started then.
+   * @throws {ConfigurationError} with all `.problems`; then nothing is started.
    * @throws {ProcmanError} `configuration-missing`, `state-folder`, `start-failed`, `service-down`
    *
    * @example
@@ -90,7 +90,7 @@ export class Procman {
   }
 
   /**
-   * Connects to the procman that runs with a configuration file. Default: `procman.jsonc`, then `procman.json`, in the current folder.
+   * Connects to a running procman by its configuration file. Default: `procman.jsonc`, then `procman.json`, in the current folder.
    *
    * @throws {ProcmanError} `configuration-missing`, `no-daemon`, `service-down`
    *
@@ -105,7 +105,7 @@ export class Procman {
     return new Procman(location, { ...options, from: Date.now() });
   }
 
-  /** All processes; the instances of a cluster are in its record. */
+  /** All processes; the record of a cluster contains its instances. */
   async processes(): Promise<readonly ProcessRecord[]> {
     return (await this.#control()).processes();
   }
@@ -115,7 +115,7 @@ export class Procman {
     return (await this.#control()).process(id);
   }
 
-  /** Of the whole: version, pid, uptime, how many processes in which state. */
+  /** procman itself: version, pid, uptime, number of processes by state. */
   async state(): Promise<StateRecord> {
     return (await this.#control()).state();
   }
@@ -125,17 +125,17 @@ export class Procman {
     return this.#act(id, "start", options);
   }
 
-  /** Stops it; when it resolves, nothing of it is left. */
+  /** Stops it. Resolves when it and all processes that it started have ended. */
   stop(id: string, options?: WaitOptions): Promise<ProcessRecord> {
     return this.#act(id, "stop", options);
   }
 
-  /** Restarts it; one that doesn't run is started. */
+  /** Restarts it, or starts it if it doesn't run. */
   restart(id: string, options?: WaitOptions): Promise<ProcessRecord> {
     return this.#act(id, "restart", options);
   }
 
-  /** Nothing starts it any more, neither policy nor schedule nor `start`; what runs, runs on. */
+  /** Prevents all further starts, by policy, schedule or `start`; a running process keeps running. */
   block(id: string): Promise<ProcessRecord> {
     return this.#act(id, "block");
   }
@@ -146,8 +146,8 @@ export class Procman {
   }
 
   /**
-   * Gives a cluster another number of instances; resolves when the new ones run and the others are gone. It counts until the
-   * configuration is reloaded, or procman is run anew.
+   * Changes the number of instances of a cluster. Resolves when the new ones run and the others have ended. The number applies until
+   * the configuration is reloaded, or procman is started again.
    *
    * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `process-failed`, `wait-timeout`
    *
@@ -161,12 +161,12 @@ export class Procman {
     return (await this.#control()).scale(id, scaling, waitSeconds === 0 ? {} : { waitSeconds });
   }
 
-  /** What `reload` would do, or, with another profile, a run by that. Rejects with `configuration-invalid`, and all its problems, when the file is not valid. */
+  /** What `reload` would do, or a run with another profile. Rejects with `configuration-invalid` and all problems if the file is not valid. */
   async plan(options: PlanOptions = {}): Promise<PlanRecord> {
     return (await this.#control()).plan(options);
   }
 
-  /** Takes up the configuration file: all of it, or nothing (`configuration-invalid`, `reload-failed`). Only what it concerns is restarted. */
+  /** Applies the configuration file as a whole, or not at all (`configuration-invalid`, `reload-failed`). Only what has changed is restarted. */
   async reload({ waitSeconds = WAIT_SECONDS }: WaitOptions = {}): Promise<PlanRecord> {
     return (await this.#control()).reload(waitSeconds === 0 ? {} : { waitSeconds });
   }
@@ -177,8 +177,8 @@ export class Procman {
   }
 
   /**
-   * The stored log from `query.cursor` or `query.from` on (default: the last `query.limit` entries), then what comes, without a hole;
-   * over restarts of the service. Ends when procman has ended, or the signal came.
+   * The stored log from `query.cursor` or `query.from` on (default: the last `query.limit` entries), then new entries without a gap,
+   * across restarts of the service. Ends when procman has ended or the signal is aborted.
    *
    * @example
    * for await (const item of procman.follow({ processes: ["web"] })) if (item.type === "entry") console.log(item.entry.text);
@@ -187,7 +187,7 @@ export class Procman {
     return this.#reader().follow(query, signal === undefined ? this.#stop.signal : AbortSignal.any([signal, this.#stop.signal]));
   }
 
-  /** What happens from now on. The first listener opens a connection, which keeps the program alive until `close`. */
+  /** Listens to events from now on. The first listener opens a connection, which keeps the program alive until `close`. */
   on<Name extends keyof ProcmanEvents>(name: Name, listener: LibraryListener<Name>): this {
     this.#events.add(name, listener);
     return this;
@@ -198,14 +198,14 @@ export class Procman {
     return this;
   }
 
-  /** Stops all processes in order and ends procman; resolves when it has ended, and listeners and `onLine` have got its last words. */
+  /** Stops all processes in order and ends procman. Resolves when it has ended, and listeners and `onLine` have got the last events and lines. */
   async terminate(): Promise<void> {
     await waitForEnd(this.stateDir, async () => (await this.#control()).terminate());
     await Promise.all([this.#events.ended(), this.#lines]);
     this.close();
   }
 
-  /** Ends the connection alone: listeners and `onLine` get nothing more, procman goes on. */
+  /** Ends the connection: listeners and `onLine` get nothing more; procman keeps running. */
   close(): void {
     this.#stop.abort();
   }

@@ -1,4 +1,4 @@
-/** Starts a procman for a program, in the background. */
+/** Starts procman in the background for a program that uses the library, and passes it the log. */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,14 +18,14 @@ import { withAbsolutePaths } from "./absolute-paths.ts";
 import type { Configuration } from "./configuration.ts";
 import { throwLater } from "./events.ts";
 
-/** Resolves when it answers. `detached`: it doesn't end with this program. @throws {ProcmanError} `start-failed` */
+/** Resolves when procman answers. `detached`: it outlives this program. @throws {ProcmanError} `start-failed` */
 export async function start(config: Config, detached: boolean): Promise<void> {
   const { profile } = config;
   const args = [...(detached ? [] : [`--with-parent=${ownIdentity()}`]), ...(profile === undefined ? [] : [`--profile=${profile}`])];
   const script = join(packageRoot(fileURLToPath(import.meta.url)), "dist/procman.cjs");
   const daemon = startDaemon(config, script, args);
   const end = await waitForStart(config, daemon, START_TIMEOUT_MS).finally(() => daemon.child.unref());
-  // Another program may have been quicker by a moment.
+  // Another program may have started it a moment earlier.
   if (end === undefined || holderOf(config.stateDir) !== undefined) return;
   const [code, signal] = end;
   const output = readFileSync(daemon.log, "utf8").trim();
@@ -35,16 +35,15 @@ export async function start(config: Config, detached: boolean): Promise<void> {
   );
 }
 
-/** This program, and no later one of its pid. */
+/** Pid and start time: a later program with the same pid differs. */
 function ownIdentity(): string {
   return `${process.pid}-${processStat(process.pid)?.startTime ?? ""}`;
 }
 
-/** Gives a configuration object the file that procman reads. */
-
 /**
- * The path of its file: written unless a procman runs by it. `.procman/NAME/procman.json` in `cwd`, so that its state folder is
- * `.procman/NAME` beside it; below PROCMAN_STATE_DIR both are the same folder.
+ * Writes a configuration object to a file and returns its path; not while procman runs with it. The path is
+ * `.procman/NAME/procman.json` in `cwd`, so that the state folder is `.procman/NAME` beside it; below PROCMAN_STATE_DIR both are the
+ * same folder.
  *
  * @throws {ConfigurationError}
  * @throws {ProcmanError} `state-folder`
@@ -69,19 +68,17 @@ export function fileFor(config: Configuration, cwd: string): string {
   return file;
 }
 
-/** Lines of the log as they come: to the program's own logger, and to its standard output what that doesn't take over. */
-
 export type LineOptions = {
   /**
-   * Gets each line of the log as it comes: output of processes, what happens to them, procman's own messages. `true`: it is taken
-   * over, and not printed by `console`.
+   * Called with each new line of the log: output of processes, what happens to them, procman's own messages. If it returns `true`,
+   * `console` doesn't print the line.
    */
   readonly onLine?: (entry: LogEntry) => unknown;
   /** Print the lines to standard output, in colours on a terminal. Default: false. */
   readonly console?: boolean;
 };
 
-/** Goes on until procman has ended, or the signal came. `from`: milliseconds since 1970. */
+/** Passes new lines to `onLine` and standard output, until procman has ended or the signal is aborted. `from`: milliseconds since 1970. */
 export async function passLines(
   reader: LogReader,
   options: LineOptions & { readonly from: number; readonly signal: AbortSignal },

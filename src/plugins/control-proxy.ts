@@ -1,50 +1,53 @@
-/** `Control` in the thread of a plugin: asks the service, and reads what is stored itself. */
+/** `Control` in the thread of a plugin: sends requests to the service, and reads the log store itself. */
 import type { ErrorCode } from "../base/errors.ts";
 import { ERRORS, ProcmanError } from "../base/errors.ts";
 import type { LogItem, LogPage, LogQuery } from "../contract/records.ts";
 import { ASKED, type AskedError, type FromPlugin, type PluginQuestion, type ToPlugin } from "../ipc/plugin-protocol.ts";
 import type { PluginControl } from "./plugin.ts";
 
-/** A plugin that asks without waiting for answers grows nothing but its own errors. */
-const MOST_OPEN = 100;
+/** Further requests without an answer are refused, so that memory stays bounded. */
+const MAX_PENDING = 100;
 
 type PendingCall = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void };
 
 export class ControlProxy {
   readonly #send: (message: FromPlugin) => void;
-  readonly #waiting = new Map<number, PendingCall>();
-  #last = 0;
+  readonly #pending = new Map<number, PendingCall>();
+  #lastNumber = 0;
 
   constructor(send: (message: FromPlugin) => void) {
     this.#send = send;
   }
 
-  /** What a plugin gets. */
+  /** The `control` of the plugin's context. */
   control(stateDir: string): PluginControl {
-    const asked = Object.fromEntries(ASKED.map((method) => [method, (...args: unknown[]) => this.#ask(method, args)]));
-    return { ...asked, ...stored(stateDir) } as PluginControl;
+    const remote = Object.fromEntries(ASKED.map((method) => [method, (...args: unknown[]) => this.#call(method, args)]));
+    return { ...remote, ...storedLog(stateDir) } as PluginControl;
   }
 
   answer({ number, value, error }: ToPlugin & { readonly t: "answer" }): void {
-    const waiting = this.#waiting.get(number);
-    this.#waiting.delete(number);
-    if (error === undefined) waiting?.resolve(value);
-    else waiting?.reject(errorOf(error));
+    const call = this.#pending.get(number);
+    this.#pending.delete(number);
+    if (error === undefined) call?.resolve(value);
+    else call?.reject(errorOf(error));
   }
 
-  async #ask(method: PluginQuestion, args: readonly unknown[]): Promise<unknown> {
-    if (this.#waiting.size >= MOST_OPEN)
-      throw new ProcmanError("too-many-requests", `Cannot ask for ${method}: ${MOST_OPEN} requests wait already; await their answers`);
-    const [number, signal] = [++this.#last, signalIn(args)];
+  async #call(method: PluginQuestion, args: readonly unknown[]): Promise<unknown> {
+    if (this.#pending.size >= MAX_PENDING)
+      throw new ProcmanError(
+        "too-many-requests",
+        `Cannot ask for ${method}: ${MAX_PENDING} requests are pending already; await their answers`,
+      );
+    const [number, signal] = [++this.#lastNumber, signalIn(args)];
     return new Promise((resolve, reject) => {
-      this.#waiting.set(number, { resolve, reject });
-      signal?.addEventListener("abort", () => this.#waiting.delete(number) && reject(signal.reason), { once: true });
+      this.#pending.set(number, { resolve, reject });
+      signal?.addEventListener("abort", () => this.#pending.delete(number) && reject(signal.reason), { once: true });
       this.#send({ t: "ask", number, method, args: args.map(withoutSignal) });
     });
   }
 }
 
-function stored(stateDir: string): Pick<PluginControl, "logs" | "follow"> {
+function storedLog(stateDir: string): Pick<PluginControl, "logs" | "follow"> {
   return {
     logs: async (query: LogQuery): Promise<LogPage> => (await import("../log-store/log-query.ts")).readLogs(stateDir, query),
     async *follow(query: LogQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
@@ -54,7 +57,7 @@ function stored(stateDir: string): Pick<PluginControl, "logs" | "follow"> {
   };
 }
 
-/** Of `act`: it stays here, as nothing but data goes over. */
+/** The signal of `act`, which can't be sent to the service. */
 function signalIn(args: readonly unknown[]): AbortSignal | undefined {
   return args.flatMap((each) => (typeof each === "object" && each !== null && "signal" in each ? [each.signal as AbortSignal] : []))[0];
 }

@@ -1,10 +1,10 @@
-/** Where in a plugin something was thrown. */
+/** Finds where in a plugin an error was thrown. */
 import { fileURLToPath } from "node:url";
 
-/** The first place that is no part of Node, nor of procman. */
+/** ` (FILE:LINE:COLUMN)` of the first stack line outside of Node and procman; "" if there is none. */
 export function locationOf({ stack = "" }: Error): string {
   const line = stack.split("\n").find((each) => /^\s+at .*\.[cm]?[jt]s:\d+:\d+\)?$/.test(each) && !/node:|plugin-thread/.test(each));
-  const place = /\(?((?:file:\/\/)?\/[^()]*:\d+:\d+)\)?$/.exec(line ?? "")?.[1];
-  if (place === undefined) return "";
-  return ` (${place.startsWith("file://") ? fileURLToPath(place) : place})`;
+  const location = /\(?((?:file:\/\/)?\/[^()]*:\d+:\d+)\)?$/.exec(line ?? "")?.[1];
+  if (location === undefined) return "";
+  return ` (${location.startsWith("file://") ? fileURLToPath(location) : location})`;
 }

@@ -1,4 +1,4 @@
-/** All plugins of a configuration. Loaded only where there are some. */
+/** Runs all plugins of a configuration. Loaded only if there are any. */
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { ErrorPlace } from "../base/errors.ts";
@@ -9,51 +9,51 @@ import type { Severity } from "../contract/records.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
 import { extraCertificates } from "../os/certificates.ts";
 import { PluginSupervisor } from "./plugin-supervisor.ts";
-import { MOST_BUFFERS_MB, MOST_HEAP_MB, TICK_MS } from "./plugin-thread.ts";
+import { CHECK_MS, MAX_BUFFERS_MB, MAX_HEAP_MB } from "./plugin-thread.ts";
 
-/** The service may grow by so much beside what its plugins may take, before one that doesn't answer is held to be the cause. Bytes. */
-const OTHERS_BYTES = 256 * 1_048_576;
-const PLUGIN_BYTES = (MOST_HEAP_MB + MOST_BUFFERS_MB) * 1_048_576;
+/** Growth of the service allowed on top of the limits of its plugins; beyond it, a plugin that doesn't answer is taken for the cause. Bytes. */
+const SERVICE_BYTES = 256 * 1_048_576;
+const PLUGIN_BYTES = (MAX_HEAP_MB + MAX_BUFFERS_MB) * 1_048_576;
 
 export type HostPorts = {
   readonly name: string;
   readonly stateDir: string;
   readonly control: (caller: Caller) => Control;
-  readonly said: (id: string, severity: Severity, text: string) => void;
-  readonly place: (spec: PluginSpec, fault?: ErrorPlace) => string;
+  readonly log: (id: string, severity: Severity, text: string) => void;
+  readonly locate: (spec: PluginSpec, fault?: ErrorPlace) => string;
   readonly changed: (record: PluginRecord) => void;
-  /** Starts in a row, by id, of those that have not run for a minute yet. */
-  readonly remember: (attempts: Readonly<Record<string, number>>) => void;
+  /** By id: starts in a row of plugins that have not yet run for a minute. */
+  readonly saveAttempts: (attempts: Readonly<Record<string, number>>) => void;
 };
 
 export class Host {
   readonly #ports: HostPorts;
-  readonly #attendants = new Map<string, PluginSupervisor>();
+  readonly #supervisors = new Map<string, PluginSupervisor>();
   readonly #attempts: Map<string, number>;
-  readonly #base = process.memoryUsage.rss();
+  readonly #baseBytes = process.memoryUsage.rss();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** Changes follow each other: what is to end has ended before another takes its place. */
-  #last: Promise<void> = Promise.resolve();
+  /** Changes are applied one after the other: a plugin has ended before another takes its place. */
+  #change: Promise<void> = Promise.resolve();
 
   constructor(ports: HostPorts, attempts: Readonly<Record<string, number>>) {
     this.#ports = ports;
     this.#attempts = new Map(Object.entries(attempts));
-    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+    this.#timer = setInterval(() => this.#check(), CHECK_MS).unref();
   }
 
   get records(): readonly PluginRecord[] {
-    return [...this.#attendants.values()].map(({ record }) => record);
+    return [...this.#supervisors.values()].map(({ record }) => record);
   }
 
-  /** From now on these, and no others. Those that are the same go on. They have so long to finish. Milliseconds. */
+  /** Replaces the plugins; unchanged ones keep running. `ms`: time to finish for those that end. */
   apply(specs: readonly PluginSpec[], ms: number): Promise<void> {
-    this.#last = this.#last.then(() => this.#become(specs, ms));
-    return this.#last;
+    this.#change = this.#change.then(() => this.#replace(specs, ms));
+    return this.#change;
   }
 
   offer(event: EventRecord): void {
-    for (const attendant of this.#attendants.values()) attendant.offer(event);
+    for (const supervisor of this.#supervisors.values()) supervisor.offer(event);
   }
 
   close(ms: number): Promise<void> {
@@ -62,17 +62,17 @@ export class Host {
     return closed;
   }
 
-  async #become(specs: readonly PluginSpec[], ms: number): Promise<void> {
+  async #replace(specs: readonly PluginSpec[], ms: number): Promise<void> {
     const wanted = new Map(specs.map((spec) => [spec.id, spec]));
-    const over = [...this.#attendants.values()].filter(({ spec }) => !isDeepStrictEqual(spec, wanted.get(spec.id)));
-    await Promise.all(over.map((attendant) => attendant.close(ms)));
-    for (const { spec } of over) this.#attendants.delete(spec.id);
+    const ending = [...this.#supervisors.values()].filter(({ spec }) => !isDeepStrictEqual(spec, wanted.get(spec.id)));
+    await Promise.all(ending.map((supervisor) => supervisor.close(ms)));
+    for (const { spec } of ending) this.#supervisors.delete(spec.id);
     if (this.#isClosed) return;
-    for (const spec of specs) if (!this.#attendants.has(spec.id)) this.#attendants.set(spec.id, this.#attend(spec));
+    for (const spec of specs) if (!this.#supervisors.has(spec.id)) this.#supervisors.set(spec.id, this.#supervise(spec));
   }
 
-  #attend(spec: PluginSpec): PluginSupervisor {
-    const { name, stateDir, control, said, place, changed } = this.#ports;
+  #supervise(spec: PluginSpec): PluginSupervisor {
+    const { name, stateDir, control, log, locate, changed } = this.#ports;
     const { id } = spec;
     const folder = join(stateDir, "plugins", id);
     const start = {
@@ -90,23 +90,23 @@ export class Host {
         script: join(import.meta.dirname, "plugin-thread.js"),
         start,
         control: control({ consumer: `plugin ${id}` }),
-        said: (severity, text) => said(id, severity, text),
-        place,
+        log: (severity, text) => log(id, severity, text),
+        locate,
         changed,
-        remember: (attempts) => this.#remember(id, attempts),
+        saveAttempts: (attempts) => this.#saveAttempts(id, attempts),
       },
       this.#attempts.get(id) ?? 0,
     );
   }
 
-  #remember(id: string, attempts: number): void {
+  #saveAttempts(id: string, attempts: number): void {
     if (attempts === 0) this.#attempts.delete(id);
     else this.#attempts.set(id, attempts);
-    this.#ports.remember(Object.fromEntries(this.#attempts));
+    this.#ports.saveAttempts(Object.fromEntries(this.#attempts));
   }
 
-  #tick(): void {
-    const isScarce = process.memoryUsage.rss() > this.#base + this.#attendants.size * PLUGIN_BYTES + OTHERS_BYTES;
-    for (const attendant of this.#attendants.values()) attendant.tick(isScarce);
+  #check(): void {
+    const isScarce = process.memoryUsage.rss() > this.#baseBytes + this.#supervisors.size * PLUGIN_BYTES + SERVICE_BYTES;
+    for (const supervisor of this.#supervisors.values()) supervisor.check(isScarce);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * `procman/plugin`: what a plugin of procman is made of, and a rig to test one.
+ * `procman/plugin`: the types of a plugin, and a rig to test one.
  *
  * @packageDocumentation
  */

@@ -1,4 +1,4 @@
-/** Loads the module of a plugin, and says in a sentence why it can't. Runs in the plugin's thread: what a module does at its top is done there. */
+/** Loads the module of a plugin, or throws a sentence for the user. Runs in the plugin's thread, as does the top level of the module. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { OptionsError } from "./plugin-definition.ts";
 import { digestOf, moduleFrom } from "./remote-plugin.ts";
 
 /** @throws {OptionsError} */
-export async function load({ spec, cache, shipped }: PluginStart, said: (text: string) => void): Promise<unknown> {
+export async function load({ spec, cache, shipped }: PluginStart, log: (text: string) => void): Promise<unknown> {
   const { source, integrity } = spec;
   switch (source.kind) {
     case "shipped":
@@ -21,14 +21,14 @@ export async function load({ spec, cache, shipped }: PluginStart, said: (text: s
     case "package":
       return fromPackage(source.name, source.folder);
     case "remote":
-      return imported(await moduleFrom({ url: source.url, integrity, cache }, said));
+      return imported(await moduleFrom({ url: source.url, integrity, cache }, log));
     default:
       return source satisfies never;
   }
 }
 
 function check(path: string, integrity: string | undefined): void {
-  if (!existsSync(path)) throw new OptionsError(`there is no file ${path}; make it, or correct "url"`);
+  if (!existsSync(path)) throw new OptionsError(`there is no file ${path}; create it, or correct "url"`);
   if (integrity === undefined) return;
   const digest = digestOf(readFileSync(path));
   if (digest !== integrity)
@@ -43,7 +43,7 @@ async function imported(path: string): Promise<unknown> {
   }
 }
 
-/** As an import in the configuration file would find it, with all that `exports` of a package can say. */
+/** Resolved as an import in the configuration file would be, including `exports` of the package. */
 async function fromPackage(name: string, folder: string): Promise<unknown> {
   const script = new Script("(name) => import(name)", {
     filename: join(folder, "procman.json"),
@@ -63,18 +63,18 @@ async function fromPackage(name: string, folder: string): Promise<unknown> {
 }
 
 function refusalOf(error: unknown, path?: string): OptionsError {
-  if (!(error instanceof Error)) return new OptionsError(`its module has thrown ${String(error)}; mend it`);
+  if (!(error instanceof Error)) return new OptionsError(`its module threw ${String(error)}; fix it`);
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ERR_UNKNOWN_FILE_EXTENSION")
     return new OptionsError(`this Node (${process.versions.node}) runs no TypeScript; use 22.18 or later, or compile it to JavaScript`);
   if (code === "ERR_MODULE_NOT_FOUND") return new OptionsError(`one of its imports is not there: ${message}`);
-  if (error instanceof SyntaxError) return new OptionsError(`${syntaxPlace(error, path)}; mend the module`);
-  return new OptionsError(`its module has thrown at its start: ${message}${locationOf(error)}; mend it`);
+  if (error instanceof SyntaxError) return new OptionsError(`${syntaxPlace(error, path)}; fix the module`);
+  return new OptionsError(`its module threw while it was loaded: ${message}${locationOf(error)}; fix it`);
 }
 
-/** Node tells the place of a syntax error only where nobody catches it. */
+/** Node prints the location of a syntax error only if it is not caught: hence another Node with --check. */
 function syntaxPlace(error: SyntaxError, path: string | undefined): string {
-  const seen = path === undefined ? undefined : spawnSync(process.execPath, ["--check", path], { encoding: "utf8", timeout: 5_000 });
-  const place = /^(?:file:\/\/)?(\S+:\d+)$/m.exec(seen?.stderr ?? "")?.[1];
-  return `SyntaxError: ${error.message}${place === undefined ? (path === undefined ? "" : ` (${path})`) : ` (${place})`}`;
+  const check = path === undefined ? undefined : spawnSync(process.execPath, ["--check", path], { encoding: "utf8", timeout: 5_000 });
+  const location = /^(?:file:\/\/)?(\S+:\d+)$/m.exec(check?.stderr ?? "")?.[1];
+  return `SyntaxError: ${error.message}${location === undefined ? (path === undefined ? "" : ` (${path})`) : ` (${location})`}`;
 }

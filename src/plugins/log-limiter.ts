@@ -1,60 +1,60 @@
-/** What a plugin says to the log: whole lines, so many a second and no more, whatever it does. */
+/** Limits the log lines of a plugin: whole lines of limited length, at a limited rate. */
 import type { Severity } from "../contract/records.ts";
 
-/** Lines a second in the long run, and at once. */
+/** Most lines a second in the long run, and in a burst. */
 const PER_SECOND = 100;
-const AT_ONCE = 500;
-const MOST_CHARACTERS = 16_384;
+const BURST = 500;
+const MAX_CHARACTERS = 16_384;
 
 export type LimitedLine = (severity: Severity, text: string) => void;
 
 export class LogLimiter {
-  readonly #said: LimitedLine;
+  readonly #write: LimitedLine;
   readonly #now: () => number;
-  #credit = AT_ONCE;
+  #tokens = BURST;
   #last: number;
-  #leftOut = 0;
+  #dropped = 0;
 
   /** `now`: monotonic milliseconds. */
-  constructor(said: LimitedLine, now: () => number = () => performance.now()) {
-    this.#said = said;
+  constructor(write: LimitedLine, now: () => number = () => performance.now()) {
+    this.#write = write;
     this.#now = now;
     this.#last = now();
   }
 
-  /** One line, or several. */
-  say(severity: Severity, text: string): void {
+  /** `text`: one or several lines. */
+  log(severity: Severity, text: string): void {
     for (const line of String(text).split("\n")) if (line.trim() !== "") this.#line(severity, line);
   }
 
-  /** How many were left out, if that was not told yet. */
+  /** Logs how many lines were dropped since the last time. */
   flush(): void {
-    if (this.#leftOut > 0) this.#said("warn", `${this.#leftOut} lines were left out: it says more than ${PER_SECOND} a second`);
-    this.#leftOut = 0;
+    if (this.#dropped > 0) this.#write("warn", `${this.#dropped} lines were dropped: it writes more than ${PER_SECOND} a second`);
+    this.#dropped = 0;
   }
 
   #line(severity: Severity, line: string): void {
     const now = this.#now();
-    this.#credit = Math.min(AT_ONCE, this.#credit + ((now - this.#last) * PER_SECOND) / 1_000);
+    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#last) * PER_SECOND) / 1_000);
     this.#last = now;
-    if (this.#credit < 1) {
-      this.#leftOut += 1;
+    if (this.#tokens < 1) {
+      this.#dropped += 1;
       return;
     }
     this.flush();
-    this.#credit -= 1;
-    this.#said(severity, line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line);
+    this.#tokens -= 1;
+    this.#write(severity, line.length > MAX_CHARACTERS ? `${line.slice(0, MAX_CHARACTERS)}…` : line);
   }
 }
 
-/** For `write` of a stream: what has no line end yet waits, but not for ever. */
+/** Splits chunks of a stream into lines. An unfinished line is kept for the next chunk, unless it is too long. */
 export function lineWriter(line: (text: string) => void): (chunk: unknown) => void {
   let rest = "";
   return (chunk) => {
     const parts = (rest + (chunk instanceof Uint8Array ? Buffer.from(chunk).toString() : String(chunk))).split("\n");
     rest = parts.pop() ?? "";
     for (const part of parts) line(part);
-    if (rest.length < MOST_CHARACTERS) return;
+    if (rest.length < MAX_CHARACTERS) return;
     line(rest);
     rest = "";
   };

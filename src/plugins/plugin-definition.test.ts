@@ -6,7 +6,7 @@ import { filledIn } from "./plugin-variables.ts";
 
 const PLUGIN = { name: "x", version: "1.0.0", setup: () => undefined };
 
-test("a plugin is a default export with name, version and setup, of a module of either kind", () => {
+test("a plugin is the default export, with name, version and setup, of an ES module or a CommonJS module", () => {
   assert.equal(pluginIn({ default: PLUGIN }), PLUGIN);
   assert.equal(pluginIn({ default: { default: PLUGIN } }.default), PLUGIN);
   assert.equal(pluginIn(PLUGIN), PLUGIN);
@@ -18,7 +18,7 @@ test("a plugin is a default export with name, version and setup, of a module of 
   assert.throws(() => pluginIn({ default: { ...PLUGIN, setup: 1 } }), /no function "setup"/);
 });
 
-test("options are held against a JSON schema, each fault with its place", async () => {
+test("options are checked by a JSON schema, each fault with its place", async () => {
   const schema = { type: "object", properties: { to: { type: "string" } }, required: ["to"], additionalProperties: false } as const;
   assert.deepEqual(await optionsFor({ schema }, { to: "x" }), { to: "x" });
   await assert.rejects(optionsFor({ schema }, { too: 1 }), ({ faults }: OptionsError) => {
@@ -30,7 +30,7 @@ test("options are held against a JSON schema, each fault with its place", async 
   });
 });
 
-test("options are held against a schema of zod and its like, which may fill in values", async () => {
+test("options are checked by a schema of zod or a similar library, which may fill in values", async () => {
   const validate = (value: unknown) =>
     (value as { readonly port?: number }).port === 0
       ? { issues: [{ message: "too small", path: ["port", { key: 3 }] }] }
@@ -43,7 +43,7 @@ test("options are held against a schema of zod and its like, which may fill in v
   });
 });
 
-test("variables are filled in at any depth; one that is missing is a fault with its place", () => {
+test("variables are filled in at any depth; a missing variable is a fault with its place", () => {
   const env = { HOST: "here", EMPTY: "" };
   const { value, faults } = filledIn({ to: "tcp://${HOST}:${PORT:-514}", list: ["${EMPTY:-x}", 5], deep: { secret: "${TOKEN}" } }, env);
   assert.deepEqual(value, { to: "tcp://here:514", list: ["x", 5], deep: { secret: "${TOKEN}" } });
@@ -53,26 +53,26 @@ test("variables are filled in at any depth; one that is missing is a fault with 
   );
 });
 
-test("a listener that throws stops no other, and is told; the next event waits for a slow one", async () => {
-  const [told, heard, types]: [string[], string[], string[]] = [[], [], []];
+test("an error of a listener is logged and stops no other listener; the next event waits for a slow listener", async () => {
+  const [errors, received, types]: [string[], string[], string[]] = [[], [], []];
   const listeners = new EventListeners(
     (each) => types.push(each.join()),
-    (text) => told.push(text),
+    (text) => errors.push(text),
   );
   const stop = listeners.on("gap", () => {
     throw new Error("boom");
   });
   listeners.on("gap", async (event: never) => {
     await new Promise((resolve) => setImmediate(resolve));
-    heard.push(String((event as { readonly lost: number }).lost));
+    received.push(String((event as { readonly lost: number }).lost));
   });
   await listeners.deliver([
     { type: "gap", lost: 1 },
     { type: "gap", lost: 2 },
   ]);
-  assert.deepEqual(heard, ["1", "2"]);
-  assert.equal(told.length, 2);
-  assert.match(told[0] ?? "", /its listener of gap has failed: Error: boom/);
+  assert.deepEqual(received, ["1", "2"]);
+  assert.equal(errors.length, 2);
+  assert.match(errors[0] ?? "", /its listener for gap failed: Error: boom/);
   stop();
   assert.deepEqual(types, ["gap"]);
 });

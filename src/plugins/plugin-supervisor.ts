@@ -1,4 +1,4 @@
-/** Keeps one plugin up: starts its thread, and again after a while when that has ended. */
+/** Supervises one plugin: starts its thread, and starts it again with back-off when it has ended. */
 import type { ErrorPlace } from "../base/errors.ts";
 import type { Control } from "../contract/control.ts";
 import type { EventRecord } from "../contract/event-record.ts";
@@ -6,25 +6,25 @@ import type { PluginRecord } from "../contract/plugin-record.ts";
 import type { Severity } from "../contract/records.ts";
 import type { PluginSpec, PluginStart } from "../ipc/plugin-protocol.ts";
 import { EventQueue } from "./event-queue.ts";
-import { type PluginProblem, PluginThread, TICK_MS } from "./plugin-thread.ts";
+import { CHECK_MS, type PluginProblem, PluginThread } from "./plugin-thread.ts";
 
-/** Delay after the first failure; each further one doubles it. Milliseconds. */
+/** Delay after the first failure; each further failure doubles it. */
 const FIRST_DELAY_MS = 1_000;
 const LONGEST_DELAY_MS = 300_000;
-/** A thread that has run for so long begins anew. Milliseconds. */
+/** A thread that has run for this time resets the back-off. */
 const STEADY_MS = 60_000;
 
 export type PluginSupervisorPorts = {
   readonly script: string;
   readonly start: PluginStart;
   readonly control: Control;
-  readonly said: (severity: Severity, text: string) => void;
-  /** Where its entry stands in the configuration, as `procman.json:12:7`; with a fault that of the option. */
-  readonly place: (spec: PluginSpec, fault?: ErrorPlace) => string;
-  /** Its record is another one. */
+  readonly log: (severity: Severity, text: string) => void;
+  /** Location of its entry in the configuration, like `procman.json:12:7`; with a fault, that of the option. */
+  readonly locate: (spec: PluginSpec, fault?: ErrorPlace) => string;
+  /** Called when its record has changed. */
   readonly changed: (record: PluginRecord) => void;
-  /** So often it was started without running for a minute: for a later service, in case that it ends this one. */
-  readonly remember: (attempts: number) => void;
+  /** Saves the number of starts without a minute of uptime, for the next service if the plugin crashes this one. */
+  readonly saveAttempts: (attempts: number) => void;
 };
 
 type PluginFacts = Omit<PluginRecord, "id" | "url" | "lostEvents" | "memoryBytes">;
@@ -32,102 +32,102 @@ type PluginFacts = Omit<PluginRecord, "id" | "url" | "lostEvents" | "memoryBytes
 export class PluginSupervisor {
   readonly spec: PluginSpec;
   readonly #ports: PluginSupervisorPorts;
-  readonly #backlog = new EventQueue();
+  readonly #queue = new EventQueue();
   #facts: PluginFacts = { status: "starting", restarts: 0 };
-  #life: PluginThread | undefined;
+  #thread: PluginThread | undefined;
   #timer: NodeJS.Timeout | undefined;
   #attempts: number;
-  #upTicks = 0;
-  #told: string | undefined;
+  #upChecks = 0;
+  #loggedProblem: string | undefined;
 
-  /** `attempts`: as remembered. */
+  /** `attempts`: as saved. */
   constructor(spec: PluginSpec, ports: PluginSupervisorPorts, attempts: number) {
     this.spec = spec;
     this.#ports = ports;
     this.#attempts = attempts;
     if (attempts === 0) this.#start();
-    else this.#wait("procman's service has ended soon after it was started");
+    else this.#retryLater("procman's service has ended soon after it was started");
   }
 
   get record(): PluginRecord {
     const { id, url } = this.spec;
-    const memoryBytes = this.#life?.memory;
-    return { id, url, ...this.#facts, lostEvents: this.#backlog.lostInAll, ...(memoryBytes === undefined ? {} : { memoryBytes }) };
+    const memoryBytes = this.#thread?.memory;
+    return { id, url, ...this.#facts, lostEvents: this.#queue.lostTotal, ...(memoryBytes === undefined ? {} : { memoryBytes }) };
   }
 
   offer(event: EventRecord): void {
-    this.#backlog.offer(event);
-    this.#life?.offer();
+    this.#queue.offer(event);
+    this.#thread?.offer();
   }
 
-  tick(isScarce: boolean): void {
-    this.#life?.tick(isScarce);
+  check(isScarce: boolean): void {
+    this.#thread?.check(isScarce);
     if (this.#facts.status !== "running") return;
-    this.#upTicks += 1;
-    if (this.#upTicks !== STEADY_MS / TICK_MS) return;
+    this.#upChecks += 1;
+    if (this.#upChecks !== STEADY_MS / CHECK_MS) return;
     this.#attempts = 0;
-    this.#ports.remember(0);
+    this.#ports.saveAttempts(0);
     const { problem: _over, ...facts } = this.#facts;
-    if (_over !== undefined) this.#become(facts);
+    if (_over !== undefined) this.#update(facts);
   }
 
-  /** It has so long to finish. Milliseconds. */
+  /** `ms`: time that it has to finish. */
   async close(ms: number): Promise<void> {
     clearTimeout(this.#timer);
-    this.#become({ ...this.#facts, status: "stopping" });
-    await this.#life?.close(ms);
-    this.#ports.remember(0);
+    this.#update({ ...this.#facts, status: "stopping" });
+    await this.#thread?.close(ms);
+    this.#ports.saveAttempts(0);
   }
 
   #start(): void {
     this.#attempts += 1;
-    this.#ports.remember(this.#attempts);
+    this.#ports.saveAttempts(this.#attempts);
     const { problem, restarts } = this.#facts;
-    this.#become({ status: "starting", restarts, started: new Date().toISOString(), ...(problem === undefined ? {} : { problem }) });
-    const { script, start, control, said } = this.#ports;
-    this.#life = new PluginThread({
-      ...{ script, start, control, said, backlog: this.#backlog },
-      up: (name, version) => this.#onUp(name, version),
-      over: (why) => this.#onOver(why),
+    this.#update({ status: "starting", restarts, started: new Date().toISOString(), ...(problem === undefined ? {} : { problem }) });
+    const { script, start, control, log } = this.#ports;
+    this.#thread = new PluginThread({
+      ...{ script, start, control, log, queue: this.#queue },
+      onUp: (name, version) => this.#onUp(name, version),
+      onEnd: (why) => this.#onEnd(why),
     });
   }
 
   #onUp(name: string, version: string): void {
-    this.#upTicks = 0;
-    this.#become({ ...this.#facts, status: "running", name, version });
-    this.#ports.said("info", `runs (${name} ${version})`);
-    this.#told = undefined;
+    this.#upChecks = 0;
+    this.#update({ ...this.#facts, status: "running", name, version });
+    this.#ports.log("info", `runs (${name} ${version})`);
+    this.#loggedProblem = undefined;
   }
 
-  #onOver(problem: PluginProblem | undefined): void {
-    this.#backlog.lose(this.#life?.unfinished ?? 0);
-    this.#life = undefined;
+  #onEnd(problem: PluginProblem | undefined): void {
+    this.#queue.lose(this.#thread?.unfinished ?? 0);
+    this.#thread = undefined;
     if (problem === undefined) return;
-    this.#wait(problem.message, problem.faults);
+    this.#retryLater(problem.message, problem.faults);
   }
 
-  #wait(message: string, faults: readonly ErrorPlace[] = []): void {
+  #retryLater(message: string, faults: readonly ErrorPlace[] = []): void {
     const delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (this.#attempts - 1));
-    const detail = faults.map((fault) => `${this.#ports.place(this.spec, fault)}: ${fault.place} ${fault.message}`);
+    const detail = faults.map((fault) => `${this.#ports.locate(this.spec, fault)}: ${fault.place} ${fault.message}`);
     const problem = [message, ...detail].join("; ");
-    this.#become({
+    this.#update({
       ...this.#facts,
       status: "backoff",
       restarts: this.#facts.restarts + 1,
       nextRestart: new Date(Date.now() + delay).toISOString(),
       problem,
     });
-    // The same again and again is told once; its state shows it all the time.
-    if (this.#told !== problem)
-      this.#ports.said(
+    // A repeated problem is logged once; the record always has it.
+    if (this.#loggedProblem !== problem)
+      this.#ports.log(
         "error",
-        `${this.#ports.place(this.spec)}: Cannot run it: ${problem}; tried again in ${delay / 1_000} s, processes run on`,
+        `${this.#ports.locate(this.spec)}: Cannot run it: ${problem}; retrying in ${delay / 1_000} s, processes run on`,
       );
-    this.#told = problem;
+    this.#loggedProblem = problem;
     this.#timer = setTimeout(() => this.#start(), delay).unref();
   }
 
-  #become(facts: PluginFacts): void {
+  #update(facts: PluginFacts): void {
     this.#facts = facts;
     this.#ports.changed(this.record);
   }

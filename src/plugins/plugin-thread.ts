@@ -1,4 +1,4 @@
-/** One thread of a plugin, from its start to its end: bounded in time and memory. */
+/** One thread of a plugin, from its start to its end, with limits on time and memory. */
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { type ErrorPlace, ProcmanError } from "../base/errors.ts";
 import type { Control } from "../contract/control.ts";
@@ -7,52 +7,52 @@ import type { FromPlugin, PluginStart, ToPlugin } from "../ipc/plugin-protocol.t
 import { locationOf } from "./error-location.ts";
 import type { EventQueue } from "./event-queue.ts";
 
-/** What its heap may be, and its buffers outside of that. Megabytes. */
-export const MOST_HEAP_MB = 128;
-export const MOST_BUFFERS_MB = 128;
+/** Limits of its heap, and of its buffers outside of the heap. */
+export const MAX_HEAP_MB = 128;
+export const MAX_BUFFERS_MB = 128;
 const MB = 1_048_576;
 
-/** Looks, 250 ms each: a machine that sleeps takes none. */
-export const TICK_MS = 250;
-const PING_TICKS = 4;
-const SILENT_TICKS = 40;
-const SETUP_TICKS = 120;
-const LISTENER_TICKS = 480;
+/** Time limits are counted in checks: while the machine sleeps there are none. */
+export const CHECK_MS = 250;
+const PING_CHECKS = 4;
+const SILENT_CHECKS = 40;
+const SETUP_CHECKS = 120;
+const LISTENER_CHECKS = 480;
 
 export type PluginProblem = { readonly message: string; readonly faults: readonly ErrorPlace[] };
 
 export type PluginThreadPorts = {
-  /** Path of what runs in the thread. */
+  /** Path of the program of the thread. */
   readonly script: string;
   readonly start: PluginStart;
   readonly control: Control;
-  readonly backlog: EventQueue;
-  readonly said: (severity: Severity, text: string) => void;
-  readonly up: (name: string, version: string) => void;
-  /** Its end; without a problem: it was asked for. */
-  readonly over: (problem?: PluginProblem) => void;
+  readonly queue: EventQueue;
+  readonly log: (severity: Severity, text: string) => void;
+  readonly onUp: (name: string, version: string) => void;
+  /** The thread has ended; without a problem if `close` was called. */
+  readonly onEnd: (problem?: PluginProblem) => void;
 };
 
 export class PluginThread {
   readonly #ports: PluginThreadPorts;
   readonly #worker: Worker;
   readonly #port: MessagePort;
-  #ticks = 0;
+  #checks = 0;
   #isUp = false;
   #isClosing = false;
   #problem: PluginProblem | undefined;
-  /** It waits for events. */
+  /** The plugin is ready for events. */
   #isIdle = false;
-  /** Events that it has not dealt with yet, and for how many looks. */
-  #sent = 0;
-  #busyTicks = 0;
-  /** Looks since the ping that is not answered yet. */
-  #silentTicks: number | undefined;
+  /** Events that it has not handled yet, and for how many checks. */
+  #unfinished = 0;
+  #busyChecks = 0;
+  /** Checks since a ping that is not answered yet. */
+  #silentChecks: number | undefined;
   #memory: number | undefined;
-  #closed: () => void = () => undefined;
-  /** All that waited for it is dealt with. */
-  #drained: () => void = () => undefined;
-  readonly #over: Promise<void>;
+  #onClosed: () => void = () => undefined;
+  /** Called when the queue is empty and all events are handled. */
+  #onDrained: () => void = () => undefined;
+  readonly #ended: Promise<void>;
 
   constructor(ports: PluginThreadPorts) {
     this.#ports = ports;
@@ -61,17 +61,17 @@ export class PluginThread {
     this.#worker = new Worker(ports.script, {
       workerData: { port: port2, start: ports.start },
       transferList: [port2],
-      resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP_MB, maxYoungGenerationSizeMb: 16 },
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: 16 },
       execArgv: ["--disable-warning=ExperimentalWarning"],
-      // It says what it has to say by messages, of which there are only so many.
+      // The thread sends its output as messages, which are limited.
       stdout: true,
       stderr: true,
     });
     this.#worker.unref();
     port1.on("message", (message: FromPlugin) => this.#receive(message));
     port1.unref();
-    this.#worker.on("error", (error: Error) => this.#fail(whyOf(error)));
-    this.#over = new Promise((resolve) => {
+    this.#worker.on("error", (error: Error) => this.#fail(reasonOf(error)));
+    this.#ended = new Promise((resolve) => {
       this.#worker.once("exit", (code) => {
         this.#onExit(code);
         resolve();
@@ -79,63 +79,64 @@ export class PluginThread {
     });
   }
 
-  /** Bytes; as it said last. */
+  /** Bytes, by its last pong. */
   get memory(): number | undefined {
     return this.#memory;
   }
 
-  /** Events that went to it, and were not dealt with at its end. */
+  /** Number of events sent to it and not handled yet. */
   get unfinished(): number {
-    return this.#sent;
+    return this.#unfinished;
   }
 
-  /** There may be something in the backlog. */
+  /** Call when there may be something in the queue. */
   offer(): void {
-    const { backlog } = this.#ports;
+    const { queue } = this.#ports;
     if (!this.#isIdle) return;
-    const events = backlog.isEmpty ? [] : backlog.take();
-    if (events.length === 0) return this.#drained();
-    [this.#isIdle, this.#sent, this.#busyTicks] = [false, events.length, 0];
+    const events = queue.isEmpty ? [] : queue.take();
+    if (events.length === 0) return this.#onDrained();
+    [this.#isIdle, this.#unfinished, this.#busyChecks] = [false, events.length, 0];
     this.#send({ t: "events", events });
   }
 
-  /** `isScarce`: the service has become larger than all plugins together may make it. */
-  tick(isScarce: boolean): void {
-    this.#ticks += 1;
+  /** `isScarce`: the service uses more memory than all its plugins may account for. */
+  check(isScarce: boolean): void {
+    this.#checks += 1;
     if (this.#problem !== undefined) return;
-    if (!this.#isUp && this.#ticks > SETUP_TICKS) return this.end(`its setup has not finished within ${(SETUP_TICKS * TICK_MS) / 1_000} s`);
-    if (this.#sent > 0) this.#busyTicks += 1;
-    if (this.#busyTicks > LISTENER_TICKS)
-      return this.end(`a listener of its has not finished within ${(LISTENER_TICKS * TICK_MS) / 1_000} s`);
-    if (this.#silentTicks !== undefined) return this.#onSilence(this.#silentTicks + 1, isScarce);
-    if (this.#ticks % PING_TICKS !== 0) return;
-    this.#silentTicks = 0;
+    if (!this.#isUp && this.#checks > SETUP_CHECKS)
+      return this.end(`its setup has not finished within ${(SETUP_CHECKS * CHECK_MS) / 1_000} s`);
+    if (this.#unfinished > 0) this.#busyChecks += 1;
+    if (this.#busyChecks > LISTENER_CHECKS)
+      return this.end(`one of its listeners has not finished within ${(LISTENER_CHECKS * CHECK_MS) / 1_000} s`);
+    if (this.#silentChecks !== undefined) return this.#onSilence(this.#silentChecks + 1, isScarce);
+    if (this.#checks % PING_CHECKS !== 0) return;
+    this.#silentChecks = 0;
     this.#send({ t: "ping" });
   }
 
-  /** It has so long to deal with what waits, and to finish. Milliseconds. */
+  /** `ms`: time that it has to handle queued events and to finish. */
   async close(ms: number): Promise<void> {
     this.#isClosing = true;
     await within(
       ms,
-      Promise.race([this.#drain(), this.#over]).then(() => Promise.race([this.#finish(), this.#over])),
+      Promise.race([this.#drain(), this.#ended]).then(() => Promise.race([this.#finish(), this.#ended])),
     );
     void this.#worker.terminate();
-    // One that is in the middle of a call that blocks, as `execSync`, can't be ended before that.
-    await within(1_000, this.#over);
+    // A thread in a blocking call such as `execSync` can't be terminated before it returns.
+    await within(1_000, this.#ended);
   }
 
   async #drain(): Promise<void> {
-    if (!this.#isUp || (this.#isIdle && this.#ports.backlog.isEmpty)) return;
+    if (!this.#isUp || (this.#isIdle && this.#ports.queue.isEmpty)) return;
     await new Promise<void>((resolve) => {
-      this.#drained = resolve;
+      this.#onDrained = resolve;
     });
   }
 
   #finish(): Promise<void> {
     this.#send({ t: "close" });
     return new Promise((resolve) => {
-      this.#closed = resolve;
+      this.#onClosed = resolve;
     });
   }
 
@@ -144,51 +145,49 @@ export class PluginThread {
     void this.#worker.terminate();
   }
 
-  #onSilence(ticks: number, isScarce: boolean): void {
-    this.#silentTicks = ticks;
-    if (isScarce && ticks > 1) return this.end(`it takes more memory than it may have (${MOST_HEAP_MB + MOST_BUFFERS_MB} MB)`);
-    if (ticks > SILENT_TICKS)
-      this.end(`it has not answered for ${(SILENT_TICKS * TICK_MS) / 1_000} s: it hangs, or computes without a pause`);
+  #onSilence(checks: number, isScarce: boolean): void {
+    this.#silentChecks = checks;
+    if (isScarce && checks > 1) return this.end(`it takes more than its ${MAX_HEAP_MB + MAX_BUFFERS_MB} MB of memory`);
+    if (checks > SILENT_CHECKS)
+      this.end(`it has not answered for ${(SILENT_CHECKS * CHECK_MS) / 1_000} s: it hangs, or computes without a pause`);
   }
 
   #receive(message: FromPlugin): void {
     switch (message.t) {
       case "up":
         this.#isUp = true;
-        return this.#ports.up(message.name, message.version);
+        return this.#ports.onUp(message.name, message.version);
       case "refused":
         return this.end(message.message, message.faults);
       case "log":
-        return this.#ports.said(message.severity, message.text);
+        return this.#ports.log(message.severity, message.text);
       case "listen":
-        return this.#ports.backlog.want(message.types);
+        return this.#ports.queue.subscribe(message.types);
       case "more":
-        [this.#isIdle, this.#sent, this.#busyTicks] = [true, 0, 0];
+        [this.#isIdle, this.#unfinished, this.#busyChecks] = [true, 0, 0];
         return this.offer();
       case "ask":
         return void this.#answer(message);
       case "pong":
         return this.#onPong(message);
       case "closed":
-        return this.#closed();
+        return this.#onClosed();
       default:
         return message satisfies never;
     }
   }
 
   #onPong({ heap, buffers }: FromPlugin & { readonly t: "pong" }): void {
-    this.#silentTicks = undefined;
+    this.#silentChecks = undefined;
     this.#memory = heap + buffers;
-    if (buffers > MOST_BUFFERS_MB * MB)
-      this.end(
-        `its buffers take ${Math.round(buffers / MB)} MB, and may take ${MOST_BUFFERS_MB}; it must let go of what it has dealt with`,
-      );
+    if (buffers > MAX_BUFFERS_MB * MB)
+      this.end(`its buffers take ${Math.round(buffers / MB)} MB, more than ${MAX_BUFFERS_MB}; it must release what it has handled`);
   }
 
   async #answer({ number, method, args }: FromPlugin & { readonly t: "ask" }): Promise<void> {
-    const asked = this.#ports.control[method] as (...args: unknown[]) => Promise<unknown>;
+    const call = this.#ports.control[method] as (...args: unknown[]) => Promise<unknown>;
     try {
-      this.#send({ t: "answer", number, value: await asked.apply(this.#ports.control, [...args]) });
+      this.#send({ t: "answer", number, value: await call.apply(this.#ports.control, [...args]) });
     } catch (error) {
       const code = error instanceof ProcmanError ? { code: error.code } : {};
       this.#send({ t: "answer", number, error: { ...code, message: (error as Error).message } });
@@ -199,28 +198,28 @@ export class PluginThread {
     this.#port.postMessage(message);
   }
 
-  /** The first reason counts. */
+  /** Only the first problem is kept. */
   #fail(message: string, faults: readonly ErrorPlace[] = []): void {
     this.#problem ??= { message, faults };
   }
 
   #onExit(code: number): void {
     this.#port.close();
-    if (this.#isClosing) return this.#ports.over();
-    this.#ports.over(this.#problem ?? { message: `it has ended its thread itself (process.exit(${code}))`, faults: [] });
+    if (this.#isClosing) return this.#ports.onEnd();
+    this.#ports.onEnd(this.#problem ?? { message: `it has ended its thread itself (process.exit(${code}))`, faults: [] });
   }
 }
 
-function whyOf(error: Error & { readonly code?: string }): string {
-  if (error.code === "ERR_WORKER_OUT_OF_MEMORY") return `its heap needs more than ${MOST_HEAP_MB} MB`;
-  return error instanceof Error ? `it has thrown ${error.message}${locationOf(error)}` : `it has thrown ${String(error)}`;
+function reasonOf(error: Error & { readonly code?: string }): string {
+  if (error.code === "ERR_WORKER_OUT_OF_MEMORY") return `its heap needs more than ${MAX_HEAP_MB} MB`;
+  return error instanceof Error ? `it threw ${error.message}${locationOf(error)}` : `it threw ${String(error)}`;
 }
 
 async function within(ms: number, promise: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
+  const timeout = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);
   });
-  await Promise.race([promise, late]);
+  await Promise.race([promise, timeout]);
   clearTimeout(timer);
 }

@@ -1,8 +1,8 @@
-/** Variables in the options of a plugin: filled in when it starts, so that a secret is in no file of procman's. */
+/** Fills in the variables in the options of a plugin when it starts, so that procman writes no secret to a file. */
 import type { ErrorPlace } from "../base/errors.ts";
 import { expand } from "../base/interpolate.ts";
 
-/** `${NAME}` and `${NAME:-default}` in all strings. What is missing is in `faults`, with its place. */
+/** Replaces `${NAME}` and `${NAME:-default}` in all strings. `faults`: missing variables, with their places. */
 export function filledIn<Value>(value: Value, env: NodeJS.ProcessEnv): { readonly value: Value; readonly faults: readonly ErrorPlace[] } {
   const faults: ErrorPlace[] = [];
   return { value: fill(value, { env, faults, place: "options" }) as Value, faults };

@@ -1,20 +1,20 @@
-/** What a plugin is: the public contract of `procman/plugin`. */
+/** The public types of `procman/plugin`. */
 
 import type { JsonSchema } from "../base/schema.ts";
 import type { Control } from "../contract/control.ts";
 import type { PluginEvent } from "../ipc/plugin-protocol.ts";
 
-/** Everything that can be asked of procman, by the plugin's name in the log of what was asked. */
+/** Controls procman. Audit lines show the plugin's name as the caller. */
 export type PluginControl = Omit<Control, "events">;
 
 export type PluginEvents = {
   /**
-   * Hears what happens from now on, also over a restart of the plugin's thread. The next event comes when the promise of
-   * the listener has resolved: so a slow plugin is not flooded. 1000 events wait for it; what is dropped after that is
-   * told by an event `gap` with the number `lost`. What a listener throws is logged, and the plugin goes on; a promise
-   * that doesn't resolve within 2 minutes ends the plugin's thread.
+   * Listens to events from now on; those that happen while the plugin's thread restarts are kept. The next event is delivered when
+   * the promise of the listener has resolved. Up to 1000 events are queued; beyond that the oldest are dropped, and an event `gap`
+   * gives their number as `lost`. An error of a listener is logged, and the plugin keeps running; a promise that doesn't resolve
+   * within 2 minutes ends the plugin's thread.
    *
-   * @returns the way to end it
+   * @returns removes the listener
    * @example
    * events.on("process.incident", async ({ incident }) => { await tell(`${incident.process}: ${incident.reason}`); });
    */
@@ -24,7 +24,7 @@ export type PluginEvents = {
   ): () => void;
 };
 
-/** Lines for procman's own log, with category `plugin`. At most 100 a second in the long run; what is left out is told by its number. */
+/** Writes lines to procman's log, with category `plugin`. At most 100 a second in the long run; the number of dropped lines is logged. */
 export type PluginLog = {
   readonly debug: (text: string) => void;
   readonly info: (text: string) => void;
@@ -35,18 +35,18 @@ export type PluginLog = {
 export type PluginContext<Options = Readonly<Record<string, unknown>>> = {
   readonly control: PluginControl;
   readonly events: PluginEvents;
-  /** Checked by `schema`, with variables filled in. */
+  /** Variables are filled in, and `schema` has checked them. */
   readonly options: Options;
   readonly log: PluginLog;
-  /** Aborted when the plugin has to end: procman ends, is upgraded, or has another configuration. */
+  /** Aborted when the plugin has to end: procman ends or is upgraded, or the configuration has changed. */
   readonly signal: AbortSignal;
-  /** Folder of its own, that stays: for what the plugin must remember. */
+  /** A persistent folder for the plugin's own data. */
   readonly folder: string;
   /** `name` of the configuration. */
   readonly name: string;
 };
 
-/** Called when the plugin has to end; it has 5 seconds. */
+/** Called when the plugin has to end; has 5 seconds. */
 export type Dispose = () => void | Promise<void>;
 
 /** The part of https://standardschema.dev that is used: zod, valibot, arktype and others have it. */
@@ -57,7 +57,7 @@ export type StandardSchema<Output> = {
   };
 };
 
-/** What a check has found: the value, which it may have completed, or what is wrong. */
+/** Result of a check: the value, possibly completed, or the issues. */
 export type Validated<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] };
@@ -65,15 +65,15 @@ export type Validated<Output> =
 export type Plugin<Options = Readonly<Record<string, unknown>>> = {
   readonly name: string;
   readonly version: string;
-  /** What its options must be like: a schema of zod or another library of https://standardschema.dev, or a JSON Schema. Absent: anything. */
+  /** Schema of its options: from zod or another library of https://standardschema.dev, or a JSON Schema. Absent: anything is allowed. */
   readonly schema?: StandardSchema<Options> | JsonSchema;
-  /** Has 30 seconds. What it throws is shown in `procman status`, and it is called again after a while, in a new thread. */
+  /** Has 30 seconds. An error is shown in `procman status`; after a delay it is called again in a new thread. */
   // biome-ignore lint/suspicious/noConfusingVoidType: what an async function without a return is
   readonly setup: (context: PluginContext<Options>) => void | Dispose | Promise<void | Dispose>;
 };
 
 /**
- * The default export of a plugin's module. It returns what it gets, and gives it its types.
+ * For the default export of a plugin's module: returns its argument, typed.
  *
  * @example
  * export default definePlugin<{ file: string }>({

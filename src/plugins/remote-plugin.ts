@@ -1,31 +1,31 @@
-/** Modules from the web: fetched once by https, held against their digest, kept. */
+/** Modules from the web: fetched once by https, checked against their digest, and cached. */
 import { createHash } from "node:crypto";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../os/files.ts";
 import { OptionsError } from "./plugin-definition.ts";
 
-const MOST_BYTES = 8 * 1_024 * 1_024;
+const MAX_BYTES = 8 * 1_024 * 1_024;
 const TIMEOUT_MS = 20_000;
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 
 export type RemotePlugin = { readonly url: string; readonly integrity?: string | undefined; readonly cache: string };
 
 /**
- * Path of the module. `said`: what its user should know.
+ * Path of the module in the cache.
  *
- * @throws {OptionsError} it can't be fetched, or is another than it should be
+ * @throws {OptionsError} if it can't be fetched, or has another digest
  */
-export async function moduleFrom({ url, integrity, cache }: RemotePlugin, said: (text: string) => void): Promise<string> {
+export async function moduleFrom({ url, integrity, cache }: RemotePlugin, log: (text: string) => void): Promise<string> {
   const path = join(
     cache,
     `${createHash("sha256")
       .update(`${url} ${integrity ?? ""}`)
       .digest("hex")}.mjs`,
   );
-  const kept = readIfThere(path);
-  if (kept !== undefined && (integrity === undefined || digestOf(kept) === integrity)) return path;
-  const body = await download(url, kept === undefined ? "" : `; the copy that was kept (${path}) has been changed`);
+  const cached = readIfThere(path);
+  if (cached !== undefined && (integrity === undefined || digestOf(cached) === integrity)) return path;
+  const body = await download(url, cached === undefined ? "" : `; the cached copy (${path}) has been changed`);
   const digest = digestOf(body);
   if (integrity !== undefined && digest !== integrity)
     throw new OptionsError(
@@ -34,42 +34,43 @@ export async function moduleFrom({ url, integrity, cache }: RemotePlugin, said: 
   makeFolder(cache, 0o700);
   writeFileSync(`${path}.${process.pid}.tmp`, body, { mode: 0o600 });
   renameSync(`${path}.${process.pid}.tmp`, path);
-  said(
-    `fetched ${url}${integrity === undefined ? `; write "integrity": "${digest}" beside its url, so that it can't be another one day` : ""}`,
+  log(
+    `fetched ${url}${integrity === undefined ? `; write "integrity": "${digest}" beside its url, so that a changed module is refused` : ""}`,
   );
   return path;
 }
 
-/** As in `integrity`. */
+/** In the format of `integrity`. */
 export function digestOf(body: Uint8Array): string {
   return `sha256-${createHash("sha256").update(body).digest("base64")}`;
 }
 
-/** `also`: what is the case beside a failure. */
-async function download(url: string, also: string): Promise<Buffer> {
+/** `note`: added to the message of a failure. */
+async function download(url: string, note: string): Promise<Buffer> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await follow(url, signal);
-    if (!response.ok) throw new OptionsError(`${url} is answered with ${response.status}; correct "url", or ask who serves it`);
+    if (!response.ok) throw new OptionsError(`${url} was answered with ${response.status}; correct "url", or ask its owner`);
     return await bodyOf(response, url);
   } catch (error) {
     if (error instanceof OptionsError) throw error;
-    throw new OptionsError(`${url} can't be fetched: ${whyOf(error)}${also}`);
+    throw new OptionsError(`${url} can't be fetched: ${reasonOf(error)}${note}`);
   }
 }
 
-/** Never by way of plain http, not for one step. */
+/** Follows redirects, to https addresses only. */
 async function follow(url: string, signal: AbortSignal): Promise<Response> {
-  let at = new URL(url);
-  for (let step = 0; step <= MOST_REDIRECTS; step += 1) {
-    if (at.protocol !== "https:") throw new OptionsError(`${url} leads to ${at.protocol}//${at.host}, which is no https; correct "url"`);
-    const response = await fetch(at, { redirect: "manual", signal });
+  let current = new URL(url);
+  for (let step = 0; step <= MAX_REDIRECTS; step += 1) {
+    if (current.protocol !== "https:")
+      throw new OptionsError(`${url} redirects to ${current.protocol}//${current.host}, which is not https; correct "url"`);
+    const response = await fetch(current, { redirect: "manual", signal });
     const location = response.headers.get("location");
     if (response.status < 300 || response.status > 399 || location === null) return response;
     await response.body?.cancel();
-    at = new URL(location, at);
+    current = new URL(location, current);
   }
-  throw new OptionsError(`${url} leads from one address to the next; correct "url"`);
+  throw new OptionsError(`${url} redirects more than ${MAX_REDIRECTS} times; correct "url"`);
 }
 
 async function bodyOf(response: Response, url: string): Promise<Buffer> {
@@ -78,19 +79,19 @@ async function bodyOf(response: Response, url: string): Promise<Buffer> {
   for await (const part of response.body ?? []) {
     parts.push(part);
     bytes += part.length;
-    if (bytes > MOST_BYTES) throw new OptionsError(`${url} is larger than ${MOST_BYTES} bytes; that is no plugin, correct "url"`);
+    if (bytes > MAX_BYTES) throw new OptionsError(`${url} is larger than ${MAX_BYTES} bytes; that is no plugin, correct "url"`);
   }
   return Buffer.concat(parts);
 }
 
-function whyOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   const { message, name, cause } = error as Error & { readonly cause?: NodeJS.ErrnoException };
-  if (name === "TimeoutError") return `no answer within ${TIMEOUT_MS / 1_000} s; it is tried again`;
+  if (name === "TimeoutError") return `no answer within ${TIMEOUT_MS / 1_000} s; it will be retried`;
   const code = cause?.code ?? "";
   if (/CERT|VERIFY|SIGNATURE/.test(code))
     return `its certificate is not trusted (${code}); for a CA of your own start procman with NODE_EXTRA_CA_CERTS=FILE`;
   const why = cause === undefined ? message : cause.message || code;
-  return `${why}; it is tried again, a file on this machine needs no network`;
+  return `${why}; it will be retried, a file on this machine needs no network`;
 }
 
 function readIfThere(path: string): Buffer | undefined {

@@ -18,7 +18,7 @@ const plugin = definePlugin<{ readonly id: string }>({
   },
 });
 
-test("the rig gives a plugin events and lines, and notes what it says and asks for", async () => {
+test("the rig gives a plugin events and lines, and records its log lines and calls", async () => {
   const record = { id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "" } as const;
   const starting = testPlugin(
     { ...plugin, setup: (context) => void plugin.setup(context) },

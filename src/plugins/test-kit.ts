@@ -1,4 +1,4 @@
-/** A test kit for authors of plugins: the plugin alone, in the program that tests it, without a procman. */
+/** A test kit for authors of plugins: runs the plugin in the test program, without procman. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,34 +11,34 @@ import type { Plugin, PluginControl } from "./plugin.ts";
 import { optionsFor, pluginIn } from "./plugin-definition.ts";
 
 export type RigOptions = {
-  /** As in the configuration; checked by the plugin's own schema. */
+  /** As in the configuration; checked by the plugin's schema. */
   readonly options?: Readonly<Record<string, unknown>>;
-  /** What `control.processes()` and `control.process(id)` answer with. */
+  /** Answers of `control.processes()` and `control.process(id)`. */
   readonly processes?: readonly ProcessRecord[];
-  /** Parts of `control` that answer otherwise. */
+  /** Methods of `control` to replace. */
   readonly control?: Partial<PluginControl>;
-  /** What `folder` of the context is. Default: a new one, removed by `close`. */
+  /** `folder` of the context. Default: a new one, which `close` removes. */
   readonly folder?: string;
 };
 
 export type PluginRig = {
-  /** Resolves when all listeners of the plugin have dealt with it. */
+  /** Resolves when all listeners of the plugin have handled the event. */
   readonly emit: (event: PluginEvent) => Promise<void>;
-  /** Puts a line into what `control.follow` gives. */
+  /** Adds a log line, which `control.follow` yields. */
   readonly line: (entry: Partial<LogEntry> & { readonly text: string }) => void;
-  /** What the plugin has said to its log. */
+  /** Lines that the plugin has logged. */
   readonly said: readonly { readonly severity: Severity; readonly text: string }[];
-  /** What it has asked `control` for, as `["act", "web", "restart"]`. */
+  /** Its calls of `control`, like `["act", "web", "restart"]`. */
   readonly asked: readonly (readonly [string, ...unknown[]])[];
   readonly folder: string;
-  /** Ends the plugin as procman would: aborts its signal, awaits its `dispose`. */
+  /** Ends the plugin as procman does: aborts its signal, awaits its `dispose`. */
   readonly close: () => Promise<void>;
 };
 
 /**
- * Sets a plugin up, with a `control` that answers from data and notes what it was asked for.
+ * Sets up a plugin with a `control` that answers from data and records its calls.
  *
- * @throws what the plugin's `setup` throws, or what is wrong with its options
+ * @throws what the plugin's `setup` throws, or an error about its options
  * @example
  * const rig = await testPlugin(plugin, { options: { file } });
  * await rig.emit({ id: "1", time: "2026-01-01T00:00:00Z", type: "process.incident", incident });
@@ -56,7 +56,7 @@ export async function testPlugin<Options>(plugin: Plugin<Options>, options: RigO
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "procman-plugin-"));
   const valid = await optionsFor(checked, options.options ?? {});
   const dispose = await checked.setup({
-    control: noting({ ...answering(options.processes ?? [], lines), ...options.control } as PluginControl, asked),
+    control: recording({ ...answering(options.processes ?? [], lines), ...options.control } as PluginControl, asked),
     events: listeners,
     options: valid as never,
     log: { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") },
@@ -75,7 +75,7 @@ export async function testPlugin<Options>(plugin: Plugin<Options>, options: RigO
   };
 }
 
-/** What is followed: each reader gets all, as from the store. */
+/** The log lines of the rig; each reader gets all, as from the log store. */
 class TestLines {
   readonly #entries: LogEntry[] = [];
   #wake = (): void => undefined;
@@ -101,7 +101,7 @@ class TestLines {
 function answering(processes: readonly ProcessRecord[], lines: TestLines): PluginControl {
   const find = async (id: string): Promise<ProcessRecord> => {
     const found = processes.find((process) => process.id === id);
-    if (found === undefined) throw new Error(`Cannot find process ${JSON.stringify(id)}: the rig has none of this id`);
+    if (found === undefined) throw new Error(`Cannot find process ${JSON.stringify(id)}: the rig has no process with this id`);
     return found;
   };
   const none = async (): Promise<[]> => [];
@@ -152,14 +152,14 @@ const STATE: StateRecord = {
   processes: { total: 0 },
 };
 
-/** The same, and each call is noted. */
-function noting(control: PluginControl, asked: [string, ...unknown[]][]): PluginControl {
-  const noted = Object.entries(control).map(([name, method]) => [
+/** `control` with each call recorded. */
+function recording(control: PluginControl, asked: [string, ...unknown[]][]): PluginControl {
+  const recorded = Object.entries(control).map(([name, method]) => [
     name,
     (...args: unknown[]) => {
       asked.push([name, ...args]);
       return (method as (...args: unknown[]) => unknown)(...args);
     },
   ]);
-  return Object.fromEntries(noted) as PluginControl;
+  return Object.fromEntries(recorded) as PluginControl;
 }

@@ -1,4 +1,4 @@
-/** Certificate authorities of the user's own, for what a plugin's thread connects to: Node itself reads them only at the start of a process. */
+/** Makes a plugin's thread trust the certificate authorities of NODE_EXTRA_CA_CERTS, which Node itself reads only when a process starts. */
 import { readFileSync } from "node:fs";
 import tls from "node:tls";
 
@@ -10,7 +10,7 @@ type DeferredTrust = {
   readonly setDefaultCACertificates?: (certificates: string[]) => void;
 };
 
-/** For this thread alone. Throws when the file can't be read. */
+/** In this thread only. Throws if the file can't be read. */
 export function trust(file: string): void {
   process.env.NODE_EXTRA_CA_CERTS = file;
   const extra = readFileSync(file, "utf8").match(CERTIFICATE) ?? [];
@@ -20,7 +20,7 @@ export function trust(file: string): void {
   else trustInEachContext(extra);
 }
 
-/** Before Node 22.19 there is no function for it: each new context gets them. */
+/** Before Node 22.19, which has no function for it: adds them to each new context. */
 function trustInEachContext(extra: readonly string[]): void {
   const { createSecureContext, rootCertificates } = tls;
   const all = [...rootCertificates, ...extra];

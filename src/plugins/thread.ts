@@ -1,4 +1,4 @@
-/** Entry of a plugin's thread: loads the module, gives it what it may use, answers the service. */
+/** Entry of a plugin's thread: loads the module, sets it up with its context, and answers the service. */
 import { type MessagePort, workerData } from "node:worker_threads";
 import type { FromPlugin, PluginStart, ToPlugin } from "../ipc/plugin-protocol.ts";
 import { makeFolder } from "../os/files.ts";
@@ -11,42 +11,42 @@ import type { Dispose } from "./plugin.ts";
 import { OptionsError, optionsFor, pluginIn } from "./plugin-definition.ts";
 import { filledIn } from "./plugin-variables.ts";
 
-const TALK_MS = 1_000;
+const FLUSH_MS = 1_000;
 
 const { port, start } = workerData as { readonly port: MessagePort; readonly start: PluginStart };
 const send = (message: FromPlugin): void => port.postMessage(message);
-const talk = new LogLimiter((severity, text) => send({ t: "log", severity, text }));
-setInterval(() => talk.flush(), TALK_MS).unref();
+const limiter = new LogLimiter((severity, text) => send({ t: "log", severity, text }));
+setInterval(() => limiter.flush(), FLUSH_MS).unref();
 const stop = new AbortController();
-const remote = new ControlProxy(send);
+const proxy = new ControlProxy(send);
 const listeners = new EventListeners(
   (types) => send({ t: "listen", types }),
-  (text) => talk.say("error", text),
+  (text) => limiter.log("error", text),
 );
 let dispose: Dispose | undefined;
 
 captureOutput();
-// Before anything of the plugin is loaded: it may hang, and that shows by its silence here.
+// Before the plugin is loaded: if it hangs, pings stay unanswered.
 port.on("message", receive);
 await begin().catch((error: Error) => {
   const { faults = [] } = error instanceof OptionsError ? error : {};
-  talk.flush();
+  limiter.flush();
   send({ t: "refused", message: error instanceof OptionsError ? error.message : thrown(error), faults });
 });
 
 async function begin(): Promise<void> {
-  await trustOwn(start.certificates);
+  await trustCertificates(start.certificates);
   const { value: options, faults } = filledIn(start.spec.options, process.env);
-  if (faults.length > 0) throw new OptionsError("its options are not complete", faults);
-  const plugin = pluginIn(await load(start, (text) => talk.say("info", text)));
+  if (faults.length > 0) throw new OptionsError("its options are incomplete", faults);
+  const plugin = pluginIn(await load(start, (text) => limiter.log("info", text)));
   const checked = await optionsFor(plugin, options);
   makeFolder(start.folder, 0o700);
   const { folder, name, stateDir } = start;
   const context = {
-    control: remote.control(stateDir),
+    proxy: proxy.control(stateDir),
     events: listeners,
     options: checked,
-    log: logOf(),
+    log: pluginLog(),
     signal: stop.signal,
     folder,
     name,
@@ -56,13 +56,13 @@ async function begin(): Promise<void> {
   send({ t: "more" });
 }
 
-/** Without them a plugin that needs none runs all the same. */
-async function trustOwn(file: string | undefined): Promise<void> {
+/** A failure is only logged: the plugin may not need the certificates. */
+async function trustCertificates(file: string | undefined): Promise<void> {
   if (file === undefined) return;
   try {
     (await import("./thread-certificates.ts")).trust(file);
   } catch (error) {
-    talk.say("warn", `Cannot use the certificates of NODE_EXTRA_CA_CERTS: ${(error as Error).message}`);
+    limiter.log("warn", `Cannot use the certificates of NODE_EXTRA_CA_CERTS: ${(error as Error).message}`);
   }
 }
 
@@ -71,7 +71,7 @@ function receive(message: ToPlugin): void {
     case "events":
       return void listeners.deliver(message.events).then(() => send({ t: "more" }));
     case "answer":
-      return remote.answer(message);
+      return proxy.answer(message);
     case "ping": {
       const { heapUsed, external } = process.memoryUsage();
       return send({ t: "pong", heap: heapUsed, buffers: external });
@@ -88,21 +88,21 @@ async function close(): Promise<void> {
   try {
     await dispose?.();
   } catch (error) {
-    talk.say("error", `its dispose has failed: ${thrown(error)}`);
+    limiter.log("error", `its dispose failed: ${thrown(error)}`);
   }
-  talk.flush();
+  limiter.flush();
   send({ t: "closed" });
 }
 
-function logOf() {
-  const say = (severity: "debug" | "info" | "warn" | "error") => (text: string) => talk.say(severity, text);
-  return { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
+function pluginLog() {
+  const line = (severity: "debug" | "info" | "warn" | "error") => (text: string) => limiter.log(severity, text);
+  return { debug: line("debug"), info: line("info"), warn: line("warn"), error: line("error") };
 }
 
-/** `console.log` in a plugin is a line of its log, not of the console that belongs to somebody else. */
+/** Output of a plugin, as by `console.log`, goes to its log and not to procman's console. */
 function captureOutput(): void {
   for (const [stream, severity] of [[process.stdout, "info"] as const, [process.stderr, "warn"] as const]) {
-    const write = lineWriter((line) => talk.say(severity, line));
+    const write = lineWriter((line) => limiter.log(severity, line));
     stream.write = (chunk: unknown, ...rest: unknown[]): boolean => {
       write(chunk);
       const done = rest.find((each) => typeof each === "function") as (() => void) | undefined;

@@ -85,10 +85,10 @@ export class ServicePlugins implements Subsystem {
     this.#host = new Host(
       {
         ...{ name, stateDir, control },
-        said: (id, severity, text) => this.#write(id, severity, text),
-        place: (spec, fault) => this.#place(spec, fault),
+        log: (id, severity, text) => this.#write(id, severity, text),
+        locate: (spec, fault) => this.#place(spec, fault),
         changed: (plugin) => events.onPlugin(plugin),
-        remember: (attempts) => (Object.keys(attempts).length === 0 ? notes.remove(":plugins") : notes.write(":plugins", attempts)),
+        saveAttempts: (attempts) => (Object.keys(attempts).length === 0 ? notes.remove(":plugins") : notes.write(":plugins", attempts)),
       },
       this.#attempts,
     );

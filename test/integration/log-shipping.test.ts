@@ -29,7 +29,7 @@ test("6.7 otlp: lines and metrics of each process arrive as the standard wants t
   const come = (): readonly number[] => numbers(collector.records.map(({ body }) => body));
   await eventually(() => (come().length > 20 ? true : undefined));
   collector.status = 503;
-  await procman.line(/plugin otlp: Cannot send log lines to http:\/\/127\.0\.0\.1:\d+: it was answered with 503.*they wait on the disk/);
+  await procman.line(/plugin otlp: Cannot send log lines to http:\/\/127\.0\.0\.1:\d+: it answered with 503.*they stay on disk/);
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
   await processExit(service);
@@ -55,7 +55,7 @@ test("6.7 logship: syslog by TCP, framed by length; a server that breaks off get
   const come = (): readonly number[] => numbers(server.messages.map(({ text }) => text));
   await eventually(() => (come().length > 20 ? true : undefined));
   server.close();
-  await procman.line(/plugin logship: Cannot send log lines to tcp:\/\/127\.0\.0\.1:\d+: .*they wait on the disk/);
+  await procman.line(/plugin logship: Cannot send log lines to tcp:\/\/127\.0\.0\.1:\d+: .*they stay on disk/);
   const before = Math.max(...come());
   await server.reopen();
   await eventually(() => (Math.max(...come()) > before + 30 ? true : undefined));

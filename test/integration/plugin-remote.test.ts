@@ -63,7 +63,7 @@ test("6.7 a module with its digest is fetched once, kept, and needs no network a
   await third.stop();
   spoil();
   const fourth = new Procman(procman.folder);
-  await fourth.line(/plugin x: .*can't be fetched: .*; the copy that was kept \(.*\.mjs\) has been changed; tried again in/);
+  await fourth.line(/plugin x: .*can't be fetched: .*; the cached copy \(.*\.mjs\) has been changed; retrying in/);
   await fourth.stop();
 });
 
@@ -95,9 +95,9 @@ test("6.7 a wrong digest, an unknown certificate, a wrong address, plain http on
   const problem = async (id: string): Promise<string> =>
     (await plugin(procman, id, (record) => record.problem !== undefined)).problem ?? "";
   assert.match(await problem("x"), /has the digest sha256-.*, not sha256-.*check the module, then correct "integrity"/);
-  assert.match(await problem("nowhere"), /is answered with 404; correct "url"/);
-  assert.match(await problem("plain"), /leads to http:\/\/127\.0\.0\.1:9, which is no https/);
-  assert.match(await problem("nobody"), /can't be fetched: .*ECONNREFUSED.*it is tried again/);
+  assert.match(await problem("nowhere"), /was answered with 404; correct "url"/);
+  assert.match(await problem("plain"), /redirects to http:\/\/127\.0\.0\.1:9, which is not https/);
+  assert.match(await problem("nobody"), /can't be fetched: .*ECONNREFUSED.*it will be retried/);
   const untrusting = withPlugins(context, {}, { plugins: [{ url: `${url}/x@1.0.0.mjs`, integrity: INTEGRITY }] });
   const found = await plugin(untrusting, "x", (record) => record.problem !== undefined);
   assert.match(

@@ -6,7 +6,7 @@ import { isShipped, SHIPPED, SHIPPED_OPTIONS } from "./shipped-plugins.ts";
 
 const FOLDERS = readdirSync(import.meta.dirname).filter((name) => existsSync(join(import.meta.dirname, name, "index.ts")));
 
-test("each folder of a shipped plugin is in the table, with the schema that the plugin itself checks its options by", async () => {
+test("each folder of a shipped plugin is in the table, with the schema of the plugin's options", async () => {
   assert.deepEqual([...SHIPPED].sort(), [...FOLDERS].sort());
   for (const name of FOLDERS) {
     const { default: plugin } = (await import(`./${name}/index.ts`)) as {
@@ -17,6 +17,6 @@ test("each folder of a shipped plugin is in the table, with the schema that the 
   }
 });
 
-test("the name of something that every object has is no name of a plugin", () => {
+test("the name of a member of every object is not the name of a plugin", () => {
   assert.equal(isShipped("constructor"), false);
 });

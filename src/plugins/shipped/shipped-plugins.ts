@@ -1,4 +1,4 @@
-/** The plugins that come with procman, asked for by `procman/NAME`, with the schemas of their options. A test compares it with the folders. */
+/** The plugins that come with procman (`procman/NAME`), with the schemas of their options. A test compares the table with the folders. */
 import type { JsonSchema } from "../../base/schema.ts";
 import { OPTIONS as logship } from "./logship/options.ts";
 import { OPTIONS as notify } from "./notify/options.ts";

@@ -16,7 +16,7 @@ const item = (number: number): LogItem => ({ type: "entry", entry: entry({ text:
 const ORIGIN = { facility: "local0", hostname: "host1", name: "shop", maxBytes: 1_000 } as const;
 const OTLP = { name: "shop", host: "host1", version: "1.2.3", resource: { env: "test" } };
 
-test("a batch ends with its number of entries, or after its time; no entry is in two", async () => {
+test("a batch ends at its number of entries or after its time; no entry is in two batches", async () => {
   async function* source(): AsyncGenerator<LogItem> {
     for (let number = 1; number <= 7; number += 1) yield item(number);
     yield { type: "gap", bytes: 5, cursor: "8" };
@@ -46,7 +46,7 @@ test("RFC 5424: priority, version, time, host, name, message id, structured data
   assert.equal(odd, '<28>1 2026-01-01T00:00:00.123Z ho_st procman - service [procman@32473 name="a\\"\\]\\\\" process="procman"] hi');
 });
 
-test("RFC 6587: each message has its length in bytes in front; one that is too long is cut between characters", () => {
+test("RFC 6587: each message is preceded by its length in bytes; a too long message is cut between characters", () => {
   const message = syslogMessage(entry({ text: "é".repeat(2_000) }), { ...ORIGIN, maxBytes: 999 });
   assert.ok(message.length <= 999 && message.length >= 998);
   assert.ok(!message.toString().includes("\ufffd"));
@@ -85,7 +85,7 @@ test("OTLP in JSON: log records by resource, 64-bit integers as strings, severit
   assert.equal(nanoseconds(1_767_225_600_123), "1767225600123000000");
 });
 
-test("OTLP in JSON: gauges and sums of each instance, cumulative, with their own numbers", () => {
+test("OTLP in JSON: gauges and cumulative sums of each instance, with the program's own metrics", () => {
   const record = {
     id: "web-1",
     cluster: "web",

@@ -2,7 +2,7 @@
 import { enumeration, integer, list, map, number, object, optional, string, type TypeOf } from "../../../base/schema.ts";
 import { CATEGORIES, SEVERITIES } from "../../../contract/records.ts";
 
-/** Of syslog, in the order of their numbers. */
+/** Facilities of syslog, in the order of their numbers. */
 export const FACILITIES = [
   ...["kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news"],
   ...["uucp", "cron", "authpriv", "ftp", "ntp", "audit", "alert", "clock"],

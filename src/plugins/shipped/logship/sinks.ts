@@ -1,4 +1,4 @@
-/** Where shipped log lines go: each kind of address with its way of sending. */
+/** Receivers of log lines: for each kind of address, how lines are sent. */
 import { createSocket } from "node:dgram";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -20,7 +20,7 @@ export type SinkOptions = {
 
 export function sinkFor({ to, origin, headers, timeoutMs }: SinkOptions): LogSink {
   const { protocol, hostname, port } = new URL(to);
-  // An address of IPv6 stands in brackets.
+  // A URL has an IPv6 address in brackets.
   const host = hostname.replace(/^\[|\]$/g, "");
   if (protocol === "udp:") return datagrams(host, Number(port), origin);
   if (protocol === "tcp:" || protocol === "tls:") {
@@ -31,10 +31,10 @@ export function sinkFor({ to, origin, headers, timeoutMs }: SinkOptions): LogSin
   return { send: (entries) => post(to, { body: lines(entries, origin), headers: all, timeoutMs }), close: async () => undefined };
 }
 
-/** One message each (RFC 5426). Whether anybody gets it, nobody knows. */
+/** One message a datagram (RFC 5426). Receipt can't be checked. */
 function datagrams(host: string, port: number, origin: SyslogOrigin): LogSink {
   const socket = createSocket(host.includes(":") ? "udp6" : "udp4");
-  // A port that nobody listens on may show as an error of a later message.
+  // A closed port may cause an error at a later message.
   socket.on("error", () => undefined);
   const send = (message: Buffer): Promise<void> =>
     new Promise((resolve, reject) => socket.send(message, port, host, (error) => (error === null ? resolve() : reject(error))));
@@ -44,25 +44,24 @@ function datagrams(host: string, port: number, origin: SyslogOrigin): LogSink {
         for (const entry of entries) await send(syslogMessage(entry, origin));
         return { kind: "done", body: "" };
       } catch (error) {
-        return { kind: "later", why: (error as Error).message };
+        return { kind: "later", reason: (error as Error).message };
       }
     },
     close: () => new Promise((resolve) => socket.close(resolve)),
   };
 }
 
-/** An entry on each line, as `procman logs --json` has it, with host and name. */
+/** One entry a line, as in `procman logs --json`, with host and name. */
 function lines(entries: readonly LogEntry[], { hostname, name }: SyslogOrigin): string {
   return entries.map((entry) => `${JSON.stringify({ ...entry, host: hostname, name })}\n`).join("");
 }
 
-/** A connection that log messages go to, by TCP or TLS: made when it is needed, made again when it has broken. */
-
 export type StreamTarget = { readonly isTls: boolean; readonly host: string; readonly port: number; readonly timeoutMs: number };
 
-/** A peer that has closed its end answers the first packet with a reset: so long it is waited for. Milliseconds. */
+/** Time to wait for a reset: a peer that has closed its end answers the first packet with one. */
 const RESET_MS = 50;
 
+/** Sends messages over a connection (TCP or TLS) that is opened on demand and after each failure. */
 class StreamSink {
   readonly #target: StreamTarget;
   #socket: Socket | undefined;
@@ -72,7 +71,7 @@ class StreamSink {
     this.#target = target;
   }
 
-  /** Done when the system has taken all of it, and the connection has not broken. There is no answer in syslog. */
+  /** Done when the system has accepted all bytes and the connection is still open: syslog has no acknowledgement. */
   async send(bytes: Buffer): Promise<PostOutcome> {
     try {
       const socket = this.#socket ?? (await this.#connect());
@@ -80,7 +79,7 @@ class StreamSink {
       return { kind: "done", body: "" };
     } catch (error) {
       this.close();
-      return { kind: "later", why: (error as Error).message };
+      return { kind: "later", reason: (error as Error).message };
     }
   }
 
@@ -89,7 +88,7 @@ class StreamSink {
     this.#socket = undefined;
   }
 
-  /** What was written goes out before the end. */
+  /** Closes the connection after sending what was written. */
   async end(): Promise<void> {
     const socket = this.#socket;
     this.#socket = undefined;
@@ -106,20 +105,20 @@ class StreamSink {
     this.#problem = undefined;
     return new Promise((resolve, reject) => {
       const socket = isTls ? connectTls({ host, port, servername: host }) : connect({ host, port });
-      const late = setTimeout(() => socket.destroy(new Error(`no connection within ${timeoutMs / 1_000} s`)), timeoutMs);
+      const timeout = setTimeout(() => socket.destroy(new Error(`no connection within ${timeoutMs / 1_000} s`)), timeoutMs);
       socket.once(isTls ? "secureConnect" : "connect", () => {
-        clearTimeout(late);
+        clearTimeout(timeout);
         this.#socket = socket;
         resolve(socket);
       });
       socket.on("error", ({ message }) => {
         this.#problem = message;
       });
-      // Nobody answers by syslog; what comes is not kept.
+      // Received bytes are discarded: syslog has no answers.
       socket.resume();
       socket.once("close", () => {
-        clearTimeout(late);
-        this.#problem ??= "the other side has closed the connection";
+        clearTimeout(timeout);
+        this.#problem ??= "the receiver has closed the connection";
         if (this.#socket === socket) this.#socket = undefined;
         reject(new Error(this.#problem));
       });
@@ -129,18 +128,18 @@ class StreamSink {
   #write(socket: Socket, bytes: Buffer): Promise<void> {
     const { timeoutMs } = this.#target;
     return new Promise((resolve, reject) => {
-      const broken = (): void => {
-        clearTimeout(late);
+      const fail = (): void => {
+        clearTimeout(timeout);
         reject(new Error(this.#problem ?? "the connection has broken"));
       };
-      const late = setTimeout(() => socket.destroy(new Error(`nothing was taken within ${timeoutMs / 1_000} s`)), timeoutMs);
-      if (socket.destroyed) return broken();
-      socket.once("close", broken);
+      const timeout = setTimeout(() => socket.destroy(new Error(`no data was accepted within ${timeoutMs / 1_000} s`)), timeoutMs);
+      if (socket.destroyed) return fail();
+      socket.once("close", fail);
       socket.write(bytes, () => {
-        clearTimeout(late);
+        clearTimeout(timeout);
         setTimeout(() => {
-          socket.off("close", broken);
-          if (socket.destroyed) broken();
+          socket.off("close", fail);
+          if (socket.destroyed) fail();
           else resolve();
         }, RESET_MS);
       });

@@ -1,4 +1,4 @@
-/** Messages of syslog: RFC 5424, framed by their length where they go by a stream (RFC 6587, "octet counting"). */
+/** Syslog messages (RFC 5424), on a stream framed by their length (RFC 6587, "octet counting"). */
 
 import type { LogEntry, Severity } from "../../../contract/records.ts";
 import { FACILITIES, type Facility } from "./options.ts";
@@ -13,20 +13,20 @@ export type SyslogOrigin = {
 };
 
 const SEVERITY: Readonly<Record<Severity, number>> = { debug: 7, info: 6, warn: 4, error: 3 };
-const MOST = { hostname: 255, appName: 48 };
-/** 32473 is the number that IANA keeps for those who have none. */
+const MAX_LENGTH = { hostname: 255, appName: 48 };
+/** 32473 is the enterprise number that IANA reserves for examples. */
 const SD_ID = "procman@32473";
 
 /** `<134>1 2026-01-01T00:00:00.000Z host web - stdout [procman@32473 name="shop" run="2"] text` */
 export function syslogMessage(entry: LogEntry, { facility, hostname, name, maxBytes }: SyslogOrigin): Buffer {
   const { time, process = "procman", severity, category, run, instance, text } = entry;
   const priority = FACILITIES.indexOf(facility) * 8 + SEVERITY[severity];
-  const header = `<${priority}>1 ${time} ${printable(hostname, MOST.hostname)} ${printable(process, MOST.appName)} - ${category}`;
+  const header = `<${priority}>1 ${time} ${printable(hostname, MAX_LENGTH.hostname)} ${printable(process, MAX_LENGTH.appName)} - ${category}`;
   const message = Buffer.from(`${header} ${structured({ name, process, run, instance })} ${text}`);
   return message.length <= maxBytes ? message : cut(message, maxBytes);
 }
 
-/** As it goes by TCP: `LENGTH SP MESSAGE`, one after the other. */
+/** For TCP: `LENGTH SP MESSAGE`, one after the other. */
 export function framed(messages: readonly Buffer[]): Buffer {
   return Buffer.concat(messages.flatMap((message) => [Buffer.from(`${message.length} `), message]));
 }
@@ -38,15 +38,15 @@ function structured(values: Readonly<Record<string, string | number | undefined>
   return `[${SD_ID} ${pairs.join(" ")}]`;
 }
 
-/** What a header field may consist of; "-" is none. */
-function printable(value: string, most: number): string {
-  const clean = value.replace(/[^\x21-\x7e]/g, "_").slice(0, most);
+/** Only characters that a header field allows; "-" if nothing is left. */
+function printable(value: string, max: number): string {
+  const clean = value.replace(/[^\x21-\x7e]/g, "_").slice(0, max);
   return clean === "" ? "-" : clean;
 }
 
-/** Not within a character. */
-function cut(message: Buffer, most: number): Buffer {
-  let end = most;
+/** Cuts between characters. */
+function cut(message: Buffer, max: number): Buffer {
+  let end = max;
   while (end > 0 && ((message[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return message.subarray(0, end);
 }

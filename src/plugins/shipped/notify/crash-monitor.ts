@@ -1,9 +1,9 @@
-/** Sees crashes, exhaustion and recovery in events and incidents; goes on where it was after a restart. */
+/** Detects crashes, exhaustion and recovery in events and incidents; its state survives a restart. */
 import type { Incident, ProcessRecord } from "../../../contract/records.ts";
 import type { MessageEvent } from "./message-batcher.ts";
 import type { MessageKind } from "./options.ts";
 
-/** What must be known after a restart: since when it is told, the latest incident told of each process, and which are down. */
+/** The persistent state: when monitoring began, the time of the latest incident reported of each process, and which processes are down. */
 export type NotifiedState = {
   readonly since: string;
   readonly latest: Readonly<Record<string, string>>;
@@ -12,12 +12,12 @@ export type NotifiedState = {
 };
 
 export type CrashMonitorOptions = {
-  readonly told: NotifiedState;
+  readonly state: NotifiedState;
   readonly kinds: ReadonlySet<MessageKind>;
   /** Processes, instances or clusters; empty: all. */
   readonly processes: ReadonlySet<string>;
   readonly recoveredMs: number;
-  readonly tell: (happening: MessageEvent) => void;
+  readonly notify: (event: MessageEvent) => void;
 };
 
 const CRASHES: ReadonlySet<Incident["cause"]> = new Set([
@@ -36,7 +36,7 @@ export class CrashMonitor {
   readonly #options: CrashMonitorOptions;
   readonly #down: Set<string>;
   readonly #exhausted: Set<string>;
-  /** Which run's end was told as exhaustion. */
+  /** The run whose end was reported as exhaustion, by process. */
   readonly #lastRuns = new Map<string, number | undefined>();
   readonly #clusters = new Map<string, string>();
   readonly #recovering = new Map<string, NodeJS.Timeout>();
@@ -44,18 +44,18 @@ export class CrashMonitor {
 
   constructor(options: CrashMonitorOptions) {
     this.#options = options;
-    const { down, exhausted, latest } = options.told;
+    const { down, exhausted, latest } = options.state;
     this.#down = new Set(down);
     this.#exhausted = new Set(exhausted);
     this.#latest = new Map(Object.entries(latest));
   }
 
-  get told(): NotifiedState {
-    const { since } = this.#options.told;
+  get state(): NotifiedState {
+    const { since } = this.#options.state;
     return { since, latest: Object.fromEntries(this.#latest), down: [...this.#down], exhausted: [...this.#exhausted] };
   }
 
-  /** What there is now, and what has happened while nobody watched. */
+  /** Takes the present processes, and the incidents since the plugin last ran. */
   begin(records: readonly ProcessRecord[], incidents: readonly Incident[]): void {
     for (const record of records) for (const { id, cluster } of record.instances ?? []) this.#clusters.set(id, cluster ?? record.id);
     for (const incident of incidents.toSorted((a, b) => a.time.localeCompare(b.time))) this.onIncident(incident);
@@ -63,14 +63,14 @@ export class CrashMonitor {
   }
 
   onIncident({ process, run, cause, code, reason, decision, time, leftOut = 0 }: Incident): void {
-    // One that is told of twice, by an event and by the book.
-    if (time <= (this.#latest.get(process) ?? this.#options.told.since)) return;
+    // Already reported: an incident may come both as an event and from the stored incidents.
+    if (time <= (this.#latest.get(process) ?? this.#options.state.since)) return;
     this.#latest.set(process, time);
     if (!CRASHES.has(cause) || (cause === "exit" && code === 0) || !this.#isWanted(process)) return;
     this.#down.add(process);
-    // An incident comes a second after its end.
+    // An incident is recorded one second after the end of its run, which was reported as exhaustion already.
     if (this.#lastRuns.get(process) === run && this.#options.kinds.has("exhausted")) return;
-    this.#tell({ kind: "crash", process, time, text: `${reason}; ${decision}`, times: 1 + leftOut });
+    this.#notify({ kind: "crash", process, time, text: `${reason}; ${decision}`, times: 1 + leftOut });
   }
 
   onState({ id, run, status, cluster, reason }: ProcessRecord): void {
@@ -82,7 +82,7 @@ export class CrashMonitor {
       this.#exhausted.add(id);
       this.#lastRuns.set(id, run);
       this.#down.add(id);
-      this.#tell({ kind: "exhausted", process: id, time: new Date().toISOString(), text: reason, times: 1 });
+      this.#notify({ kind: "exhausted", process: id, time: new Date().toISOString(), text: reason, times: 1 });
     }
     if (status === "running" && this.#down.has(id) && !this.#recovering.has(id)) this.#recover(id);
   }
@@ -96,8 +96,8 @@ export class CrashMonitor {
     const timer = setTimeout(() => {
       this.#recovering.delete(id);
       this.#down.delete(id);
-      const text = `it runs for ${recoveredMs / 1_000} s`;
-      this.#tell({ kind: "recovered", process: id, time: new Date().toISOString(), text, times: 1 });
+      const text = `it has been up for ${recoveredMs / 1_000} s`;
+      this.#notify({ kind: "recovered", process: id, time: new Date().toISOString(), text, times: 1 });
     }, recoveredMs);
     this.#recovering.set(id, timer);
   }
@@ -107,8 +107,8 @@ export class CrashMonitor {
     this.#recovering.delete(id);
   }
 
-  #tell(happening: MessageEvent): void {
-    if (this.#options.kinds.has(happening.kind)) this.#options.tell(happening);
+  #notify(event: MessageEvent): void {
+    if (this.#options.kinds.has(event.kind)) this.#options.notify(event);
   }
 
   #isWanted(id: string): boolean {

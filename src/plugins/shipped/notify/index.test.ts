@@ -32,7 +32,7 @@ const record = (more: Partial<ProcessRecord>): ProcessRecord => ({
   ...more,
 });
 
-test("what happened is counted by process and kind; the worst comes first; of very many only the number is told", () => {
+test("events are counted by process and kind; the worst come first; beyond 20 lines only the number is given", () => {
   const digest = new MessageDigest("shop on host");
   for (let number = 0; number < 30; number += 1) digest.add(crash(`p${number}`));
   for (let number = 0; number < 4; number += 1) digest.add(crash("p0", 10));
@@ -47,7 +47,7 @@ test("what happened is counted by process and kind; the worst comes first; of ve
   assert.ok(digest.isEmpty);
 });
 
-test("a storm is one message, then fewer and fewer; a quiet time later it is told soon again", async () => {
+test("many events are one message, and messages become rarer; after a quiet time the delay is short again", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   let now = 0;
   const pass = async (ms: number): Promise<void> => {
@@ -56,15 +56,15 @@ test("a storm is one message, then fewer and fewer; a quiet time later it is tol
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
   };
   const sent: Message[] = [];
-  const box = new MessageBatcher({
-    whose: "x",
+  const batcher = new MessageBatcher({
+    source: "x",
     groupMs: 1_000,
     send: async (message) => void sent.push(message),
-    idle: () => undefined,
+    onIdle: () => undefined,
     now: () => now,
   });
   for (let step = 0; step < 7_000; step += 10) {
-    box.add(crash("web"));
+    batcher.add(crash("web"));
     await pass(10);
   }
   assert.deepEqual(
@@ -73,52 +73,52 @@ test("a storm is one message, then fewer and fewer; a quiet time later it is tol
     "after 1, 2 and 4 seconds",
   );
   await pass(20_000);
-  box.add(crash("web"));
+  batcher.add(crash("web"));
   await pass(1_000);
   assert.equal(sent.length, 4);
   mock.timers.reset();
 });
 
-test("crashes are ends that nobody asked for, once each; exhaustion and recovery are told once", () => {
+test("each crash that was not requested is reported once, as are exhaustion and recovery", () => {
   mock.timers.enable({ apis: ["setTimeout"] });
-  const told: string[] = [];
-  const tell = ({ process, kind, text }: MessageEvent): void => void told.push(`${process} ${kind}: ${text}`);
-  const nothing = { since: "2026-01-01T00:00:00.000Z", latest: {}, down: [], exhausted: [] };
-  const watchman = new CrashMonitor({
-    told: nothing,
+  const messages: string[] = [];
+  const notify = ({ process, kind, text }: MessageEvent): void => void messages.push(`${process} ${kind}: ${text}`);
+  const initial = { since: "2026-01-01T00:00:00.000Z", latest: {}, down: [], exhausted: [] };
+  const monitor = new CrashMonitor({
+    state: initial,
     kinds: new Set(["crash", "exhausted", "recovered"]),
     processes: new Set(),
     recoveredMs: 5_000,
-    tell,
+    notify,
   });
   const first = incident({});
-  watchman.begin([record({ status: "backoff" })], [first, incident({ time: "2025-12-31T00:00:00.000Z" })]);
-  for (const each of [first, incident({ process: "a", code: 0 }), incident({ process: "b", cause: "operator" })]) watchman.onIncident(each);
-  assert.deepEqual(told.splice(0), ["web crash: exited with code 1; restart 1 at once"]);
-  watchman.onState(record({}));
+  monitor.begin([record({ status: "backoff" })], [first, incident({ time: "2025-12-31T00:00:00.000Z" })]);
+  for (const each of [first, incident({ process: "a", code: 0 }), incident({ process: "b", cause: "operator" })]) monitor.onIncident(each);
+  assert.deepEqual(messages.splice(0), ["web crash: exited with code 1; restart 1 at once"]);
+  monitor.onState(record({}));
   mock.timers.tick(4_000);
-  watchman.onState(record({ status: "backoff" }));
-  watchman.onState(record({}));
+  monitor.onState(record({ status: "backoff" }));
+  monitor.onState(record({}));
   mock.timers.tick(4_999);
-  assert.deepEqual(told, []);
+  assert.deepEqual(messages, []);
   mock.timers.tick(1);
-  assert.deepEqual(told.splice(0), ["web recovered: it runs for 5 s"]);
-  for (const _ of [1, 2]) watchman.onState(record({ status: "exhausted" }));
-  assert.deepEqual(told, ["web exhausted: its 2 restarts are used up"]);
-  assert.deepEqual(watchman.told.down, ["web"]);
-  told.splice(0);
-  const later = (more: Partial<Incident>): void => watchman.onIncident(incident({ process: "job", ...more }));
-  watchman.onState(record({ id: "job", status: "exhausted", run: 3 }));
+  assert.deepEqual(messages.splice(0), ["web recovered: it has been up for 5 s"]);
+  for (const _ of [1, 2]) monitor.onState(record({ status: "exhausted" }));
+  assert.deepEqual(messages, ["web exhausted: its 2 restarts are used up"]);
+  assert.deepEqual(monitor.state.down, ["web"]);
+  messages.splice(0);
+  const later = (more: Partial<Incident>): void => monitor.onIncident(incident({ process: "job", ...more }));
+  monitor.onState(record({ id: "job", status: "exhausted", run: 3 }));
   later({ time: "2026-01-02T00:00:01.000Z", run: 2 });
   later({ time: "2026-01-02T00:00:02.000Z", run: 3 });
-  assert.deepEqual(told.splice(0), ["job exhausted: its 2 restarts are used up", "job crash: exited with code 1; restart 1 at once"]);
+  assert.deepEqual(messages.splice(0), ["job exhausted: its 2 restarts are used up", "job crash: exited with code 1; restart 1 at once"]);
   const faults = ["unready", "unhealthy", "memory"] as const;
   for (const [index, cause] of faults.entries()) later({ time: `2026-01-03T00:00:0${index}.000Z`, run: 4 + index, cause });
-  assert.equal(told.length, faults.length, "what procman itself has given up counts as an error, too");
+  assert.equal(messages.length, faults.length, "runs that procman itself has ended count as crashes, too");
   mock.timers.reset();
 });
 
-test("Slack's special characters are written as it wants them", () => {
+test("Slack's special characters are escaped", () => {
   assert.deepEqual(slack({ title: "a & b", text: "<x>\ny", happenings: [] }), { text: "*a &amp; b*\n• &lt;x&gt;\n• y" });
 });
 
@@ -129,7 +129,7 @@ test("Retry-After is seconds or a date", () => {
   );
 });
 
-test("a webhook that fails gets the message later, with all that came meanwhile; a restart forgets nothing that was not sent", async (context) => {
+test("a webhook that fails gets the message later, with all events of the meantime; a restart loses nothing that was not sent", async (context) => {
   const bodies: { readonly title: string; readonly text: string; readonly source: string }[] = [];
   let status = 503;
   const server = createServer((request, response) => {
@@ -153,7 +153,7 @@ test("a webhook that fails gets the message later, with all that came meanwhile;
   while (bodies.length === 0) await once(server, "asked");
   assert.match(bodies[0]?.title ?? "", /^procman test on .*: web crashed$/);
   assert.equal(bodies[0]?.source, "procman");
-  assert.ok(rig.said.some(({ text }) => /Cannot post to the webhook: it was answered with 503/.test(text)));
+  assert.ok(rig.said.some(({ text }) => /Cannot post to the webhook: it answered with 503/.test(text)));
   await rig.close();
 });
 

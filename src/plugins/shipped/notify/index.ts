@@ -8,9 +8,9 @@ import { KINDS, type NotifyOptions, OPTIONS } from "./options.ts";
 import { StateFile } from "./state-file.ts";
 import { command, type MessageTarget, webhook } from "./targets.ts";
 
-/** What happened while nobody watched is looked for among so many incidents of each process. */
+/** Incidents of each process that are searched for those since the plugin last ran. */
 const MOST_INCIDENTS = 100;
-const toldSchema = openObject({ since: string(), latest: map(string()), down: list(string()), exhausted: list(string()) });
+const stateSchema = openObject({ since: string(), latest: map(string()), down: list(string()), exhausted: list(string()) });
 
 export default definePlugin<NotifyOptions>({
   name: "notify",
@@ -19,31 +19,33 @@ export default definePlugin<NotifyOptions>({
   async setup({ control, events, options, log, signal, folder, name }) {
     const { on = KINDS, processes = [], groupSeconds = 10, recoveredAfterSeconds = 10 } = options;
     const targets = targetsOf(options, { log, signal, name });
-    const book = new StateFile<NotifiedState>(folder, "told");
-    const told = book.read(toldSchema) ?? { since: (await control.state()).started, latest: {}, down: [], exhausted: [] };
+    const file = new StateFile<NotifiedState>(folder, "told");
+    const state = file.read(stateSchema) ?? { since: (await control.state()).started, latest: {}, down: [], exhausted: [] };
     let isBroken = false;
-    // Only when all has arrived: what has not is found again among the incidents.
-    const note = (): void => {
-      if (!isBroken && boxes.every(({ isIdle }) => isIdle)) book.write(watchman.told);
+    // Only when all messages have arrived: the others are found again among the incidents.
+    const save = (): void => {
+      if (!isBroken && batchers.every(({ isIdle }) => isIdle)) file.write(monitor.state);
     };
     const send = (target: MessageTarget) => async (message: Parameters<MessageTarget>[0]) => {
       if (!(await target(message))) isBroken = true;
     };
-    const whose = `${name} on ${hostname()}`;
-    const boxes = targets.map((target) => new MessageBatcher({ whose, groupMs: groupSeconds * 1_000, send: send(target), idle: note }));
-    const watchman = new CrashMonitor({
-      ...{ told, kinds: new Set(on), processes: new Set(processes), recoveredMs: recoveredAfterSeconds * 1_000 },
-      tell: (happening) => boxes.forEach((box) => void box.add(happening)),
+    const source = `${name} on ${hostname()}`;
+    const batchers = targets.map(
+      (target) => new MessageBatcher({ source, groupMs: groupSeconds * 1_000, send: send(target), onIdle: save }),
+    );
+    const monitor = new CrashMonitor({
+      ...{ state, kinds: new Set(on), processes: new Set(processes), recoveredMs: recoveredAfterSeconds * 1_000 },
+      notify: (event) => batchers.forEach((batcher) => void batcher.add(event)),
     });
-    events.on("process.incident", ({ incident }) => watchman.onIncident(incident));
-    events.on("process.state", ({ process }) => watchman.onState(process));
-    events.on("gap", async () => watchman.begin(await control.processes(), await control.incidents("all", MOST_INCIDENTS)));
-    watchman.begin(await control.processes(), await control.incidents("all", MOST_INCIDENTS).catch(() => []));
-    note();
+    events.on("process.incident", ({ incident }) => monitor.onIncident(incident));
+    events.on("process.state", ({ process }) => monitor.onState(process));
+    events.on("gap", async () => monitor.begin(await control.processes(), await control.incidents("all", MOST_INCIDENTS)));
+    monitor.begin(await control.processes(), await control.incidents("all", MOST_INCIDENTS).catch(() => []));
+    save();
     return async () => {
-      watchman.close();
-      await Promise.all(boxes.map((box) => box.flush()));
-      note();
+      monitor.close();
+      await Promise.all(batchers.map((batcher) => batcher.flush()));
+      save();
     };
   },
 });
@@ -54,6 +56,6 @@ function targetsOf(options: NotifyOptions, delivery: Parameters<typeof webhook>[
     ...(url === undefined ? [] : [webhook({ webhook: url, format, headers }, delivery)]),
     ...(line === undefined ? [] : [command(line, delivery)]),
   ];
-  if (targets.length === 0) throw new Error('neither "webhook" nor "command" is among its options; write one of them');
+  if (targets.length === 0) throw new Error('its options have neither "webhook" nor "command"; set one of them');
   return targets;
 }

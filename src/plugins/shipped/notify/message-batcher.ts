@@ -1,16 +1,16 @@
-/** Messages for one target: gathered for a while, then sent; what comes in the meantime is the next message. */
+/** Collects events for one target and sends them as one message; events that come meanwhile go into the next message. */
 import type { MessageKind } from "./options.ts";
 
-/** The longest time that is gathered, while a storm goes on. Milliseconds. */
-const LONGEST_MS = 600_000;
+/** Longest time of collecting, while events keep coming. */
+const MAX_WINDOW_MS = 600_000;
 
 export type MessageBatcherPorts = {
-  readonly whose: string;
+  readonly source: string;
   readonly groupMs: number;
-  /** Resolves when it has arrived, or never will; rejects with nothing. */
+  /** Resolves when the message has arrived or was given up; never rejects. */
   readonly send: (message: Message) => Promise<void>;
-  /** Nothing waits any more. */
-  readonly idle: () => void;
+  /** Called when nothing waits to be sent. */
+  readonly onIdle: () => void;
   readonly now?: () => number;
 };
 
@@ -25,7 +25,7 @@ export class MessageBatcher {
 
   constructor(ports: MessageBatcherPorts) {
     this.#ports = ports;
-    this.#digest = new MessageDigest(ports.whose);
+    this.#digest = new MessageDigest(ports.source);
     this.#windowMs = ports.groupMs;
     this.#now = ports.now ?? (() => performance.now());
   }
@@ -34,12 +34,12 @@ export class MessageBatcher {
     return this.#digest.isEmpty && this.#sending === undefined;
   }
 
-  add(happening: MessageEvent): void {
-    this.#digest.add(happening);
+  add(event: MessageEvent): void {
+    this.#digest.add(event);
     this.#arm();
   }
 
-  /** What waits goes now. */
+  /** Sends waiting events now. */
   async flush(): Promise<void> {
     await this.#sending;
     if (this.isIdle) return;
@@ -49,9 +49,9 @@ export class MessageBatcher {
 
   #arm(): void {
     if (this.#timer !== undefined || this.#sending !== undefined || this.#digest.isEmpty) return;
-    // Shortly after a message there is another: the storm goes on, so the next one is gathered for longer.
+    // An event shortly after a message: a storm, so the next message is collected for longer.
     const isStorm = this.#now() - this.#lastSent < 2 * this.#windowMs;
-    this.#windowMs = isStorm ? Math.min(Math.max(LONGEST_MS, this.#ports.groupMs), this.#windowMs * 2) : this.#ports.groupMs;
+    this.#windowMs = isStorm ? Math.min(Math.max(MAX_WINDOW_MS, this.#ports.groupMs), this.#windowMs * 2) : this.#ports.groupMs;
     this.#timer = setTimeout(() => void this.#send(), this.#windowMs);
   }
 
@@ -60,14 +60,12 @@ export class MessageBatcher {
     this.#sending = this.#ports.send(this.#digest.take()).finally(() => {
       this.#lastSent = this.#now();
       this.#sending = undefined;
-      if (this.#digest.isEmpty) this.#ports.idle();
+      if (this.#digest.isEmpty) this.#ports.onIdle();
       this.#arm();
     });
     return this.#sending;
   }
 }
-
-/** What happened, put together: a storm is one message. */
 
 export type MessageEvent = {
   readonly kind: MessageKind;
@@ -83,42 +81,43 @@ export type Message = { readonly title: string; readonly text: string; readonly 
 
 const WORDS: Readonly<Record<MessageKind, string>> = { crash: "crashed", exhausted: "exhausted", recovered: "recovered" };
 const ORDER: readonly MessageKind[] = ["exhausted", "crash", "recovered"];
-/** Of more processes only the number is told. */
-const MOST_LINES = 20;
+/** Of further lines only the number is given. */
+const MAX_LINES = 20;
 
+/** Combines events into one message. */
 export class MessageDigest {
-  readonly #whose: string;
-  readonly #happenings = new Map<string, MessageEvent>();
+  readonly #source: string;
+  readonly #events = new Map<string, MessageEvent>();
 
-  /** `whose`: in the title, as `shop on host1`. */
-  constructor(whose: string) {
-    this.#whose = whose;
+  /** `source`: for the title, like `shop on host1`. */
+  constructor(source: string) {
+    this.#source = source;
   }
 
   get isEmpty(): boolean {
-    return this.#happenings.size === 0;
+    return this.#events.size === 0;
   }
 
-  /** The same again is counted; its last words stay. */
-  add(happening: MessageEvent): void {
-    const key = `${happening.kind} ${happening.process}`;
-    const before = this.#happenings.get(key);
-    this.#happenings.set(key, before === undefined ? happening : { ...happening, times: before.times + happening.times });
+  /** Events of the same kind and process are counted; the text of the last one is kept. */
+  add(event: MessageEvent): void {
+    const key = `${event.kind} ${event.process}`;
+    const previous = this.#events.get(key);
+    this.#events.set(key, previous === undefined ? event : { ...event, times: previous.times + event.times });
   }
 
-  /** All that came since the last one. */
+  /** The message with all events since the last one. */
   take(): Message {
-    const all = [...this.#happenings.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
-    this.#happenings.clear();
+    const all = [...this.#events.values()].sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+    this.#events.clear();
     const counts = ORDER.flatMap((kind) =>
       countOf(
         all.filter((each) => each.kind === kind),
         kind,
       ),
     );
-    const lines = all.slice(0, MOST_LINES).map(lineOf);
-    const more = all.length > MOST_LINES ? [`and ${all.length - MOST_LINES} more`] : [];
-    return { title: `procman ${this.#whose}: ${counts.join(", ")}`, text: [...lines, ...more].join("\n"), happenings: all };
+    const lines = all.slice(0, MAX_LINES).map(lineOf);
+    const more = all.length > MAX_LINES ? [`and ${all.length - MAX_LINES} more`] : [];
+    return { title: `procman ${this.#source}: ${counts.join(", ")}`, text: [...lines, ...more].join("\n"), happenings: all };
   }
 }
 

@@ -1,18 +1,18 @@
-/** What a plugin must know after a restart: one JSON file in its folder, replaced at one stroke. */
+/** Persistent state of a plugin: one JSON file in its folder, replaced atomically. */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Schema } from "../../../base/schema.ts";
 import { matches } from "../../../base/schema-check.ts";
 
-export class StateFile<Note> {
+export class StateFile<State> {
   readonly #file: string;
 
   constructor(folder: string, name: string) {
     this.#file = join(folder, `${name}.json`);
   }
 
-  /** undefined: nothing is noted, or nothing that can be read. */
-  read(schema: Schema<Note>): Note | undefined {
+  /** undefined: there is no file, or it is not valid. */
+  read(schema: Schema<State>): State | undefined {
     try {
       const value: unknown = JSON.parse(readFileSync(this.#file, "utf8"));
       return matches(value, schema) ? value : undefined;
@@ -21,8 +21,8 @@ export class StateFile<Note> {
     }
   }
 
-  write(note: Note): void {
-    writeFileSync(`${this.#file}.tmp`, JSON.stringify(note), { mode: 0o600 });
+  write(state: State): void {
+    writeFileSync(`${this.#file}.tmp`, JSON.stringify(state), { mode: 0o600 });
     renameSync(`${this.#file}.tmp`, this.#file);
   }
 }

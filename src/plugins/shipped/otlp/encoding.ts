@@ -1,6 +1,6 @@
 /**
  * OTLP in JSON (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): 64-bit integers are strings, enumerations
- * numbers, names in lowerCamelCase. Each process is a resource of its own.
+ * numbers, names in lowerCamelCase. Each process is one resource.
  */
 import type { LogEntry, ProcessRecord, Severity } from "../../../contract/records.ts";
 
@@ -8,7 +8,7 @@ type AttributeValue = { readonly stringValue: string } | { readonly intValue: st
 
 export type Attribute = { readonly key: string; readonly value: AttributeValue };
 
-/** What all that is sent has in common. */
+/** Attributes common to all exports. */
 export type TelemetryResource = {
   /** `name` of the configuration. */
   readonly name: string;
@@ -24,9 +24,9 @@ const CUMULATIVE = 2;
 export function logsRequest(entries: readonly LogEntry[], origin: TelemetryResource, observed: number) {
   const byProcess = groups(entries);
   return {
-    resourceLogs: [...byProcess].map(([process, own]) => ({
+    resourceLogs: [...byProcess].map(([process, entries]) => ({
       resource: resourceOf(process, origin),
-      scopeLogs: [{ scope: scopeOf(origin), logRecords: own.map((entry) => logRecord(entry, observed)) }],
+      scopeLogs: [{ scope: scopeOf(origin), logRecords: entries.map((entry) => logRecord(entry, observed)) }],
     })),
   };
 }
@@ -62,8 +62,8 @@ function logRecord({ time, severity, category, text, run, instance }: LogEntry, 
     attributes: [
       ...(category === "stdout" || category === "stderr" ? [attribute("log.iostream", category)] : []),
       attribute("procman.category", category),
-      ...(run === undefined ? [] : [whole("procman.run", run)]),
-      ...(instance === undefined ? [] : [whole("procman.instance", instance)]),
+      ...(run === undefined ? [] : [intAttribute("procman.run", run)]),
+      ...(instance === undefined ? [] : [intAttribute("procman.instance", instance)]),
     ],
   };
 }
@@ -99,7 +99,7 @@ function metricsOf(record: ProcessRecord, { started, now }: NanosecondClock): re
     ...sum("process.memory.usage", "By", memoryBytes, false),
     ...gauge("process.uptime", "s", status === "running" && since !== undefined ? Math.max(0, now - Date.parse(since)) / 1_000 : undefined),
     ...gauge("procman.process.up", "1", status === "running" ? 1 : 0),
-    // It is cleared by a long run, so it may fall.
+    // A gauge: a long run resets it.
     ...gauge("procman.process.restarts", "{restart}", restarts),
     ...Object.entries(record.telemetry?.metrics ?? {}).flatMap(([name, value]) =>
       name.endsWith("_total") ? sum(name, "1", value, true) : gauge(name, "1", value),
@@ -118,7 +118,7 @@ function resourceOf(process: string, { name, host, resource }: TelemetryResource
       attribute("service.namespace", name),
       attribute("host.name", host),
       ...(record?.cluster === undefined ? [] : [attribute("procman.cluster", record.cluster)]),
-      ...(record?.pid === undefined ? [] : [whole("process.pid", record.pid)]),
+      ...(record?.pid === undefined ? [] : [intAttribute("process.pid", record.pid)]),
       ...Object.entries(resource).map(([key, value]) => attribute(key, value)),
     ],
   };
@@ -132,16 +132,16 @@ function attribute(key: string, value: string): Attribute {
   return { key, value: { stringValue: value } };
 }
 
-function whole(key: string, value: number): Attribute {
+function intAttribute(key: string, value: number): Attribute {
   return { key, value: { intValue: String(value) } };
 }
 
 function groups(entries: readonly LogEntry[]): ReadonlyMap<string, readonly LogEntry[]> {
   const found = new Map<string, LogEntry[]>();
   for (const entry of entries) {
-    const own = found.get(entry.process ?? "");
-    if (own === undefined) found.set(entry.process ?? "", [entry]);
-    else own.push(entry);
+    const group = found.get(entry.process ?? "");
+    if (group === undefined) found.set(entry.process ?? "", [entry]);
+    else group.push(entry);
   }
   return found;
 }

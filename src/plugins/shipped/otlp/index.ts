@@ -1,4 +1,4 @@
-/** `procman/otlp`: log lines and metrics for an OpenTelemetry collector, by OTLP over HTTP in JSON. */
+/** `procman/otlp`: sends log lines and metrics to an OpenTelemetry collector, by OTLP over HTTP in JSON. */
 import { hostname } from "node:os";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -34,42 +34,43 @@ function logs(context: ExportContext, origin: TelemetryResource): LogFeed {
   const { options, log, signal } = context;
   const { processes = [] } = options;
   return logFeed(context, { processes }, async ({ entries, lostBytes }) => {
-    if (lostBytes > 0) log.warn(`${lostBytes} bytes of the log were gone before they could be sent: the collector was away for too long`);
+    if (lostBytes > 0)
+      log.warn(`${lostBytes} bytes of the log were deleted before they could be sent: the collector was unreachable for too long`);
     if (entries.length === 0) return true;
     const body = logsRequest(entries, origin, Date.now());
-    const on = { log, signal, what: `send log lines to ${endpointOf(options)}`, meanwhile: "they wait on the disk" };
+    const on = { log, signal, what: `send log lines to ${endpointOf(options)}`, note: "they stay on disk" };
     return (await retry(() => send("/v1/logs", body, context), on)) !== "stopped";
   });
 }
 
-/** A collector that is away gets the next numbers, not those of the time between. */
+/** A failed export is not repeated: the next one has newer values. */
 function metrics(context: ExportContext, origin: TelemetryResource): NodeJS.Timeout {
   const { control, options, log } = context;
   const { intervalSeconds = 30, processes = [] } = options;
-  const wanted = new Set(processes);
+  const selected = new Set(processes);
   let [isSending, hasFailed] = [false, false];
-  const look = async (): Promise<void> => {
+  const sendMetrics = async (): Promise<void> => {
     const [all, { started }] = await Promise.all([control.processes(), control.state()]);
     const records = all.filter(
-      ({ id, instances = [] }) => wanted.size === 0 || wanted.has(id) || instances.some((each) => wanted.has(each.id)),
+      ({ id, instances = [] }) => selected.size === 0 || selected.has(id) || instances.some((each) => selected.has(each.id)),
     );
     const outcome = await send("/v1/metrics", metricsRequest(records, origin, { started: Date.parse(started), now: Date.now() }), context);
     if (outcome.kind !== "done" && !hasFailed)
-      log.warn(`Cannot send metrics to ${endpointOf(options)}: ${outcome.why}; tried again each time`);
-    if (outcome.kind === "done" && hasFailed) log.info(`metrics are sent to ${endpointOf(options)} again`);
+      log.warn(`Cannot send metrics to ${endpointOf(options)}: ${outcome.reason}; retried at each interval`);
+    if (outcome.kind === "done" && hasFailed) log.info(`metrics are being sent to ${endpointOf(options)} again`);
     hasFailed = outcome.kind !== "done";
   };
-  const tick = (): void => {
+  const exportOnce = (): void => {
     if (isSending) return;
     isSending = true;
-    look()
-      .catch((error: Error) => log.warn(`Cannot look at the processes: ${error.message}`))
+    sendMetrics()
+      .catch((error: Error) => log.warn(`Cannot read the processes: ${error.message}`))
       .finally(() => {
         isSending = false;
       });
   };
-  tick();
-  return setInterval(tick, intervalSeconds * 1_000);
+  exportOnce();
+  return setInterval(exportOnce, intervalSeconds * 1_000);
 }
 
 async function send(path: string, request: object, { options, log }: ExportContext): Promise<PostOutcome> {
@@ -80,16 +81,16 @@ async function send(path: string, request: object, { options, log }: ExportConte
     headers: { "content-type": "application/json", ...(isZipped ? { "content-encoding": "gzip" } : {}), ...headers },
     timeoutMs: timeoutSeconds * 1_000,
   });
-  if (outcome.kind === "done") tellRejected(outcome.body, log);
+  if (outcome.kind === "done") warnOfRejected(outcome.body, log);
   return outcome;
 }
 
-/** "Partial success": what was not taken must not be sent again. */
-function tellRejected(body: string, log: ExportContext["log"]): void {
+/** OTLP's "partial success": rejected items must not be sent again. */
+function warnOfRejected(body: string, log: ExportContext["log"]): void {
   const { rejectedLogRecords, rejectedDataPoints, errorMessage } = partialIn(body);
   const count = Number(rejectedLogRecords ?? rejectedDataPoints ?? 0);
   if (count > 0)
-    log.warn(`the collector has rejected ${count} of what was sent${errorMessage ? `: ${String(errorMessage).slice(0, 200)}` : ""}`);
+    log.warn(`the collector rejected ${count} of the items sent${errorMessage ? `: ${String(errorMessage).slice(0, 200)}` : ""}`);
 }
 
 function partialIn(body: string): Readonly<Record<string, unknown>> {

@@ -1,46 +1,46 @@
-/** Log lines in batches: as many as there are, up to a bound; what is not taken stays on the disk. */
+/** Groups log lines into batches of limited size. Lines that are not read yet stay on disk. */
 import type { LogEntry, LogItem } from "../../../contract/records.ts";
 
 export type LogBatch = {
   readonly entries: readonly LogEntry[];
-  /** Bytes of the log that were retired before they could be read. */
+  /** Bytes of the log that were deleted before they could be read. */
   readonly lostBytes: number;
-  /** Where to go on from. */
+  /** Position after the batch. */
   readonly cursor: string;
 };
 
-export type BatchBounds = {
+export type BatchLimits = {
   readonly entries: number;
   readonly bytes: number;
-  /** A batch that has begun waits so long for more. Milliseconds. */
+  /** Time from the first entry to the end of the batch. */
   readonly waitMs: number;
 };
 
-/** Ends with its source. The next item is asked for when a batch is taken. */
-export async function* batches(source: AsyncIterable<LogItem>, bounds: BatchBounds): AsyncGenerator<LogBatch> {
+/** Ends with its source. Reads on only when the consumer asks for the next batch. */
+export async function* batches(source: AsyncIterable<LogItem>, limits: BatchLimits): AsyncGenerator<LogBatch> {
   const reader = new BatchReader(source[Symbol.asyncIterator]());
-  for (let batch = await gather(reader, bounds); batch !== undefined; batch = await gather(reader, bounds)) yield batch;
+  for (let batch = await gather(reader, limits); batch !== undefined; batch = await gather(reader, limits)) yield batch;
 }
 
 /** undefined: the source has ended. */
-async function gather(reader: BatchReader, bounds: BatchBounds): Promise<LogBatch | undefined> {
-  const batch = new OpenBatch(bounds);
-  const late = new LateTimer(bounds.waitMs);
+async function gather(reader: BatchReader, limits: BatchLimits): Promise<LogBatch | undefined> {
+  const batch = new OpenBatch(limits);
+  const timeout = new BatchTimeout(limits.waitMs);
   try {
     while (!batch.isFull) {
-      const result = await late.or(reader.next());
+      const result = await timeout.race(reader.next());
       if (result === "late" || result.done) break;
       batch.add(result.value);
       reader.take();
-      late.begin();
+      timeout.begin();
     }
   } finally {
-    late.end();
+    timeout.end();
   }
   return batch.isEmpty ? undefined : batch.done();
 }
 
-/** What was asked for and not taken yet stays asked for. */
+/** Keeps a pending `next` until its item is taken. */
 class BatchReader {
   readonly #items: AsyncIterator<LogItem>;
   #next: Promise<IteratorResult<LogItem>> | undefined;
@@ -59,9 +59,9 @@ class BatchReader {
   }
 }
 
-class LateTimer {
+class BatchTimeout {
   readonly #ms: number;
-  #late: Promise<"late"> | undefined;
+  #promise: Promise<"late"> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(ms: number) {
@@ -69,13 +69,13 @@ class LateTimer {
   }
 
   begin(): void {
-    this.#late ??= new Promise((resolve) => {
+    this.#promise ??= new Promise((resolve) => {
       this.#timer = setTimeout(() => resolve("late"), this.#ms);
     });
   }
 
-  or<T>(promise: Promise<T>): Promise<T | "late"> {
-    return this.#late === undefined ? promise : Promise.race([promise, this.#late]);
+  race<T>(promise: Promise<T>): Promise<T | "late"> {
+    return this.#promise === undefined ? promise : Promise.race([promise, this.#promise]);
   }
 
   end(): void {
@@ -84,14 +84,14 @@ class LateTimer {
 }
 
 class OpenBatch {
-  readonly #bounds: BatchBounds;
+  readonly #limits: BatchLimits;
   readonly #entries: LogEntry[] = [];
   #bytes = 0;
   #lostBytes = 0;
   #cursor = "";
 
-  constructor(bounds: BatchBounds) {
-    this.#bounds = bounds;
+  constructor(limits: BatchLimits) {
+    this.#limits = limits;
   }
 
   get isEmpty(): boolean {
@@ -99,7 +99,7 @@ class OpenBatch {
   }
 
   get isFull(): boolean {
-    return this.#entries.length >= this.#bounds.entries || this.#bytes >= this.#bounds.bytes;
+    return this.#entries.length >= this.#limits.entries || this.#bytes >= this.#limits.bytes;
   }
 
   add(item: LogItem): void {

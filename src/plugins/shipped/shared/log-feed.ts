@@ -1,54 +1,54 @@
-/** The stored log for somebody far away: from where it was, batch by batch, and the place is noted when a batch has arrived. */
+/** Ships the stored log in batches, and saves the position after each batch. */
 import { openObject, string } from "../../../base/schema.ts";
 import type { LogQuery } from "../../../contract/records.ts";
 import type { PluginContext } from "../../plugin.ts";
 import { StateFile } from "../notify/state-file.ts";
 import { batches, type LogBatch } from "./batches.ts";
 
-const BOUNDS = { entries: 500, bytes: 512 * 1_024, waitMs: 500 };
-/** What was said just before the end comes within this time. Milliseconds. */
-const LAST_MS = 300;
-/** Where more and more is said. Milliseconds. */
-const LONGEST_MS = 1_200;
+const LIMITS = { entries: 500, bytes: 512 * 1_024, waitMs: 500 };
+/** At the end, the feed is closed after this time without a batch. */
+const QUIET_MS = 300;
+/** At the end, the feed is closed after this time although lines keep coming. */
+const MAX_END_MS = 1_200;
 
-type Note = { readonly cursor: string };
+type FeedPosition = { readonly cursor: string };
 
 export type LogFeed = {
-  /** Ends it, once what was said until now has been dealt with. */
+  /** Ships the lines written so far, then ends the feed. */
   readonly close: () => Promise<void>;
 };
 
-/** `ship` resolves with true when a batch needn't be shipped again, with false when it could not be. */
+/** `ship` resolves with true if the batch is done (shipped or given up), with false if it must be shipped again. */
 export function logFeed(
   { control, folder }: Pick<PluginContext<unknown>, "control" | "folder">,
   query: Pick<LogQuery, "processes" | "severity" | "categories">,
   ship: (batch: LogBatch) => Promise<boolean>,
 ): LogFeed {
-  const book = new StateFile<Note>(folder, "place");
+  const file = new StateFile<FeedPosition>(folder, "place");
   const stop = new AbortController();
-  let quiet: NodeJS.Timeout | undefined;
-  const settle = (): void => {
-    clearTimeout(quiet);
-    quiet = setTimeout(() => stop.abort(), LAST_MS);
+  let ending: NodeJS.Timeout | undefined;
+  const endSoon = (): void => {
+    clearTimeout(ending);
+    ending = setTimeout(() => stop.abort(), QUIET_MS);
   };
   const run = async (): Promise<void> => {
-    const known = book.read(openObject({ cursor: string() }));
-    // Those that were started before the plugin belong to it, too.
-    const from = known === undefined ? { from: Date.parse((await control.state()).started) } : known;
-    for await (const batch of batches(control.follow({ ...query, ...from }, stop.signal), BOUNDS)) {
+    const saved = file.read(openObject({ cursor: string() }));
+    // At first from the start of procman: earlier lines than the plugin's start belong to it, too.
+    const from = saved === undefined ? { from: Date.parse((await control.state()).started) } : saved;
+    for await (const batch of batches(control.follow({ ...query, ...from }, stop.signal), LIMITS)) {
       if (!(await ship(batch))) return;
-      book.write({ cursor: batch.cursor });
-      if (quiet !== undefined) settle();
+      file.write({ cursor: batch.cursor });
+      if (ending !== undefined) endSoon();
     }
   };
-  // What it throws ends the plugin's thread, and the next one begins where this one was.
+  // An error ends the plugin's thread; the next thread begins at the saved position.
   const running = run();
   return {
     close: async () => {
-      settle();
-      const late = setTimeout(() => stop.abort(), LONGEST_MS);
+      endSoon();
+      const timeout = setTimeout(() => stop.abort(), MAX_END_MS);
       await running;
-      clearTimeout(late);
+      clearTimeout(timeout);
     },
   };
 }
