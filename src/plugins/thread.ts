@@ -43,7 +43,7 @@ async function begin(): Promise<void> {
   makeFolder(start.folder, 0o700);
   const { folder, name, stateDir } = start;
   const context = {
-    proxy: proxy.control(stateDir),
+    control: proxy.control(stateDir),
     events: listeners,
     options: checked,
     log: pluginLog(),
