@@ -344,7 +344,7 @@ test("3.1 a schedule that was missed while procman was down is reported once, an
   const late = setup({ web: { ...(memories.web as ProcessSnapshot), planned: { terminate: all.start - HOUR / 2 } } }, [web]);
   assert.deepEqual(late.told(), ["web missed terminate 1 from -0.5"]);
   assert.deepEqual(late.spawner.asked(), ["adopt alive web 1"]);
-  const idle = { ...(memories.job as ProcessSnapshot), planned: { terminate: all.start - HOUR } };
+  const idle = { blocked: false, slots: {}, planned: { terminate: all.start - HOUR } };
   assert.deepEqual(setup({ web: idle }, [web]).told(), [], "who didn't run has missed no termination");
 });
 

@@ -128,7 +128,7 @@ function isComing(state: InstanceState): boolean {
 }
 
 function isHeld(state: InstanceState): boolean {
-  return state.status === "stopping" && state.phase === "held";
+  return state.status === "stopping" && state.phase === "waiting-dependents";
 }
 
 type FindDependencies = (id: string) => { readonly dependsOn?: readonly Dependency[] | undefined } | undefined;

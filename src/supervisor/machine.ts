@@ -32,7 +32,9 @@ export function step(state: InstanceState, input: MachineInput, policy: Policy):
     case "dependencies-ready":
       return state.status === "waiting" ? launch(state) : stay(state);
     case "dependents-gone":
-      return state.status === "stopping" && state.phase === "held" ? beginStop(state, state, { at: input.at, policy }) : stay(state);
+      return state.status === "stopping" && state.phase === "waiting-dependents"
+        ? beginStop(state, state, { at: input.at, policy })
+        : stay(state);
     case "spawned":
       return onSpawned(state, input.pid, input.at, policy);
     case "ready":
@@ -122,7 +124,7 @@ function onEnded(state: InstanceState, input: MachineInput & { readonly type: "e
       return sweep({
         ...base(state),
         status: "stopping",
-        phase: "sweep",
+        phase: "cleanup",
         next: "policy",
         cause: "itself",
         pid: state.pid,
@@ -134,9 +136,9 @@ function onEnded(state: InstanceState, input: MachineInput & { readonly type: "e
     case "stopping": {
       if (state.phase === "spawning") return conclude({ ...state, started: at, ending }, input, policy);
       if ("ending" in state) return stay(state);
-      const phase = state.phase === "kill" ? "sweep-kill" : "sweep";
+      const phase = state.phase === "kill" ? "cleanup-kill" : "cleanup";
       // The stop timeout counts from SIGTERM, whether or not the leader exits before its children.
-      return sweep({ ...state, phase, since: state.phase === "grace" || state.phase === "held" ? at : state.since, ending });
+      return sweep({ ...state, phase, since: state.phase === "grace" || state.phase === "waiting-dependents" ? at : state.since, ending });
     }
     case "idle":
     case "waiting":
@@ -155,7 +157,7 @@ function onFollowed(state: InstanceState, input: MachineInput & { readonly type:
   const follow = { type: "follow", run: state.run + 1 } as const;
   const { state: next } = decide(state, { ending: input.ending, cause: plan.cause, started }, { input, policy });
   if (plan.next === "policy" && next.status === "starting") return { state: next, effects: [follow] };
-  const held = state.status === "stopping" && state.phase === "held";
+  const held = state.status === "stopping" && state.phase === "waiting-dependents";
   const { cause } = plan;
   const unwanted = { next: plan.next, cause: cause === "itself" ? "operator" : cause, ...(held && { held }) } as const;
   return { state: { ...base(state), run: follow.run, status: "stopping", phase: "spawning", ...unwanted }, effects: [follow] };
@@ -171,7 +173,7 @@ function onTimer(state: InstanceState, input: MachineInput & { readonly type: "t
   if (name === "escalate" && state.status === "stopping") {
     if (state.phase === "grace") return signal({ ...state, phase: "terminate", since: at }, state.pid, stopSignalOf(policy));
     if (state.phase === "terminate") return signal({ ...state, phase: "kill", since: at }, state.pid, "SIGKILL");
-    if (state.phase === "sweep") return sweep({ ...state, phase: "sweep-kill", since: at });
+    if (state.phase === "cleanup") return sweep({ ...state, phase: "cleanup-kill", since: at });
   }
   return stay(state);
 }
@@ -228,7 +230,7 @@ function hold(
   child: StopIntent & { readonly pid: number; readonly started: number },
   { at }: { readonly at: number },
 ): MachineStep {
-  return stay({ ...base(state), ...child, status: "stopping", phase: "held", since: at });
+  return stay({ ...base(state), ...child, status: "stopping", phase: "waiting-dependents", since: at });
 }
 
 function beginStop(
@@ -252,7 +254,7 @@ function signal(state: InstanceState, pid: number, name: SignalName): MachineSte
 }
 
 function sweep(state: Sweeping): MachineStep {
-  return { state, effects: [{ type: "sweep", run: state.run, pid: state.pid, signal: state.phase === "sweep" ? "SIGTERM" : "SIGKILL" }] };
+  return { state, effects: [{ type: "sweep", run: state.run, pid: state.pid, signal: state.phase === "cleanup" ? "SIGTERM" : "SIGKILL" }] };
 }
 
 function idle(state: Base, outcome: RunOutcome): InstanceState {

@@ -1,4 +1,5 @@
 /** What the supervisor needs from the outside world: implemented in `service/`, faked in tests. */
+import type { ProcessSnapshot } from "./snapshot.ts";
 import type { ExitInfo, SignalName } from "./states.ts";
 
 export interface Clock {
@@ -44,7 +45,7 @@ export interface Spawner {
   /** Receives the reports of a run that a previous service requested, saw alive, or saw end. */
   adopt(slot: string, run: number, seen: "asked" | "alive" | "ended", on: RunReports): void;
   /** Stores the snapshot from which the next service continues. */
-  remember(id: string, memory: unknown): void;
+  remember(id: string, snapshot: ProcessSnapshot): void;
   /** Drops the snapshot of a removed process. */
   forget(id: string): void;
 }

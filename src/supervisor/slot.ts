@@ -135,7 +135,7 @@ export class Slot {
     const { spawner } = this.#ports;
     const swept = state.status === "stopping" && "ending" in state;
     spawner.adopt(this.id, state.run, swept ? "ended" : "pid" in state ? "alive" : "asked", this.#reports(state.run));
-    if (swept) spawner.sweep(this.id, state.run, state.pid, state.phase === "sweep" ? "SIGTERM" : "SIGKILL");
+    if (swept) spawner.sweep(this.id, state.run, state.pid, state.phase === "cleanup" ? "SIGTERM" : "SIGKILL");
     // The keeper may have died after recording this and before sending the signal; no deadline would repeat it.
     else if (state.status === "stopping" && state.phase === "kill") spawner.signal(this.id, state.run, "SIGKILL");
     this.#arm();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isProcessSnapshot } from "./snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, type ProcessSnapshot } from "./snapshot.ts";
 import type { InstanceState } from "./states.ts";
 
 const exited = { kind: "exited", code: 3, signal: null } as const;
@@ -30,9 +30,11 @@ const states: readonly InstanceState[] = [
   { status: "starting", run: 1, restarts: 0 },
   { status: "running", run: 7, restarts: 2, pid: 50, since: 10.25, ready: true },
   { ...stop, phase: "spawning" },
+  { ...stop, ...child, phase: "waiting-dependents" },
   { ...stop, ...child, phase: "grace" },
   { ...stop, ...child, phase: "kill" },
-  { ...stop, ...child, phase: "sweep", ending: exited },
+  { ...stop, ...child, phase: "cleanup", ending: exited },
+  { ...stop, ...child, phase: "cleanup-kill", ending: exited },
   { status: "backoff", run: 3, restarts: 1, until: 99.5, ending: exited },
 ];
 const running = states.find(({ status }) => status === "running") as InstanceState;
@@ -40,11 +42,20 @@ const webWith = (state: unknown, extra: object = {}): unknown => ({ blocked: fal
 
 test("every state survives JSON, with overlapping runs and planned times", () => {
   for (const state of states) {
-    const memory = { blocked: true, slots: { web: state, "web:2": state, "web:12": state }, planned: { start: 5, terminate: 6 } };
-    assert.ok(isProcessSnapshot(JSON.parse(JSON.stringify(memory)), "web"), JSON.stringify(state));
+    const snapshot = { blocked: true, slots: { web: state, "web:2": state, "web:12": state }, planned: { start: 5, terminate: 6 } };
+    assert.deepEqual(decodeSnapshot(JSON.parse(JSON.stringify(encodeSnapshot(snapshot))), "web"), snapshot);
   }
-  assert.ok(isProcessSnapshot({ blocked: false, slots: {} }, "web"));
-  assert.ok(isProcessSnapshot(webWith({ ...running, added: "by a newer version" }, { alsoNew: [] }), "web"));
+  assert.deepEqual(decodeSnapshot({ blocked: false, slots: {} }, "web"), { blocked: false, slots: {} });
+  const newer = webWith({ ...running, added: "by a newer version" }, { alsoNew: [] });
+  assert.equal(decodeSnapshot(newer, "web"), newer);
+});
+
+test("the note has the names that 0.1.0 gave to the phases", () => {
+  const noted = (phase: "waiting-dependents" | "cleanup" | "cleanup-kill"): unknown =>
+    encodeSnapshot(webWith({ ...stop, ...child, phase, ...(phase === "waiting-dependents" ? {} : { ending: exited }) }) as ProcessSnapshot);
+  assert.deepEqual(noted("waiting-dependents"), webWith({ ...stop, ...child, phase: "held" }));
+  assert.deepEqual(noted("cleanup"), webWith({ ...stop, ...child, phase: "sweep", ending: exited }));
+  assert.deepEqual(noted("cleanup-kill"), webWith({ ...stop, ...child, phase: "sweep-kill", ending: exited }));
 });
 
 test("invalid snapshots are detected: other shapes, other ids, and pids with a special meaning", () => {
@@ -66,15 +77,16 @@ test("invalid snapshots are detected: other shapes, other ids, and pids with a s
     ...[0, 1, -1, -50, 1.5, null, "50"].map((pid) => webWith({ ...running, pid })),
     webWith({ status: "backoff", run: 1, restarts: 0, until: null, ending: exited }),
     webWith({ ...stop, phase: "sweep", ...child }),
+    webWith({ ...stop, phase: "cleanup", ...child, ending: exited }),
     webWith({ status: "idle", run: 1, restarts: 0, outcome: { kind: "failed" } }),
     webWith({ ...running, since: 1e300 }),
     webWith(running, { planned: { start: "10:00" } }),
     webWith(running, { planned: { start: -1e300 } }),
   ];
-  for (const value of strange) assert.ok(!isProcessSnapshot(value, "web"), JSON.stringify(value));
+  for (const value of strange) assert.equal(decodeSnapshot(value, "web"), undefined, JSON.stringify(value));
 });
 
 test("any JSON is validated without an exception", () => {
-  fc.assert(fc.property(fc.jsonValue(), (value) => typeof isProcessSnapshot(value, "web") === "boolean"));
-  fc.assert(fc.property(fc.jsonValue(), (value) => !isProcessSnapshot(webWith(value), "web")));
+  fc.assert(fc.property(fc.jsonValue(), (value) => void decodeSnapshot(value, "web")));
+  fc.assert(fc.property(fc.jsonValue(), (value) => decodeSnapshot(webWith(value), "web") === undefined));
 });

@@ -20,8 +20,32 @@ export function snapshotOf({ slots, ...rest }: Kept): ProcessSnapshot {
   return { ...rest, slots: Object.fromEntries(slots.map(({ id, state }) => [id, state])) };
 }
 
-export function isProcessSnapshot(value: unknown, id: string): value is ProcessSnapshot {
-  return matches(value, memory) && Object.keys(value.slots).every((slot) => slot === id || isFurtherSlot(slot, id));
+/** Phases whose names in a note are those of 0.1.0: a service of any version continues from the note of any other. */
+const NOTED_PHASES = { "waiting-dependents": "held", cleanup: "sweep", "cleanup-kill": "sweep-kill" } as const;
+type NotedPhase = keyof typeof NOTED_PHASES;
+const PHASES = new Map<string, NotedPhase>(Object.entries(NOTED_PHASES).map(([phase, noted]) => [noted, phase as NotedPhase]));
+
+/** What is noted of a snapshot; `decodeSnapshot` reads it. */
+export function encodeSnapshot(snapshot: ProcessSnapshot): unknown {
+  return withPhases(snapshot, (phase) => NOTED_PHASES[phase as NotedPhase]);
+}
+
+/** The snapshot of the process `id` from its note; undefined: it isn't one. */
+export function decodeSnapshot(noted: unknown, id: string): ProcessSnapshot | undefined {
+  if (!matches(noted, memory) || !Object.keys(noted.slots).every((slot) => slot === id || isFurtherSlot(slot, id))) return undefined;
+  return withPhases(noted, (phase) => PHASES.get(phase)) as ProcessSnapshot;
+}
+
+type WithSlots = { readonly slots: Readonly<Record<string, { readonly status: string; readonly phase?: string }>> };
+
+/** Most processes are in none of these phases: then it is the same object. */
+function withPhases<Given extends WithSlots>(given: Given, rename: (phase: string) => string | undefined): unknown {
+  let slots: WithSlots["slots"] = given.slots;
+  for (const [id, state] of Object.entries(given.slots)) {
+    const phase = state.phase === undefined ? undefined : rename(state.phase);
+    if (phase !== undefined) slots = { ...slots, [id]: { ...state, phase } };
+  }
+  return slots === given.slots ? given : { ...given, slots };
 }
 
 /** `web:2` is a further slot of `web`. */

@@ -41,18 +41,18 @@ type SpawnFailure<Kind extends string> = { readonly kind: Kind; readonly ending:
 /** What happens once a stopping slot is empty. */
 export type NextStep = "idle" | "start" | "policy";
 
-/** Progress of the stop of a running child. `held`: waiting for its dependents to exit. */
-export type Phase = "held" | "grace" | "terminate" | "kill";
+/** Progress of the stop of a running child. `waiting-dependents`: its dependents must exit first. */
+export type Phase = "waiting-dependents" | "grace" | "terminate" | "kill";
 
 export type Base = { readonly run: number; readonly restarts: number };
 
 export type StopIntent = { readonly next: NextStep; readonly cause: StopCause };
 
-/** The leader has exited; the processes it left behind get SIGTERM (`sweep`), then SIGKILL (`sweep-kill`). */
+/** The leader has exited; the processes it left behind get SIGTERM (`cleanup`), then SIGKILL (`cleanup-kill`). */
 export type Sweeping = Base &
   StopIntent & {
     readonly status: "stopping";
-    readonly phase: "sweep" | "sweep-kill";
+    readonly phase: "cleanup" | "cleanup-kill";
     readonly pid: number;
     readonly started: number;
     readonly since: number;

@@ -46,7 +46,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       add(`stale ${input.type}`, { ...input, run: run - 1 } as unknown as MachineInput);
   }
   if (state.status === "waiting") add("dependencies-ready", { type: "dependencies-ready" });
-  if (state.status === "stopping" && state.phase === "held") add("dependents-gone", { type: "dependents-gone" });
+  if (state.status === "stopping" && state.phase === "waiting-dependents") add("dependents-gone", { type: "dependents-gone" });
   if (os.leader === "spawning") {
     add("spawned", { type: "spawned", run, pid: PID } as MachineInput, { ...os, leader: "alive" });
     for (const permanent of [false, true])

@@ -25,6 +25,9 @@ type Books = {
   readonly notes: Map<string, string>;
 };
 
+/** The process group of what a run left behind whose start was not seen. */
+const GROUP = 50;
+
 const emptyBooks = (): Books => ({ asked: new Set(), running: new Map(), ended: new Map(), notes: new Map() });
 const copyOf = ({ asked, running, ended, notes }: Books): Books => ({
   asked: new Set(asked),
@@ -202,7 +205,17 @@ export class Machine {
     this.zombies.splice(0, Number.POSITIVE_INFINITY, ...this.zombies.filter((zombie) => zombie.key !== key));
     const death = this.deaths.get(key);
     if (death !== undefined) this.deaths.set(key, { ...death, isOrphan: true });
-    return { t: "exited", slot, run: Number(run), pid: 0, code: null, signal: null, unknown: true, survivors, at: this.now };
+    return {
+      t: "exited",
+      slot,
+      run: Number(run),
+      pid: survivors ? GROUP : 0,
+      code: null,
+      signal: null,
+      unknown: true,
+      survivors,
+      at: this.now,
+    };
   }
 
   #over(report: EndReport): void {

@@ -1,4 +1,5 @@
 /** The real supervisor with its spawner and its link, in a service over the small machine. */
+import assert from "node:assert/strict";
 import type { FromKeeper, SpawnRequest, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
 import { KeeperChannel } from "../../src/service/keeper-channel.ts";
 import { KeeperSpawner } from "../../src/service/spawn/spawner.ts";
@@ -7,7 +8,7 @@ import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
 import type { Clock } from "../../src/supervisor/ports.ts";
 import type { Process } from "../../src/supervisor/process.ts";
 import type { Transition } from "../../src/supervisor/slot.ts";
-import type { ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
+import { decodeSnapshot, type ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
 import { Supervisor } from "../../src/supervisor/supervisor.ts";
 import { type Command, keyOf, type Machine, type Wish } from "./machine-model.ts";
 
@@ -89,7 +90,8 @@ export class Service {
 
   #begin(snapshot: FromKeeper & { readonly t: "snapshot" }): void {
     this.#spawner.load(snapshot);
-    const memories = new Map(Object.entries(snapshot.notes).map(([id, note]) => [id, JSON.parse(note) as ProcessSnapshot]));
+    const memories = new Map<string, ProcessSnapshot>();
+    for (const [id, note] of Object.entries(snapshot.notes)) memories.set(id, decodeSnapshot(JSON.parse(note), id) ?? assert.fail(note));
     this.supervisor.resume(this.#plans, memories);
     this.supervisor.apply(this.#plans);
     this.#spawner.settle();

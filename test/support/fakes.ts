@@ -1,7 +1,8 @@
 /** A clock that only moves when told, and a spawner whose children do as they are told. */
-
+import assert from "node:assert/strict";
 import type { Clock, RunReports, Spawner } from "../../src/supervisor/ports.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
+import { decodeSnapshot, encodeSnapshot, type ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
 import type { ExitInfo, SignalName } from "../../src/supervisor/states.ts";
 
 /** Of a process that comes back after errors, and for which nothing else is said. */
@@ -65,7 +66,8 @@ export class FakeClock implements Clock {
 export class FakeSpawner implements Spawner {
   /** What was asked for, in order: `spawn web 1`, `SIGTERM web 1`, `sweep SIGKILL web 1`. */
   readonly log: string[] = [];
-  readonly memories = new Map<string, unknown>();
+  /** The latest snapshots, read back from their notes. */
+  readonly memories = new Map<string, ProcessSnapshot>();
   /** By slot: `2 after any-end`. */
   readonly prepared = new Map<string, string>();
   readonly #reports = new Map<string, RunReports>();
@@ -106,8 +108,9 @@ export class FakeSpawner implements Spawner {
     this.#reports.set(slot, on);
   }
 
-  remember(id: string, memory: unknown): void {
-    this.memories.set(id, memory);
+  remember(id: string, snapshot: ProcessSnapshot): void {
+    const noted: unknown = JSON.parse(JSON.stringify(encodeSnapshot(snapshot)));
+    this.memories.set(id, decodeSnapshot(noted, id) ?? assert.fail(JSON.stringify(noted)));
   }
 
   forget(id: string): void {

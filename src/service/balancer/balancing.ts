@@ -87,7 +87,7 @@ export class Balancing implements Subsystem {
       drain: (slot, run) => (this.#isServed(slot) ? this.#draining.add({ slot, run, drain: true }) : spawner.drain(slot, run)),
       sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
       adopt: (slot, run, seen, on) => spawner.adopt(slot, run, seen, on),
-      remember: (id, memory) => spawner.remember(id, memory),
+      remember: (id, snapshot) => spawner.remember(id, snapshot),
       forget: (id) => spawner.forget(id),
     };
   }
@@ -250,6 +250,6 @@ function stateOf(states: readonly InstanceState[]): BackendState {
 /** It may get connections. */
 function isServing(state: InstanceState): boolean {
   // Those that depend on it end first, and may need it for that.
-  if (state.status === "stopping") return state.phase === "held";
+  if (state.status === "stopping") return state.phase === "waiting-dependents";
   return state.status === "running" && state.ready && state.healthy !== false;
 }

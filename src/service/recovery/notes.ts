@@ -18,7 +18,7 @@ import { STOP_SIGNALS, type StopSignal } from "../../base/signals.ts";
 import type { Config } from "../../config/spec.ts";
 import { entryIn, type IncidentLogEntry } from "../../incidents/incident-log.ts";
 import type { FileChange } from "../../supervisor/file-change.ts";
-import { isProcessSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
+import { decodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import { type ConfigSnapshot, readConfigSnapshot, writeConfigSnapshot } from "./config-snapshot.ts";
 
 /** As the keeper has them, by name. A name without a colon in front is the id of a process. */
@@ -242,12 +242,7 @@ export function readNote<Name extends NoteName>(name: Name, stored: StoredNotes,
 /** Of each process; undefined: its note can't be read. */
 export function processNotes(stored: StoredNotes): ReadonlyMap<string, ProcessSnapshot | undefined> {
   const own = Object.entries(stored).filter(([name]) => !name.startsWith(":"));
-  return new Map(own.map(([id, note]) => [id, memoryIn(note, id)]));
-}
-
-function memoryIn(note: string, id: string): ProcessSnapshot | undefined {
-  const memory = parsed(note);
-  return isProcessSnapshot(memory, id) ? memory : undefined;
+  return new Map(own.map(([id, note]) => [id, decodeSnapshot(parsed(note), id)]));
 }
 
 function storedOf({ cluster, current, pending, consumer, change, queuedChange }: RollingRestartState): TypeOf<typeof storedRestart> {

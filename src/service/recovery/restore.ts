@@ -22,7 +22,11 @@ export function restore(past: RecoveredState, config: Config, { supervisor, spaw
   const named = new Set(config.processes.map(({ id }) => id));
   for (const { id, line } of messageForPast(past, named)) log.write(id, line);
   for (const id of damaged) link.forget(id);
-  for (const { slot } of takenUp) link.remember(spec(slot).id, memories.get(spec(slot).id));
+  for (const { slot } of takenUp) {
+    const { id } = spec(slot);
+    const snapshot = memories.get(id);
+    if (snapshot !== undefined) spawner.remember(id, snapshot);
+  }
   for (const { slot, run } of leftovers) spawner.signal(slot, run, "SIGKILL");
   const plans = [...former.config.processes, ...former.leaving].map(planOf);
   supervisor.resume(plans, memories, new Set(former.leaving.map(({ id }) => id)));

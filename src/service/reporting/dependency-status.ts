@@ -27,5 +27,5 @@ function dependencyText({ id, condition }: Dependency): string {
 }
 
 function waitsForDependents(state: InstanceState): boolean {
-  return state.status === "stopping" && state.phase === "held";
+  return state.status === "stopping" && state.phase === "waiting-dependents";
 }

@@ -135,13 +135,13 @@ function stoppingMessage(
   subject: MessageContext,
 ): LogLine | undefined {
   const { policy } = subject;
-  if (to.phase === "sweep")
+  if (to.phase === "cleanup")
     return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
-  if (to.phase === "sweep-kill")
-    return from.status === "stopping" && from.phase !== "sweep" ? undefined : warn("left processes behind that don't end; killing them");
+  if (to.phase === "cleanup-kill")
+    return from.status === "stopping" && from.phase !== "cleanup" ? undefined : warn("left processes behind that don't end; killing them");
   if (to.phase === "kill") return warn(`did not end within ${duration(policy.terminateMs)} of ${stopSignalOf(policy)}; killing it`);
-  if (to.phase === "held") return info(`is stopped when ${subject.holding || "what depends on it"} has stopped`);
-  if (from.status !== "running" && !(from.status === "stopping" && from.phase === "held")) return undefined;
+  if (to.phase === "waiting-dependents") return info(`is stopped when ${subject.holding || "what depends on it"} has stopped`);
+  if (from.status !== "running" && !(from.status === "stopping" && from.phase === "waiting-dependents")) return undefined;
   const how =
     policy.graceMs > 0
       ? `${stopSignalOf(policy)} in ${duration(policy.graceMs)}`

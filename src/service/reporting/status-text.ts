@@ -81,12 +81,12 @@ function stoppingReason(state: InstanceState & { readonly status: "stopping" }, 
   } as const;
   const phases = {
     spawning: "",
-    held: `, when ${holding || "what depends on it"} has stopped`,
+    "waiting-dependents": `, when ${holding || "what depends on it"} has stopped`,
     grace: ", has time to finish by itself",
     terminate: `, was sent ${stopSignalOf(policy)}`,
     kill: ", was sent SIGKILL",
-    sweep: "",
-    "sweep-kill": "",
+    cleanup: "",
+    "cleanup-kill": "",
   } as const;
   return `${causes[state.cause]}${phases[state.phase]}${state.next === "start" ? ", and starts again then" : ""}`;
 }

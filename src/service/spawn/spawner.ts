@@ -15,6 +15,7 @@ import type {
 } from "../../ipc/keeper-protocol.ts";
 import { failpoint } from "../../os/failpoint.ts";
 import type { Following, RunReports, Spawner } from "../../supervisor/ports.ts";
+import { encodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { ExitInfo, Occupied, SignalName } from "../../supervisor/states.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import { MissingVariableError } from "./environment.ts";
@@ -155,8 +156,8 @@ export class KeeperSpawner implements Spawner {
     failpoint("service.settled");
   }
 
-  remember(id: string, memory: unknown): void {
-    this.#options.link.remember(id, memory);
+  remember(id: string, snapshot: ProcessSnapshot): void {
+    this.#options.link.remember(id, encodeSnapshot(snapshot));
   }
 
   forget(id: string): void {
