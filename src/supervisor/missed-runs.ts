@@ -3,7 +3,8 @@
 import { type ProcessDefinition, patternsOf } from "./definition.ts";
 import type { ProcessEvent } from "./process-notice.ts";
 import { missedTimes } from "./schedule.ts";
-import { KINDS, type PlannedTime } from "./timetable.ts";
+import type { PlannedTime } from "./snapshot.ts";
+import { KINDS } from "./timetable.ts";
 
 /** Missed runs are counted up to this number. */
 const LIMIT = 1_000;

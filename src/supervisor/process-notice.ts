@@ -2,7 +2,7 @@
 import type { ChangeEffect } from "./definition.ts";
 import type { FileEffect } from "./file-change.ts";
 import type { Missed } from "./schedule.ts";
-import type { ScheduledAction } from "./timetable.ts";
+import type { ScheduledAction } from "./states.ts";
 
 export type ProcessEvent =
   | { readonly type: "blocked" | "unblocked" }

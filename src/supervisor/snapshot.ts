@@ -1,8 +1,10 @@
 /** The persisted state of a process, from which the next service continues. It is validated when it is read. */
 import { boolean, enumeration, integer, literal, map, nothing, number, openObject, optional, string, union } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
-import type { InstanceState, SpawnFault } from "./states.ts";
-import type { PlannedTime } from "./timetable.ts";
+import type { InstanceState, ScheduledAction, SpawnFault } from "./states.ts";
+
+/** The next scheduled times, in milliseconds since 1970. */
+export type PlannedTime = Readonly<Partial<Record<ScheduledAction, number>>>;
 
 export type ProcessSnapshot = {
   readonly blocked: boolean;

@@ -38,6 +38,9 @@ export type RunOutcome =
 
 type SpawnFailure<Kind extends string> = { readonly kind: Kind; readonly ending: ExitInfo; readonly fault?: SpawnFault };
 
+/** What a schedule does at its times. */
+export type ScheduledAction = "start" | "terminate";
+
 /** What happens once a stopping slot is empty. */
 export type NextStep = "idle" | "start" | "policy";
 

@@ -1,16 +1,13 @@
 /** The schedules of a process: the times at which it starts, and at which it is terminated. */
 import type { Clock } from "./ports.ts";
 import { CronTimer } from "./schedule.ts";
-
-export type ScheduledAction = "start" | "terminate";
+import type { PlannedTime } from "./snapshot.ts";
+import type { ScheduledAction } from "./states.ts";
 
 export const KINDS: readonly ScheduledAction[] = ["start", "terminate"];
 
 /** Cron patterns; absent: none. */
 export type Patterns = Readonly<Partial<Record<ScheduledAction, string>>>;
-
-/** The next scheduled times, in milliseconds since 1970. */
-export type PlannedTime = Readonly<Partial<Record<ScheduledAction, number>>>;
 
 export type TimetableEvents = {
   readonly due: (kind: ScheduledAction, planned: number) => void;
