@@ -39,7 +39,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   return out.split("\n").filter((line) => line !== "");
 }
 
-test("bash completes commands, options, choices and the ids of what runs", async (context) => {
+test("bash completes commands, options, choices and the ids of running processes", async (context) => {
   const { folder } = homeOf(context, [
     { id: "web", cmd: "sleep 1000", autostart: true, cluster: { instances: 2 } },
     { id: "mail", cmd: "sleep 1000", autostart: true },
@@ -62,7 +62,7 @@ test("bash completes commands, options, choices and the ids of what runs", async
   assert.deepEqual(await tab(folder, "run", "--exit-with", ""), ["web", "mail"]);
 });
 
-test("values follow an equals sign and commas, too", async (context) => {
+test("values after an equals sign and after commas are completed, too", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", cmd: "true" }], { profiles: { dev: {}, prod: {} } });
   assert.deepEqual(await tab(folder, "run", "--profile", ""), ["dev", "prod"]);
   assert.deepEqual(await tab(folder, "token", "--scope", "read,co"), ["read,control"]);
@@ -74,7 +74,7 @@ test("values follow an equals sign and commas, too", async (context) => {
   assert.deepEqual(await tab(folder, "stop", "--config=procman.json", "w"), ["web"]);
 });
 
-test("what can't be known is nothing, and no message comes in between", async (context) => {
+test("without any candidate the completion is empty and prints no message", async (context) => {
   const { folder } = homeOf(context, []);
   writeFileSync(join(folder, "procman.json"), "{ no JSON");
   for (const words of [
@@ -91,7 +91,7 @@ async function fish(folder: string, line: string): Promise<readonly string[]> {
   return out.split("\n").filter((each) => each !== "");
 }
 
-test("fish completes the same, each with its description", async (context) => {
+test("fish completes the same, each candidate with its description", async (context) => {
   if (isMissing(context, "fish")) return;
   const { folder } = homeOf(context, [{ id: "mail", cmd: "sleep 1000" }]);
   assert.deepEqual(
@@ -130,7 +130,7 @@ test("zsh completes the same in a terminal", async (context) => {
     assert.ok((await zsh(folder, line)).startsWith(completed), line);
 });
 
-test("another shell is refused with those that are known", async (context) => {
+test("an unknown shell is refused, and the message names the known ones", async (context) => {
   const { folder } = homeOf(context, []);
   const { code, err } = await procman(folder, ["completion", "tcsh"]);
   assert.equal(code, 64);

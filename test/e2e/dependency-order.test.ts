@@ -27,7 +27,7 @@ async function record({ folder }: Home, id: string): Promise<ProcessRecord> {
   return all.find((each) => each.id === id) as ProcessRecord;
 }
 
-test("they start in order, say what they wait for, and stop in reverse; a service that is killed meanwhile changes nothing", async (context) => {
+test("processes start in order, say what they wait for, and stop in reverse order; a killed service changes nothing of that", async (context) => {
   const home = homeOf(context, PROCESSES);
   await procman(home.folder, ["run", "--detach"]);
   await said(home, /migrate +\| started/);
@@ -49,7 +49,7 @@ test("they start in order, say what they wait for, and stop in reverse; a servic
   assert.match(log, /db +\| is stopped when web has stopped/);
 });
 
-test("a circle is refused before anything starts, with its place", async (context) => {
+test("a circle of dependencies is refused before any process starts, with its place", async (context) => {
   const home = homeOf(context, [
     { id: "a", cmd: "true", dependsOn: ["b"] },
     { id: "b", cmd: "true", dependsOn: ["a"] },

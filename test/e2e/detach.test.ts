@@ -48,7 +48,7 @@ if (process.argv.includes("--detached")) {
   };
 }
 
-test("it returns with the states of all processes, and goes on in a session of its own until `terminate` ends all of it", async (context) => {
+test("run --detach prints the states of all processes and leaves procman in a separate session until `terminate`", async (context) => {
   const { folder, state } = homeOf(context, [SLEEPER, { id: "job", cmd: "true", cron: "0 3 * * *" }]);
   const started = await procman(folder, ["run", "--detach"]);
   assert.equal(started.code, 0, started.err);
@@ -68,7 +68,7 @@ test("it returns with the states of all processes, and goes on in a session of i
   assert.deepEqual(leftovers(state), []);
 });
 
-test("a closed terminal and its Ctrl-C don't reach it", async (context) => {
+test("neither a closed terminal nor Ctrl-C in it reaches a detached procman", async (context) => {
   const { folder, state } = homeOf(context, [SLEEPER]);
   const line = `${process.execPath} ${BIN} run -d && echo READY && exec sleep 1000`;
   const terminal = spawn("script", ["-qec", line, "/dev/null"], {
@@ -91,7 +91,7 @@ test("a closed terminal and its Ctrl-C don't reach it", async (context) => {
   assert.equal(keeperIn(state), keeper);
 });
 
-test("it works in the folder of its configuration, wherever it was started, also with a relative state folder", async (context) => {
+test("a detached procman works in the folder of its configuration, also with a relative state folder", async (context) => {
   const { folder } = homeOf(context, [SLEEPER]);
   const elsewhere = folderWith(context, { processes: [] });
   const config = join(folder, "procman.json");
@@ -105,7 +105,7 @@ test("it works in the folder of its configuration, wherever it was started, also
   await processExit(keeper);
 });
 
-test("a second run is refused in every form and names the first, which goes on", async (context) => {
+test("a second run is refused in every form and names the first one, which keeps running", async (context) => {
   const { folder, state } = homeOf(context, [SLEEPER]);
   const first = await procman(folder, ["run", "--detach"]);
   const keeper = keeperIn(state);
@@ -126,7 +126,7 @@ test("a second run is refused in every form and names the first, which goes on",
   assert.match(readFileSync(join(state, "daemon.log"), "utf8"), /of the first\n$/);
 });
 
-test("a second run from another folder with the same PROCMAN_STATE_DIR and name is refused and names the first", async (context) => {
+test("a second run from another folder with the same PROCMAN_STATE_DIR and name is refused and names the first one", async (context) => {
   const { folder } = homeOf(context, [SLEEPER]);
   const other = folderWith(context, { name: "test", processes: [SLEEPER] });
   const env = { PROCMAN_STATE_DIR: join(folder, "all") };
@@ -142,7 +142,7 @@ test("a second run from another folder with the same PROCMAN_STATE_DIR and name 
   await processExit(keeper);
 });
 
-test("a configuration that is not valid: all problems, exit code 78, and nothing is made", async (context) => {
+test("7 run --detach of an invalid configuration prints all problems, ends with exit code 78 and creates nothing", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", cmdd: "x" }]);
   const { code, out, err } = await procman(folder, ["run", "--detach"]);
   assert.deepEqual({ code, out }, { code: 78, out: "" });
@@ -151,7 +151,7 @@ test("a configuration that is not valid: all problems, exit code 78, and nothing
   assert.equal((await procman(folder, ["run", "-d", "--config", "none.json"])).code, 78);
 });
 
-test("options that contradict each other are told as such", async (context) => {
+test("options that contradict each other are reported as such", async (context) => {
   const { folder } = homeOf(context, [SLEEPER]);
   for (const args of [
     ["-c", "-d"],
@@ -164,14 +164,14 @@ test("options that contradict each other are told as such", async (context) => {
   }
 });
 
-test("warnings are shown where it was started", async (context) => {
+test("run --detach prints the warnings of the configuration", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", cmd: "true" }]);
   const { code, err } = await procman(folder, ["run", "--detach"]);
   assert.equal(code, 0);
   assert.match(err, /1 warning[\s\S]*No start policy/);
 });
 
-test("a procman that ends before it has come up: its messages and its exit code", async (context) => {
+test("run --detach of a procman that ends during its start prints its messages and has its exit code", async (context) => {
   const { folder, state } = homeOf(context, [SLEEPER]);
   // No folder, where the keeper needs one.
   mkdirSync(state, { recursive: true });
@@ -182,7 +182,7 @@ test("a procman that ends before it has come up: its messages and its exit code"
   assert.equal(keeperIn(state), 0);
 });
 
-test("a procman that is killed before it has come up is told", async (context) => {
+test("run --detach reports that procman was killed during its start", async (context) => {
   const { folder } = homeOf(context, [SLEEPER]);
   const { env, pid } = blockade(folder);
   const started = procman(folder, ["run", "--detach"], env);
@@ -191,7 +191,7 @@ test("a procman that is killed before it has come up is told", async (context) =
   assert.deepEqual({ code, err }, { code: 1, err: "procman: was ended by SIGKILL before it had come up\n" });
 });
 
-test("Ctrl-C ends the waiting alone, and says so", async (context) => {
+test("Ctrl-C ends only the waiting of run --detach, and a message says so", async (context) => {
   const { folder, state } = homeOf(context, [SLEEPER]);
   const { env, pid, lift } = blockade(folder);
   const command = spawn(process.execPath, [BIN, "run", "--detach"], {
@@ -211,7 +211,7 @@ test("Ctrl-C ends the waiting alone, and says so", async (context) => {
   await eventually(() => (keeperIn(state) === keeper ? true : undefined));
 });
 
-test("one that doesn't come up in time is left running, and its pid is told", async (context: TestContext) => {
+test("a procman that needs too long to start is left running, and its pid is printed", async (context: TestContext) => {
   const { folder, state } = homeOf(context, [SLEEPER]);
   const { env, pid, lift } = blockade(folder);
   const before = process.env.NODE_OPTIONS;
@@ -232,7 +232,7 @@ test("one that doesn't come up in time is left running, and its pid is told", as
   await eventually(() => (keeperIn(state) === keeper ? true : undefined));
 });
 
-test("an API that can't listen: told with the reason, the processes run, and `terminate` ends them all the same", async (context) => {
+test("if the API can't listen, the reason is printed, the processes run, and `terminate` still ends them", async (context) => {
   const taken = createServer().listen(0, "127.0.0.1");
   context.after(() => void taken.close());
   await once(taken, "listening");
@@ -257,7 +257,7 @@ test("an API that can't listen: told with the reason, the processes run, and `te
   assert.ok(!isAlive(web));
 });
 
-test("an API that could not listen is served once its port is free, without a restart of anything", async (context) => {
+test("an API that could not listen is served once its port is free, without a restart", async (context) => {
   const taken = createServer().listen(0, "127.0.0.1");
   context.after(() => void taken.close());
   await once(taken, "listening");

@@ -66,14 +66,14 @@ test.beforeEach(() => {
   folder = mkdtempSync(join(home, "work-"));
 });
 
-test("the package brings no dependency", () => {
+test("the package has no dependencies", () => {
   assert.deepEqual(
     readdirSync(join(home, "node_modules")).filter((name) => !name.startsWith(".")),
     ["procman"],
   );
 });
 
-test("init, append, validate, run, Ctrl-C", async (context) => {
+test("1.9 init, append, validate, run and Ctrl-C work with the installed package", async (context) => {
   assert.equal((await procman("init", "--id", "web", "--cmd", "sleep 1000")).code, 0);
   assert.equal((await procman("append", "--id", "tick", "--cmd", "echo tick-tock; sleep 1000", "--autostart")).code, 0);
   assert.equal((await procman("append", "--id", "job", "--cmd", "true", "--cron", "0 3 * * *")).code, 0);
@@ -99,7 +99,7 @@ test("init, append, validate, run, Ctrl-C", async (context) => {
   assert.equal((await procman("status")).code, 69);
 });
 
-test("remove takes a process out and leaves every comment", async () => {
+test("1.9 remove deletes a process and keeps every comment", async () => {
   writeFileSync(
     join(folder, "procman.jsonc"),
     '// mine\n{\n  "processes": [\n    // first\n    { "id": "a", "cmd": "true", "autostart": true },\n    // second\n    { "id": "b", "cmd": "true", "autostart": true } // tail\n  ]\n}\n',
@@ -112,7 +112,7 @@ test("remove takes a process out and leaves every comment", async () => {
   assert.equal((await procman("remove", "--id", "c")).code, 1);
 });
 
-test("terminate ends all of it", async (context) => {
+test("4 terminate ends procman and all processes", async (context) => {
   await procman("init", "--id", "web", "--cmd", "sleep 1000");
   const daemon = daemonOf(context as TestContext);
   await eventually(() => (isAnnounced() ? true : undefined));
@@ -122,7 +122,7 @@ test("terminate ends all of it", async (context) => {
   assert.deepEqual(await exit, [0, null]);
 });
 
-test("7 mistakes are told with place and remedy: misspelled key, bad cron, both start commands; exit code 78", async () => {
+test("7 mistakes are reported with place and remedy: misspelled key, bad cron, both start commands; exit code 78", async () => {
   writeFileSync(
     join(folder, "procman.json"),
     '{\n  "processes": [\n    { "id": "web", "cmdd": "x", "autostart": true },\n    { "id": "job", "cmd": "y", "cron": "99 * * * *" },\n    { "id": "two", "cmd": "y", "worker": "w.js", "autostart": true }\n  ]\n}\n',
@@ -135,7 +135,7 @@ test("7 mistakes are told with place and remedy: misspelled key, bad cron, both 
   }
 });
 
-test("usage errors: unknown command, unknown option, no configuration; each says what to do", async () => {
+test("usage errors (unknown command, unknown option, no configuration) say what to do", async () => {
   const cases: readonly (readonly [readonly string[], number, RegExp])[] = [
     [["stauts"], 64, /Did you mean "status"/],
     [
@@ -184,7 +184,7 @@ test("help, version and schema print to standard output", async () => {
   assert.equal((JSON.parse((await procman("schema")).out) as { readonly type: string }).type, "object");
 });
 
-test("the library validates, runs processes, and its types hold", async () => {
+test("1.8 the library validates configurations, runs processes, and its types are valid", async () => {
   const script = `import { ConfigurationError, Procman, validateConfiguration } from "procman";
 const c = validateConfiguration({ processes: [{ id: "a", cmd: "b", autostart: true }] });
 console.log(c.processes[0].policy.terminateMs);
@@ -215,7 +215,7 @@ async function answers(port: number): Promise<string> {
   }
 }
 
-test("issue 5, 3: procman/cluster listens on the shared socket, by import and by require, and on a port where there is none", async (context) => {
+test("procman/cluster listens on the shared socket, by import and by require, and on a port where there is no shared socket", async (context) => {
   const server = "listen(createServer((request, response) => response.end(process.argv[1])), Number(process.argv[2]))";
   writeFileSync(join(folder, "a.mjs"), `import { createServer } from "node:http"; import { listen } from "procman/cluster"; ${server};`);
   writeFileSync(

@@ -43,7 +43,7 @@ setInterval(() => undefined, 1000);`,
   return { child, web };
 }
 
-test("runs a configuration object, controls it, and ends it", async (context) => {
+test("the library runs a configuration object, controls it, and ends it", async (context) => {
   const { folder, state } = placeOf(context);
   mkdirSync(join(folder, "app"));
   const procman = await Procman.run(
@@ -69,7 +69,7 @@ test("runs a configuration object, controls it, and ends it", async (context) =>
   await assert.rejects(procman.processes(), (error) => error instanceof ProcmanError && error.code === "no-daemon");
 });
 
-test("runs by a profile, which is said by plan and stays for a reload", async (context) => {
+test("the library runs with a profile; plan names it, and a reload keeps it", async (context) => {
   const { folder } = placeOf(context);
   const profiles = {
     many: {
@@ -91,7 +91,7 @@ test("runs by a profile, which is said by plan and stays for a reload", async (c
   await procman.terminate();
 });
 
-test("a bad configuration starts nothing and names every problem", async (context) => {
+test("7 a bad configuration starts nothing, and every problem is named", async (context) => {
   const { folder } = placeOf(context);
   await assert.rejects(
     Procman.run({ name: "mine", processes: [{ id: "web" }, { id: "Web", cmd: "true" }] }, { cwd: folder }),
@@ -108,7 +108,7 @@ test("a bad configuration starts nothing and names every problem", async (contex
   );
 });
 
-test("a program that dies leaves procman and its processes to the next one", async (context) => {
+test("a program that dies leaves procman and its processes to the next program", async (context) => {
   const { folder, state } = placeOf(context);
   const { child, web } = await program(folder, {});
   const keeper = keeperIn(state);
@@ -123,7 +123,7 @@ test("a program that dies leaves procman and its processes to the next one", asy
   await processExit(web);
 });
 
-test("with detached: false they end with the program, also when it is killed and their keeper was, too", async (context) => {
+test("with detached: false the processes end with the program, also when the program and the keeper were killed", async (context) => {
   const { folder, state } = placeOf(context);
   const { child, web } = await program(folder, { detached: false });
   const first = keeperIn(state);
@@ -136,7 +136,7 @@ test("with detached: false they end with the program, also when it is killed and
   assert.ok(!isAlive(web));
 });
 
-test("each line goes to onLine; what that takes over is not printed", async (context) => {
+test("onLine gets each line; lines that it takes over are not printed", async (context) => {
   const { folder } = placeOf(context);
   const entries: LogEntry[] = [];
   const procman = await Procman.run(
@@ -157,7 +157,7 @@ test("each line goes to onLine; what that takes over is not printed", async (con
   await procman.terminate();
 });
 
-test("listeners and onLine get the last words of a procman that terminate ends; log gives each line", async (context) => {
+test("event listeners and onLine get the last lines of a procman that is terminated; log returns each line", async (context) => {
   const { folder } = placeOf(context);
   const [lines, logged, ended]: [string[], string[], string[]] = [[], [], []];
   const cmd = "trap 'echo farewell; exit 0' TERM; echo hello; while :; do sleep 0.05; done";

@@ -54,14 +54,14 @@ async function worksUnder(procman: Procman, flags: readonly string[]): Promise<v
 }
 
 for (const [name, flags] of FLAGS) {
-  test(`keeper and commands under ${name}`, async (context) => {
+  test(`keeper and commands run under ${name}`, async (context) => {
     const launcher = script(context, `node=$1; shift; exec "$node" ${flags.map((flag) => `'${flag}'`).join(" ")} "$@"`);
     const procman = await startProcman(context, [WEB], { launcher: [launcher] });
     await worksUnder(procman, flags);
     assert.doesNotMatch(procman.lines.join("\n"), /DeprecationWarning|at .*\.cjs:\d/);
   });
 
-  test(`service and logger under ${name}`, async (context) => {
+  test(`service and logger run under ${name}`, async (context) => {
     const node = script(context, `exec '${process.execPath}' ${flags.map((flag) => `'${flag}'`).join(" ")} "$@"`);
     const procman = await startProcman(context, [WEB]);
     await procman.line(/web +\| started/);

@@ -20,7 +20,7 @@ async function quickstart(context: TestContext): Promise<{ readonly folder: stri
   return { folder, port };
 }
 
-test("the quickstart: a web server that comes back, a worker that crashes, a job by schedule, a pipeline into its own file", async (context) => {
+test("the quickstart: a web server that restarts, a worker that crashes, a scheduled job, a pipeline into its log file", async (context) => {
   const { folder, port } = await quickstart(context);
   const procman = new Procman(folder);
   context.after(() => void procman.child.kill("SIGKILL"));
@@ -38,7 +38,7 @@ test("the quickstart: a web server that comes back, a worker that crashes, a job
   assert.equal(await procman.stop("SIGINT"), 0);
 });
 
-test("the quickstart in the background: the states of all, the web server answers, `terminate` ends it", async (context) => {
+test("the quickstart in the background: all states are printed, the web server answers, `terminate` ends it", async (context) => {
   let state = "";
   context.after(() => {
     const keeper = keeperIn(state);

@@ -55,7 +55,7 @@ const endpointPid = ({ state }: Home): number | undefined => {
 };
 const logOf = ({ state }: Home): string => readFileSync(join(state, "logs/console.log"), "utf8");
 
-test("plan shows what a changed file would do, process by process; reload does that and nothing else", async (context) => {
+test("plan shows the effect of a changed file on each process; reload does that and nothing else", async (context) => {
   const home = homeOf(context, [sleeper("same"), sleeper("changed"), sleeper("eased"), sleeper("gone"), { id: "manual", cmd: "true" }]);
   await procman(home.folder, ["run", "--detach"]);
   const before = await pids(home);
@@ -106,7 +106,7 @@ api.port  next-run  has changed; takes effect when procman is terminated and run
   assert.match((await procman(home.folder, ["plan"])).out, /^ID .*\napi\.port/, "what can't be changed now is shown until it is");
 });
 
-test("a file that is not valid: all problems with their places, exit code 78, and everything stays as it was", async (context) => {
+test("7 an invalid file: plan and reload print all problems with their places, exit code 78, and nothing changes", async (context) => {
   const home = homeOf(context, [sleeper("web")]);
   await procman(home.folder, ["run", "--detach"]);
   const before = await pids(home);
@@ -125,7 +125,7 @@ test("a file that is not valid: all problems with their places, exit code 78, an
   assert.deepEqual(await pids(home), before);
 });
 
-test("a process that does not come up by its new configuration is told, with exit code 1", async (context) => {
+test("a process that doesn't come up with its new configuration is reported, with exit code 1", async (context) => {
   const home = homeOf(context, [sleeper("web"), sleeper("db")]);
   await procman(home.folder, ["run", "--detach"]);
   write(home, [sleeper("web", { cmd: "no-such-program" }), sleeper("db")]);
@@ -134,7 +134,7 @@ test("a process that does not come up by its new configuration is told, with exi
   assert.match(err, /^procman: "web" is not up: it could not be started: there is no program "no-such-program" in its PATH/m);
 });
 
-test("SIGHUP and --watch-config take up the file", async (context) => {
+test("SIGHUP and --watch-config reload the file", async (context) => {
   const home = homeOf(context, [sleeper("web"), sleeper("same")]);
   await procman(home.folder, ["run", "--detach", "--watch-config"]);
   const { same } = await pids(home);
@@ -149,7 +149,7 @@ test("SIGHUP and --watch-config take up the file", async (context) => {
   assert.equal((await pids(home)).same, same);
 });
 
-test("2.2 a cluster is reloaded instance by instance; one that does not come up leaves everything as it was", async (context) => {
+test("a cluster is reloaded instance by instance; if one doesn't come up, everything is as before", async (context) => {
   const cluster = (cmd: string): ProcessConfig => sleeper("web", { cmd, cluster: { instances: 2 } });
   const home = homeOf(context, [cluster("sleep 1000"), sleeper("db")]);
   await procman(home.folder, ["run", "--detach"]);
@@ -168,7 +168,7 @@ test("2.2 a cluster is reloaded instance by instance; one that does not come up 
 });
 
 for (const victim of ["service", "keeper"] as const)
-  test(`a ${victim} that is killed in the middle of a reload: it ends as the new configuration, everywhere`, async (context) => {
+  test(`a reload in which the ${victim} is killed is completed, with the new configuration everywhere`, async (context) => {
     const ids = Array.from({ length: 10 }, (_, index) => `p${index}`);
     const config = (seconds: number): readonly ProcessConfig[] => [
       ...ids.map((id) => sleeper(id, { cmd: `sleep ${seconds}` })),

@@ -70,7 +70,7 @@ async function why(
   throw new Error(`waited in vain for ${ends} ends of ${id}`);
 }
 
-test("why tells how a process came to its end: cause, what followed, its last words, who asked", async (context) => {
+test("why shows the end of a run: its cause, what followed, its last lines, and the requester", async (context) => {
   const procman = await startProcman(context, [CRASHING, SLEEPER]);
   await procman.line(/crash +\| .*its one restart is used up/);
   const { process: crash, incidents } = await why(procman.folder, "crash", 2);
@@ -96,7 +96,7 @@ test("why tells how a process came to its end: cause, what followed, its last wo
   assert.match(unknown.err, /there is none of this id\. Did you mean "web"/);
 });
 
-test("a program hears events by their type, over a service that is killed, until procman has ended", async (context) => {
+test("6 a program gets events by their type, also over a killed service, until procman has ended", async (context) => {
   const procman = await startProcman(context, [SLEEPER]);
   await procman.line(/web +\| started/);
   await endpoint(procman);
@@ -123,7 +123,7 @@ test("a program hears events by their type, over a service that is killed, until
   await ended;
 });
 
-test("a stream that comes again with the last id it has seen misses nothing of the new service, and is told its state first", async (context) => {
+test("6 a client that resumes with its last event id misses no event of the new service, and gets the state first", async (context) => {
   const procman = await startProcman(context, [SLEEPER]);
   await procman.line(/web +\| started/);
   const first = await events(procman, "1", ({ type }) => type === "service.state");

@@ -31,7 +31,7 @@ function announce(state: string, keeper: number, port: number): void {
   renameSync(`${path}.tmp`, path);
 }
 
-test("nobody runs: said at once, exit code 69", async (context) => {
+test("without a procman a command says so at once, with exit code 69", async (context) => {
   const { folder, state } = homeOf(context, []);
   for (const command of ["status", "terminate", "upgrade"]) {
     const { code, err } = await procman(folder, [command]);
@@ -42,7 +42,7 @@ test("nobody runs: said at once, exit code 69", async (context) => {
   }
 });
 
-test("an address that a power cut has left empty, and a state folder that can't be: nobody runs", async (context) => {
+test("an empty endpoint file after a power cut, or an impossible state folder, means that no procman runs", async (context) => {
   const { folder, state } = homeOf(context, [{ id: "web", cmd: "true" }]);
   mkdirSync(state, { recursive: true });
   writeFileSync(join(state, "endpoint.json"), "");
@@ -59,7 +59,7 @@ test("an address that a power cut has left empty, and a state folder that can't 
   });
 });
 
-test("a keeper that was just killed: a command waits for the one that comes in its place, as docs/reliability.md begins", async (context) => {
+test("after a kill of the keeper a command waits for the next one, as docs/reliability.md begins", async (context) => {
   const { folder, state } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   await procman(folder, ["run", "--detach"]);
   const pids = (out: string): readonly number[] => (JSON.parse(out) as readonly { readonly pid: number }[]).map(({ pid }) => pid);
@@ -81,7 +81,7 @@ test("a keeper that was just killed: a command waits for the one that comes in i
   assert.deepEqual([keeperIn(state), isAlive(second), before.some(isAlive)], [0, false, false]);
 });
 
-test("a keeper whose service stays away: after three seconds the pid and the remedies are told", async (context) => {
+test("if the service stays away, after three seconds the command prints the keeper's pid and the remedies", async (context) => {
   const { folder, state } = homeOf(context, []);
   const { pid } = await fakeKeeper(context, state);
   const asked = performance.now();
@@ -97,7 +97,7 @@ test("a keeper whose service stays away: after three seconds the pid and the rem
   assert.ok(waited >= 3_000, `${waited} ms`);
 });
 
-test("a keeper that has given its service up: its reason is told, without waiting", async (context) => {
+test("if the keeper has given up its service, the command prints the reason without waiting", async (context) => {
   const { folder, state } = homeOf(context, []);
   await fakeKeeper(context, state);
   writeFileSync(join(state, "service-down"), "it ended 11 times in a row (exit code 70)\n");
@@ -108,7 +108,7 @@ test("a keeper that has given its service up: its reason is told, without waitin
   assert.match(err, /its service is down: it ended 11 times in a row \(exit code 70\); "procman upgrade"/);
 });
 
-test("a service that comes while the command waits answers it", async (context) => {
+test("a service that starts while the command waits answers it", async (context) => {
   const { folder, state } = homeOf(context, []);
   const { pid } = await fakeKeeper(context, state);
   const { port } = await api(context);
@@ -119,7 +119,7 @@ test("a service that comes while the command waits answers it", async (context) 
   assert.match(out, /^web +running .*is served by a test/m);
 });
 
-test("an address where nobody listens any more: the new one is waited for", async (context) => {
+test("if the address in the endpoint file is dead, the command waits for the new one", async (context) => {
   const { folder, state } = homeOf(context, []);
   const { pid } = await fakeKeeper(context, state);
   const { server, port } = await api(context);
@@ -138,7 +138,7 @@ test("an address where nobody listens any more: the new one is waited for", asyn
   assert.match(later.err, /its service is down: connect ECONNREFUSED/);
 });
 
-test("a killed service: `status` right after it is answered by the next one, with the same processes", async (context) => {
+test("`status` right after a kill of the service is answered by the next one, with the same processes", async (context) => {
   const { folder, state } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const started = await procman(folder, ["run", "--detach"]);
   const line = /^web +running +\d+/m.exec(started.out)?.[0] ?? "";
@@ -166,7 +166,7 @@ test("`status` right after `run` waits for the first answer", async (context) =>
   assert.equal((await running).code, 0);
 });
 
-test("`terminate` without a service goes by the keeper, and waits for its end", async (context) => {
+test("4 `terminate` without a service reaches the keeper, and waits for its end", async (context) => {
   const { folder, state } = homeOf(context, []);
   const { pid } = await fakeKeeper(context, state);
   writeFileSync(join(state, "service-down"), "it ended 11 times in a row\n");

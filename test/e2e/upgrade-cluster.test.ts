@@ -35,7 +35,7 @@ async function servingIn(state: string): Promise<number> {
   return (JSON.parse(line.split("\n", 1)[0] ?? "") as { readonly pid: number }).pid;
 }
 
-test("service, logger and balancer are replaced, twice: no request fails, no instance is restarted", async (context) => {
+test("service, logger and balancer are replaced twice; no request fails, no instance is restarted", async (context) => {
   const { folder, state, port } = await clusterIn(context);
   const [first, second] = [version(folder, "1.0.0"), version(folder, "1.1.0")];
   assert.equal((await run(first, folder, "run", "--detach")).code, 0);
@@ -67,7 +67,7 @@ test("service, logger and balancer are replaced, twice: no request fails, no ins
   await assert.rejects(ask(port));
 });
 
-test("a new balancer that ends at once: the old one goes on, the others stay replaced", async (context) => {
+test("a new balancer that ends at once: the old one stays, the other components are replaced", async (context) => {
   const { folder, state, port } = await clusterIn(context);
   const old = version(folder, "1.0.0");
   const bad = version(folder, "1.1.0", (dist) => prepend(dist, "balancer.cjs", "process.exit(6);"));
@@ -83,7 +83,7 @@ test("a new balancer that ends at once: the old one goes on, the others stay rep
   assert.equal((await run(old, folder, "terminate")).code, 0);
 });
 
-test("a keeper that is killed while the balancer is replaced: one serves, and is started again when it is killed", async (context) => {
+test("a keeper that is killed while the balancer is replaced leaves one serving balancer, which is restarted when it is killed", async (context) => {
   const { folder, state, port } = await clusterIn(context);
   const old = version(folder, "1.0.0");
   // Long enough on its way for the keeper to be killed in between.

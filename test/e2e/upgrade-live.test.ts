@@ -75,7 +75,7 @@ function homeWithPrinters(context: TestContext, ids: readonly string[]): { reado
 const pidsIn = async (installed: Version, folder: string): Promise<readonly number[]> =>
   (JSON.parse((await run(installed, folder, "status", "--json")).out) as readonly { readonly pid: number }[]).map(({ pid }) => pid);
 
-test("service and logger are replaced under a flood: same pids, every line whole and once, the API away for under a second, on the same port", async (context) => {
+test("service and logger are replaced under a flood of lines: same pids, every line once and complete, the API away for under a second", async (context) => {
   const { folder, state } = homeWithPrinters(context, ["a", "b"]);
   const [old, next] = [version(folder, "1.0.0"), version(folder, "1.1.0")];
   assert.equal((await run(old, folder, "run", "--detach")).code, 0);
@@ -114,7 +114,7 @@ for (const [what, name, code, problem] of [
     /ended before it had taken up its work/,
   ],
 ] as const)
-  test(`a new service that ${what}: the old one goes on, with the same processes and the same address, and the logger isn't touched`, async (context) => {
+  test(`a new service that ${what}: the old one stays with the same processes and address, and the logger isn't touched`, async (context) => {
     const { folder, state } = homeWithPrinters(context, ["a"]);
     const old = version(folder, "1.0.0");
     const bad = version(folder, "1.1.0", (dist) => prepend(dist, name, code));
@@ -136,7 +136,7 @@ for (const [what, name, code, problem] of [
     assert.ok(checkLines(join(folder, "a.log"), "a") > 1_000);
   });
 
-test("a new logger that ends at once: the old one goes on and no line is missing; the service stays replaced", async (context) => {
+test("a new logger that ends at once: the old one stays and no line is missing; the service is replaced", async (context) => {
   const { folder } = homeWithPrinters(context, ["a"]);
   const old = version(folder, "1.0.0");
   const bad = version(folder, "1.1.0", (dist) => prepend(dist, "logger.cjs", "process.exit(5);"));
@@ -150,7 +150,7 @@ test("a new logger that ends at once: the old one goes on and no line is missing
   assert.ok(checkLines(join(folder, "a.log"), "a") > 10_000);
 });
 
-test("SIGUSR1 without a request replaces both by what lies where the keeper came from", async (context) => {
+test("SIGUSR1 without a request replaces both by the version in the keeper's folder", async (context) => {
   const { folder, state } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const installed = version(folder, "1.0.0");
   assert.equal((await run(installed, folder, "run", "--detach")).code, 0);
@@ -161,7 +161,7 @@ test("SIGUSR1 without a request replaces both by what lies where the keeper came
   assert.equal((await run(installed, folder, "terminate")).code, 0);
 });
 
-test("a service that ends again and again stays down: `status` says so, processes run on, and `upgrade` brings a good one", async (context) => {
+test("a service that ends repeatedly stays down: `status` says so, processes keep running, and `upgrade` brings a working one", async (context) => {
   const { folder, state } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const [old, good] = [version(folder, "1.0.0"), version(folder, "1.1.0")];
   assert.equal((await run(old, folder, "run", "--detach")).code, 0);

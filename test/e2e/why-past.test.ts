@@ -10,7 +10,7 @@ import { eventually, isAlive, processExit, startProcman } from "../support/procm
 const NONE = /^procman: Cannot reach procman: none is running for .*Start it with "procman run"\n$/;
 const INTRO = /^procman is not running; this is what it has left on disk about web, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/m;
 
-test("after an orderly end: the last end with its lines, what ails it, and exit code 69 with how to start procman", async (context) => {
+test("after an orderly end `why` shows the last run with its lines, its problem, exit code 69 and how to start procman", async (context) => {
   const web = { id: "web", cmd: "echo 'Error: no database' >&2; exit 3", autostart: true, restartLimit: 0 };
   const { folder, state } = homeOf(context, [
     web,
@@ -60,7 +60,7 @@ test("after an orderly end: the last end with its lines, what ails it, and exit 
   assert.equal((await procman(folder, ["why", "web"])).code, 1);
 });
 
-test("after a kill of procman: the run that nobody has seen the end of, and whether it still runs", async (context) => {
+test("after a kill of procman `why` shows that the end of the run is unknown, and whether it still runs", async (context) => {
   const host = await startProcman(
     context,
     [{ id: "web", cmd: "echo at work; exec sleep 1000", autostart: true, logger: { console: true } }],

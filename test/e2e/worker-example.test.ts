@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { procman as command } from "../support/cli.ts";
 import { Procman } from "../support/procman.ts";
 
-test("the worker example: a restart, and a stop of everything, wait for the end of the job under way", async (context) => {
+test("2.2 the worker example: a restart and a stop wait until the current job is done", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "procman-worker-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(fileURLToPath(new URL("../../examples/worker", import.meta.url)), folder, { recursive: true });

@@ -37,7 +37,7 @@ async function withClock(context: TestContext, processes: (folder: string) => Pa
   return { rig: await startRig(context, folder, processes(folder), { env }), set, folder };
 }
 
-test("the clock jumps hours ahead and back: no process is restarted, no timeout comes early, time stamps of log lines follow", async (context) => {
+test("a clock that jumps hours ahead and back restarts no process and ends no timeout early; log times follow it", async (context) => {
   const world = await withClock(context, (folder) => [
     {
       id: "print",
@@ -71,7 +71,7 @@ test("the clock jumps hours ahead and back: no process is restarted, no timeout 
   assert.deepEqual(await rig.verdict(), []);
 });
 
-test("cron while the clock jumps: hours ahead make one run of what was due, hours back no gap and no second run at a time", async (context) => {
+test("2.2 cron: a clock that jumps hours ahead leads to one run, one that jumps back to no gap and no overlapping run", async (context) => {
   const world = await withClock(context, () => [
     { id: "often", cmd: "date +%s.%N >> often; sleep 0.3", cron: "* * * * * *" },
     { id: "hourly", cmd: "echo ran >> hourly", cron: "0 0 * * * *" },

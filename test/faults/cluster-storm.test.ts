@@ -5,7 +5,7 @@ import { CLIENTS, storm } from "../support/storm.ts";
 
 const SECONDS = Number(process.env.PROCMAN_STORM_SECONDS ?? 60);
 
-test(`${CLIENTS} clients flat out for ${SECONDS} s: only connections of killed instances fail, whatever is restarted or killed`, async (context) => {
+test(`${CLIENTS} clients under full load for ${SECONDS} s: only connections of killed instances fail, whatever is restarted or killed`, async (context) => {
   const account = await storm(context, SECONDS);
   console.error(JSON.stringify(account));
   assert.ok(account.requests > SECONDS * 20, `${account.requests} requests`);

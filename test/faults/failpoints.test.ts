@@ -192,11 +192,11 @@ async function walk(context: TestContext, transition: Transition): Promise<void>
   assert.deepEqual(await rig.verdict({ loggersKilled, kills }), []);
 }
 
-describe("procman dies at each step of", { concurrency: 3 }, () => {
+describe("procman is killed at each step of", { concurrency: 3 }, () => {
   for (const [name, transition] of Object.entries(TRANSITIONS)) test(name, (context) => walk(context as TestContext, transition));
 
   for (const overrun of [false, true])
-    test(`a run by schedule${overrun ? " that overlaps others" : ""}`, async (context) => {
+    test(`a scheduled run${overrun ? " that overlaps others" : ""}`, async (context) => {
       const folder = folderFor(context as TestContext);
       const points = [...DECISION, ...START, "keeper.exited", "keeper.over"] as const;
       const { env, arm, reached } = pointsIn(folder, points);
@@ -219,7 +219,7 @@ describe("procman dies at each step of", { concurrency: 3 }, () => {
       if (overrun) assert.ok(runs().some((run) => run.startsWith("job:2.")));
     });
 
-  test("a death of the keeper, with a line begun: its successor finds what the logger left", async (context) => {
+  test("a kill of the keeper in the middle of a line: the next keeper finds the rest of the logger", async (context) => {
     const folder = folderFor(context as TestContext);
     const points = ["keeper.took", "keeper.retold"] as const;
     const { env, arm, reached } = pointsIn(folder, points);
@@ -249,7 +249,7 @@ describe("procman dies at each step of", { concurrency: 3 }, () => {
     "keeper.over",
     "keeper.removed",
   ] as const)
-    test(`the end of all, at ${point}`, async (context) => {
+    test(`a shutdown, at ${point}`, async (context) => {
       const folder = folderFor(context as TestContext);
       const { env, arm, reached } = pointsIn(folder, [point]);
       const print = { id: "print", cmd: program(folder, "printer", "print", 5_000, 20), ...brief, logger: { stdout: "logs/print.log" } };

@@ -32,7 +32,7 @@ const random = (): number => Math.floor(Math.random() * 1e9);
 const seeds = PROCMAN_FAULT_SEED === undefined ? [...SEEDS, random()] : [Number(PROCMAN_FAULT_SEED)];
 
 for (const seed of seeds)
-  test(`killed at the moments of seed ${seed}: never two copies, no exit and no line lost, every command carried out, nobody left behind`, async (context) => {
+  test(`kills at the moments of seed ${seed}: no second copy, no lost exit or line, every command completed, no process left behind`, async (context) => {
     const { findings, counts } = await verdictOf(context, seed);
     assert.deepEqual(findings, []);
     // Less would mean that the test has lost sight of what it is for.
@@ -41,7 +41,7 @@ for (const seed of seeds)
   });
 
 if (PROCMAN_FAULT_MINUTES !== undefined)
-  test("for as long as was asked for: one random seed after the other", async (context) => {
+  test("for the requested time: one random seed after another", async (context) => {
     for (const end = performance.now() + Number(PROCMAN_FAULT_MINUTES) * 60_000; performance.now() < end; )
       assert.deepEqual((await verdictOf(context, random())).findings, []);
   });

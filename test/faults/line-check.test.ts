@@ -22,7 +22,7 @@ function check(context: TestContext, text: readonly (string | Buffer)[], runs: P
   return checkLog(file, runs);
 }
 
-test("a log in which every line stands once and in order has no finding, with two runs whose lines mix, long lines and all alphabets", (context) => {
+test("a log with every line once and in order has no finding, with interleaved runs, long lines and all alphabets", (context) => {
   const mixed = lines(1, 2_000).flatMap((each, index) => (index < 500 ? [each, line(index + 1, "r2")] : [each]));
   const { findings, lines: count, bytes } = check(context, mixed, [knows(2_000), { ...knows(500), run: "r2" }]);
   assert.deepEqual(findings, []);
@@ -66,7 +66,7 @@ const PLANTED: Readonly<
 };
 
 for (const [name, { log, printed = 100, isCut = false, says }] of Object.entries(PLANTED))
-  test(`planted and found: ${name}`, (context) => {
+  test(`a planted defect is found: ${name}`, (context) => {
     const { findings } = check(context, log, [knows(printed, { isCut })]);
     assert.ok(
       findings.some((finding) => says.test(finding)),
@@ -74,7 +74,7 @@ for (const [name, { log, printed = 100, isCut = false, says }] of Object.entries
     );
   });
 
-test("planted and found: more missing at a mark than a killed logger can have held", (context) => {
+test("a planted defect is found: more bytes missing at a mark than a killed logger can have held", (context) => {
   const few = check(context, [...lines(1, 50), MARK, ...lines(200, 300)], [knows(300)]);
   assert.deepEqual(few.findings, [], "64 KiB are excused");
   assert.equal(few.excusedBytes, bytesOf("web", "r1", 51, 199));
@@ -84,14 +84,14 @@ test("planted and found: more missing at a mark than a killed logger can have he
   assert.deepEqual(twice.findings, [], "two loggers were killed");
 });
 
-test("planted and found: lines missing at a mark that is not that of their run: fewer of its readers were killed", (context) => {
+test("a planted defect is found: lines missing at the mark of another run, of which fewer readers were killed", (context) => {
   const log = [...lines(1, 50), MARK, ...lines(53, 70), MARK, ...lines(72, 100)];
   assert.deepEqual(check(context, log, [knows(100, { readersKilled: 2 })]).findings, []);
   assert.match(check(context, log, [knows(100, { readersKilled: 1 })]).findings[0] ?? "", /^missing: .*71 to 71/);
   assert.match(check(context, [MARK, ...lines(2, 9)], [knows(9, { readersKilled: 0 })]).findings[0] ?? "", /^missing: .*1 to 1/);
 });
 
-test("a mark excuses the line that was cut in the file, and the rest of one that was cut in the reader", (context) => {
+test("a mark excuses the line that was cut in the file, and the rest of the line that was cut in the reader", (context) => {
   const [before, after] = [line(51).slice(0, 33), line(60).slice(21)];
   const { findings, excusedBytes } = check(context, [...lines(1, 50), before, MARK, after, ...lines(61, 100)], [knows(100)]);
   assert.deepEqual(findings, []);
@@ -100,7 +100,7 @@ test("a mark excuses the line that was cut in the file, and the rest of one that
   assert.deepEqual(lastBytes.findings, [], "also where nothing follows");
 });
 
-test("a run that was killed may end within a line, one that nobody could read may lack its last 64 KiB, and no more", (context) => {
+test("a killed run may end within a line, an unread one may lack its last 64 KiB, and no more", (context) => {
   const cut = check(
     context,
     [...text, line(101).slice(0, 20), ...lines(1, 10, "r2")],
@@ -113,7 +113,7 @@ test("a run that was killed may end within a line, one that nobody could read ma
   assert.match(tooMuch.findings[0] ?? "", /^missing/);
 });
 
-test("rotated and compressed files belong to the log, in their order", (context) => {
+test("rotated and compressed files belong to the log, in order", (context) => {
   const folder = mkdtempSync(join(tmpdir(), "procman-check-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const of = (from: number, to: number): string => `${lines(from, to).join("\n")}\n`;
@@ -125,7 +125,7 @@ test("rotated and compressed files belong to the log, in their order", (context)
   assert.match(checkLog(join(folder, "web.log"), [knows(1_000)]).findings[0] ?? "", /^missing: .*800 to 800/);
 });
 
-test("lines are what they are said to be: latin1 of their bytes, no newline within", () => {
+test("each line has the specified bytes (latin1), without a newline", () => {
   for (let number = 1; number < 2_000; number += 1) {
     const text = lineOf("web", "r1", number);
     assert.ok(!text.includes("\n"));

@@ -55,13 +55,13 @@ const CASES = {
 } as const;
 
 for (const [who, { plan, bounds, least }] of Object.entries(CASES))
-  test(`3 death at every step: ${who}: never two live runs, no exit dropped, every wish carried out`, (context) => {
+  test(`3 a kill at any step (${who}) leads to no second live run, no lost exit and no lost command`, (context) => {
     const states = walk(plan, bounds);
     context.diagnostic(`${states} states`);
     assert.ok(states >= least, `${states} states, at least ${least}`);
   });
 
-test("the check itself: a keeper that doesn't say which runs it has started by itself is found out", () => {
+test("the check itself finds a keeper that doesn't report the runs it has started without a command", () => {
   class Secretive extends Machine {
     override keeperLooks(): void {
       super.keeperLooks();

@@ -24,7 +24,7 @@ async function killKeeper({ procman, records, killPart }: FaultRig): Promise<voi
   await records();
 }
 
-test("two keepers are killed while the first logger is stopped: it goes on alone, then hands over to the third, with the line that it had begun", async (context) => {
+test("two keepers are killed while the first logger is stopped: it continues, then hands over to the third one, with its unfinished line", async (context) => {
   const folder = folderFor(context);
   const halves = "printf 'one half and '; while [ ! -e go ]; do sleep 0.1; done; echo the other; exec sleep 1000";
   const rig = await startRig(context, folder, [
@@ -46,7 +46,7 @@ test("two keepers are killed while the first logger is stopped: it goes on alone
   assert.deepEqual(await rig.verdict(), []);
 });
 
-test("a service that would start another keeper comes too late: everything was stopped in order meanwhile, and stays so", async (context) => {
+test("a service that tries to start a keeper too late starts nothing: everything was stopped in order meanwhile", async (context) => {
   const folder = folderFor(context);
   const rig = await startRig(context, folder, [printer(folder)]);
   await growth(rig, "print");
@@ -65,7 +65,7 @@ test("a service that would start another keeper comes too late: everything was s
   assert.deepEqual(checkDiary(folder).runs.length, 1);
 });
 
-test("an exit while no service is there is known to the next one, though the keeper that saw it was killed, too", async (context) => {
+test("an exit without a service is known to the next service, even if the keeper that saw it was killed", async (context) => {
   const folder = folderFor(context);
   const crash = {
     id: "crash",
@@ -86,7 +86,7 @@ test("an exit while no service is there is known to the next one, though the kee
   assert.deepEqual(await verdict(), []);
 });
 
-test("an adopted process that ends without leaving anybody behind is not said to have done so, zombie or not", async (context) => {
+test("an adopted process that leaves no child behind is not reported to have left one, zombie or not", async (context) => {
   const folder = folderFor(context);
   const rig = await startRig(context, folder, [printer(folder)]);
   await killKeeper(rig);
@@ -98,7 +98,7 @@ test("an adopted process that ends without leaving anybody behind is not said to
   assert.deepEqual(await rig.verdict(), []);
 });
 
-test("ten keepers are killed one after the other as soon as they are there: no line is lost, doubled or damaged", async (context) => {
+test("ten keepers are killed as soon as they have started: no line is lost, doubled or damaged", async (context) => {
   const folder = folderFor(context);
   const rig = await startRig(context, folder, [printer(folder)]);
   const killed = new Set<number>();
@@ -115,7 +115,7 @@ test("ten keepers are killed one after the other as soon as they are there: no l
   assert.deepEqual(await rig.verdict(), []);
 });
 
-test("what procman's own processes get of the environment beside the user's is theirs alone, also where a keeper came in place of a killed one", async (context) => {
+test("internal environment variables of procman don't reach processes, also under a keeper that replaced a killed one", async (context) => {
   const folder = folderFor(context);
   const cmd = `echo "heaps: $\{MALLOC_ARENA_MAX-none}, arguments: $NODE_OPTIONS"`;
   const env = { MALLOC_ARENA_MAX: "3", NODE_OPTIONS: "--no-deprecation" };

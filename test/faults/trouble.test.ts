@@ -71,7 +71,7 @@ function onDisk(context: TestContext, folder: string, disk: string): Promise<Fau
   return startRig(context, folder, [printer(folder), crasher(folder)], { config, env: { PROCMAN_STATE_DIR: disk } });
 }
 
-test("ENOSPC when a service comes back: it says that it can't be found yet, and is found as soon as there is room", async (context) => {
+test("ENOSPC during a restart of the service: it reports that it can't be reached, and is reachable once there is room", async (context) => {
   const disk = smallDisk(context, "size=2m");
   if (disk === undefined) return;
   const folder = folderFor(context);
@@ -87,7 +87,7 @@ test("ENOSPC when a service comes back: it says that it can't be found yet, and 
   assert.deepEqual(await withoutJournal(rig), []);
 });
 
-test("ENOSPC in the state folder: said once, supervision and output go on; when there is room again procman may be killed again", async (context) => {
+test("ENOSPC in the state folder is reported once, supervision and output continue; with room again procman survives kills", async (context) => {
   const disk = smallDisk(context, "size=2m");
   if (disk === undefined) return;
   const folder = folderFor(context);
@@ -110,7 +110,7 @@ test("ENOSPC in the state folder: said once, supervision and output go on; when 
   assert.deepEqual(await withoutJournal(rig), []);
 });
 
-test("EMFILE while it runs: who can't be started again is told why and comes back when there are descriptors, nobody else notices", async (context) => {
+test("EMFILE at run time: a process that can't be restarted says why and restarts when descriptors are free; others aren't affected", async (context) => {
   const folder = folderFor(context);
   const steady = {
     id: "print-steady",
@@ -135,7 +135,7 @@ test("EMFILE while it runs: who can't be started again is told why and comes bac
 });
 
 for (const part of ["keeper", "service", "logger"] as const)
-  test(`SIGSTOP of the ${part} for ${STILL_MS / 1_000} s: after SIGCONT all goes on, and no line and no exit is lost`, async (context) => {
+  test(`SIGSTOP of the ${part} for ${STILL_MS / 1_000} s: after SIGCONT everything continues, and no line and no exit is lost`, async (context) => {
     const folder = folderFor(context);
     const rig = await startRig(context, folder, [printer(folder), crasher(folder)]);
     await growth(rig, "print");
@@ -152,7 +152,7 @@ for (const part of ["keeper", "service", "logger"] as const)
   });
 
 for (const what of ["run", "."] as const)
-  test(`${what === "run" ? "the run folder" : "the whole state folder"} is deleted while procman runs: made anew, nothing is lost, and procman may be killed again`, async (context) => {
+  test(`${what === "run" ? "the run folder" : "the whole state folder"} is deleted while procman runs: it is created again, nothing is lost, and procman survives kills`, async (context) => {
     const folder = folderFor(context);
     const rig = await startRig(context, folder, [printer(folder), crasher(folder)]);
     await growth(rig, "print");
@@ -169,7 +169,7 @@ for (const what of ["run", "."] as const)
     assert.deepEqual(await rig.verdict(), []);
   });
 
-test("the state folder is deleted, and procman killed before it can notice: the next one finds what runs, also where its output goes", async (context) => {
+test("the state folder is deleted and procman killed at once: the next procman finds the processes and where their output goes", async (context) => {
   const folder = folderFor(context);
   const rig = await startRig(context, folder, [printer(folder)]);
   await growth(rig, "print");

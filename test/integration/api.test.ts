@@ -51,7 +51,7 @@ async function otherService(procman: Procman): Promise<void> {
   });
 }
 
-test("4 a record says when its run began or ended, also after the service was killed", async (context) => {
+test("4 a record shows when its run started or ended, also after a kill of the service", async (context) => {
   const start = Date.now();
   const procman = await startProcman(context, [ENVIRONMENT, { id: "job", cmd: "sleep 0.2; exit 3", autostart: true, restartLimit: 0 }]);
   await procman.line(/^job .* exited with code 3/);
@@ -72,7 +72,7 @@ test("4 a record says when its run began or ended, also after the service was ki
     for (const [index, time] of (await times(id)).entries()) assert.ok(Math.abs((time ?? 0) - (before[index] ?? 0)) < 100, id);
 });
 
-test("4 the state tells of procman and its machine", async (context) => {
+test("4 GET /state describes procman and its machine", async (context) => {
   const procman = await startProcman(context, [ENVIRONMENT]);
   const { hostname, port } = await endpoint(procman);
   const token = await command(procman.folder, "token", "--consumer", "ci");
@@ -85,7 +85,7 @@ test("4 the state tells of procman and its machine", async (context) => {
   assert.deepEqual([state.system.platform, state.system.cpus], [process.platform, availableParallelism()]);
 });
 
-test("5 a process gets a token for itself: also at the first start, and good after the service was killed", async (context) => {
+test("5 a process gets its own token at its first start, valid after a kill of the service", async (context) => {
   const procman = await startProcman(context, [ENVIRONMENT, { id: "job", cmd: "sleep 1000", autostart: true }]);
   const { PROCMAN_API_TOKEN: token = "", PROCMAN_API_PORT: port, PROCMAN_API_HOSTNAME: hostname } = await variables(procman.folder);
   assert.deepEqual([hostname, Number(port)], ["127.0.0.1", (await endpoint(procman)).port]);
@@ -106,7 +106,7 @@ test("5 a process gets a token for itself: also at the first start, and good aft
   assert.equal(await send("job"), 403, "the token is good, for another process it is not");
 });
 
-test("5 revocation and rotation are live, for open streams too", async (context) => {
+test("5 revocation and rotation take effect at once, for open streams too", async (context) => {
   const stubborn = { id: "stubborn", cmd: "trap '' TERM; while :; do sleep 0.1; done", autostart: true, terminateTimeout: 600 };
   const processes = [ENVIRONMENT, stubborn];
   const procman = await startProcman(context, processes);
@@ -129,7 +129,7 @@ test("5 revocation and rotation are live, for open streams too", async (context)
   assert.equal((await ask(next, "/state")).status, 200);
 });
 
-test("4 actions wait, and are in the log with who asked", async (context) => {
+test("4 actions wait on request, and the log names the requester", async (context) => {
   const procman = await startProcman(context, [ENVIRONMENT]);
   await variables(procman.folder);
   const ask = await asking(procman);
@@ -153,7 +153,7 @@ test("4 actions wait, and are in the log with who asked", async (context) => {
     await procman.line(line);
 });
 
-test("4 a port that is taken: its holder is named, and supervision goes on", async (context) => {
+test("4 if the API's port is in use, its holder is named and supervision continues", async (context) => {
   const other = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => other.once("listening", resolve));
   context.after(() => void other.close());

@@ -13,7 +13,7 @@ const residentKb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFil
 const gone = (pid: number): Promise<true> => eventually(() => (existsSync(`/proc/${pid}`) && !isZombie(pid) ? undefined : true));
 const isZombie = (pid: number): boolean => /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
 
-testBoth("connections go to the backends in turn, by one process as by several", async (context) => {
+testBoth("2.2 connections go to the backends in turn, with one process and with several", async (context) => {
   for (const processes of [1, 2]) {
     const balancer = await TestBalancer.start(context, {}, processes);
     const backends = [await TestBackend.start(context, "a"), await TestBackend.start(context, "b")];
@@ -25,7 +25,7 @@ testBoth("connections go to the backends in turn, by one process as by several",
   }
 });
 
-testBoth("least connections: a backend with open connections gets fewer new ones", async (context) => {
+testBoth("2.2 least connections: a backend with open connections gets fewer new ones", async (context) => {
   const balancer = await TestBalancer.start(context, { strategy: "least-connections" });
   const backends = [await TestBackend.start(context, "a"), await TestBackend.start(context, "b")];
   await balancer.serveUp(backends);
@@ -76,7 +76,7 @@ testBoth("a client that gets no backend is closed after ten seconds", async (con
   await eventually(() => (balancer.report?.rejected === 1 ? true : undefined));
 });
 
-testBoth("each side may end its half and still hear the other", async (context) => {
+testBoth("each side may end its half of a connection and still read from the other", async (context) => {
   const balancer = await TestBalancer.start(context);
   const backend = await TestBackend.start(context, "a", (socket) => {
     let text = "";
@@ -174,7 +174,7 @@ testBoth("a draining backend keeps its connections and gets no new one", async (
   assert.equal(await received(old), "two");
 });
 
-testBoth("a connection without traffic is closed after its idle time, one with traffic isn't", async (context) => {
+testBoth("a connection without traffic is closed after its idle time, a connection with traffic isn't", async (context) => {
   const balancer = await TestBalancer.start(context, { idleMs: 600 });
   await balancer.serveUp([await TestBackend.start(context, "a", echo)]);
   const [quiet, busy] = [await balancer.client(), await balancer.client()];
@@ -185,35 +185,32 @@ testBoth("a connection without traffic is closed after its idle time, one with t
   assert.equal(busy.readableEnded, false);
 });
 
-testBoth(
-  "issue 5, 2: no backend has more connections than it may have; further clients wait until a connection ends, in the order of arrival",
-  async (context) => {
-    const balancer = await TestBalancer.start(context, { maxConnections: 2 }, 2);
-    const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b", echo)];
-    await balancer.serveUp(backends);
-    const clients = [];
-    for (let count = 0; count < 6; count++) {
-      const client = await balancer.client();
-      client.write(String(count));
-      clients.push(client);
-      if (count < 4) assert.equal(await received(client), String(count));
-    }
-    await eventually(() => (balancer.report?.waiting === 2 ? true : undefined));
-    assert.deepEqual([balancer.backend("a")?.connections, balancer.backend("b")?.connections], [2, 2]);
-    const [first, second, , , fifth, sixth] = clients;
-    assert.ok(first && second && fifth && sixth);
-    const answers = [received(fifth), received(sixth)];
-    first.end();
-    assert.equal(await answers[0], "4");
-    assert.equal(balancer.report?.rejected, 0);
-    second.end();
-    assert.equal(await answers[1], "5");
-    assert.ok(backends.every(({ sockets }) => sockets.size <= 2));
-    for (const client of clients) client.destroy();
-  },
-);
+testBoth("no backend has more than maxConnections connections; further clients wait in the order of their arrival", async (context) => {
+  const balancer = await TestBalancer.start(context, { maxConnections: 2 }, 2);
+  const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b", echo)];
+  await balancer.serveUp(backends);
+  const clients = [];
+  for (let count = 0; count < 6; count++) {
+    const client = await balancer.client();
+    client.write(String(count));
+    clients.push(client);
+    if (count < 4) assert.equal(await received(client), String(count));
+  }
+  await eventually(() => (balancer.report?.waiting === 2 ? true : undefined));
+  assert.deepEqual([balancer.backend("a")?.connections, balancer.backend("b")?.connections], [2, 2]);
+  const [first, second, , , fifth, sixth] = clients;
+  assert.ok(first && second && fifth && sixth);
+  const answers = [received(fifth), received(sixth)];
+  first.end();
+  assert.equal(await answers[0], "4");
+  assert.equal(balancer.report?.rejected, 0);
+  second.end();
+  assert.equal(await answers[1], "5");
+  assert.ok(backends.every(({ sockets }) => sockets.size <= 2));
+  for (const client of clients) client.destroy();
+});
 
-testBoth("with the PROXY protocol a backend gets the client's address, and a health check is marked as one", async (context) => {
+testBoth("with the PROXY protocol a backend gets the client's address, and a health check is marked as such", async (context) => {
   const balancer = await TestBalancer.start(context, { proxyProtocol: true });
   const heads: Buffer[] = [];
   const backend = await TestBackend.start(context, "a", (socket) => {

@@ -15,7 +15,7 @@ import { allThreadsExit, eventually, isAlive, processExit, startProcman } from "
 
 const RETRYING_SERVER = fileURLToPath(new URL("../programs/retry-listening.js", import.meta.url));
 
-testBoth("2.2 every instance gets its share through the common port, and status shows it", async (context) => {
+testBoth("2.2 every instance gets its share of the common port's connections, and status shows it", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
   for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
@@ -31,7 +31,7 @@ testBoth("2.2 every instance gets its share through the common port, and status 
   for (const { backend } of instances) assert.ok((backend?.totalConnections ?? 0) >= 2 && (backend?.sentBytes ?? 0) > 0);
 });
 
-testBoth("no request fails while the instances are restarted one after the other, and then all at once", async (context) => {
+testBoth("no request fails while the instances are restarted one after another, and then all at once", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
   for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
@@ -91,7 +91,7 @@ testBoth("connections outlive kills of service and keeper; a new connection work
   await assert.rejects(ask(port));
 });
 
-testBoth("a balancer that is killed is back at once", async (context) => {
+testBoth("a killed balancer is restarted at once", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
   for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
@@ -168,7 +168,7 @@ testBoth("the status of an instance that runs but doesn't listen on its port say
 });
 
 testBoth(
-  "issue 5: a port of an instance that another program holds: the program is named, gets no client, and the instance serves when the port is free",
+  "a port of an instance that another program holds: the program is named and gets no client, and the instance serves when the port is free",
   async (context) => {
     const [port, startPort] = [await freePort(), await freeRange()];
     const met: number[] = [];
@@ -200,7 +200,7 @@ testBoth(
   },
 );
 
-testBoth("the end of an instance whose port another program has names that program", async (context) => {
+testBoth("if another program has the port of an instance, the end of that instance names the program", async (context) => {
   const [port, startPort] = [await freePort(), await freeRange()];
   const holder = createServer().listen(startPort + 1, "127.0.0.1");
   await once(holder, "listening");
@@ -222,31 +222,27 @@ testBoth("the end of an instance whose port another program has names that progr
   await waitForRecord(client, "web-2", isAccepting);
 });
 
-testBoth(
-  "issue 5, 2: with too few file descriptors some clients are rejected, and status and log say why and what helps",
-  async (context) => {
-    const [port, startPort] = [await freePort(), await freeRange()];
-    const shape = { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, cluster: { instances: 2, startPort, commonPort: port } };
-    const procman = await startProcman(context, [shape], { launcher: ["sh", "-c", 'ulimit -n 100; exec "$@"', "sh"] });
-    const client = await api({ procman });
-    for (const id of ["web-1", "web-2"]) await waitForRecord(client, id, isAccepting);
-    const agents = Array.from({ length: 60 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
-    const answers = await Promise.allSettled(agents.map((agent) => ask(port, agent)));
-    const served = answers.filter(({ status }) => status === "fulfilled").length;
-    assert.ok(served >= 18 && served <= 36, `${served} of 60 are served, by two processes with (100 - 64) / 2 each at most`);
-    const why =
-      "clients are turned away: each of the load balancer's processes may open only 100 files; raise that where procman is started";
-    await procman.line(new RegExp(`web +\\| ${why} \\(ulimit -n, LimitNOFILE=\\)`));
-    const { reason, balancer } = await waitForRecord(client, "web", (now) => now.balancer?.rejected === 60 - served);
-    assert.ok(reason.includes(why), reason);
-    assert.equal(balancer?.problem, undefined);
-    for (const agent of agents) agent.destroy();
-    await procman.line(/web +\| clients are no longer turned away/);
-    for (let turn = 0; turn < 10; turn++) assert.ok((await ask(port)) > 1);
-  },
-);
+testBoth("with too few file descriptors some clients are rejected, and status and log name the cause and the remedy", async (context) => {
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const shape = { id: "web", cmd: `node ${DRAINING_SERVER}`, autostart: true, cluster: { instances: 2, startPort, commonPort: port } };
+  const procman = await startProcman(context, [shape], { launcher: ["sh", "-c", 'ulimit -n 100; exec "$@"', "sh"] });
+  const client = await api({ procman });
+  for (const id of ["web-1", "web-2"]) await waitForRecord(client, id, isAccepting);
+  const agents = Array.from({ length: 60 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  const answers = await Promise.allSettled(agents.map((agent) => ask(port, agent)));
+  const served = answers.filter(({ status }) => status === "fulfilled").length;
+  assert.ok(served >= 18 && served <= 36, `${served} of 60 are served, by two processes with (100 - 64) / 2 each at most`);
+  const why = "clients are turned away: each of the load balancer's processes may open only 100 files; raise that where procman is started";
+  await procman.line(new RegExp(`web +\\| ${why} \\(ulimit -n, LimitNOFILE=\\)`));
+  const { reason, balancer } = await waitForRecord(client, "web", (now) => now.balancer?.rejected === 60 - served);
+  assert.ok(reason.includes(why), reason);
+  assert.equal(balancer?.problem, undefined);
+  for (const agent of agents) agent.destroy();
+  await procman.line(/web +\| clients are no longer turned away/);
+  for (let turn = 0; turn < 10; turn++) assert.ok((await ask(port)) > 1);
+});
 
-testBoth("clients that come before the instances listen wait for them", async (context) => {
+testBoth("clients that connect before the instances listen wait for them", async (context) => {
   const web = await cluster(context, {}, { LATE: "700" });
   // Refused until the port is open, and never after that.
   let answer: number | undefined;
@@ -259,7 +255,7 @@ testBoth("clients that come before the instances listen wait for them", async (c
   assert.ok(answer !== undefined && answer > 1);
 });
 
-testBoth("issue 5, 6: what each backend did is in the metrics, in `status`, and in the events", async (context) => {
+testBoth("metrics, `status` and events show the connections of each backend", async (context) => {
   const web = await cluster(context, { instances: 2 });
   const client = await api(web);
   const over = new AbortController();

@@ -71,7 +71,7 @@ const processes = [
   { id: "family", cmd: "echo here we are; sleep 1000 & sleep 1000 & wait", ...loud },
 ];
 
-test("behind tini: orphans are reaped, SIGTERM is handed on, all ends in order with exit code 0 and leaves nothing", async (context) => {
+test("under tini orphans are reaped, SIGTERM is forwarded, and procman ends in order with exit code 0 and leaves nothing", async (context) => {
   if (isImpossible(context)) return;
   const box = await container(context, TINI, { processes });
   await box.procman.line(/^family .*here we are/);
@@ -95,7 +95,7 @@ test("behind tini: orphans are reaped, SIGTERM is handed on, all ends in order w
 });
 
 for (const signal of ["SIGTERM", "SIGINT"] as const)
-  test(`as PID 1 itself: it says what that means, orphans stay zombies, ${signal} ends all in order with exit code 0`, async (context) => {
+  test(`as PID 1 procman warns, orphans stay zombies, and ${signal} ends everything in order with exit code 0`, async (context) => {
     if (isImpossible(context)) return;
     const box = await container(context, UNSHARE, { processes });
     await box.procman.line(/^procman: is PID 1 here: orphans .* stay zombies; put an init in front of it, as "docker run --init" or tini$/);
@@ -107,7 +107,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
     await box.procman.line(/everything is stopped/);
   });
 
-test("with a read-only root and the state folder elsewhere it runs, and commands find it", async (context) => {
+test("with a read-only root and the state folder elsewhere procman runs, and commands find it", async (context) => {
   if (isImpossible(context)) return;
   const state = mkdtempSync(join(tmpdir(), "procman-state-"));
   context.after(() => rmSync(state, { recursive: true, force: true }));

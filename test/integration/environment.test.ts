@@ -7,7 +7,7 @@ import { folderWith, Procman } from "../support/procman.ts";
 
 const print = (id: string, more: object) => ({ id, cmd: "env", autostart: true, logger: { console: true }, ...more });
 
-test("2.2 env: files, references, defaults, and the folder to run in", async (context) => {
+test("2.2 env: files, references, defaults, and the working directory", async (context) => {
   const folder = folderWith(context, {
     processes: [
       print("web", { envFile: ["a.env", "b.env"], env: { URL: "${DB_HOST}:${DB_PORT:-5432}/${NAME}" }, cwd: "${TEST_ROOT:-nowhere}/.." }),
@@ -20,7 +20,7 @@ test("2.2 env: files, references, defaults, and the folder to run in", async (co
     await procman.line(line);
 });
 
-test("2.2 env: what is missing is an error of that process with a remedy, and a later start reads the file", async (context) => {
+test("2.2 env: a missing variable is an error of that process with a remedy, and a later start reads the file again", async (context) => {
   const folder = folderWith(context, {
     processes: [
       { id: "web", cmd: "echo has $A; sleep 1000", envFile: "web.env", autostart: true, restart: "always", logger: { console: true } },
@@ -40,7 +40,7 @@ test("2.2 env: what is missing is an error of that process with a remedy, and a 
   await procman.line(/^late .*could not be started/, procman.lines.length);
 });
 
-test("2.2 envFile: a line that is not well-formed is told once with file and line, and the run starts with the others", async (context) => {
+test("2.2 envFile: a malformed line is reported once with file and line, and the run starts with the others", async (context) => {
   const cmd = "echo has $A-$B; exec sleep 1000";
   const folder = folderWith(context, { processes: [{ id: "web", cmd, envFile: "web.env", autostart: true, restart: "always" }] });
   const file = join(folder, "web.env");
@@ -74,7 +74,7 @@ function everythingIn(folder: string): string {
     .join("\n");
 }
 
-test("2.2 env: a secret reaches its process, and nothing that procman says or keeps, also after its service was killed", async (context) => {
+test("2.2 env: a secret reaches its process, and neither output nor files of procman, also after a kill of the service", async (context) => {
   const check = "test $KEY-$TOKEN-$LISTED = ge''heim1-ge''heim2-ge''heim3 && echo right; exec sleep 1000";
   const processes = ["one", "two"].map((id) => ({
     id,
@@ -103,7 +103,7 @@ test("2.2 env: a secret reaches its process, and nothing that procman says or ke
   assert.ok(!kept.includes("geheim"));
 });
 
-test("2.2 a path that needs what is not set is an error of the file, with its place", async (context) => {
+test("2.2 a path with an unset variable is an error of the file, with its place", async (context) => {
   const folder = folderWith(context, { processes: [print("web", { cwd: "${NOT_SET_HERE}/x" })] });
   const procman = new Procman(folder);
   assert.equal((await procman.exit()).code, 78);

@@ -50,7 +50,7 @@ function isService(pid: number): boolean {
   }
 }
 
-test("EMFILE: too few descriptors for all: who can't be started is told with the reason, the others run, and all end in order", async (context) => {
+test("EMFILE at start: processes that can't be started report the reason, the others run, and everything ends in order", async (context) => {
   const processes = many(100, (id) => ({
     cmd: `echo "hello of ${id}"; sleep 1000`,
     autostart: true,
@@ -70,7 +70,7 @@ test("EMFILE: too few descriptors for all: who can't be started is told with the
   for (const pid of pids) await processExit(pid);
 });
 
-test("a state folder without inodes: who can't have its output captured is told with the reason, the others run", async (context) => {
+test("without inodes in the state folder a process whose output can't be captured reports the reason, the others run", async (context) => {
   const disk = smallDisk(context, "size=4m,nr_inodes=12");
   if (disk === undefined) return;
   const processes = [
@@ -101,7 +101,7 @@ test("a state folder without inodes: who can't have its output captured is told 
   for (const pid of pids) await processExit(pid);
 });
 
-test("a state folder that can't be made: said with its name, exit code 1, nothing runs", async (context) => {
+test("a state folder that can't be created is named, exit code 1, nothing runs", async (context) => {
   const disk = smallDisk(context, "size=100k,ro");
   if (disk === undefined) return;
   const folder = folderWith(context, { processes: [{ id: "web", cmd: "touch ran; sleep 1000", autostart: true }] });
@@ -113,7 +113,7 @@ test("a state folder that can't be made: said with its name, exit code 1, nothin
   assert.ok(!existsSync(join(folder, "ran")));
 });
 
-test("EAGAIN: no room for more processes: some are told with the reason, the others go on, and all end in order", async (context) => {
+test("EAGAIN: without room for more processes some report the reason, the others continue, and everything ends in order", async (context) => {
   if (process.getuid?.() !== 0) return skip(context, "needs root, to become a user with few processes");
   const user = ["setpriv", "--reuid", `${USER}`, "--regid", `${USER}`, "--clear-groups"];
   try {
@@ -142,7 +142,7 @@ test("EAGAIN: no room for more processes: some are told with the reason, the oth
   for (const pid of pids) await processExit(pid);
 });
 
-test("the service dies in the middle of a first start: whom it has begun goes on, and the next one begins the others", async (context) => {
+test("the service dies during the first start: started processes continue, and the next service starts the others", async (context) => {
   const schedule = { cron: "0 0 1 1 *", overrun: false };
   const processes = many(30, (id) => ({
     cmd: `echo ${id} >> ran.txt; sleep 1000`,
@@ -164,7 +164,7 @@ test("the service dies in the middle of a first start: whom it has begun goes on
   assert.equal(ran().length, 30, "nobody was started twice");
 });
 
-test("the service is killed five times in a row as soon as it appears: afterwards every process runs exactly once", async (context) => {
+test("the service is killed five times as soon as it starts: afterwards every process runs exactly once", async (context) => {
   const processes = many(10, (id) => ({ cmd: `echo $$ >> ${id}.starts; exec sleep 1000`, autostart: true }));
   const procman = await startProcman(context, processes);
   let service: number | undefined;
@@ -191,7 +191,7 @@ test("the service is killed five times in a row as soon as it appears: afterward
 });
 
 for (const moment of [20, 60, 100, 140, 200])
-  test(`the service is killed ${moment} ms after it appeared: every process runs exactly once`, async (context) => {
+  test(`the service is killed ${moment} ms after its start: every process runs exactly once`, async (context) => {
     const processes = many(10, (id) => ({ cmd: `echo $$ >> ${id}.starts; exec sleep 1000`, autostart: true }));
     const procman = await startProcman(context, processes);
     const first = await nextService(procman.pid, undefined);
@@ -211,7 +211,7 @@ for (const moment of [20, 60, 100, 140, 200])
     assert.equal(await procman.stop(), 0);
   });
 
-test("the keeper is killed under five processes that print: its successor has the same pids, no second copy, and no line is missing", async (context) => {
+test("the keeper of five printing processes is killed: the next keeper has the same pids, no second copy, and no line is missing", async (context) => {
   const ids = many(5, () => ({})).map(({ id }) => id);
   const processes = ids.map((id) => ({
     id,
@@ -249,7 +249,7 @@ test("the keeper is killed under five processes that print: its successor has th
   }
 });
 
-test("all of procman is killed, and its state folder removed: the next run finds the processes by their mark, with their output", async (context) => {
+test("procman is killed and its state folder removed: the next run finds the processes by their marker, with their output", async (context) => {
   const ids = ["a", "b"];
   const folder = folderWith(context, {
     processes: [

@@ -22,7 +22,7 @@ function pidsIn(folder: string): readonly number[] {
   return readFileSync(join(folder, "pids"), "utf8").trim().split("\n").map(Number);
 }
 
-test("2.2 while the service stands still a process that ends is started again, once; its end and its output are known afterwards", async (context) => {
+test("2.2 restart: while the service is stopped by a signal the keeper restarts a process once; its end and output are known later", async (context) => {
   const procman = await startProcman(context, [{ id: "web", cmd: 'echo $$ >> pids; echo "here is $$"; exec sleep 1000', ...steady }]);
   const first = await settled(procman);
   const service = procman.helper("service");
@@ -44,7 +44,7 @@ test("2.2 while the service stands still a process that ends is started again, o
   assert.match(out, /ended in the last 24 hours: 2 /);
 });
 
-test("2.2 a service that is killed around it: the end, the run after it and its number are known to the next service", async (context) => {
+test("2.2 restart: the next service knows the end, the next run and its number when its predecessor was killed around the restart", async (context) => {
   const procman = await startProcman(context, [{ id: "web", cmd: "echo $$ >> pids; exec sleep 1000", ...steady }]);
   const first = await settled(procman);
   const service = procman.helper("service");
@@ -58,7 +58,7 @@ test("2.2 a service that is killed around it: the end, the run after it and its 
   assert.deepEqual(pidsIn(procman.folder), [first, second]);
 });
 
-test("2.2 what changed after a run was prepared counts for it: its env file, where its output goes, a block", async (context) => {
+test("2.2 restart: changes after the keeper got its restart order still apply: env file, log file, block", async (context) => {
   const cmd = 'echo "said $WORD"; exec sleep 1000';
   const logged = (stdout: string) => ({ id: "logged", cmd, ...steady, env: { WORD: "all" }, logger: { stdout } });
   const others = [

@@ -54,7 +54,7 @@ async function incidents(
   }, `${count} incidents of ${id}`);
 }
 
-test("4.6 each end of a run has its incident: code, signal, timeout, request, what can't be started, and the end of procman", async (context) => {
+test("each end of a run has an incident: code, signal, timeout, request, failed start, and the end of procman", async (context) => {
   const procman = await startProcman(context, [
     { id: "crash", cmd: "sleep 0.2; exit 3", autostart: true, restartLimit: 0 },
     { id: "victim", cmd: "sleep 1000", autostart: true, restart: "always", restartDelayMs: 100 },
@@ -81,7 +81,7 @@ test("4.6 each end of a run has its incident: code, signal, timeout, request, wh
   assert.equal((await incidents(procman, "victim", 2))[1]?.cause, "shutdown");
 });
 
-test("4.6 incidents of before are known after a kill of the service, and what ended meanwhile is told once", async (context) => {
+test("earlier incidents are known after a kill of the service, and ends in the meantime are reported once", async (context) => {
   const procman = await startProcman(context, [
     { id: "web", cmd: "sleep 1000", autostart: true, restart: "always", restartDelayMs: 50 },
     { id: "once", cmd: "sleep 1000", autostart: true },
@@ -100,7 +100,7 @@ test("4.6 incidents of before are known after a kill of the service, and what en
   assert.equal((await incidents(procman, "web", 2)).length, 2);
 });
 
-test("4.6 a storm of restarts is thinned out on disk, and its last word is there", async (context) => {
+test("incidents of a restart storm are thinned out on disk, and the last one is kept", async (context) => {
   const procman = await startProcman(context, [
     { id: "storm", cmd: "exit 1", autostart: true, restart: "always", restartDelayMs: 0, restartLimit: 300 },
   ]);
@@ -113,7 +113,7 @@ test("4.6 a storm of restarts is thinned out on disk, and its last word is there
   );
 });
 
-test("4.4 CPU and memory are those of the whole tree, also of one who left its session, and outlive the service", async (context) => {
+test("CPU and memory include the whole process tree, also a process that left the session, and survive a restart of the service", async (context) => {
   const procman = await startProcman(context, [
     { id: "burn", cmd: `exec node ${BURN_CPU}`, autostart: true },
     { id: "idle", cmd: "sleep 1000", autostart: true },

@@ -11,7 +11,7 @@ function text(folder: string, file: string): Promise<string> {
   return eventually(() => (existsSync(path) && readFileSync(path, "utf8").endsWith("\n") ? readFileSync(path, "utf8").trim() : undefined));
 }
 
-test("ulimits, umask and nice are those of the process, whose pid is the program's", async (context) => {
+test("ulimits, umask and nice apply to the process, whose pid is the program's", async (context) => {
   const program =
     'require("fs").writeFileSync("limits", process.umask().toString(8) + " " + require("os").getPriority() + " " + process.pid + "\\n" + require("fs").readFileSync("/proc/self/limits", "utf8")); setInterval(() => 0, 1000)';
   const procman = await startProcman(context, [
@@ -24,7 +24,7 @@ test("ulimits, umask and nice are those of the process, whose pid is the program
   assert.match(limits, /Max core file size +0 +0/);
 });
 
-test("a limit that can't be had ends the run, and its log says why", async (context) => {
+test("a limit that can't be set ends the run, and the log says why", async (context) => {
   const procman = await startProcman(
     context,
     [{ id: "web", cmd: "echo never", autostart: true, restart: "error", restartLimit: 0, ulimits: { nofile: 2 ** 52 } }],
@@ -34,7 +34,7 @@ test("a limit that can't be had ends the run, and its log says why", async (cont
   await procman.line(/web +\| exited with code 78/);
 });
 
-test("a process runs as the user it is given, and so do its checks", {
+test("a process and its probes run as the configured user", {
   skip: process.getuid?.() !== 0 && "only root may do that",
 }, async (context) => {
   const ready = { exec: "test $(id -u) = 65534" };
@@ -46,7 +46,7 @@ test("a process runs as the user it is given, and so do its checks", {
   await procman.line(/web +\| ready after/);
 });
 
-test("a run that has more memory than its limit is restarted by its policy, with the cause", async (context) => {
+test("a run that exceeds its memory limit is restarted by its policy, with the cause", async (context) => {
   const program = "const kept = []; setInterval(() => kept.length < 200 && kept.push(Buffer.alloc(1000000, 1)), 5)";
   const procman = await startProcman(context, [
     { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryLimit: "100MB" },
@@ -57,7 +57,7 @@ test("a run that has more memory than its limit is restarted by its policy, with
   assert.ok(!procman.lines.some((line) => /small +\| had too much/.test(line)));
 });
 
-test("more memory than the kernel may give it: killed at once where there is a cgroup for that, else stopped as by a limit, which is said once", async (context) => {
+test("a run that exceeds the kernel's memory limit is killed at once in a cgroup, else stopped as by a soft limit, which is reported once", async (context) => {
   const program = "const kept = []; setInterval(() => kept.length < 200 && kept.push(Buffer.alloc(1000000, 1)), 5)";
   const procman = await startProcman(context, [
     { id: "web", cmd: `node -e '${program}'`, autostart: true, restart: "error", restartLimit: 1, memoryMax: "100MB" },

@@ -22,7 +22,7 @@ function assertComplete(seen: readonly number[]): void {
   for (let number = 1; number <= Math.max(...seen); number += 1) assert.ok(all.has(number), `${number} of ${Math.max(...seen)} is missing`);
 }
 
-test("6.7 otlp: lines and metrics of each process arrive as the standard wants them, over an absent collector and a killed service", async (context) => {
+test("2.5 otlp: lines and metrics of each process arrive in the standard format, despite an absent collector and a killed service", async (context) => {
   const collector = await new Collector().listen(context);
   const plugins = [{ url: "procman/otlp", options: { endpoint: collector.url, intervalSeconds: 1, resource: { stage: "test" } } }];
   const procman = withPlugins(context, {}, { plugins, processes: [COUNTING] });
@@ -48,7 +48,7 @@ test("6.7 otlp: lines and metrics of each process arrive as the standard wants t
     await eventually(() => metric(name));
 });
 
-test("6.7 logship: syslog by TCP, framed by length; a server that breaks off gets all that it has missed", async (context) => {
+test("2.5 logship: syslog over TCP, framed by length; a server that disconnects gets everything it has missed", async (context) => {
   const server = await new SyslogServer().listen(context);
   const options = { to: `tcp://127.0.0.1:${server.port}`, facility: "local3", hostname: "here", processes: ["count"] };
   const procman = withPlugins(context, {}, { plugins: [{ url: "procman/logship", options }], processes: [COUNTING] });
@@ -72,7 +72,7 @@ test("6.7 logship: syslog by TCP, framed by length; a server that breaks off get
   );
 });
 
-test("6.7 logship: syslog by UDP, each message a datagram", async (context) => {
+test("2.5 logship: syslog over UDP, one message in each datagram", async (context) => {
   const server = await new SyslogServer().datagrams(context);
   const options = { to: `udp://127.0.0.1:${server.port}`, categories: ["stdout"], severity: "info" };
   withPlugins(context, {}, { plugins: [{ url: "procman/logship", options }], processes: [COUNTING] });
@@ -81,7 +81,7 @@ test("6.7 logship: syslog by UDP, each message a datagram", async (context) => {
   assert.ok(server.messages.every(({ id }) => id === "stdout"));
 });
 
-test("6.7 logship: lines of JSON by HTTP, with the headers that are asked for", async (context) => {
+test("2.5 logship: JSON lines over HTTP, with the configured headers", async (context) => {
   const lines: { readonly text: string; readonly process: string; readonly host: string }[] = [];
   const server = createServer((request, response) => {
     let body = "";

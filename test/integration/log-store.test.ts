@@ -53,7 +53,7 @@ for (const [name, kills, most] of [
   ["the service is killed and the logger replaced", ["service", "replace", "service"], 0],
   ["service and logger are killed", ["service", "logger"], MOST_OTHERWISE],
 ] as const)
-  test(`${name} under two floods: the store has what the files have, and a follower what the store has`, async (context) => {
+  test(`${name} under two floods of lines: the store has what the files have, and a follower what the store has`, async (context) => {
     const go = join(process.env.TMPDIR ?? "/tmp", `procman-store-go-${process.pid}-${most}`);
     writeFileSync(go, "");
     context.after(() => rmSync(go, { force: true }));
@@ -97,7 +97,7 @@ for (const [name, kills, most] of [
     assert.ok(last.some(({ text }) => /^a (out|err) end \d+$/.test(text)));
   });
 
-test("without internal logs nothing is stored", async (context) => {
+test("2.3 without internal logs nothing is stored", async (context) => {
   const procman = await startProcman(context, [{ id: "web", cmd: "echo hello", autostart: true, logger: { console: true } }], {
     config: { logger: { internalLogHours: 0 } },
   });
@@ -106,7 +106,7 @@ test("without internal logs nothing is stored", async (context) => {
   assert.deepEqual(await readLogs(procman.stateDir, {}), { entries: [] });
 });
 
-test("the output of a process that nobody else asks for is stored", async (context) => {
+test("the output of a process without log file and console is stored", async (context) => {
   const procman = await startProcman(context, [{ id: "web", cmd: "echo hello; echo oops >&2", autostart: true }]);
   await procman.line(/web .*(exited|ended|finished)/);
   await procman.stop();

@@ -97,7 +97,7 @@ function signalFile(context: TestContext): string {
   return join(folder, "on");
 }
 
-test("2.3 four processes flat out, into one file and each into one of its own: every line once, whole, in order", async (context) => {
+test("2.3 four processes under full load, into one file and into separate files: every line once, complete, in order", async (context) => {
   const procman = await startProcman(
     context,
     FOUR.map((id) => flood(id, "60000 6000", { stdout: "logs/all.log", stderr: "logs/{id}.err" })),
@@ -110,7 +110,7 @@ test("2.3 four processes flat out, into one file and each into one of its own: e
     assert.deepEqual([...counted(linesOf(readFileSync(join(procman.folder, `logs/${id}.err`), "utf8")))], [[`${id} err`, 6_000]]);
 });
 
-test("2.3 the service is killed three times under a flood of lines: none is lost, doubled or torn", async (context) => {
+test("2.3 the service is killed three times under a flood of lines: no line is lost, doubled or torn", async (context) => {
   const go = signalFile(context);
   const procman = await startProcman(
     context,
@@ -134,7 +134,7 @@ test("2.3 the service is killed three times under a flood of lines: none is lost
   }
 });
 
-test("2.3 the logger is killed under a flood of lines: what is missing is beside its mark, and nothing else is torn or doubled", async (context) => {
+test("2.3 the logger is killed under a flood of lines: missing lines are beside its mark, and no other line is torn or doubled", async (context) => {
   const go = signalFile(context);
   const procman = await startProcman(
     context,
@@ -151,7 +151,7 @@ test("2.3 the logger is killed under a flood of lines: what is missing is beside
   for (const path of paths) checkAroundMark(path);
 });
 
-test("2.3 stdout and stderr: a process's own files before the global ones, stderr in stdout's file when omitted", async (context) => {
+test("2.3 stdout and stderr: a process's files take precedence over the global ones; stderr goes to stdout's file when omitted", async (context) => {
   const cmd = (id: string) => `echo ${id}-out; echo ${id}-err >&2`;
   const procman = await startProcman(
     context,
@@ -175,7 +175,7 @@ test("2.3 stdout and stderr: a process's own files before the global ones, stder
   assert.equal(readdirSync(join(procman.folder, "logs")).length, 6);
 });
 
-test("2.3 placeholders: {name}, {id}, {process} and {instance} of each instance of a cluster", async (context) => {
+test("2.3 placeholders {name}, {id}, {process} and {instance} are replaced for each instance of a cluster", async (context) => {
   const procman = await startProcman(
     context,
     [
@@ -192,7 +192,7 @@ test("2.3 placeholders: {name}, {id}, {process} and {instance} of each instance 
   assert.equal(readFileSync(join(logs, "mail/mail..log"), "utf8"), "mail\n");
 });
 
-test("2.3 decorateFiles: an ISO time in front of each line, a mark at errors among output, the id where several share a file", async (context) => {
+test("2.3 decorateFiles: an ISO time before each line, a mark at errors among output, the id where several share a file", async (context) => {
   const from = Date.now();
   const procman = await startProcman(
     context,
@@ -225,7 +225,7 @@ test("2.3 decorateFiles: an ISO time in front of each line, a mark at errors amo
   assert.deepEqual(read("plain.log"), ["plain"]);
 });
 
-test("2.3 console: each line of both streams with the id in front, no time and no colours where there is no terminal", async (context) => {
+test("2.3 console: each line of both streams with the id before it, no time and no colours without a terminal", async (context) => {
   const procman = await startProcman(context, [
     { id: "web", cmd: "echo out; echo err >&2; printf last", autostart: true, logger: { console: true } },
     { id: "quiet", cmd: "echo nothing", autostart: true },
@@ -244,7 +244,7 @@ test("2.3 console: each line of both streams with the id in front, no time and n
   assert.ok(!procman.lines.some((line) => line.includes("nothing")), "who has no console is not shown");
 });
 
-test("2.3 console: decorate puts the time in front, colors colours each line and ends the colour", async (context) => {
+test("2.3 console: decorate adds the time, colors colours each line and ends the colour", async (context) => {
   const web = { id: "web", cmd: "echo hello", autostart: true, logger: { console: true } };
   const config = { logger: { decorate: true, colors: true } };
   const plain = await startProcman(context, [web], { config });
@@ -255,7 +255,7 @@ test("2.3 console: decorate puts the time in front, colors colours each line and
   assert.ok(line.endsWith("\u001b[0m"));
 });
 
-test("2.3 a last line without newline is kept and gets one, and bytes stay as they are", async (context) => {
+test("2.3 a last line without a newline gets one, and bytes stay as they are", async (context) => {
   const procman = await startProcman(context, [
     { id: "last", cmd: "printf 'one\\ntwo'", autostart: true, logger: { stdout: "logs/last.log" } },
     { id: "bytes", cmd: "printf 'a\\r\\n\\n\\377\\000\\tb\\n'", autostart: true, logger: { stdout: "logs/bytes.log" } },
@@ -268,7 +268,7 @@ test("2.3 a last line without newline is kept and gets one, and bytes stay as th
   assert.ok(readFileSync(join(procman.folder, "logs/long.log"), "utf8") === `${"y".repeat(900_000)}\n`, "a long line is whole");
 });
 
-test("2.3 the log folder is deleted while it is written to: it comes back with the next lines", async (context) => {
+test("2.3 a log folder that is deleted during writing is created again with the next lines", async (context) => {
   const procman = await startProcman(context, [
     { id: "ticks", cmd: `${PRINT_TICKS} tick`, autostart: true, logger: { stdout: "logs/deep/ticks.log" } },
   ]);
@@ -282,7 +282,7 @@ test("2.3 the log folder is deleted while it is written to: it comes back with t
   for (const [index, line] of linesOf(readFileSync(path, "utf8")).entries()) assert.equal(line, `tick ${first + index}`);
 });
 
-test("2.3 rotation: over all files of a log, compressed or not yet, every line is there once and in order", async (context) => {
+test("2.3 rotation: over all files of a log, compressed or not, every line is there once and in order", async (context) => {
   const procman = await startProcman(
     context,
     ["a", "b"].map((id) => flood(id, "30000 3000", { stdout: "logs/{id}.log", rotate: { size: 200_000, gzip: true } })),
@@ -305,7 +305,7 @@ test("2.3 rotation: over all files of a log, compressed or not yet, every line i
   }
 });
 
-test("2.3 rotation: all rotated files together keep to their total, the oldest go first", async (context) => {
+test("2.3 rotation: all rotated files together stay within their total; the oldest are deleted first", async (context) => {
   const procman = await startProcman(context, [
     flood("a", "20000 0", { stdout: "logs/a.log", rotate: { size: 100_000, total: 350_000, gzip: false } }),
   ]);
@@ -321,7 +321,7 @@ test("2.3 rotation: all rotated files together keep to their total, the oldest g
   assert.deepEqual(numbers, kept, "what is kept is the end, without a gap");
 });
 
-test("2.3 SIGUSR2 after the file was renamed: it is opened anew at once, though nobody writes", async (context) => {
+test("2.3 SIGUSR2 after the file was renamed opens it again at once, even without output", async (context) => {
   const procman = await startProcman(context, [
     {
       id: "web",
@@ -341,7 +341,7 @@ test("2.3 SIGUSR2 after the file was renamed: it is opened anew at once, though 
   assert.equal(await procman.stop(), 0);
 });
 
-test("2.3 a full disk: it is said once, others go on; with room again the lines go on, none lost, and that is said", async (context) => {
+test("2.3 a full disk is reported once and other logs continue; with room again no line is lost, and that is reported", async (context) => {
   const disk = smallDisk(context, "size=300k");
   if (disk === undefined) return;
   const ballast = join(disk, "ballast");
@@ -368,7 +368,7 @@ test("2.3 a full disk: it is said once, others go on; with room again the lines 
   );
 });
 
-test("2.3 a folder in the place of a file: it is said, and the lines come when it is gone", async (context) => {
+test("2.3 a folder in the place of a log file is reported, and the lines follow when it is gone", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "procman-place-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, "web.log");

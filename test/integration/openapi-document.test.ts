@@ -48,7 +48,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 
 const LISTENER = "require('net').createServer((c) => c.end()).listen(+process.env.PROCMAN_CLUSTER_PORT, '127.0.0.1')";
 
-test("each answer of the API has the form that GET /openapi.json says, also of clusters, failures and problems", async (context) => {
+test("4 each answer of the API conforms to GET /openapi.json, also of clusters, failures and problems", async (context) => {
   const procman = await startProcman(context, [
     {
       id: "web",

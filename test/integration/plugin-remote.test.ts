@@ -44,7 +44,7 @@ after(() => {
   rmSync(folder, { recursive: true });
 });
 
-test("6.7 a module with its digest is fetched once, kept, and needs no network after that", async (context) => {
+test("2.5 a remote module with a digest is fetched once, stored, and needs no network after that", async (context) => {
   const procman = withPlugins(context, {}, { plugins: [{ url: `${url}/x@1.0.0.mjs`, integrity: INTEGRITY, options: { x: 1 } }], env });
   await procman.line(/plugin x: fetched https/);
   await procman.line(/plugin x: comes from afar: number/);
@@ -67,7 +67,7 @@ test("6.7 a module with its digest is fetched once, kept, and needs no network a
   await fourth.stop();
 });
 
-test("6.7 without a digest there is a warning, and the log names the one to write down", async (context) => {
+test("2.5 without a digest there is a warning, and the log names the digest to configure", async (context) => {
   const procman = withPlugins(context, {}, { plugins: [{ url: `${url}/moved` }], env });
   await procman.line(/procman\.json:1:\d+: Found "https:.*" without "integrity"/);
   const line = await procman.line(/plugin moved: fetched https/);
@@ -75,7 +75,7 @@ test("6.7 without a digest there is a warning, and the log names the one to writ
   await procman.line(/comes from afar/);
 });
 
-test("6.7 a wrong digest, an unknown certificate, a wrong address, plain http on the way, nobody there: each has its remedy", async (context) => {
+test("2.5 a wrong digest, an unknown certificate, a wrong address, a redirect to plain http and an absent server each have a remedy", async (context) => {
   const gone = createServer().listen(0, "127.0.0.1");
   await once(gone, "listening");
   const nobody = `https://127.0.0.1:${(gone.address() as AddressInfo).port}/nobody.mjs`;

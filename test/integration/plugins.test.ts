@@ -17,7 +17,7 @@ async function assertUntouched(procman: Procman, pid: number): Promise<void> {
   assert.deepEqual([status, now, run, restarts], ["running", pid, 1, 0]);
 }
 
-test("2.5 a plugin gets its options, hears events, sees processes and acts, and says what it has to say", async (context) => {
+test("2.5 a plugin gets its options and events, sees processes, acts on them, and writes to the log", async (context) => {
   const text = setup(
     `log.info(\`greets \${options.whom}\`); console.log("by console");
      events.on("process.state", ({ process, text }) => { log.info(\`\${process.id} is \${process.status}\`); });
@@ -55,7 +55,7 @@ test("2.5 a plugin gets its options, hears events, sees processes and acts, and 
   assert.ok(procman.lines.some((line) => /plugin hello: farewell/.test(line)));
 });
 
-test("2.5 without plugins nothing of them is loaded", async (context) => {
+test("2.5 without plugins no plugin code is loaded", async (context) => {
   const procman = withPlugins(context, {});
   await started(procman);
   assert.ok(!("plugins" in (await api<object>(procman, "/state"))));
@@ -65,7 +65,7 @@ test("2.5 without plugins nothing of them is loaded", async (context) => {
   assert.ok(!readFileSync(`/proc/${service}/maps`, "utf8").includes("plugin"));
 });
 
-test("6.7 a plugin that throws is started again with back-off, is told of what it has missed, and processes go on", async (context) => {
+test("2.5 a plugin that throws is restarted with back-off, gets the events it has missed, and processes continue", async (context) => {
   const text = setup(
     `const { readFileSync, writeFileSync } = await import("node:fs");
      const file = folder + "/count"; let count = 0; try { count = Number(readFileSync(file)); } catch {}
@@ -88,7 +88,7 @@ test("6.7 a plugin that throws is started again with back-off, is told of what i
   await assertUntouched(procman, pid);
 });
 
-test("6.7 a plugin that hangs is ended, and processes go on", async (context) => {
+test("2.5 a plugin that hangs is ended, and processes continue", async (context) => {
   const procman = withPlugins(context, { "hang.mjs": setup(`setTimeout(() => { for (;;); }, 100);`) });
   const pid = await started(procman);
   await procman.line(/plugin hang: runs/);
@@ -99,7 +99,7 @@ test("6.7 a plugin that hangs is ended, and processes go on", async (context) =>
   await assertUntouched(procman, pid);
 });
 
-test("6.7 a plugin that fills its heap, or the memory outside of it, is ended, and processes go on", async (context) => {
+test("2.5 a plugin that exhausts its heap, or the memory outside it, is ended, and processes continue", async (context) => {
   const procman = withPlugins(context, {
     "heap.mjs": setup(`const kept = []; setInterval(() => { for (let i = 0; i < 1e5; i += 1) kept.push({ i }); }, 1);`),
     "buffers.mjs": setup(`const kept = []; setInterval(() => kept.push(Buffer.alloc(4e6, 1)), 10);`),
@@ -116,7 +116,7 @@ test("6.7 a plugin that fills its heap, or the memory outside of it, is ended, a
   await assertUntouched(procman, pid);
 });
 
-test("6.7 a plugin that floods the log, and its own listener, changes nothing: lines and events are bounded, and the gap is told", async (context) => {
+test("2.5 a plugin that floods the log and its own listener harms nothing: lines and events are bounded, and the gap is reported", async (context) => {
   const flood = setup(
     `for (let i = 0; i < 200000; i += 1) log.info("flood " + i);
      let release; const held = new Promise((resolve) => { release = resolve; });
@@ -137,7 +137,7 @@ test("6.7 a plugin that floods the log, and its own listener, changes nothing: l
   await assertUntouched(procman, pid);
 });
 
-test("6.7 bad plugins: each names the place and the remedy, and processes go on", async (context) => {
+test("2.5 errors of plugins name the place and the remedy, and processes continue", async (context) => {
   const procman = withPlugins(
     context,
     {
@@ -177,7 +177,7 @@ test("6.7 bad plugins: each names the place and the remedy, and processes go on"
   await assertUntouched(procman, pid);
 });
 
-test("2.5 a package is found from the configuration's folder, also one that only imports may load", async (context) => {
+test("2.5 a package is resolved from the configuration's folder, also an ESM-only package", async (context) => {
   const procman = withPlugins(context, {}, { plugins: [{ url: "esm-only" }], processes: [TICKING] });
   const home = join(procman.folder, "node_modules/esm-only");
   mkdirSync(home, { recursive: true });
@@ -186,7 +186,7 @@ test("2.5 a package is found from the configuration's folder, also one that only
   await procman.line(/plugin esm-only: is there/);
 });
 
-test("6.7 a killed service starts its plugins again; their folders, and the processes, are as they were", async (context) => {
+test("2.5 after a kill of the service its plugins are started again, with the same folders and processes", async (context) => {
   const text = setup(
     `const { readFileSync, writeFileSync } = await import("node:fs");
      let before = ""; try { before = readFileSync(folder + "/note", "utf8"); } catch {}
@@ -203,7 +203,7 @@ test("6.7 a killed service starts its plugins again; their folders, and the proc
   assert.equal(await eventually(() => readFileSync(join(procman.stateDir, "plugins/keeps/note"), "utf8")), "xx");
 });
 
-test("6.7 a plugin that takes the whole service with it is started ever more rarely, and processes go on", async (context) => {
+test("2.5 a plugin that ends the whole service is restarted at growing intervals, and processes continue", async (context) => {
   const procman = withPlugins(context, { "killer.mjs": setup(`process.kill(process.pid, "SIGKILL")`) });
   const pid = await started(procman);
   await procman.line(/plugin killer: .*procman's service has ended soon after it was started; retrying in 1 s/);

@@ -7,7 +7,7 @@ import type { PlanRecord } from "../../src/contract/plan.ts";
 import { procman as cli } from "../support/cli.ts";
 import { eventually, folderWith, isAlive, Procman, processExit } from "../support/procman.ts";
 
-test("a profile stays over a killed service, a reload and a killed keeper", async (context) => {
+test("a profile survives a kill of the service, a reload and a kill of the keeper", async (context) => {
   const config = (more: object) => ({
     processes: [{ id: "base", cmd: "sleep 1000", autostart: true }],
     profiles: { production: { processes: [{ id: "only", cmd: "sleep 1001", autostart: true }, more] } },
@@ -30,7 +30,7 @@ test("a profile stays over a killed service, a reload and a killed keeper", asyn
   await processExit(pid);
 });
 
-test("plan says what another profile would do, and by which one it goes; a reload goes by that of the run", async (context) => {
+test("plan names its profile and shows the effect of another one; a reload keeps the profile of the run", async (context) => {
   const staging = { processes: [{ id: "web", cmd: "sleep 1001" }] };
   const production = { processes: [{ id: "extra", cmd: "sleep 1002", autostart: true }] };
   const folder = folderWith(context, {
@@ -51,7 +51,7 @@ test("plan says what another profile would do, and by which one it goes; a reloa
   assert.equal(profile, "staging");
 });
 
-test("an unknown profile ends `run` before anything is started", async (context) => {
+test("an unknown profile ends `run` before any process starts", async (context) => {
   const folder = folderWith(context, { processes: [{ id: "a", cmd: "true", autostart: true }], profiles: { production: {} } });
   const procman = new Procman(folder, { args: ["--profile=prodution"] });
   assert.equal((await procman.exit()).code, 78);

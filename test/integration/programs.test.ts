@@ -57,7 +57,7 @@ http {
 }
 `;
 
-test("2.2 nginx in the foreground: logs through /dev/stdout, and after a kill of its master the workers go and the port is its own again", async (context) => {
+test("2.2 nginx in the foreground: logs through /dev/stdout; after a kill of its master the workers end and the port is free again", async (context) => {
   if (isMissing(context, "nginx")) return;
   const port = await freePort();
   const cmd = `until [ -e nginx.conf ]; do sleep 0.02; done; exec nginx -p "$PWD" -e /dev/stderr -c nginx.conf -g 'daemon off;'`;
@@ -79,7 +79,7 @@ test("2.2 nginx in the foreground: logs through /dev/stdout, and after a kill of
   await processExit(pidIn(second));
 });
 
-test("2.2 redis-server answers, and SIGTERM lets it end in its own way", async (context) => {
+test("2.2 redis-server answers, and SIGTERM ends it in order", async (context) => {
   if (isMissing(context, "redis-server")) return;
   const port = await freePort();
   const cmd = `redis-server --port ${port} --bind 127.0.0.1 --save '' --appendonly no`;
@@ -91,7 +91,7 @@ test("2.2 redis-server answers, and SIGTERM lets it end in its own way", async (
   assert.ok(!procman.lines.some((line) => /killing/.test(line)));
 });
 
-test("2.3 a Python script: every unbuffered print of both streams arrives in order, letters beyond ASCII too", async (context) => {
+test("2.3 a Python script: every unbuffered print of both streams arrives in order, also with non-ASCII letters", async (context) => {
   if (isMissing(context, "python3")) return;
   const procman = await startProcman(context, [
     {
@@ -108,7 +108,7 @@ test("2.3 a Python script: every unbuffered print of both streams arrives in ord
   assert.equal(readFileSync(join(procman.folder, "err.log"), "utf8"), expected("python error"));
 });
 
-test("2.2 a Node server that is killed accepts again at its port, with a new pid", async (context) => {
+test("2.2 a killed Node server accepts connections on its port again, with a new pid", async (context) => {
   const port = await freePort();
   const procman = await startProcman(context, [
     { id: "cmd", cmd: `${process.execPath} "${PROGRAMS}answer-with-pid.js" ${port}`, restartDelayMs: 0, ...loud },
@@ -123,7 +123,7 @@ test("2.2 a Node server that is killed accepts again at its port, with a new pid
   await processExit(second);
 });
 
-test("2.2 a shell script with children in the background: after the stop nobody of them is left", async (context) => {
+test("2.2 a stop of a shell script with background children leaves none of them", async (context) => {
   const procman = await startProcman(context, [{ id: "family", cmd: `sh "${PROGRAMS}leave-children.sh"`, terminateTimeout: 0.5, ...loud }]);
   await procman.line(/children are up/);
   const children = (await procman.count(/child \d+$/, 5)).map((line) => Number(/child (\d+)$/.exec(line)?.[1]));
@@ -132,7 +132,7 @@ test("2.2 a shell script with children in the background: after the stop nobody 
   for (const child of children) assert.ok(!isAlive(child), `${child} is left`);
 });
 
-test("nginx with stopSignal SIGQUIT ends what it has begun to answer before it stops", async (context) => {
+test("nginx with stopSignal SIGQUIT completes its current answers before it stops", async (context) => {
   if (isMissing(context, "nginx")) return;
   const port = await freePort();
   const cmd = `until [ -e nginx.conf ]; do sleep 0.02; done; exec nginx -p "$PWD" -e /dev/stderr -c nginx.conf -g 'daemon off;'`;
@@ -164,7 +164,7 @@ test("2.2 a program that ignores SIGTERM gets it, and is killed terminateTimeout
   await processExit(pid);
 });
 
-test("2.3 yes for a second into a rotated file: procman's memory stays bounded, the files keep to their total, the stop is prompt", async (context) => {
+test("2.3 `yes` for a second into a rotated file: procman's memory is bounded, the files stay within their total, the stop is prompt", async (context) => {
   const procman = await startProcman(context, [
     {
       id: "yes",
@@ -195,7 +195,7 @@ test("2.3 yes for a second into a rotated file: procman's memory stays bounded, 
   assert.ok(sizes.reduce((sum, size) => sum + size, 0) <= 40e6, `the files have ${sizes} bytes`);
 });
 
-test("2.2 cmd: the pid is the program's own, though its path stands in quotes", async (context) => {
+test("2.2 cmd: the pid is the program's own, also with a quoted path", async (context) => {
   const procman = await startProcman(context, [
     { id: "quoted", cmd: `"${process.execPath}" "${PROGRAMS}ignore-signals.js"`, terminateTimeout: 0.2, ...loud },
   ]);

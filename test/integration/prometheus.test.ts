@@ -23,7 +23,7 @@ const process = (id: string, more: object = {}) =>
     sample: { memoryBytes: 5, processes: 1, cpuSeconds: 1.25 },
   }) as never;
 
-test("4.4 promtool finds nothing to say about the metrics", (context) => {
+test("promtool has no objection to the metrics", (context) => {
   const isThere = (globalThis.process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, "promtool")));
   if (!isThere || (globalThis.process.env.PROCMAN_TEST_MISSING ?? "").split(" ").includes("promtool"))
     return skip(context, "promtool is not installed");
@@ -49,7 +49,7 @@ test("4.4 promtool finds nothing to say about the metrics", (context) => {
   assert.match(text, /^procman_telemetry_requests_total\{process="web",cluster=""\} 5$/m);
 });
 
-test("4.4 labels and help are escaped, numbers are those of the format, what has no value is left out", () => {
+test("in metrics labels and help are escaped, numbers have the right format, and metrics without a value are left out", () => {
   const text = expose([
     {
       name: "n",

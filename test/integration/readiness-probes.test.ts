@@ -43,7 +43,7 @@ for (const [what, cmd, ready] of [
   ["a descriptor that it writes to", `${WAIT}; echo >&4; exec sleep 1000`, { fd: 4 }],
   ["a command", "exec sleep 1000", { exec: "test -e go" }],
 ] as const)
-  test(`a run becomes ready by ${what}, also when the service is killed before that`, async (context) => {
+  test(`a run becomes ready by ${what}, also when the service was killed before that`, async (context) => {
     const procman = await start(context, { id: "web", cmd, autostart: true, ready });
     await procman.line(/web +\| started/);
     const client = await api(procman);
@@ -60,7 +60,7 @@ for (const [what, cmd, ready] of [
     assert.deepEqual([after.ready, after.pid, after.run, after.reason], [true, before.pid, 1, "runs"]);
   });
 
-test("a run becomes ready by what it said while no service was there to hear it", async (context) => {
+test("a run becomes ready by a message that it sent while no service was running", async (context) => {
   const procman = await start(context, {
     id: "web",
     cmd: `${WAIT}; echo >&3; echo ready; touch said; exec sleep 1000`,
@@ -77,7 +77,7 @@ test("a run becomes ready by what it said while no service was there to hear it"
   await procman.line(READY);
 });
 
-test("a run becomes ready by its port, and by an answer from there", async (context) => {
+test("a run becomes ready by its open port, and by an answer from it", async (context) => {
   const [port, other] = [await freePort(), await freePort()];
   const server = `${WAIT}; exec node -e 'require("http").createServer((q,s)=>s.writeHead(q.url=="/up"?200:404).end()).listen(${port},"127.0.0.1")'`;
   const procman = await start(
@@ -99,7 +99,7 @@ test("a run becomes ready by its port, and by an answer from there", async (cont
   await procman.count(READY, 2);
 });
 
-test("a run is not ready because another program answers on its port: who that is is said, and it is ready when it has the port itself", async (context) => {
+test("a run isn't ready if another program answers on its port: that program is named, and the run is ready when it has the port", async (context) => {
   const holder = createServer().listen(0, "127.0.0.1");
   await once(holder, "listening");
   context.after(() => holder.close());
@@ -127,7 +127,7 @@ test("a run is not ready because another program answers on its port: who that i
   assert.equal((await again.process("patient")).ready, true);
 });
 
-test("who waits for a start waits until it is ready", async (context) => {
+test("a start with `wait` waits until the process is ready", async (context) => {
   const procman = await start(context, { id: "web", cmd: "sleep 1000", ready: { exec: "test -e go" } });
   const client = await api(procman);
   let isStarted = false;
@@ -142,7 +142,7 @@ test("who waits for a start waits until it is ready", async (context) => {
   assert.equal((await started).ready, true);
 });
 
-test("a run that is not ready in time is stopped and restarted by its policy; record, answer and incident say why", async (context) => {
+test("a run that isn't ready in time is stopped and restarted by its policy; record, answer and incident say why", async (context) => {
   const procman = await start(context, {
     id: "web",
     cmd: "sleep 1000",
@@ -168,7 +168,7 @@ test("a run that is not ready in time is stopped and restarted by its policy; re
   );
 });
 
-test("the load balancer sends nobody to an instance that is not ready", async (context) => {
+test("the load balancer sends no client to an instance that isn't ready", async (context) => {
   const [commonPort, startPort] = [await freePort(), await freeRange()];
   const server = `exec node -e 'require("http").createServer((q,s)=>s.end(process.env.PROCMAN_CLUSTER_INSTANCE)).listen(process.env.PROCMAN_CLUSTER_PORT,"127.0.0.1")'`;
   const procman = await start(context, {
@@ -199,7 +199,7 @@ test("the load balancer sends nobody to an instance that is not ready", async (c
   assert.deepEqual(new Set(await Promise.all(Array.from({ length: 20 }, ask))), new Set(["0", "1"]));
 });
 
-test("a run that is not well any more is restarted, with the cause; the next service goes on asking", async (context) => {
+test("an unhealthy run is restarted, with the cause; the next service continues its health checks", async (context) => {
   const health = { exec: "test -e go", interval: 0.1, failures: 2, startPeriod: 60 };
   const procman = await start(context, { id: "web", cmd: "exec sleep 1000", autostart: true, health });
   await procman.line(/web +\| started/);
@@ -223,7 +223,7 @@ test("a run that is not well any more is restarted, with the cause; the next ser
   );
 });
 
-test("without a restart policy one that is not well runs on without connections, until it is well again", async (context) => {
+test("an unhealthy run without a restart policy keeps running without connections, until it is healthy again", async (context) => {
   const [commonPort, startPort] = [await freePort(), await freeRange()];
   const server = `exec node -e 'require("http").createServer((q,s)=>s.end("x")).listen(process.env.PROCMAN_CLUSTER_PORT,"127.0.0.1")'`;
   const procman = await start(context, {

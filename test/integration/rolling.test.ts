@@ -31,7 +31,7 @@ async function breakable(context: TestContext): Promise<{ readonly procman: Proc
   return { procman, port, client };
 }
 
-test("issue 5, 5: one instance after another is restarted, never two at once, and no request fails", async (context) => {
+test("a rolling restart restarts one instance after another, never two at once, and no request fails", async (context) => {
   const web = await cluster(context);
   const client = await api(web);
   for (const id of IDS) await waitForRecord(client, id, isAccepting);
@@ -60,7 +60,7 @@ test("issue 5, 5: one instance after another is restarted, never two at once, an
   await web.procman.line(/web .*the rolling restart is done/);
 });
 
-test("issue 5, 5: who has connected to an instance that doesn't keep up is still served by it before that ends", async (context) => {
+test("in a rolling restart an overloaded instance serves all clients that have connected to it before it ends", async (context) => {
   if (isMissing(context, "python3")) return;
   const [port, startPort] = [await freePort(), await freeRange()];
   const shape = { instances: 2, startPort, commonPort: port };
@@ -78,7 +78,7 @@ test("issue 5, 5: who has connected to an instance that doesn't keep up is still
   assert.equal(new Set([...before, ...(await pidsOf(client))]).size, 4);
 });
 
-test("issue 5, 5: a reload that restarts a cluster goes on when the instance before gets connections, however late it listens", async (context) => {
+test("a reload of a cluster continues only when the previous instance gets connections, however late that listens", async (context) => {
   const [port, startPort] = [await freePort(), await freeRange()];
   const shape = { instances: 2, startPort, commonPort: port };
   const web = (LATE: string) => ({
@@ -106,7 +106,7 @@ test("issue 5, 5: a reload that restarts a cluster goes on when the instance bef
   assert.equal(new Set([...before, ...(await pidsOf(client))]).size, 4);
 });
 
-test("a new one that doesn't come up ends the roll: the rest runs on as before, and it is said", async (context) => {
+test("a rolling restart ends if an instance doesn't come up: the others keep running, and the failure is reported", async (context) => {
   const { procman, port, client } = await breakable(context);
   const [, second, third] = await pidsOf(client);
   writeFileSync(join(procman.folder, "broken"), "");
@@ -120,7 +120,7 @@ test("a new one that doesn't come up ends the roll: the rest runs on as before, 
   assert.deepEqual((await pidsOf(client)).slice(1), [second, third]);
 });
 
-test("a service that is killed in the middle: the next one goes on with the roll", async (context) => {
+test("a rolling restart is continued by the next service after a kill", async (context) => {
   const web = await cluster(context, {}, { LATE: "300" });
   const client = await api(web);
   for (const id of IDS) await waitForRecord(client, id, isAccepting);
@@ -138,7 +138,7 @@ test("a service that is killed in the middle: the next one goes on with the roll
   assert.equal(new Set([...before, ...(await pidsOf(next))]).size, 6);
 });
 
-test("a second one is refused while the first is under way, --hard is not, and a stop ends it", async (context) => {
+test("during a rolling restart a second one is refused; restart --hard and a stop end the first", async (context) => {
   const web = await cluster(context, {}, { LATE: "500" });
   const client = await api(web);
   for (const id of IDS) await waitForRecord(client, id, isAccepting);

@@ -19,7 +19,7 @@ async function pair(context: TestContext, env: Readonly<Record<string, string>> 
   return { ...web, client };
 }
 
-test("issue 5, 1: no request fails while a cluster is scaled from 2 to 4 and down to 1; who stays is not touched", async (context) => {
+test("no request fails while a cluster is scaled from 2 to 4 and down to 1; the remaining instance isn't touched", async (context) => {
   const { client, port } = await pair(context);
   const [first, second] = await pidsOf(client);
   const load = new LoadGenerator(context, port, 12);
@@ -44,7 +44,7 @@ test("issue 5, 1: no request fails while a cluster is scaled from 2 to 4 and dow
   assert.ok(load.requests > 100, `${load.requests} requests`);
 });
 
-test("service and keeper are killed in between: the number stays, and no request fails", async (context) => {
+test("the number of instances survives kills of service and keeper, and no request fails", async (context) => {
   const { client, port, procman } = await pair(context, { LATE: "300" });
   const load = new LoadGenerator(context, port, 6);
   context.after(() => load.stop());
@@ -73,7 +73,7 @@ test("service and keeper are killed in between: the number stays, and no request
   await procman.stopHolder();
 });
 
-test("who is being removed still answers over a connection that it has, gets no new ones, and then ends", async (context) => {
+test("an instance that is being removed answers over its open connections, gets no new ones, and then ends", async (context) => {
   const { client, port } = await pair(context);
   const [first, second] = await pidsOf(client);
   assert.ok(first !== undefined && second !== undefined);
@@ -94,7 +94,7 @@ test("who is being removed still answers over a connection that it has, gets no 
   await processExit(second);
 });
 
-test("with `terminateGracePeriod` who is removed serves the connections that it has for so long, also when the service is killed meanwhile", async (context) => {
+test("with `terminateGracePeriod` a removed instance serves its open connections for that time, also when the service is killed meanwhile", async (context) => {
   const web = await cluster(context, { instances: 2 }, {}, { terminateGracePeriod: 5 });
   const { port, procman } = web;
   const client = await api(web);
@@ -124,7 +124,7 @@ test("with `terminateGracePeriod` who is removed serves the connections that it 
   await waitForRecord(next, "web", ({ instances = [] }) => instances.length === 1);
 });
 
-test("scaled up again while some are still on their way down: these end, and then start anew", async (context) => {
+test("after scaling up again, instances that were still being removed end and start again", async (context) => {
   const web = await cluster(context, { instances: 3 }, {}, { terminateGracePeriod: 1 });
   const client = await api(web);
   for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);

@@ -60,7 +60,7 @@ const recordOf = (records: readonly ProcessRecord[], id: string): ProcessRecord 
   return record;
 };
 
-test("3.1 states, pids, run numbers, restart counts, blocks, pending restarts and schedules are as they were when the service was killed", async (context) => {
+test("states, pids, run numbers, restart counts, blocks, pending restarts and schedules survive a kill of the service", async (context) => {
   const procman = await startProcman(context, [
     { id: "steady", ...sleeper },
     { id: "counts", cmd: "sleep 1000", autostart: true, restartDelayMs: 5 },
@@ -115,7 +115,7 @@ test("3.1 states, pids, run numbers, restart counts, blocks, pending restarts an
   assert.ok(recordOf(after, "job").nextRun !== undefined && recordOf(after, "nightly").nextTerminate !== undefined);
 });
 
-test("3.1 a pending restart comes, and a timeout ends its run, though the service was killed meanwhile", async (context) => {
+test("a pending restart and a timeout of a run take place although the service was killed meanwhile", async (context) => {
   const procman = await startProcman(context, [
     { id: "comes", cmd: "exit 5", autostart: true, restartDelayMs: 700 },
     { id: "slow", cmd: "sleep 1000", autostart: true, timeout: 1, restart: "error", restartLimit: 0 },
@@ -129,7 +129,7 @@ test("3.1 a pending restart comes, and a timeout ends its run, though the servic
   assert.ok(Number(age) >= 1, "counted from the start of the run");
 });
 
-test("3.1 an operator's restart under way is finished by the next service, also when the process ends while there is none", async (context) => {
+test("an operator's restart in progress is completed by the next service, also if the process ends without a service", async (context) => {
   const program = "trap 'while [ ! -e go ]; do sleep 0.02; done; exit 0' TERM; echo up; while :; do sleep 0.02; done";
   const procman = await startProcman(context, [{ id: "web", cmd: program, autostart: true, logger: { console: true } }]);
   await procman.line(/web .*up$/);
@@ -152,7 +152,7 @@ test("3.1 an operator's restart under way is finished by the next service, also 
   assert.equal(await procman.stop(), 0);
 });
 
-test("3.1 what ends while there is no service is told with its exit code by the next one", async (context) => {
+test("the end of a process without a service is reported with its exit code by the next service", async (context) => {
   const procman = await startProcman(context, [
     { id: "job", cmd: "while [ ! -e go ]; do sleep 0.02; done; exit 7", autostart: true, restartLimit: 0 },
   ]);
@@ -165,7 +165,7 @@ test("3.1 what ends while there is no service is told with its exit code by the 
   await procman.line(/job .*exited with code 7 .*no restart is allowed/);
 });
 
-test("3.1 a service that is killed while it stops everything: the next one finishes that", async (context) => {
+test("a shutdown in which the service is killed is completed by the next service", async (context) => {
   const procman = await startProcman(context, [
     {
       id: "slow",
@@ -188,7 +188,7 @@ test("3.1 a service that is killed while it stops everything: the next one finis
 
 const stubborn = "trap '' TERM; echo up; while :; do sleep 0.05; done";
 
-test("3.3 the configuration changed while the service was down: gone, changed, eased, blocked, new", async (context) => {
+test("the configuration changes while the service is down: processes are removed, changed, eased, blocked and added", async (context) => {
   const loud = { logger: { console: true } };
   const old = [
     { id: "same", ...sleeper },
@@ -250,7 +250,7 @@ test("3.3 the configuration changed while the service was down: gone, changed, e
   assert.ok(!procman.lines.slice(lines).some((line) => /changed|stopped for good/.test(line)), "the next one has nothing to say of that");
 });
 
-test("3.3 another log file: no restart, and the keeper knows where the output goes from now on", async (context) => {
+test("another log file causes no restart, and the keeper knows the new destination of the output", async (context) => {
   const logged = (stdout: string): ProcessConfig => ({ id: "web", ...sleeper, logger: { stdout } });
   const procman = await startProcman(context, [logged("logs/a.log")]);
   const pid = pidIn(await procman.line(/web .*started/));
@@ -264,7 +264,7 @@ test("3.3 another log file: no restart, and the keeper knows where the output go
   assert.deepEqual(startedPids(procman, "web"), [pid]);
 });
 
-test("3.3 a cluster made smaller, then larger, then a plain process: who keeps its id goes on", async (context) => {
+test("a cluster is made smaller, then larger, then a plain process: a process with the same id keeps running", async (context) => {
   const cluster = (instances: number): ProcessConfig => ({ id: "web", ...sleeper, cluster: { instances } });
   const procman = await startProcman(context, [cluster(3)]);
   await procman.count(/web-\d .*started/, 3);
@@ -283,7 +283,7 @@ test("3.3 a cluster made smaller, then larger, then a plain process: who keeps i
   for (const pid of pids) await processExit(pid);
 });
 
-test("3.3 the keeper was killed, the configuration changed, procman is run again: the same rules", async (context) => {
+test("after a kill of the keeper and a change of the configuration the next run follows the same rules", async (context) => {
   const processes = ["same", "old", "moved"].map((id) => ({ id, ...sleeper }));
   const procman = await startProcman(context, processes, { args: ["--guarded"] });
   for (const id of ["same", "old", "moved"]) await procman.line(new RegExp(`^${id} .*started`));
@@ -307,7 +307,7 @@ test("3.3 the keeper was killed, the configuration changed, procman is run again
   await processExit(same ?? 0);
 });
 
-test("a configuration that is invalid, or gone, when the service comes back: it goes on by the last one that was valid", async (context) => {
+test("a configuration that is invalid or missing when the service restarts: it uses the last valid one", async (context) => {
   const procman = await startProcman(context, [{ id: "web", ...sleeper }]);
   const pid = pidIn(await procman.line(/web .*started/));
   for (const text of ["{ half-way edit", undefined]) {
@@ -324,7 +324,7 @@ test("a configuration that is invalid, or gone, when the service comes back: it 
   assert.equal(await procman.stop(), 0);
 });
 
-test("notes that are lost or torn: what runs is taken up, with the same pid and without a second copy", async (context) => {
+test("with lost or damaged notes running processes are adopted, with the same pid and without a second copy", async (context) => {
   const procman = await startProcman(
     context,
     [
@@ -357,7 +357,7 @@ test("notes that are lost or torn: what runs is taken up, with the same pid and 
   assert.ok(!next.lines.slice(lines).some((line) => /Cannot use/.test(line)), "said once");
 });
 
-test("3.1 what the schedule planned while procman was away is said once, and not made up for", async (context) => {
+test("scheduled runs that were missed while procman was down are reported once, and not made up for", async (context) => {
   const job = { id: "job", cmd: "echo ran >> runs", cron: "* * * * * *" };
   const procman = await startProcman(context, [job, { id: "steady", ...sleeper }], { args: ["--guarded"] });
   await procman.line(/job .*starts by its schedule/);
@@ -374,7 +374,7 @@ test("3.1 what the schedule planned while procman was away is said once, and not
   assert.equal(next.lines.filter((line) => /procman was away/.test(line)).length, 1);
 });
 
-test("the API comes back at the same address", async (context) => {
+test("the API restarts at the same address", async (context) => {
   const procman = await startProcman(context, [{ id: "web", ...sleeper }]);
   await api(procman);
   const { port } = endpointOf(procman) as Endpoint;
@@ -391,7 +391,7 @@ function exitingWith(context: TestContext, id: string, processes: readonly Proce
   return procman;
 }
 
-test("3.6 exit-with: procman stops everything else and ends with the exit code of the process", async (context) => {
+test("exit-with: when its process ends, procman stops all others and ends with its exit code", async (context) => {
   const ends: readonly (readonly [string, number])[] = [
     ["true", 0],
     ["exit 3", 3],
@@ -412,7 +412,7 @@ test("3.6 exit-with: procman stops everything else and ends with the exit code o
   }
 });
 
-test("3.6 exit-with: restarts come first; a stop by SIGTERM ends with its code, too; an operator's stop is an end", async (context) => {
+test("exit-with: restarts come first; a stop by SIGTERM has the process's code, too; an operator's stop is an end", async (context) => {
   const restarts = exitingWith(context, "job", [{ id: "job", cmd: "exit 9", autostart: true, restartLimit: 2, restartDelayMs: 5 }]);
   assert.equal((await restarts.exit()).code, 9);
   assert.equal(startedPids(restarts, "job").length, 3);
@@ -432,7 +432,7 @@ test("3.6 exit-with: restarts come first; a stop by SIGTERM ends with its code, 
   assert.equal((await stopped.exit()).code, 5);
 });
 
-test("3.6 exit-with: what is cut short has no exit code of its own", async (context) => {
+test("exit-with: a process that is stopped before its end sets no exit code", async (context) => {
   const job = { id: "job", cmd: "trap '' TERM; echo up; while :; do sleep 0.02; done", autostart: true, logger: { console: true } };
   const procman = exitingWith(context, "job", [job]);
   await procman.line(/job .*up$/);
@@ -441,7 +441,7 @@ test("3.6 exit-with: what is cut short has no exit code of its own", async (cont
   assert.equal(await procman.stop("SIGTERM"), 1);
 });
 
-test("3.6 exit-with survives a restart of the service, also when its process ends meanwhile", async (context) => {
+test("exit-with survives a restart of the service, also when its process ends meanwhile", async (context) => {
   for (const isDown of [false, true]) {
     const procman = exitingWith(context, "job", [
       { id: "job", cmd: "while [ ! -e go ]; do sleep 0.02; done; exit 6", autostart: true, restartLimit: 0 },
@@ -459,7 +459,7 @@ test("3.6 exit-with survives a restart of the service, also when its process end
   }
 });
 
-test("3.6 exit-with an id that is none: exit code 64, what was meant, and nothing starts", async (context) => {
+test("exit-with an unknown id: exit code 64, a suggestion, and nothing starts", async (context) => {
   const procman = exitingWith(context, "wbe", [{ id: "web", cmd: "touch ran; sleep 1000", autostart: true }]);
   assert.equal((await procman.exit()).code, 64);
   await procman.line(/Cannot exit with process "wbe": the configuration has none of this id\. Did you mean "web"\?/);

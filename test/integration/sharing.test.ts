@@ -46,7 +46,7 @@ async function bothServe({ port, client }: Shared): Promise<void> {
   assert.deepEqual([...pids].sort(), own.sort());
 }
 
-test("issue 5, 3: both instances serve on the socket that they share, and no request fails while they are restarted one by one", async (context) => {
+test("instances share a listening socket, and no request fails while they are restarted one by one", async (context) => {
   const web = await shared(context);
   await areUp(web);
   await bothServe(web);
@@ -57,7 +57,7 @@ test("issue 5, 3: both instances serve on the socket that they share, and no req
   assert.ok(load.requests > 100 && load.pids.size >= 4, `${load.requests} requests, ${load.pids.size} pids`);
 });
 
-test("all restarted at once: connections wait in the kernel meanwhile", async (context) => {
+test("during a restart of all instances at once connections wait in the kernel", async (context) => {
   const web = await shared(context);
   await areUp(web);
   await bothServe(web);
@@ -70,7 +70,7 @@ test("all restarted at once: connections wait in the kernel meanwhile", async (c
   assert.deepEqual(load.errors, []);
 });
 
-test("service killed, keeper killed, twice and by turns: what is started afterwards serves on the same socket, nobody is refused", async (context) => {
+test("after kills of service and keeper new instances serve on the same socket, and no connection is refused", async (context) => {
   const web = await shared(context);
   const { procman, port } = web;
   await areUp(web);
@@ -94,7 +94,7 @@ test("service killed, keeper killed, twice and by turns: what is started afterwa
   await assert.rejects(ask(port), /ECONNREFUSED/);
 });
 
-test("keeper and service killed at once: the logger hands the socket on", async (context) => {
+test("after a simultaneous kill of keeper and service the logger hands the shared socket on", async (context) => {
   const web = await shared(context);
   const { procman, port } = web;
   await areUp(web);
@@ -111,7 +111,7 @@ test("keeper and service killed at once: the logger hands the socket on", async 
   assert.deepEqual(load.errors, []);
 });
 
-test("keeper, service and logger killed at once: the next procman says that only the instances have the socket, and the remedy is one", async (context) => {
+test("after a kill of keeper, service and logger the next procman says that only the instances have the socket, and its remedy works", async (context) => {
   const web = await shared(context);
   const { procman: former, port } = web;
   await areUp(web);
@@ -144,7 +144,7 @@ test("keeper, service and logger killed at once: the next procman says that only
   await bothServe(now);
 });
 
-test("a program with plain accept() by sd_listen_fds(3), also after its keeper was killed", async (context) => {
+test("a program with plain accept() and sd_listen_fds(3) works, also after a kill of its keeper", async (context) => {
   if (isMissing(context, "python3")) return;
   const web = await shared(context, { cmd: `python3 ${PASSED_SOCKET_SERVER}`, logger: { console: true } });
   await areUp(web);
@@ -159,7 +159,7 @@ test("a program with plain accept() by sd_listen_fds(3), also after its keeper w
   assert.equal(restarts, 0);
 });
 
-test("a port in use: the holder is named, other processes run, and the cluster serves when it is free", async (context) => {
+test("if the shared port is in use, its holder is named, other processes run, and the cluster serves when it is free", async (context) => {
   const holder = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => holder.once("listening", resolve));
   const { port } = holder.address() as { readonly port: number };
@@ -186,7 +186,7 @@ async function refused(port: number): Promise<void> {
   }
 }
 
-test("while all instances are stopped the port is closed, and it is open again with the first that starts", async (context) => {
+test("while all instances are stopped the shared port is closed; it opens with the first start", async (context) => {
   const web = await shared(context);
   await areUp(web);
   await web.client.act("web", "stop");
@@ -198,7 +198,7 @@ test("while all instances are stopped the port is closed, and it is open again w
   assert.equal(await ask(web.port), (await web.client.process("web-2")).pid);
 });
 
-test("a reload to another port moves the instances one by one; the old port is closed", async (context) => {
+test("a reload with another shared port moves the instances one by one; the old port is closed", async (context) => {
   const web = await shared(context);
   await areUp(web);
   const next = await freePort();
@@ -215,7 +215,7 @@ test("a reload to another port moves the instances one by one; the old port is c
   await assert.rejects(ask(web.port), /ECONNREFUSED/);
 });
 
-test("2.2 workers share a socket by `procman/cluster`, and a rolling restart of them, which tells them to finish, costs no request", async (context) => {
+test("2.2 workers share a socket by `procman/cluster`; a rolling restart, which asks them to finish, fails no request", async (context) => {
   const script = `
     import { createServer } from "node:http";
     import { Server } from "node:net";
@@ -256,7 +256,7 @@ test("2.2 workers share a socket by `procman/cluster`, and a rolling restart of 
   );
 });
 
-test("records of the API and `status` name the port that the instances share, while it is open", async (context) => {
+test("records of the API and `status` show the shared port while it is open", async (context) => {
   const web = await shared(context);
   await areUp(web);
   const { socket, reason, balancer } = await web.client.process("web");

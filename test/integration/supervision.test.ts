@@ -12,7 +12,7 @@ import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processEx
 const loud = { autostart: true, logger: { console: true } };
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 
-test("2.2 autostart and restart: a process that fails comes back with its exit code told, one without a start policy never starts", async (context) => {
+test("2.2 autostart and restart: a failed process restarts and its exit code is reported; a process without a start policy never starts", async (context) => {
   const procman = await startProcman(context, [
     { id: "fails", cmd: "exit 3", autostart: true, restartDelayMs: 20, restartLimit: 2 },
     { id: "never", cmd: "sleep 1000" },
@@ -23,7 +23,7 @@ test("2.2 autostart and restart: a process that fails comes back with its exit c
   assert.ok(!procman.lines.some((line) => /never .*started/.test(line)));
 });
 
-test("2.2 the signal that ended a process is told", async (context) => {
+test("2.2 the signal that ended a process is reported", async (context) => {
   const procman = await startProcman(context, [{ id: "victim", cmd: "sleep 1000", autostart: true, restart: "error", restartDelayMs: 5 }]);
   process.kill(pidIn(await procman.line(/victim .*started/)), "SIGSEGV");
   await procman.line(/victim .*ended by SIGSEGV/);
@@ -41,7 +41,7 @@ test("2.2 cmd: the pid of a plain command is the program's own", async (context)
   }
 });
 
-test("2.2 cmd: everything a POSIX shell can", async (context) => {
+test("2.2 cmd: all features of a POSIX shell work", async (context) => {
   const script = (id: string, cmd: string) => ({ id, cmd, env: { GREETING: "good day" }, ...loud });
   const procman = await startProcman(context, [
     script("variable", 'echo "say: $GREETING"'),
@@ -70,7 +70,7 @@ test("2.2 cmd: everything a POSIX shell can", async (context) => {
   assert.ok(!procman.lines.some((line) => /never/.test(line)));
 });
 
-test("2.2 env, path: variables override, PATH is appended to, and the run knows who it is", async (context) => {
+test("2.2 env, path: variables override, PATH is appended to, and a run knows its id", async (context) => {
   const procman = await startProcman(
     context,
     [
@@ -89,7 +89,7 @@ test("2.2 env, path: variables override, PATH is appended to, and the run knows 
   assert.ok(line.includes(`${process.env.PATH}:`) && line.includes("/from-env") && line.includes("/from-path"), line);
 });
 
-test("2.2 a program or a folder that is not there: that process is errored with the reason and the remedy, the others go on", async (context) => {
+test("2.2 a missing program or folder: that process is errored with the reason and the remedy, the others continue", async (context) => {
   const procman = await startProcman(context, [
     { id: "program", cmd: "no-such-program --flag", autostart: true },
     { id: "folder", cmd: "sleep 1", cwd: "no/such/folder", autostart: true },
@@ -104,7 +104,7 @@ test("2.2 a program or a folder that is not there: that process is errored with 
   await procman.line(/fine .*fine/);
 });
 
-test("stopSignal: each gets its own, behind the load balancer and as a worker too; after procman was killed, and when it has changed", async (context) => {
+test("stopSignal: each process gets its own, behind the load balancer and as a worker too, also after a kill of procman and a change", async (context) => {
   const [commonPort, startPort] = [await freePort(), await freeRange()];
   const told = `for (const name of ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR2"])
     process.on(name, () => { console.log("got " + name); process.exit(0); });
@@ -137,7 +137,7 @@ test("stopSignal: each gets its own, behind the load balancer and as a worker to
     await procman.line(new RegExp(`^.*\\b${id} +\\| got ${signal}$`));
 });
 
-test("2.2 stop: who ignores SIGTERM is killed terminateTimeout after it; children in the background and in a session of their own go too", async (context) => {
+test("2.2 stop: a process that ignores SIGTERM is killed after terminateTimeout; background children and those in other sessions end too", async (context) => {
   const folder = folderWith(context, {
     processes: [
       { id: "stubborn", cmd: "trap '' TERM; echo ready; while :; do sleep 1; done", terminateTimeout: 0.3, ...loud },
@@ -172,14 +172,14 @@ test("2.2 terminateGracePeriod: a process that finishes by itself gets no SIGTER
   assert.ok(!procman.lines.some((line) => line.includes("got-term")));
 });
 
-test("2.2 a crash that leaves children behind: they are ended before the process comes back", async (context) => {
+test("2.2 restart: children that a crash leaves behind are ended before the process restarts", async (context) => {
   const procman = await startProcman(context, [{ id: "leader", cmd: 'sleep 1003 & echo "kid $!"; exit 1', restartLimit: 1, ...loud }]);
   const [first] = await procman.count(/kid \d+/, 2);
   await processExit(Number(/kid (\d+)/.exec(first ?? "")?.[1]));
   await procman.line(/leader .*left processes behind/);
 });
 
-test("2.2 timeout: a run that takes too long is stopped, and that is an error", async (context) => {
+test("2.2 timeout: a run that takes too long is stopped, and counts as an error", async (context) => {
   const procman = await startProcman(context, [
     { id: "slow", cmd: "sleep 1000", autostart: true, timeout: 0.2, restart: "error", restartLimit: 1 },
   ]);
@@ -187,7 +187,7 @@ test("2.2 timeout: a run that takes too long is stopped, and that is an error", 
   await procman.count(/slow .*started/, 2);
 });
 
-test("2.2 cron with seconds: starts at its times; overrun: a second run starts while the first still runs", async (context) => {
+test("2.2 cron with seconds starts a process at its times; with overrun a second run starts while the first still runs", async (context) => {
   const procman = await startProcman(context, [
     { id: "job", cmd: "echo job-done", cron: "* * * * * *", logger: { console: true } },
     { id: "single", cmd: "sleep 1000", cron: "* * * * * *" },
@@ -200,7 +200,7 @@ test("2.2 cron with seconds: starts at its times; overrun: a second run starts w
   assert.equal(procman.lines.filter((line) => /single .*started \(pid/.test(line)).length, 1);
 });
 
-test("every event is told once, also after the API is up: one service decides", async (context) => {
+test("every event is reported once, also after the API has started", async (context) => {
   const procman = await startProcman(context, [
     { id: "tick", cmd: "sleep 1000", cron: "* * * * * *", overrun: true },
     { id: "fails", cmd: "sleep 0.3; exit 1", autostart: true, restartDelayMs: 10 },
@@ -214,7 +214,7 @@ test("every event is told once, also after the API is up: one service decides", 
   assert.equal(new Set(seconds).size, seconds.length, seconds.join(" "));
 });
 
-test("2.2 whoever a run left behind in a session of its own is ended with procman at the latest, also when the service is dead", async (context) => {
+test("2.2 children that left the session end with procman at the latest, also when the service is dead", async (context) => {
   for (const isDead of [false, true]) {
     const procman = await startProcman(context, [{ id: "gone", cmd: 'setsid sleep 1006 & echo "away $!"; sleep 0.2', ...loud }]);
     const away = Number(/away (\d+)/.exec(await procman.line(/away \d+/))?.[1]);
@@ -226,7 +226,7 @@ test("2.2 whoever a run left behind in a session of its own is ended with procma
   }
 });
 
-test("2.2 terminate: with restart always, a restart on a schedule", async (context) => {
+test("2.2 terminate with restart always restarts on a schedule", async (context) => {
   const procman = await startProcman(context, [
     { id: "nightly", cmd: "sleep 1000", autostart: true, restart: "always", restartLimit: 1, terminate: "* * * * * *" },
   ]);
@@ -234,7 +234,7 @@ test("2.2 terminate: with restart always, a restart on a schedule", async (conte
   await procman.count(/nightly .*started \(pid/, 4);
 });
 
-test("2.2 pidFile: holds the pid while the process runs and is gone after", async (context) => {
+test("2.2 pidFile holds the pid while the process runs and is deleted after", async (context) => {
   const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true, pidFile: "run/web.pid", restartLimit: 0 }]);
   const pid = pidIn(await procman.line(/web .*started/));
   const file = join(procman.folder, "run/web.pid");
@@ -257,7 +257,7 @@ test("2.2 cluster: each instance knows its number and its port", async (context)
   await procman.line(/web-2 .*I am 1 at 7301/);
 });
 
-test("the service is killed: no process notices, and it goes on where it was", async (context) => {
+test("a kill of the service affects no process, and the next service continues", async (context) => {
   const procman = await startProcman(context, [
     { id: "steady", cmd: "sleep 1000", autostart: true },
     { id: "counts", cmd: "sleep 1000", autostart: true, restartDelayMs: 10 },
@@ -274,7 +274,7 @@ test("the service is killed: no process notices, and it goes on where it was", a
   assert.equal(procman.lines.slice(before).filter((line) => /steady/.test(line)).length, 0);
 });
 
-test("SIGTERM with a service that can't answer: the keeper stops all groups itself", async (context) => {
+test("SIGTERM with an unresponsive service: the keeper stops all process groups", async (context) => {
   const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const pid = pidIn(await procman.line(/web .*started/));
   const service = procman.helper("service");
@@ -284,7 +284,7 @@ test("SIGTERM with a service that can't answer: the keeper stops all groups itse
   await processExit(service);
 });
 
-test("a second signal kills at once", async (context) => {
+test("a second signal to procman kills all processes at once", async (context) => {
   const procman = await startProcman(context, [{ id: "stubborn", cmd: "trap '' TERM; echo up; while :; do sleep 1; done", ...loud }]);
   const pid = pidIn(await procman.line(/stubborn .*started/));
   await procman.line(/stubborn .*up/);
@@ -295,7 +295,7 @@ test("a second signal kills at once", async (context) => {
   await processExit(pid);
 });
 
-test("a second run on the same state folder refuses and names the first", async (context) => {
+test("a second run on the same state folder is refused and names the first one", async (context) => {
   const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   await procman.line(/web .*started/);
   const second = new Procman(procman.folder);
@@ -304,7 +304,7 @@ test("a second run on the same state folder refuses and names the first", async 
   assert.equal(procman.lines.filter((line) => /started/.test(line)).length, 1);
 });
 
-test("2.2 stop: where procman is given a cgroup, not even who leaves the group and clears its environment escapes", async (context) => {
+test("2.2 stop: with a cgroup no process escapes, even one that leaves its process group and clears its environment", async (context) => {
   const procman = await startProcman(context, [{ id: "houdini", cmd: 'setsid env -i /bin/sleep 1005 & echo "away $!"; wait', ...loud }], {
     env: { PROCMAN_CGROUPS: "1" },
   });
@@ -318,7 +318,7 @@ test("2.2 stop: where procman is given a cgroup, not even who leaves the group a
   await processExit(away);
 });
 
-test("the keeper is killed: another comes in its place, adopts the processes and goes on with them", async (context) => {
+test("a killed keeper is replaced by another, which adopts the processes and continues", async (context) => {
   const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const pid = pidIn(await procman.line(/web .*started/));
   procman.child.kill("SIGKILL");
@@ -332,7 +332,7 @@ test("the keeper is killed: another comes in its place, adopts the processes and
   assert.deepEqual(readdirSync(join(procman.stateDir, "run")), []);
 });
 
-test("the keeper is killed where a guard starts it again: nobody comes in its place, and the next run adopts the processes", async (context) => {
+test("a killed keeper with --guarded isn't replaced, and the next run adopts the processes", async (context) => {
   const folder = folderWith(context, { processes: [{ id: "web", cmd: "sleep 1000", autostart: true }] });
   const procman = new Procman(folder, { args: ["--guarded"] });
   const pid = pidIn(await procman.line(/web .*started/));
@@ -353,7 +353,7 @@ test("the keeper is killed where a guard starts it again: nobody comes in its pl
   await processExit(again);
 });
 
-test("7 an invalid configuration: every problem at once with its place, exit code 78", async (context) => {
+test("7 an invalid configuration: every problem is reported at once with its place, exit code 78", async (context) => {
   const folder = folderWith(context, { processes: [{ id: "web", cmdd: "x", restart: "sometimes" }] });
   const procman = new Procman(folder);
   assert.equal((await procman.exit()).code, 78);

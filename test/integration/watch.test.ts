@@ -99,7 +99,7 @@ async function eventAfter(procman: Procman, type: EventRecord["type"], act: () =
   throw new Error("the stream has ended");
 }
 
-test("2.2, 2.4 a process with only watch starts at once, and again when a file changes, which is named in log, event and incident", async (context) => {
+test("2.2, 2.4 a process with only watch starts at once, and restarts when a file changes; log, event and incident name the file", async (context) => {
   const procman = watching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src"] }], ["src/lib/a.ts"]);
   const first = pidIn(await procman.line(/^web .*started \(pid/));
   await known(procman);
@@ -118,7 +118,7 @@ test("2.2, 2.4 a process with only watch starts at once, and again when a file c
   assert.equal(incident?.decision, "starts again at once");
 });
 
-test("2.4 files that come, go, and are renamed over others; folders that are made again; several at once", async (context) => {
+test("2.4 created, deleted and renamed files, recreated folders and several changes at once are noticed", async (context) => {
   const procman = watching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src", "dist"] }], ["src/a.ts", "dist/x/old.js"]);
   await procman.line(/^web .*started/);
   await known(procman);
@@ -141,7 +141,7 @@ test("2.4 files that come, go, and are renamed over others; folders that are mad
   });
 });
 
-test("2.4 two processes and a cluster watch the same: each starts again, who watches elsewhere doesn't", async (context) => {
+test("2.4 two processes and a cluster watch the same folder and restart; a process that watches another one doesn't", async (context) => {
   const sleeper = { cmd: "sleep 1000", watch: ["src"] };
   const procman = watching(
     context,
@@ -160,7 +160,7 @@ test("2.4 two processes and a cluster watch the same: each starts again, who wat
   assert.equal(procman.lines.filter((line) => /^c .*(?:started|restarts)/.test(line)).length, 1);
 });
 
-test("2.4 what procman itself writes into a watched folder is no change", async (context) => {
+test("2.4 files that procman itself writes into a watched folder are no change", async (context) => {
   const cmd = "while sleep 0.02; do echo line; done";
   const procman = watching(context, [{ id: "web", cmd, watch: ["."], pidFile: "web.pid", logger: { stdout: "web.log" } }], ["a.ts"], {
     exts: [],
@@ -176,7 +176,7 @@ test("2.4 what procman itself writes into a watched folder is no change", async 
   assert.match(procman.lines.find((line) => /restarts:/.test(line)) ?? "", /restarts: last has changed/);
 });
 
-test("2.4 a process that writes into its own folder at each start is left alone after a while, and that is said", async (context) => {
+test("2.4 a process that changes its own folder at each start is no longer restarted after a while, and that is reported", async (context) => {
   const procman = watching(
     context,
     [{ id: "web", cmd: "sleep 0.05; date +%N > src/built.ts; exec sleep 1000", watch: ["src"] }],
@@ -187,7 +187,7 @@ test("2.4 a process that writes into its own folder at each start is left alone 
   assert.equal(procman.lines.filter((line) => /restarts: src\/built/.test(line)).length, 5);
 });
 
-test("2.2 watch: what a process writes at its end is no change for the run that follows", async (context) => {
+test("2.2 watch: files that a process writes at its end are no change for the next run", async (context) => {
   const procman = watching(
     context,
     [{ id: "web", cmd: "trap 'date +%N > src/state.ts; exit 0' TERM; while :; do sleep 0.05; done", watch: ["src"] }],
@@ -207,7 +207,7 @@ test("2.2 watch: what a process writes at its end is no change for the run that 
   assert.ok(!procman.lines.some((line) => /(?:restarts|starts): src\/state/.test(line)));
 });
 
-test("3.1 a change while the service is away restarts, once the next one is there; without a change nothing happens", async (context) => {
+test("2.4 a change while the service is down restarts the process when the next service starts; without a change nothing happens", async (context) => {
   const procman = watching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src"] }], ["src/a.ts", "src/b.ts"]);
   const first = pidIn(await procman.line(/^web .*started/));
   await known(procman);
@@ -231,7 +231,7 @@ test("3.1 a change while the service is away restarts, once the next one is ther
   assert.equal(procman.lines.filter((line) => /restarts:/.test(line)).length, 2);
 });
 
-test("a change that waits for its interval when a reload replaces the watcher restarts at once", async (context) => {
+test("2.4 a change that waits for its interval when a reload replaces the watcher restarts the process at once", async (context) => {
   const web = { id: "web", cmd: "sleep 1000", watch: ["src"] };
   const procman = watching(context, [web], ["src/a.ts"], { interval: 600_000 });
   await procman.line(/^web .*started/);
@@ -246,7 +246,7 @@ test("a change that waits for its interval when a reload replaces the watcher re
   await procman.count(/^web .*started/, 2);
 });
 
-test("3.1 a service that is killed in the middle of a restart for a changed file: the next one finishes it", async (context) => {
+test("2.4 a restart for a changed file in which the service is killed is completed by the next service", async (context) => {
   const cmd = "trap '' TERM; while :; do sleep 0.05; done";
   const procman = watching(context, [{ id: "web", cmd, watch: ["src"], terminateTimeout: 1 }], ["src/a.ts"]);
   const first = pidIn(await procman.line(/^web .*started/));
@@ -271,7 +271,7 @@ const clusterOf = (more: object = {}): ProcessConfig => ({
 });
 const INSTANCES = ["web-1", "web-2", "web-3"];
 
-test("2.4 a cluster that watches restarts one instance after another, each of which names the file; what changes meanwhile is one more roll", async (context) => {
+test("2.4 a watching cluster restarts one instance after another, each names the file; changes meanwhile lead to one more rolling restart", async (context) => {
   const procman = watching(context, [clusterOf()], ["src/a.ts"]);
   await procman.count(/^web-\d .*started \(pid/, 3);
   await known(procman);
@@ -291,7 +291,7 @@ test("2.4 a cluster that watches restarts one instance after another, each of wh
   for (const id of INSTANCES) assert.match((await incidents(procman, id, 1))[0]?.reason ?? "", /^was restarted as src\/a\.ts has changed/);
 });
 
-test("2.4 an instance that doesn't come up with the changed file: the others run on as before, until one is mended", async (context) => {
+test("2.4 if an instance doesn't come up with the changed file, the others keep running until a file is mended", async (context) => {
   const procman = watching(context, [clusterOf({ restart: "error", restartLimit: 0 })], ["src/a.ts"]);
   const started = await procman.count(/^web-\d .*started \(pid/, 3);
   const pidOf = (id: string): number => pidIn(started.find((line) => line.startsWith(id)) ?? "");
@@ -312,7 +312,7 @@ test("2.4 an instance that doesn't come up with the changed file: the others run
   for (const id of ["web-2", "web-3"]) assert.equal(isAlive(pidOf(id)), false);
 });
 
-test("3.1 a service that is killed in the middle of a roll for a changed file: the next one goes on, and has heard what changed meanwhile", async (context) => {
+test("2.4 a rolling restart for a changed file in which the service is killed is continued by the next one, with the changes meanwhile", async (context) => {
   const procman = watching(context, [clusterOf()], ["src/a.ts"]);
   await procman.count(/^web-\d .*started \(pid/, 3);
   await known(procman);

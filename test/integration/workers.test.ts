@@ -29,7 +29,7 @@ function pidOf(line: string): number {
 
 const SERVE = 'import net from "node:net"; const server = net.createServer().listen(0, "127.0.0.1", () => console.log("up"));';
 
-test("2.2 a worker is told to finish by a message, and ends by itself before any signal", async (context) => {
+test("2.2 a worker is asked to finish by a message, and ends before any signal", async (context) => {
   const procman = await worker(
     context,
     `${SERVE} process.once("SIGTERM", () => console.log("a signal"));
@@ -42,7 +42,7 @@ test("2.2 a worker is told to finish by a message, and ends by itself before any
   assert.doesNotMatch(said, /a signal|killing/);
 });
 
-test("2.2 a worker that doesn't listen is ended by SIGTERM when its grace period is over", async (context) => {
+test("2.2 a worker without a listener is ended by SIGTERM after its grace period", async (context) => {
   const procman = await worker(context, SERVE, { terminateGracePeriod: 0.2 });
   await procman.line(/w +\| up/);
   assert.equal(await procman.stop(), 0);
@@ -62,7 +62,7 @@ test("2.2 without a grace period a worker gets SIGTERM at once, and no message",
   assert.doesNotMatch(procman.lines.join("\n"), /a message/);
 });
 
-test("2.2 a command isn't told anything: it has its grace period, then SIGTERM", async (context) => {
+test("2.2 a command gets no message: it has its grace period, then SIGTERM", async (context) => {
   const folder = folderWith(context, {
     processes: [{ id: "c", cmd: `exec ${process.execPath} -e 'setInterval(() => {}, 1000)'`, autostart: true, terminateGracePeriod: 0.3 }],
   });
@@ -72,7 +72,7 @@ test("2.2 a command isn't told anything: it has its grace period, then SIGTERM",
   assert.equal(await procman.stop(), 0);
 });
 
-test("a worker has its message beside a descriptor for its readiness, and after a service was killed", async (context) => {
+test("a worker gets its message beside a readiness descriptor, and after a kill of the service", async (context) => {
   const procman = await worker(
     context,
     `import fs from "node:fs"; fs.writeSync(3, "\\n"); process.once("message", (message) => fs.writeFileSync("told", message));`,
@@ -88,7 +88,7 @@ test("a worker has its message beside a descriptor for its readiness, and after 
   assert.equal(readFileSync(join(procman.folder, "told"), "utf8"), "drain");
 });
 
-test("a killed keeper's workers run on, also those that listen to nothing else, and get SIGTERM at once at the next stop", async (context) => {
+test("workers of a killed keeper keep running, also those with no other listener, and get SIGTERM at once at the next stop", async (context) => {
   const procman = await worker(
     context,
     `import fs from "node:fs"; ${SERVE} process.on("message", () => undefined); process.on("disconnect", () => fs.writeFileSync("closed", ""));
@@ -118,7 +118,7 @@ for (const [what, script, said] of [
   ["ends at once", "process.exit(3);", /w +\| exited with code 3 after .*; restart 2/],
   ["kills itself", 'process.kill(process.pid, "SIGKILL");', /w +\| .*SIGKILL.*; restart 2/],
 ] as const)
-  test(`a worker that ${what} is one that ended, and nothing else is touched`, async (context) => {
+  test(`a worker that ${what} counts as ended, and nothing else is touched`, async (context) => {
     const procman = await worker(context, script);
     await procman.line(said);
     const other = pidOf(await procman.line(/other +\| started/));
@@ -126,7 +126,7 @@ for (const [what, script, said] of [
     assert.equal(await procman.stop(), 0);
   });
 
-test("a worker that fills its memory is ended by its own Node, and starts again", async (context) => {
+test("a worker that exhausts its memory is ended by its own Node, and restarts", async (context) => {
   const procman = await worker(context, "const all = []; for (;;) all.push(new Array(1e5).fill({}));", {
     env: { NODE_OPTIONS: "--max-old-space-size=40" },
     restart: "error",
@@ -138,7 +138,7 @@ test("a worker that fills its memory is ended by its own Node, and starts again"
   assert.equal(await procman.stop(), 0);
 });
 
-test("what a worker sends grows nobody: odd, huge and many messages, and descriptors", async (context) => {
+test("messages of a worker (odd, huge, many, with descriptors) don't let procman grow", async (context) => {
   const procman = await worker(
     context,
     `import net from "node:net"; import fs from "node:fs";
@@ -157,7 +157,7 @@ test("what a worker sends grows nobody: odd, huge and many messages, and descrip
   assert.equal(await procman.stop(), 0);
 });
 
-test("a worker that blocks its loop hears no message; SIGTERM ends it, or SIGKILL one that has a listener for that", async (context) => {
+test("a worker that blocks its event loop gets no message; SIGTERM ends it, or SIGKILL if it has a listener for SIGTERM", async (context) => {
   const procman = await worker(
     context,
     'process.on("SIGTERM", () => undefined); process.on("message", () => undefined); console.log("blocks"); for (;;);',
@@ -171,7 +171,7 @@ test("a worker that blocks its loop hears no message; SIGTERM ends it, or SIGKIL
   await procman.line(/w +\| did not end within 200 ms of SIGTERM; killing it/);
 });
 
-test("a script that is not there can't be started, which is said once", async (context) => {
+test("a missing script can't be started, which is reported once", async (context) => {
   const folder = folderWith(context, {
     processes: [
       { id: "w", worker: "none.mjs", autostart: true, restart: "always" },
@@ -184,7 +184,7 @@ test("a script that is not there can't be started, which is said once", async (c
   assert.equal(await procman.stop(), 0);
 });
 
-test("a worker in TypeScript runs by the loader that it brings, and is told to finish", async (context) => {
+test("a worker in TypeScript runs with its own loader, and is asked to finish", async (context) => {
   const folder = folderWith(context, {
     logger: LOGGER,
     processes: [

@@ -161,7 +161,7 @@ function stops(world: World, policy: Policy): void {
   holds(now_.os.leader === "none" && !now_.os.others, () => `stopped with somebody alive: ${show(world)}`);
 }
 
-test("3 the instance machine: no state is reached that has two children, signals nobody, hangs or can't be stopped", () => {
+test("3 the instance machine reaches no state with two children, without a target for a signal, that hangs or that can't be stopped", () => {
   const total = { policies: 0, states: 0, steps: 0 };
   for (const restart of ["never", "error", "always"] as const)
     for (const restartLimit of [0, 1, Number.POSITIVE_INFINITY])

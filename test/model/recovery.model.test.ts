@@ -51,7 +51,7 @@ const CASES = {
 } as const;
 
 for (const [who, { plan, bounds, least }] of Object.entries(CASES))
-  test(`3 death at every step: ${who}: never two live runs, no exit dropped, every wish carried out`, (context) => {
+  test(`3 a kill at any step (${who}) leads to no second live run, no lost exit and no lost command`, (context) => {
     const states = walk(plan, { ...NONE, ...bounds });
     context.diagnostic(`${states} states`);
     assert.ok(states >= least, `${states} states, at least ${least}`);
@@ -78,17 +78,17 @@ for (const [drops, bounds] of [
   ["signal", { commands: 1 }],
   ["spawn", { commands: 1 }],
 ] as const)
-  test(`the check itself: a keeper that loses each ${drops} is found out`, () => {
+  test(`the check itself finds a keeper that loses each ${drops}`, () => {
     assert.throws(() => walk(planOf({}), { ...NONE, ...bounds }, () => new Faulty(drops)), assert.AssertionError);
   });
 
-test("the check itself: who is started without what it depends on is found out", () => {
+test("the check itself finds a process that is started without its dependency", () => {
   const [db, web] = chained() as [ProcessDefinition, ProcessDefinition];
   const hasty = { ...web, policy: { ...web.policy, waits: false } };
   assert.throws(() => walk([db, hasty], NONE), /web#1 was started without what it depends on/);
 });
 
-test("the check itself: a keeper that forgets ends which were not taken account of is found out", () => {
+test("the check itself finds a keeper that forgets ends before the service has processed them", () => {
   class Forgetful extends Machine {
     override keeperLooks(): void {
       const [zombie] = this.zombies;

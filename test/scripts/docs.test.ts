@@ -46,7 +46,7 @@ function sourcePathsIn(text: string): readonly string[] {
   return [...text.matchAll(/`(src\/[^`\s]*)`/g)].map(([, path = ""]) => path.replace(/\/?[^/]*NAME.*$/, ""));
 }
 
-test("each path in the source that a page names is there", () => {
+test("each path in the source that a page names exists", () => {
   for (const page of ["docs/glossary.md", "docs/architecture.md", "CONTRIBUTING.md"]) {
     const paths = sourcePathsIn(textOf(page));
     const missing = paths.filter((path) => !existsSync(join(ROOT, path)));
@@ -55,14 +55,14 @@ test("each path in the source that a page names is there", () => {
   }
 });
 
-test("each place in the source that the table of tricks names is there", () => {
+test("each place in the source that the table of tricks names exists", () => {
   const rows = [...textOf("docs/performance.md").matchAll(/^\| [^|]* \| `([a-z][^`|]*)` \|/gm)].map(([, place = ""]) => place);
   assert.ok(rows.length > 5);
   const missing = rows.filter((place) => !["", ".ts"].some((ending) => existsSync(join(ROOT, "src", `${place}${ending}`))));
   assert.deepEqual(missing, []);
 });
 
-test("each file that the README of a source folder names is there", () => {
+test("each file that the README of a source folder names exists", () => {
   const readmes = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith("README.md"));
   assert.ok(readmes.length > 20);
   for (const readme of readmes.map((name) => `src/${name}`)) {

@@ -64,7 +64,7 @@ describe("the house check", () => {
     });
   }
 
-  test("accepts a README in each folder, and names that stand once", () => {
+  test("accepts a README in each folder, and unique names", () => {
     const tree: Tree = {
       "bin.ts": "",
       "keeper/README.md": "line\n".repeat(10),
@@ -80,7 +80,7 @@ describe("the house check", () => {
     assert.deepEqual(problemsIn(tree), []);
   });
 
-  test("asks no README of a folder that has only tests or other folders", () => {
+  test("requires no README of a folder that has only tests or other folders", () => {
     const tree: Tree = {
       "plugins/shipped/notify/index.ts": "",
       "plugins/shipped/notify/README.md": "",
