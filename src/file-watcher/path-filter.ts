@@ -1,4 +1,4 @@
-/** What counts below one watched place. */
+/** Decides which files below a watched path are reported, by patterns and extensions. */
 import { statSync } from "node:fs";
 
 const SLASH = 47;
@@ -6,60 +6,60 @@ const SLASH = 47;
 export type WatchSettings = {
   /** Milliseconds from a change to its report. */
   readonly intervalMs: number;
-  /** Without dot; none: all count. */
+  /** Without the dot; empty: all files are included. */
   readonly exts: readonly string[];
   readonly match: readonly string[];
   readonly skip: readonly string[];
 };
 
 export type WatchFolders = {
-  /** Patterns are about paths relative to it. */
+  /** Patterns match paths relative to it. */
   readonly folder: string;
-  /** Absolute paths that never count, with all below them: what procman itself writes. */
+  /** Absolute paths of files and folders that procman itself writes: never included. */
   readonly own: readonly string[];
 };
 
-/** A file, or all below a folder. */
+/** The filter of one watched path: a file, or everything below a folder. */
 export type PathFilter = {
   /** Absolute. */
   readonly path: string;
-  /** What is below the path must fit it, if there is one. */
+  /** If present, files below the path must match it. */
   readonly pattern?: string | undefined;
-  readonly counts: (file: string) => boolean;
-  /** The same for names in this folder. */
-  readonly within: (folder: string) => (name: string) => boolean;
-  /** Nothing below this folder counts. */
+  readonly includes: (file: string) => boolean;
+  /** The same, for names in this folder. */
+  readonly includesIn: (folder: string) => (name: string) => boolean;
+  /** Nothing below this folder is included. */
   readonly prunes: (folder: string) => boolean;
 };
 
-/** Of an entry as it is configured: an absolute path, or one that ends in a pattern. Who names a file or a pattern means it, whatever its extension. */
-export function pathFilter(entry: string, settings: WatchSettings, around: WatchFolders): PathFilter {
-  const { path, pattern } = split(entry);
-  const own = around.own.filter((each) => each === path || isBelow(each, path) || isBelow(path, each));
+/** `entry`: as configured, an absolute path, possibly with a pattern at the end. Extensions don't apply to a named file or a pattern. */
+export function pathFilter(entry: string, settings: WatchSettings, folders: WatchFolders): PathFilter {
+  const { path, pattern } = splitPattern(entry);
+  const own = folders.own.filter((each) => each === path || isBelow(each, path) || isBelow(path, each));
   const isOwn = own.length === 0 ? () => false : (file: string): boolean => own.some((each) => file === each || isBelow(file, each));
-  const skips = testOf(settings.skip.map(withBelow), path, around.folder);
+  const skips = testOf(settings.skip.map(includingBelow), path, folders.folder);
   const isSkipped = (file: string): boolean => skips(file) || isOwn(file);
   const hasExt = pattern === undefined ? extensionTest(settings.exts) : () => true;
-  const isMatch = pattern === undefined ? testOf(settings.match, path, around.folder) : patternTest(pattern, path);
-  const isMeant = (file: string): boolean => isMatch(file) && !isSkipped(file);
+  const isMatch = pattern === undefined ? testOf(settings.match, path, folders.folder) : patternTest(pattern, path);
+  const isIncluded = (file: string): boolean => isMatch(file) && !isSkipped(file);
   return {
     path,
     pattern,
     prunes: isSkipped,
-    counts: (file) => file === path || (hasExt(file) && isMeant(file)),
-    within: (folder) => (name) => hasExt(name) && isMeant(`${folder}/${name}`),
+    includes: (file) => file === path || (hasExt(file) && isIncluded(file)),
+    includesIn: (folder) => (name) => hasExt(name) && isIncluded(`${folder}/${name}`),
   };
 }
 
-/** Names with signs of a pattern that are there, as `app/[id]`, are names. */
-function split(entry: string): { readonly path: string; readonly pattern?: string } {
+/** Existing names that look like patterns, such as `app/[id]`, are taken as names. */
+function splitPattern(entry: string): { readonly path: string; readonly pattern?: string } {
   const parts = entry.split("/");
-  const first = parts.findIndex((part, index) => isPattern(part) && !isThere(parts.slice(0, index + 1).join("/")));
+  const first = parts.findIndex((part, index) => isPattern(part) && !exists(parts.slice(0, index + 1).join("/")));
   if (first < 0) return { path: entry };
   return { path: parts.slice(0, first).join("/") || "/", pattern: parts.slice(first).join("/") };
 }
 
-function isThere(path: string): boolean {
+function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
@@ -79,17 +79,17 @@ function extensionOf(file: string): string {
   return dot > file.lastIndexOf("/") ? file.slice(dot) : "";
 }
 
-/** About the path from the folder of the configuration, for what lies elsewhere from the watched place; `/…` about the whole path. */
+/** Patterns match the path relative to the folder of the configuration, or for files elsewhere relative to the watched path; `/…` matches the absolute path. */
 function testOf(patterns: readonly string[], path: string, folder: string): (file: string) => boolean {
-  const whole = patterns.filter((pattern) => pattern.startsWith("/"));
+  const absolute = patterns.filter((pattern) => pattern.startsWith("/"));
   const isMatch = globTest(patterns.filter((pattern) => !pattern.startsWith("/")));
-  const isWhole = globTest(whole);
+  const isAbsoluteMatch = globTest(absolute);
   const test = (file: string): boolean => isMatch(relativeTo(isBelow(file, folder) ? folder : path, file));
-  return whole.length === 0 ? test : (file) => test(file) || isWhole(file);
+  return absolute.length === 0 ? test : (file) => test(file) || isAbsoluteMatch(file);
 }
 
-/** A folder that is skipped is so with all in it, however it is written: `dist`, `dist/`, `dist/**`. */
-function withBelow(pattern: string): string {
+/** A pattern for a skipped folder includes everything below it: `dist`, `dist/` and `dist/**` mean the same. */
+function includingBelow(pattern: string): string {
   return pattern.endsWith("**") ? pattern : `${pattern.replace(/\/+$/, "")}/**`;
 }
 
@@ -101,17 +101,16 @@ function relativeTo(folder: string, file: string): string {
   return isBelow(file, folder) ? file.slice(folder.endsWith("/") ? folder.length : folder.length + 1) : file;
 }
 
-/** Patterns of paths: `*` and `?` stay within a name, `**` goes through folders, `{a,b}` and `[ab]` choose. A dot is a letter like any other. */
-
+// Patterns: `*` and `?` stay within a name, `**` spans folders, `{a,b}` and `[ab]` are alternatives. A leading dot is not special.
 const MAGIC = /[*?[{]/;
 
-/** Whether it is more than the name of one file. */
+/** Whether the text contains characters of a pattern. */
 export function isPattern(text: string): boolean {
   return MAGIC.test(text);
 }
 
 /**
- * Tests paths with `/` between their parts by any of the patterns. One that ends in `/**` takes in the folder itself.
+ * Tests whether a path matches any of the patterns. A pattern that ends in `/**` also matches the folder itself.
  *
  * @example
  * globTest(["src/**\/*.{ts,tsx}"])("src/app/main.tsx") // true
@@ -125,22 +124,22 @@ export function globTest(patterns: readonly string[]): (path: string) => boolean
 
 const TOKENS = /\/\*\*$|\*\*\/|\*+|\?|\[[!^]?[^\]/]+\]|[{},]|\\?[\s\S]/g;
 
-const WILD: Readonly<Record<string, string>> = { "/**": "(?:/.*)?", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]" };
+const WILDCARDS: Readonly<Record<string, string>> = { "/**": "(?:/.*)?", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]" };
 
-/** A brace that is never closed is a letter. */
+/** A brace without its counterpart is literal. */
 function sourceOf(pattern: string, hasBraces = true): string {
   let depth = 0;
   const source = pattern.replace(TOKENS, (token) => {
     const brace = hasBraces ? braceOf(token, depth) : undefined;
     depth += brace?.step ?? 0;
-    return brace?.source ?? WILD[token] ?? partOf(token);
+    return brace?.source ?? WILDCARDS[token] ?? partOf(token);
   });
   return depth === 0 ? source : sourceOf(pattern, false);
 }
 
 function partOf(token: string): string {
   if (token.startsWith("*")) return ".*";
-  if (token.length > 2 && token.startsWith("[")) return setOf(token);
+  if (token.length > 2 && token.startsWith("[")) return characterClass(token);
   return escaped(token.length > 1 ? token.slice(1) : token);
 }
 
@@ -151,14 +150,14 @@ function braceOf(token: string, depth: number): { readonly source: string; reado
   return token === "," ? { source: "|", step: 0 } : undefined;
 }
 
-/** `[!a-z]`. A range that runs backwards (`[z-a]`) would be no expression: it is taken letter by letter. */
-function setOf(token: string): string {
-  const isNot = /^\[[!^]/.test(token);
-  const letters = token.slice(isNot ? 2 : 1, -1);
+/** For example `[!a-z]`. An invalid range (`[z-a]`) is taken as single characters. */
+function characterClass(token: string): string {
+  const isNegated = /^\[[!^]/.test(token);
+  const letters = token.slice(isNegated ? 2 : 1, -1);
   const parts = letters.replace(/(.)-(.)|./gs, (part, from = "", to = "") =>
     part.length === 3 && from <= to ? `${literal(from)}-${literal(to)}` : [...part].map(literal).join(""),
   );
-  return `[${isNot ? "^/" : ""}${parts}]`;
+  return `[${isNegated ? "^/" : ""}${parts}]`;
 }
 
 function literal(letter: string): string {

@@ -9,9 +9,9 @@ function setup() {
   let rests = 0;
   const guard = new RestartLoopGuard({
     now: () => clock.now(),
-    later: (ms, call) => clock.at(clock.now() + ms, call),
-    // The start that follows a rest is one that is admitted.
-    rested: () => {
+    schedule: (ms, call) => clock.at(clock.now() + ms, call),
+    // The process is started after a rest.
+    onRest: () => {
       rests += 1;
       if (writes) change(1_000);
     },
@@ -29,7 +29,7 @@ function setup() {
   return { clock, guard, verdicts, change, loop, rests: () => rests };
 }
 
-test("2.4 a process that changes what it watches at each start is left alone after six starts, and that is said", () => {
+test("2.4 a process that changes its own watched files at each start is no longer restarted after six starts, with a warning", () => {
   const { clock, verdicts, loop, rests } = setup();
   loop(100);
   assert.deepEqual(verdicts, ["go", "go", "go", "go", "go", "held"]);
@@ -38,7 +38,7 @@ test("2.4 a process that changes what it watches at each start is left alone aft
   assert.equal(rests(), 1);
 });
 
-test("2.4 who has been found out once has one start for each change of somebody else", () => {
+test("2.4 a process recognised as looping is restarted once for each later change from outside", () => {
   const { clock, verdicts, change, loop } = setup();
   loop(100);
   clock.advance(60_000);
@@ -51,7 +51,7 @@ test("2.4 who has been found out once has one start for each change of somebody 
   assert.deepEqual(verdicts, ["go", "looping", "silent", "go", "looping", "silent", "go", "looping", "silent"]);
 });
 
-test("2.4 a file that is written all the time is not followed until it rests", () => {
+test("2.4 a file that is written all the time causes no restart until it is at rest", () => {
   const { clock, verdicts, change, rests } = setup();
   for (let time = 0; time < 60; time++) change(1_000);
   assert.deepEqual([verdicts.filter((verdict) => verdict === "go").length, rests()], [5, 0]);
@@ -61,13 +61,13 @@ test("2.4 a file that is written all the time is not followed until it rests", (
   assert.equal(rests(), 1);
 });
 
-test("2.4 somebody who saves every few seconds is followed each time", () => {
+test("2.4 a person who saves every few seconds causes a restart each time", () => {
   const { verdicts, change } = setup();
   for (let time = 0; time < 30; time++) change(time % 4 === 3 ? 6_000 : 2_000);
   assert.deepEqual(new Set(verdicts), new Set(["go"]));
 });
 
-test("2.4 somebody who saves often, as people do, is followed for long; whoever writes at other times after each start is found out, too", () => {
+test("2.4 frequent irregular changes cause restarts for long; a program that writes at irregular times after each start is recognised, too", () => {
   const { verdicts, change } = setup();
   for (let time = 0; time < 16; time++) change(time % 2 === 0 ? 1_000 : 2_500);
   const [followed, ...rest] = [verdicts.lastIndexOf("go") + 1, ...verdicts.slice(13)];
@@ -84,7 +84,7 @@ test("2.4 after a rest, an innocent process is trusted again", () => {
   assert.deepEqual(verdicts, ["go", "go", "go", "go", "go"]);
 });
 
-test("2.4 a run that began by itself counts from there: a crash loop that writes is a loop", () => {
+test("2.4 the time since an automatic restart counts: a crash loop that writes watched files is a loop", () => {
   const { clock, guard } = setup();
   const verdicts = Array.from({ length: 6 }, () => {
     clock.advance(20_000);
@@ -93,7 +93,7 @@ test("2.4 a run that began by itself counts from there: a crash loop that writes
   assert.deepEqual(verdicts, ["go", "go", "go", "go", "held", "looping"]);
 });
 
-test("2.4 a guard that is closed has no timer", () => {
+test("2.4 a closed guard has no timer", () => {
   const { clock, guard, change } = setup();
   for (let time = 0; time < 8; time++) change(1_000);
   guard.close();

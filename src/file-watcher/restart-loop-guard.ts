@@ -1,25 +1,25 @@
-/** Sees to it that a process that writes what it watches is not restarted for ever. */
+/** Recognises a process that writes its own watched files, so that it is not restarted for ever. */
 
-/** A change so soon after a start may be the start's own doing. Milliseconds. */
+/** A change within this time after a start may be made by the process itself. */
 const WINDOW_MS = 5_000;
-/** So many of them in a row may be somebody who saves often: as people do, now sooner, now later. */
+/** Total weight of such changes in a row that is still allowed: a person may save often, at irregular intervals. */
 const LIMIT = 15;
-/** A program writes so regularly; such a change weighs so much more. Milliseconds. */
-const ALIKE_MS = 500;
-const ALIKE_WEIGHT = 3;
-/** Without a change for so long, files are at rest. Milliseconds. */
+/** Delays that differ by no more are regular, which suggests a program; such a change has the greater weight. */
+const REGULAR_MS = 500;
+const REGULAR_WEIGHT = 3;
+/** Files are at rest after this time without a change. */
 const REST_MS = 10_000;
 
-/** `held`: not now, and that is new. `looping`: it is the process itself. `silent`: still not. */
+/** `go`: restart. `held`: wait until files are at rest. `looping`: the process itself changes the files. `silent`: as before, already reported. */
 export type GuardVerdict = "go" | "held" | "looping" | "silent";
 
 export type GuardPorts = {
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Calls so many milliseconds from now; gives a way to drop that. */
-  readonly later: (ms: number, call: () => void) => () => void;
-  /** Files that were held are at rest: the process may start with them. */
-  readonly rested: () => void;
+  /** Calls after `ms`; returns a function that cancels it. */
+  readonly schedule: (ms: number, call: () => void) => () => void;
+  /** After `held`, files are at rest: the process may be restarted. */
+  readonly onRest: () => void;
 };
 
 export class RestartLoopGuard {
@@ -27,60 +27,60 @@ export class RestartLoopGuard {
   #startedAt = Number.NEGATIVE_INFINITY;
   /** Weight of the changes in a row that came soon after a start. */
   #weight = 0;
-  /** How soon the latest of them came. Milliseconds. */
+  /** Delay of the latest of them after its start. */
   #delay: number | undefined;
-  /** The last start that came after a rest was followed by a change at once. */
+  /** Set after a rest: a change soon after the next start is then made by the process. */
   #isSuspect = false;
-  #wasHeld = false;
-  #drop: (() => void) | undefined;
+  #wasPaused = false;
+  #cancel: (() => void) | undefined;
 
   constructor(ports: GuardPorts) {
     this.#ports = ports;
   }
 
-  /** What is to be done about a change. `at`, and `since`, when its run began, if it runs: monotonic milliseconds. */
+  /** Decides about a change at `at`. `since`: start of the current run, if any. Monotonic milliseconds. */
   verdict(at: number, since = Number.NEGATIVE_INFINITY): GuardVerdict {
-    if (this.#drop !== undefined) {
-      this.#drop();
-      this.#hold();
+    if (this.#cancel !== undefined) {
+      this.#cancel();
+      this.#pause();
       return "silent";
     }
     this.#weigh(at - Math.max(since, this.#startedAt));
     if (this.#weight > 0 && (this.#isSuspect || this.#weight >= LIMIT)) {
       const verdict = this.#isSuspect ? "looping" : "held";
-      this.#hold();
+      this.#pause();
       return verdict;
     }
     this.#startedAt = at;
-    this.#wasHeld = false;
+    this.#wasPaused = false;
     return "go";
   }
 
-  /** All over: no timer is left. */
+  /** Cancels the timer. */
   close(): void {
-    this.#drop?.();
-    this.#drop = undefined;
+    this.#cancel?.();
+    this.#cancel = undefined;
   }
 
   #weigh(delay: number): void {
-    const isAlike = Math.abs(delay - (this.#delay ?? delay)) <= ALIKE_MS;
+    const isRegular = Math.abs(delay - (this.#delay ?? delay)) <= REGULAR_MS;
     const isSoon = delay < WINDOW_MS;
-    this.#weight = isSoon ? this.#weight + (isAlike ? ALIKE_WEIGHT : 1) : 0;
+    this.#weight = isSoon ? this.#weight + (isRegular ? REGULAR_WEIGHT : 1) : 0;
     this.#delay = isSoon ? delay : undefined;
-    if (!isSoon && !this.#wasHeld) this.#isSuspect = false;
+    if (!isSoon && !this.#wasPaused) this.#isSuspect = false;
   }
 
-  #hold(): void {
-    this.#wasHeld = true;
-    this.#drop = this.#ports.later(REST_MS, () => {
-      this.#drop = undefined;
-      // After the start that follows a rest, the next one who changes files at once is known.
+  #pause(): void {
+    this.#wasPaused = true;
+    this.#cancel = this.#ports.schedule(REST_MS, () => {
+      this.#cancel = undefined;
+      // Nothing else changes files now: a change soon after the next start is made by the process.
       const isNew = !this.#isSuspect;
       this.#isSuspect = true;
       if (!isNew) return;
       this.#startedAt = this.#ports.now();
-      this.#wasHeld = false;
-      this.#ports.rested();
+      this.#wasPaused = false;
+      this.#ports.onRest();
     });
   }
 }

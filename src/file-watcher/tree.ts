@@ -1,36 +1,37 @@
-/** A folder with all below it: a watch on each folder, and what its files were when they were looked at last. */
+/** A watched folder and everything below it: a watch on each folder, and the last known stamps of its files. */
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
-import { seenAt, textHash, UNKNOWN } from "./file-stamp.ts";
+import { stampAt, textHash, UNKNOWN } from "./file-stamp.ts";
 import { type WatchHandle, WatchLimitError, type WatchSource } from "./inotify.ts";
 import type { PathFilter } from "./path-filter.ts";
 
-/** Work in small pieces: between two of them others have their turn. */
+/** Work in small steps; between two of them the event loop may run. */
 export type ScanWork = Generator<undefined, void, void>;
 
 export type TreePorts = {
-  readonly scope: PathFilter;
-  /** Asked whenever a folder is to be watched; undefined: it is looked at instead. */
+  readonly filter: PathFilter;
+  /** Called whenever a folder is to be watched; undefined: folders are polled. */
   readonly kernel: () => WatchSource | undefined;
-  /** There is something to `check`. */
-  readonly heard: () => void;
-  /** It came, went, or has changed. */
+  /** Called when there is something to `check`. */
+  readonly onDirty: () => void;
+  /** Called with each file that was added, removed or changed. */
   readonly report: (file: string) => void;
 };
 
-/** The kernel's queue overflows at 16384 events, and says nothing. */
+/** After this many events everything is checked: the kernel's queue overflows at 16384 events without a notice. */
 const MANY_EVENTS = 8_192;
-/** So many files are looked at in one piece of work. */
-const PIECE = 16;
+/** Files checked in one step. */
+const BATCH = 16;
 
-/** Hears of each file when it was changed last; milliseconds since 1970. */
-export type EachFile = (folder: string, name: string, changedAt: number) => void;
+/** `changedAt`: milliseconds since 1970. */
+export type FileVisitor = (folder: string, name: string, changedAt: number) => void;
 
 export class WatchedTree {
   readonly #ports: TreePorts;
   readonly #folders = new Map<string, Folder>();
-  /** Names in folders, and whether they may be other files now. */
-  readonly #dirty = new Map<string, Map<string, boolean>>();
-  readonly #unclear = new Set<string>();
+  /** By folder: changed names, and whether the name may be another file now. */
+  readonly #dirtyNames = new Map<string, Map<string, boolean>>();
+  /** Folders with events without a name. */
+  readonly #dirtyFolders = new Set<string>();
   #events = 0;
 
   constructor(ports: TreePorts) {
@@ -50,34 +51,34 @@ export class WatchedTree {
     return sum;
   }
 
-  /** Learns what there is: nothing of it is news. */
+  /** Reads the names of all files, without reporting them. */
   *open(): ScanWork {
-    yield* this.#look(this.#ports.scope.path, "first");
+    yield* this.#scanFolder(this.#ports.filter.path, "first");
   }
 
-  /** Looks at the files themselves, which `open` leaves for later. */
-  *stamp(each: EachFile): ScanWork {
+  /** Reads the stamps of all files, which `open` leaves unknown. */
+  *stamp(visit: FileVisitor): ScanWork {
     let count = 0;
     for (const folder of this.#folders.values())
       for (const [name, stamp] of folder.files) {
         if (stamp !== UNKNOWN) continue;
-        const seen = seenAt(`${folder.path}/${name}`);
-        if (seen !== undefined) {
-          folder.put(name, seen.stamp);
-          each(folder.path, name, seen.changedAt);
+        const current = stampAt(`${folder.path}/${name}`);
+        if (current !== undefined) {
+          folder.put(name, current.stamp);
+          visit(folder.path, name, current.changedAt);
         }
         count += 1;
-        if (count % PIECE === 0) yield;
+        if (count % BATCH === 0) yield;
       }
   }
 
-  /** Looks at what the kernel has spoken of. */
+  /** Checks what the kernel has reported. */
   *check(): ScanWork {
     if (this.#events >= MANY_EVENTS) yield* this.renew();
     this.#events = 0;
-    for (const path of [...this.#unclear]) if (this.#unclear.delete(path)) yield* this.#look(path, "changes");
-    for (const [path, names] of [...this.#dirty]) {
-      this.#dirty.delete(path);
+    for (const path of [...this.#dirtyFolders]) if (this.#dirtyFolders.delete(path)) yield* this.#scanFolder(path, "changes");
+    for (const [path, names] of [...this.#dirtyNames]) {
+      this.#dirtyNames.delete(path);
       for (const [name, isRenamed] of names) {
         const folder = this.#folders.get(path);
         if (folder === undefined) break;
@@ -88,66 +89,67 @@ export class WatchedTree {
     }
   }
 
-  /** Looks at everything, and watches it anew: what was moved away is still watched where it is. */
+  /** Checks everything with new watches: the old watch of a folder that was moved away follows that folder. */
   *renew(): ScanWork {
     this.unwatch();
-    this.#dirty.clear();
-    yield* this.#look(this.#ports.scope.path, "changes");
+    this.#dirtyNames.clear();
+    yield* this.#scanFolder(this.#ports.filter.path, "changes");
   }
 
-  /** All of it is gone. */
+  /** The folder is gone: reports all its files. */
   remove(): void {
-    this.#forget(this.#ports.scope.path);
+    this.#removeFolder(this.#ports.filter.path);
   }
 
   unwatch(path?: string): void {
-    for (const [each, folder] of this.#folders) {
-      if (path !== undefined && each !== path && !each.startsWith(`${path}/`)) continue;
+    for (const folder of this.#folders.values()) {
+      if (path !== undefined && folder.path !== path && !folder.path.startsWith(`${path}/`)) continue;
       folder.handle?.close();
       folder.handle = undefined;
     }
   }
 
-  *#look(path: string, mode: "first" | "changes"): ScanWork {
+  *#scanFolder(path: string, mode: "first" | "changes"): ScanWork {
     const folder = this.#folders.get(path) ?? new Folder(path);
     this.#folders.set(path, folder);
-    // Before it is read, so that what comes meanwhile is told.
+    // Before it is read, so that no change is missed.
     this.#watch(folder);
     const entries = entriesOf(path);
-    if (entries === undefined) return this.#forget(path);
-    if (mode === "first") this.#learn(folder, entries);
+    if (entries === undefined) return this.#removeFolder(path);
+    if (mode === "first") this.#addAll(folder, entries);
     else yield* this.#compareAll(folder, entries);
     yield;
-    for (const name of [...folder.folders]) yield* this.#look(`${path}/${name}`, mode);
+    for (const name of [...folder.folders]) yield* this.#scanFolder(`${path}/${name}`, mode);
   }
 
-  #learn(folder: Folder, entries: readonly Dirent[]): void {
-    const counts = this.#ports.scope.within(folder.path);
-    for (const entry of entries) if (this.#enter(folder, entry, counts) && !folder.files.has(entry.name)) folder.put(entry.name, UNKNOWN);
+  #addAll(folder: Folder, entries: readonly Dirent[]): void {
+    const includes = this.#ports.filter.includesIn(folder.path);
+    for (const entry of entries)
+      if (this.#addEntry(folder, entry, includes) && !folder.files.has(entry.name)) folder.put(entry.name, UNKNOWN);
   }
 
   *#compareAll(folder: Folder, entries: readonly Dirent[]): ScanWork {
-    const counts = this.#ports.scope.within(folder.path);
+    const includes = this.#ports.filter.includesIn(folder.path);
     const names = new Set<string>();
     for (const entry of entries) {
       names.add(entry.name);
-      if (!this.#enter(folder, entry, counts)) continue;
+      if (!this.#addEntry(folder, entry, includes)) continue;
       this.#compare(folder, entry.name);
-      if (names.size % PIECE === 0) yield;
+      if (names.size % BATCH === 0) yield;
     }
     for (const name of without(folder.files.keys(), names)) this.#compare(folder, name);
-    for (const name of without(folder.folders, names)) this.#forget(`${folder.path}/${name}`);
+    for (const name of without(folder.folders, names)) this.#removeFolder(`${folder.path}/${name}`);
   }
 
-  /** Whether it is a file that counts. */
-  #enter(folder: Folder, entry: Dirent, counts: (name: string) => boolean): boolean {
+  /** Returns whether it is an included file. */
+  #addEntry(folder: Folder, entry: Dirent, includes: (name: string) => boolean): boolean {
     const { name } = entry;
     if (entry.isDirectory()) {
-      if (!this.#ports.scope.prunes(`${folder.path}/${name}`)) folder.addFolder(name);
+      if (!this.#ports.filter.prunes(`${folder.path}/${name}`)) folder.addFolder(name);
       return false;
     }
-    if (folder.folders.has(name)) this.#forget(`${folder.path}/${name}`);
-    if (!counts(name)) return false;
+    if (folder.folders.has(name)) this.#removeFolder(`${folder.path}/${name}`);
+    if (!includes(name)) return false;
     if (entry.isSymbolicLink()) folder.addLink(name);
     return true;
   }
@@ -159,62 +161,62 @@ export class WatchedTree {
     try {
       folder.handle = kernel(path, (event, name) => this.#onEvent(path, event === "rename", name));
     } catch (error) {
-      // It is gone, or may not be read: reading it tells.
+      // The folder is gone or may not be read: reading it shows which.
       if (error instanceof WatchLimitError) throw error;
     }
   }
 
   #onEvent(path: string, isRenamed: boolean, name: string | undefined): void {
-    // A log file in a watched folder speaks often.
-    if (name !== undefined && !isRenamed && !this.#ports.scope.counts(`${path}/${name}`)) return;
+    // Excluded files, such as a log file, may change often.
+    if (name !== undefined && !isRenamed && !this.#ports.filter.includes(`${path}/${name}`)) return;
     this.#events += 1;
-    if (name === undefined) this.#unclear.add(path);
+    if (name === undefined) this.#dirtyFolders.add(path);
     else {
-      const names = this.#dirty.get(path) ?? new Map<string, boolean>();
+      const names = this.#dirtyNames.get(path) ?? new Map<string, boolean>();
       names.set(name, isRenamed || (names.get(name) ?? false));
-      this.#dirty.set(path, names);
+      this.#dirtyNames.set(path, names);
     }
-    this.#ports.heard();
+    this.#ports.onDirty();
   }
 
   *#onRename(folder: Folder, name: string): ScanWork {
     const full = `${folder.path}/${name}`;
     const kind = kindOf(full);
     if (kind === "folder") {
-      if (this.#ports.scope.prunes(full)) return;
+      if (this.#ports.filter.prunes(full)) return;
       folder.addFolder(name);
-      // It may be another one of the same name: the watches on that one are worth nothing.
+      // It may be another folder of the same name: the old watches don't apply to it.
       this.unwatch(full);
-      yield* this.#look(full, "changes");
+      yield* this.#scanFolder(full, "changes");
     } else {
-      this.#forget(full);
+      this.#removeFolder(full);
       if (kind === "link") folder.addLink(name);
-      if (this.#ports.scope.counts(full)) this.#compare(folder, name);
+      if (this.#ports.filter.includes(full)) this.#compare(folder, name);
     }
     for (const link of [...folder.links]) if (link !== name) this.#compare(folder, link);
   }
 
   #compare(folder: Folder, name: string): void {
-    const [before, file] = [folder.files.get(name), `${folder.path}/${name}`];
-    const seen = seenAt(file);
-    if (seen === undefined) {
+    const [previous, file] = [folder.files.get(name), `${folder.path}/${name}`];
+    const current = stampAt(file);
+    if (current === undefined) {
       if (folder.drop(name)) this.#ports.report(file);
       return;
     }
-    folder.put(name, seen.stamp);
-    // Who looks, instead of being told, has nothing to compare with the first time.
-    const isTold = this.#ports.kernel() !== undefined;
-    if (before === UNKNOWN ? isTold : before !== seen.stamp || (isTold && seen.isFresh)) this.#ports.report(file);
+    folder.put(name, current.stamp);
+    // When polling, an unknown stamp is only recorded: there is nothing to compare it with.
+    const isWatched = this.#ports.kernel() !== undefined;
+    if (previous === UNKNOWN ? isWatched : previous !== current.stamp || (isWatched && current.isFresh)) this.#ports.report(file);
   }
 
-  #forget(path: string): void {
+  #removeFolder(path: string): void {
     const folder = this.#folders.get(path);
     if (folder === undefined) return;
     this.#folders.delete(path);
     this.#folders.get(path.slice(0, path.lastIndexOf("/")))?.dropFolder(path.slice(path.lastIndexOf("/") + 1));
     folder.handle?.close();
     for (const name of folder.files.keys()) this.#ports.report(`${path}/${name}`);
-    for (const name of folder.folders) this.#forget(`${path}/${name}`);
+    for (const name of folder.folders) this.#removeFolder(`${path}/${name}`);
   }
 }
 
@@ -222,7 +224,7 @@ function without(names: Iterable<string>, others: ReadonlySet<string>): readonly
   return [...names].filter((name) => !others.has(name));
 }
 
-/** undefined: there is no such folder. One that may not be read is empty. */
+/** undefined if there is no such folder. A folder that may not be read counts as empty. */
 function entriesOf(path: string): readonly Dirent[] | undefined {
   try {
     return readdirSync(path, { withFileTypes: true });
@@ -240,10 +242,9 @@ function kindOf(path: string): "folder" | "link" | "file" | undefined {
   }
 }
 
-/** One watched folder: what was in it when it was looked at last. There may be thousands, so what most don't have takes no room. */
+const NO_NAMES: ReadonlySet<string> = new Set();
 
-const NONE: ReadonlySet<string> = new Set();
-
+/** The last known contents of one watched folder. There may be thousands of them, so rare parts are allocated on demand. */
 class Folder {
   readonly path: string;
   handle: WatchHandle | undefined;
@@ -265,12 +266,12 @@ class Folder {
 
   /** Names. */
   get folders(): ReadonlySet<string> {
-    return this.#folders ?? NONE;
+    return this.#folders ?? NO_NAMES;
   }
 
-  /** Names of files; what they lead to changes without a word about them. */
+  /** Names of symbolic links: a change of the target causes no event for the link. */
   get links(): ReadonlySet<string> {
-    return this.#links ?? NONE;
+    return this.#links ?? NO_NAMES;
   }
 
   /** Of all its files together. */
@@ -283,7 +284,7 @@ class Folder {
     this.#files.set(name, stamp);
   }
 
-  /** Whether it was there. */
+  /** Returns whether it was there. */
   drop(name: string): boolean {
     this.#count(name, UNKNOWN);
     this.#links?.delete(name);
@@ -305,7 +306,7 @@ class Folder {
   }
 
   #count(name: string, stamp: number): void {
-    const before = this.#files.get(name) ?? UNKNOWN;
-    if (before !== stamp) this.#fingerprint = (this.#fingerprint + Math.imul(textHash(name, this.#hash) | 1, stamp - before)) >>> 0;
+    const previous = this.#files.get(name) ?? UNKNOWN;
+    if (previous !== stamp) this.#fingerprint = (this.#fingerprint + Math.imul(textHash(name, this.#hash) | 1, stamp - previous)) >>> 0;
   }
 }

@@ -1,18 +1,18 @@
-/** One watched path, whether it is a file, a folder or not there yet: also the folders above it are watched, in which it comes and goes. */
+/** One watched path: a file, a folder, or not there yet. The folders above it are watched too, as it may appear and disappear in them. */
 import { readlinkSync } from "node:fs";
 import { basename, dirname, resolve, sep } from "node:path";
-import { seenAt, statsOf, textHash } from "./file-stamp.ts";
+import { stampAt, statsOf, textHash } from "./file-stamp.ts";
 import { type WatchHandle, WatchLimitError, type WatchSource } from "./inotify.ts";
-import { type EachFile, type ScanWork, type TreePorts, WatchedTree } from "./tree.ts";
+import { type FileVisitor, type ScanWork, type TreePorts, WatchedTree } from "./tree.ts";
 
-/** Links that lead to links: the kernel follows no more. */
-const MOST_STEPS = 40;
+/** Longest chain of links that the kernel follows. */
+const MAX_LINKS = 40;
 
-/** A folder that is watched for what is called so in it. */
-type RootStep = { readonly folder: string; readonly name: string; readonly isLink: boolean };
+/** A folder watched for one name in it. */
+type WatchedName = { readonly folder: string; readonly name: string; readonly isLink: boolean };
 
 export type WatchRootPorts = TreePorts & {
-  /** Folders above this one stay where they are. */
+  /** Folders above this one are not watched: they are taken as fixed. */
   readonly folder: string;
 };
 
@@ -20,28 +20,28 @@ export class WatchRoot {
   readonly #ports: WatchRootPorts;
   #above: WatchHandle[] = [];
   #tree: WatchedTree | undefined;
-  /** Of a path that is a file. */
+  /** If the path is a file. */
   #stamp: number | undefined;
-  /** It may be another one of the same name. */
-  #isMoved = false;
-  #isTouched = false;
+  /** The path may be another file or folder now. */
+  #needsRenew = false;
+  #isDirty = false;
 
   constructor(ports: WatchRootPorts) {
     this.#ports = ports;
   }
 
   get path(): string {
-    return this.#ports.scope.path;
+    return this.#ports.filter.path;
   }
 
-  /** Why nothing counts in it. */
-  get emptiness(): string {
-    const { path, pattern } = this.#ports.scope;
-    if (pattern === undefined) return `no file in ${path} counts: look at "exts", "match" and "skip" of the watcher`;
-    return `no file fits ${path === "/" ? "" : path}/${pattern}: correct the pattern, or look at "skip" of the watcher; a file that comes counts`;
+  /** Warning for a path without an included file. */
+  get emptyReason(): string {
+    const { path, pattern } = this.#ports.filter;
+    if (pattern === undefined) return `no file in ${path} is watched: check "exts", "match" and "skip" of the watcher`;
+    return `no file matches ${path === "/" ? "" : path}/${pattern}: correct the pattern, or check "skip" of the watcher; new files that match are watched`;
   }
 
-  get isThere(): boolean {
+  get exists(): boolean {
     return this.#stamp !== undefined || (this.#tree?.size.folders ?? 0) > 0;
   }
 
@@ -56,24 +56,24 @@ export class WatchRoot {
   *open(): ScanWork {
     this.#watchAbove();
     const kind = this.#kind();
-    if (kind === "file") this.#stamp = seenAt(this.path)?.stamp;
-    if (kind === "folder") yield* this.#treeHere().open();
+    if (kind === "file") this.#stamp = stampAt(this.path)?.stamp;
+    if (kind === "folder") yield* this.#openTree().open();
   }
 
-  *stamp(each: EachFile): ScanWork {
-    const seen = this.#stamp === undefined ? undefined : seenAt(this.path);
-    if (seen !== undefined) each(dirname(this.path), basename(this.path), seen.changedAt);
-    if (this.#tree !== undefined) yield* this.#tree.stamp(each);
+  *stamp(visit: FileVisitor): ScanWork {
+    const current = this.#stamp === undefined ? undefined : stampAt(this.path);
+    if (current !== undefined) visit(dirname(this.path), basename(this.path), current.changedAt);
+    if (this.#tree !== undefined) yield* this.#tree.stamp(visit);
   }
 
   *check(): ScanWork {
-    if (this.#isMoved) yield* this.#renew();
-    else if (this.#isTouched) this.#compare();
-    this.#isTouched = false;
+    if (this.#needsRenew) yield* this.#renew();
+    else if (this.#isDirty) this.#compare();
+    this.#isDirty = false;
     if (this.#tree !== undefined) yield* this.#tree.check();
   }
 
-  /** Looks at everything, told or not. */
+  /** Checks everything, for polling. */
   *scan(): ScanWork {
     yield* this.#renew();
   }
@@ -84,24 +84,24 @@ export class WatchRoot {
   }
 
   *#renew(): ScanWork {
-    this.#isMoved = false;
+    this.#needsRenew = false;
     this.#watchAbove();
     const kind = this.#kind();
     if (kind !== "folder") this.#tree?.remove();
     this.#compare();
-    if (kind === "folder") yield* this.#treeHere().renew();
+    if (kind === "folder") yield* this.#openTree().renew();
   }
 
-  #treeHere(): WatchedTree {
+  #openTree(): WatchedTree {
     this.#tree ??= new WatchedTree(this.#ports);
     return this.#tree;
   }
 
-  /** As a file: came it, went it, has it changed? */
+  /** Reports the path if, as a file, it was added, removed or changed. */
   #compare(): void {
-    const [before, seen] = [this.#stamp, seenAt(this.path)];
-    this.#stamp = seen?.stamp;
-    if (before !== seen?.stamp || (this.#isTouched && seen?.isFresh)) this.#ports.report(this.path);
+    const [previousStamp, current] = [this.#stamp, stampAt(this.path)];
+    this.#stamp = current?.stamp;
+    if (previousStamp !== current?.stamp || (this.#isDirty && current?.isFresh)) this.#ports.report(this.path);
   }
 
   #kind(): "folder" | "file" | undefined {
@@ -109,20 +109,22 @@ export class WatchRoot {
     return stats === undefined ? undefined : stats.isDirectory() ? "folder" : "file";
   }
 
-  /** From above to below, each before it is looked for what lies in it: so nothing comes unnoticed. */
+  /** From the top down: each folder is watched before the next is looked up in it, so that no change is missed. */
   #watchAbove(): void {
     const kernel = this.#ports.kernel();
-    const former = this.#above;
+    const previous = this.#above;
     this.#above = [];
-    const steps = [...this.#chain().map((step) => ({ ...step, isLink: false })), ...this.#steps()];
+    const steps = [...this.#chain().map((step) => ({ ...step, isLink: false })), ...this.#linkSteps()];
     if (kernel !== undefined) for (const step of steps) if (!this.#watch(kernel, step)) break;
-    for (const handle of former) handle.close();
+    for (const handle of previous) handle.close();
   }
 
-  /** Whether it is there. */
-  #watch(kernel: WatchSource, step: RootStep): boolean {
+  /** Returns whether the folder exists. */
+  #watch(kernel: WatchSource, step: WatchedName): boolean {
     try {
-      this.#above.push(kernel(step.folder, (event, heard) => this.#onEvent(heard === undefined || event === "rename", step, heard)));
+      this.#above.push(
+        kernel(step.folder, (event, changedName) => this.#onEvent(changedName === undefined || event === "rename", step, changedName)),
+      );
       return true;
     } catch (error) {
       if (error instanceof WatchLimitError) throw error;
@@ -130,18 +132,18 @@ export class WatchRoot {
     }
   }
 
-  #onEvent(isRenamed: boolean, { name, isLink }: RootStep, heard: string | undefined): void {
-    // What lies beside a link may be on the way to what it leads to.
-    if (heard !== undefined && heard !== name && !(isLink && isRenamed)) return;
+  #onEvent(isRenamed: boolean, { name, isLink }: WatchedName, changedName: string | undefined): void {
+    // Another name beside a link may be part of the link's target.
+    if (changedName !== undefined && changedName !== name && !(isLink && isRenamed)) return;
     if (!isRenamed && this.#stamp === undefined) return;
-    this.#isMoved ||= isRenamed;
-    this.#isTouched = true;
-    this.#ports.heard();
+    this.#needsRenew ||= isRenamed;
+    this.#isDirty = true;
+    this.#ports.onDirty();
   }
 
   /** The folders above, highest first, each with the name in it that leads here. */
-  #chain(): readonly Omit<RootStep, "isLink">[] {
-    const chain: Omit<RootStep, "isLink">[] = [];
+  #chain(): readonly Omit<WatchedName, "isLink">[] {
+    const chain: Omit<WatchedName, "isLink">[] = [];
     const isInside = this.path.startsWith(`${this.#ports.folder}${sep}`);
     for (let path = this.path; path !== dirname(path); path = dirname(path)) {
       const folder = dirname(path);
@@ -151,12 +153,12 @@ export class WatchRoot {
     return chain;
   }
 
-  /** Of a file that is a link: itself and what it leads to, step by step. */
-  #steps(): readonly RootStep[] {
-    const steps: RootStep[] = [];
+  /** For a file that is a link: the link itself, and each link and file that it leads to. */
+  #linkSteps(): readonly WatchedName[] {
+    const steps: WatchedName[] = [];
     if (this.#kind() === "folder") return steps;
     let path = this.path;
-    for (let target = targetOf(path); target !== undefined && steps.length < MOST_STEPS; target = targetOf(path)) {
+    for (let target = targetOf(path); target !== undefined && steps.length < MAX_LINKS; target = targetOf(path)) {
       if (steps.length === 0) steps.push({ folder: dirname(path), name: basename(path), isLink: true });
       path = resolve(dirname(path), target);
       steps.push({ folder: dirname(path), name: basename(path), isLink: true });
@@ -165,7 +167,7 @@ export class WatchRoot {
   }
 }
 
-/** undefined: it is no link. */
+/** undefined if it is not a link. */
 function targetOf(path: string): string | undefined {
   try {
     return readlinkSync(path);

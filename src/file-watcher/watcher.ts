@@ -1,4 +1,4 @@
-/** Watches places and tells what has changed there: by the kernel where that can tell, else by looking. */
+/** Watches paths and reports changed files: by events of the kernel, or else by polling. */
 import { statfsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { monotonicMs } from "../os/clock.ts";
@@ -7,107 +7,107 @@ import { pathFilter, type WatchFolders, type WatchSettings } from "./path-filter
 import type { ScanWork } from "./tree.ts";
 import { WatchRoot } from "./watch-root.ts";
 
-/** What there is, once that is known. */
+/** The watched files at the start. */
 export type OpenedWatcher = {
   readonly files: number;
   readonly folders: number;
   readonly fingerprint: number;
-  /** The file that was changed last, and when (milliseconds since 1970). */
+  /** The most recently changed file, and when (milliseconds since 1970). */
   readonly newest?: { readonly file: string; readonly at: number };
 };
 
 export type WatcherPorts = {
   readonly opened: (opened: OpenedWatcher) => void;
-  /** The first one first. */
+  /** In order of their first change. */
   readonly changed: (files: readonly ChangedFiles[]) => void;
-  /** What a user should know: sentences. */
+  /** Warnings for the user, as sentences. */
   readonly warn: (text: string) => void;
   readonly kernel?: WatchSource;
 };
 
-/** Others have their turn after so many milliseconds of work. */
-const TURN_MS = 5;
-/** What belongs together has come by then. Milliseconds. */
+/** Longest time of work between two turns of the event loop. */
+const SLICE_MS = 5;
+/** Time from an event to the check, so that events that belong together have arrived. */
 const GATHER_MS = 20;
-/** Looking may take one part in so many of the time. */
-const SCAN_SHARE = 20;
+/** Polling pauses at least this many times as long as a scan takes. */
+const SCAN_DIVISOR = 20;
 
-/** File systems that others write to, of which the kernel says nothing: NFS, SMB, CIFS, 9p, FUSE, VirtualBox. */
+/** File systems with remote changes, which the kernel doesn't report: NFS, SMB, CIFS, 9p, FUSE, VirtualBox. */
 const REMOTE = new Set([0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x65735546, 0x786f4256]);
 
 export class Watcher {
   readonly #ports: WatcherPorts;
   readonly #intervalMs: number;
-  readonly #places: readonly WatchRoot[];
+  readonly #roots: readonly WatchRoot[];
   readonly #batch: ChangeBatch;
   #kernel: WatchSource | undefined;
-  #work: ScanWork | undefined;
-  #next: ScanWork[] = [];
+  #current: ScanWork | undefined;
+  #queue: ScanWork[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #turn: NodeJS.Immediate | undefined;
-  #heardAt = 0;
+  #immediate: NodeJS.Immediate | undefined;
+  #eventAt = 0;
   #newest: OpenedWatcher["newest"];
   #isOpened = false;
   #isClosed = false;
 
-  /** `entries`: absolute paths, or such with a pattern at the end. */
-  constructor(entries: readonly string[], settings: WatchSettings, around: WatchFolders, ports: WatcherPorts) {
+  /** `entries`: absolute paths, possibly with a pattern at the end. */
+  constructor(entries: readonly string[], settings: WatchSettings, folders: WatchFolders, ports: WatcherPorts) {
     this.#ports = ports;
     this.#intervalMs = settings.intervalMs;
     this.#kernel = ports.kernel ?? inotify;
     this.#batch = new ChangeBatch(settings.intervalMs, ports.changed);
-    this.#places = [...new Set(entries)].map(
+    this.#roots = [...new Set(entries)].map(
       (entry) =>
         new WatchRoot({
-          scope: pathFilter(entry, settings, around),
-          folder: around.folder,
+          filter: pathFilter(entry, settings, folders),
+          folder: folders.folder,
           kernel: () => this.#kernel,
-          heard: () => this.#onHeard(),
-          report: (file) => this.#batch.add(file, this.#kernel === undefined ? monotonicMs() : this.#heardAt),
+          onDirty: () => this.#onDirty(),
+          report: (file) => this.#batch.add(file, this.#kernel === undefined ? monotonicMs() : this.#eventAt),
         }),
     );
   }
 
-  /** Of all that is watched, as it was seen last. */
+  /** Of all watched files, by their last known stamps. */
   get fingerprint(): number {
-    return this.#places.reduce((sum, place) => (sum + place.fingerprint) >>> 0, 0);
+    return this.#roots.reduce((sum, root) => (sum + root.fingerprint) >>> 0, 0);
   }
 
   open(): void {
-    const remote = this.#places.find(({ path }) => isRemote(path));
+    const remote = this.#roots.find(({ path }) => isRemote(path));
     if (remote !== undefined) {
       this.#kernel = undefined;
-      this.#ports.warn(`${remote.path} lies on a file system whose changes are not told here; ${this.#looking()}`);
+      this.#ports.warn(`${remote.path} is on a file system that doesn't report its changes; ${this.#pollingText()}`);
     }
-    this.#do(this.#open());
+    this.#enqueue(this.#open());
   }
 
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    clearImmediate(this.#turn);
+    clearImmediate(this.#immediate);
     this.#batch.take();
-    for (const place of this.#places) place.unwatch();
+    for (const root of this.#roots) root.unwatch();
   }
 
-  /** Closes it; what had changed, and was to be told later. */
+  /** Closes it and returns the changes not reported yet. */
   finish(): readonly ChangedFiles[] {
-    const untold = this.#isOpened ? this.#untold() : [];
+    const changes = this.#isOpened ? this.#pendingChanges() : [];
     this.close();
-    return untold;
+    return changes;
   }
 
   *#open(): ScanWork {
-    for (const place of this.#places) yield* place.open();
-    for (const place of this.#places)
-      yield* place.stamp((folder, name, at) => {
+    for (const root of this.#roots) yield* root.open();
+    for (const root of this.#roots)
+      yield* root.stamp((folder, name, at) => {
         if (at > (this.#newest?.at ?? 0)) this.#newest = { file: join(folder, name), at };
       });
-    for (const { path, isThere, size, emptiness } of this.#places) {
-      if (!isThere) this.#ports.warn(`${path} is not there yet; it is watched for`);
-      else if (size.files === 0) this.#ports.warn(emptiness);
+    for (const { path, exists, size, emptyReason } of this.#roots) {
+      if (!exists) this.#ports.warn(`${path} doesn't exist yet; waiting for it`);
+      else if (size.files === 0) this.#ports.warn(emptyReason);
     }
-    const sizes = this.#places.map(({ size }) => size);
+    const sizes = this.#roots.map(({ size }) => size);
     this.#isOpened = true;
     this.#ports.opened({
       files: sizes.reduce((sum, { files }) => sum + files, 0),
@@ -118,82 +118,82 @@ export class Watcher {
     if (this.#kernel === undefined) this.#scanLater(0);
   }
 
-  #untold(): readonly ChangedFiles[] {
+  #pendingChanges(): readonly ChangedFiles[] {
     const last = this.#kernel === undefined ? this.#scan() : this.#check();
-    const left = this.#work === undefined ? this.#next : [this.#work, ...this.#next];
+    const left = this.#current === undefined ? this.#queue : [this.#current, ...this.#queue];
     try {
       for (const work of [...left, last]) while (work.next().done !== true);
     } catch (error) {
-      // Whoever watches next finds the same, and says so.
+      // The next watcher meets the same limit and warns of it.
       if (!(error instanceof WatchLimitError)) throw error;
     }
     return this.#batch.take();
   }
 
-  #onHeard(): void {
-    this.#heardAt = monotonicMs();
-    if (this.#kernel !== undefined && !this.#isClosed) this.#timer ??= setTimeout(() => this.#do(this.#check()), GATHER_MS);
+  #onDirty(): void {
+    this.#eventAt = monotonicMs();
+    if (this.#kernel !== undefined && !this.#isClosed) this.#timer ??= setTimeout(() => this.#enqueue(this.#check()), GATHER_MS);
   }
 
   *#check(): ScanWork {
     this.#timer = undefined;
-    for (const place of this.#places) yield* place.check();
+    for (const root of this.#roots) yield* root.check();
     this.#batch.arm();
   }
 
   *#scan(): ScanWork {
     const begin = performance.now();
-    for (const place of this.#places) yield* place.scan();
+    for (const root of this.#roots) yield* root.scan();
     this.#batch.arm();
-    this.#scanLater((performance.now() - begin) * SCAN_SHARE);
+    this.#scanLater((performance.now() - begin) * SCAN_DIVISOR);
   }
 
   #scanLater(leastMs: number): void {
-    this.#timer = setTimeout(() => this.#do(this.#scan()), Math.max(this.#intervalMs, leastMs));
+    this.#timer = setTimeout(() => this.#enqueue(this.#scan()), Math.max(this.#intervalMs, leastMs));
   }
 
-  /** One after the other. */
-  #do(work: ScanWork): void {
-    this.#next.push(work);
-    if (this.#work === undefined) this.#go();
+  /** Works are done one after the other. */
+  #enqueue(work: ScanWork): void {
+    this.#queue.push(work);
+    if (this.#current === undefined) this.#runQueue();
   }
 
-  #go(): void {
-    const until = performance.now() + TURN_MS;
+  #runQueue(): void {
+    const until = performance.now() + SLICE_MS;
     try {
       for (;;) {
-        this.#work ??= this.#next.shift();
-        if (this.#work === undefined || this.#isClosed) return;
-        while (this.#work !== undefined) {
-          if (this.#work.next().done === true) this.#work = undefined;
-          else if (performance.now() >= until) return this.#goOn();
+        this.#current ??= this.#queue.shift();
+        if (this.#current === undefined || this.#isClosed) return;
+        while (this.#current !== undefined) {
+          if (this.#current.next().done === true) this.#current = undefined;
+          else if (performance.now() >= until) return this.#continueLater();
         }
       }
     } catch (error) {
-      this.#work = undefined;
+      this.#current = undefined;
       if (!(error instanceof WatchLimitError)) throw error;
       this.#fallBack(error);
     }
   }
 
-  #goOn(): void {
-    this.#turn = setImmediate(() => this.#go());
+  #continueLater(): void {
+    this.#immediate = setImmediate(() => this.#runQueue());
   }
 
   #fallBack({ code }: WatchLimitError): void {
     const limit = code === "ENOSPC" ? "fs.inotify.max_user_watches" : "fs.inotify.max_user_instances";
     this.#kernel = undefined;
-    for (const place of this.#places) place.unwatch();
+    for (const root of this.#roots) root.unwatch();
     clearTimeout(this.#timer);
     this.#ports.warn(
-      `the kernel has no more watches (${code}): ${this.#looking()}; to mend that, raise ${limit} by sysctl and start procman anew`,
+      `the kernel has no more watches (${code}): ${this.#pollingText()}; to fix that, raise ${limit} by sysctl and restart procman`,
     );
-    this.#next = [];
-    this.#do(this.#isOpened ? this.#scan() : this.#open());
+    this.#queue = [];
+    this.#enqueue(this.#isOpened ? this.#scan() : this.#open());
   }
 
-  #looking(): string {
-    return `all files are looked at every ${this.#intervalMs} ms instead`;
+  #pollingText(): string {
+    return `all files are polled every ${this.#intervalMs} ms instead`;
   }
 }
 
@@ -207,16 +207,15 @@ function isRemote(path: string): boolean {
   }
 }
 
-/** Gathers changes until what belongs together is there. */
-
-/** `file`: absolute. `at`: when it was heard of last; monotonic milliseconds. */
+/** `file`: absolute. `at`: time of the last event or check that found the change; monotonic milliseconds. */
 export type ChangedFiles = { readonly file: string; readonly at: number };
 
-/** While files go on changing at shorter distances, it is waited. Milliseconds. */
+/** Changes are reported once no file has changed for this time. */
 const REST_MS = 100;
-/** But not longer than so many intervals. */
-const MOST_INTERVALS = 10;
+/** And after this many intervals at the latest. */
+const MAX_INTERVALS = 10;
 
+/** Collects changes that belong together into one report. */
 class ChangeBatch {
   readonly #intervalMs: number;
   readonly #changed: (files: readonly ChangedFiles[]) => void;
@@ -231,27 +230,27 @@ class ChangeBatch {
     this.#changed = changed;
   }
 
-  /** `at`: when it was heard of; monotonic milliseconds. */
+  /** `at`: monotonic milliseconds. */
   add(file: string, at: number): void {
     if (this.#files.size === 0) this.#first = at;
     this.#last = at;
     this.#files.set(file, at);
   }
 
-  /** All that is known for now has been added. */
+  /** Call when all changes known so far are added. */
   arm(): void {
     if (this.#files.size === 0 || this.#timer !== undefined) return;
     const rest = Math.min(REST_MS, this.#intervalMs);
-    const due = Math.min(Math.max(this.#first + this.#intervalMs, this.#last + rest), this.#first + MOST_INTERVALS * this.#intervalMs);
+    const due = Math.min(Math.max(this.#first + this.#intervalMs, this.#last + rest), this.#first + MAX_INTERVALS * this.#intervalMs);
     const left = due - monotonicMs();
-    if (left <= 0) return this.#tell();
+    if (left <= 0) return this.#flush();
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.arm();
     }, Math.ceil(left));
   }
 
-  /** What was not reported yet, and will not be any more. */
+  /** Returns and clears the changes not reported yet. */
   take(): readonly ChangedFiles[] {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -260,7 +259,7 @@ class ChangeBatch {
     return files;
   }
 
-  #tell(): void {
+  #flush(): void {
     this.#changed(this.take());
   }
 }

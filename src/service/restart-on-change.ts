@@ -1,7 +1,7 @@
 /** Tells processes and clusters which changes of watched files are news to them. */
 import { relative } from "node:path";
 import type { ProcessSpec } from "../config/spec.ts";
-import { seenAt } from "../file-watcher/file-stamp.ts";
+import { stampAt } from "../file-watcher/file-stamp.ts";
 import { RestartLoopGuard } from "../file-watcher/restart-loop-guard.ts";
 import type { ChangedFiles } from "../file-watcher/watcher.ts";
 import { monotonicMs } from "../os/clock.ts";
@@ -95,7 +95,7 @@ function isNews({ file, at }: ChangedFiles, { states: [state] }: Process): boole
   if (state?.status !== "running") return true;
   const { since } = state;
   if (at <= since || at - since > LATE_MS) return at > since;
-  const changedAt = seenAt(file)?.changedAt;
+  const changedAt = stampAt(file)?.changedAt;
   // File times lag by a tick of the kernel, and so does the program behind its fork: what changes in between, it reads.
   return changedAt === undefined || changedAt > Date.now() - (monotonicMs() - since);
 }
@@ -142,11 +142,11 @@ class RestartLoopGuards {
       rested,
       guard: new RestartLoopGuard({
         now: monotonicMs,
-        later: (ms, call) => {
+        schedule: (ms, call) => {
           const timer = setTimeout(call, ms);
           return () => clearTimeout(timer);
         },
-        rested: () => guarded.rested(),
+        onRest: () => guarded.rested(),
       }),
     };
     this.#guarded.set(id, guarded);

@@ -76,7 +76,7 @@ export class WatcherRig {
   }
 
   /** Resolves once all of these were told; then nothing is known any more. */
-  async told(...files: readonly string[]): Promise<void> {
+  async reported(...files: readonly string[]): Promise<void> {
     await this.until(() => files.every((file) => this.changes.flat().includes(file)), `${files}`);
     this.changes.length = 0;
   }
@@ -93,7 +93,7 @@ export class WatcherRig {
   }
 
   /** What was told until a change of `file`, which comes last. */
-  async toldUntil(file: string): Promise<readonly string[]> {
+  async reportedUntil(file: string): Promise<readonly string[]> {
     this.write(file);
     await this.until(() => this.changes.flat().includes(file), file);
     return this.changes.splice(0).flat();
