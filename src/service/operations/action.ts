@@ -12,20 +12,20 @@ import { waitForRestarts, waitForTarget } from "./wait.ts";
 export type ActionPorts = {
   readonly supervisor: Supervisor;
   readonly spec: (id: string) => ProcessSpec;
-  /** No longer in the configuration, and not over yet. */
+  /** Processes that are no longer in the configuration but still being stopped. */
   readonly removing: () => readonly ProcessSpec[];
   readonly operations: Operations;
   readonly rollingRestarts: Pick<RollingRestarts, "check" | "begin">;
-  /** The next end of its run was asked for by this caller. */
+  /** Records that this caller requested the next end of the process's run. */
   readonly recordRequester: (id: string, caller: Caller) => void;
-  /** Why a process is in its state. */
+  /** Status text of a process. */
   readonly reason: (process: Process) => string;
 };
 
 /** `id`: a process, an instance, a cluster, or `all`. `isHard`: all instances of a cluster together. */
 export type ActionRequest = { readonly id: string; readonly action: Action; readonly isHard?: boolean; readonly caller: Caller };
 
-/** `done`: resolves when what was asked for is the case. */
+/** `done`: resolves when the requested state is reached. */
 export type AcceptedRequest = { readonly done: (options: ActOptions) => Promise<void> };
 
 type StartedAction = { readonly processes: readonly Process[]; readonly restarts: readonly Promise<string | undefined>[] };
@@ -38,7 +38,7 @@ export class Actions {
   }
 
   /**
-   * @throws {ProcmanError} `process-running`, `process-blocked`, `process-leaving`, `roll-running`; while it is waited for
+   * @throws {ProcmanError} `process-running`, `process-blocked`, `process-leaving`, `roll-running`; `done` rejects with
    * `process-failed`, `roll-failed`, `wait-timeout`
    */
   act(found: readonly Process[], request: ActionRequest): AcceptedRequest {
@@ -59,7 +59,7 @@ export class Actions {
     const { supervisor, operations, spec, recordRequester } = this.#ports;
     const processes = applyAction(action === "stop" ? supervisor.inStopOrder(found) : supervisor.inStartOrder(found), id, action);
     const endsRuns = action === "stop" || action === "restart";
-    // Who has asked for the end that is to come; one that was refused has not.
+    // Only for accepted requests: a refused one ends no run.
     if (endsRuns) for (const process of processes) recordRequester(process.id, caller);
     if (action === "block" || (endsRuns && found[0]?.id !== id)) {
       const targets = [...new Set(processes.map((process) => spec(process.id).cluster?.id ?? process.id))];
@@ -68,23 +68,23 @@ export class Actions {
     return { processes, restarts: [] };
   }
 
-  /** Clusters instance by instance, all else at once. Dependents with `restart: true` are restarted after the cluster they depend on. */
+  /** Restarts clusters instance by instance and everything else at once. Dependents with `restart: true` follow the cluster they depend on. */
   #restart(found: readonly Process[], request: ActionRequest): StartedAction {
     const { rollingRestarts, removing } = this.#ports;
-    const gone = new Set(removing().map(({ id }) => id));
-    const staying = found.filter(({ id }) => !gone.has(id));
-    // If there are none, the process says why it refuses.
-    const processes = staying.length === 0 ? found : staying;
+    const removed = new Set(removing().map(({ id }) => id));
+    const remaining = found.filter(({ id }) => !removed.has(id));
+    // If all are being removed, the call to `restart` below throws the reason.
+    const processes = remaining.length === 0 ? found : remaining;
     const { clusters, others } = rolloutOrder(this.#ports, processes);
     rollingRestarts.check(clusters);
     if (processes.every(({ isBlocked }) => isBlocked)) processes[0]?.restart();
     const free = others.filter(({ isBlocked }) => !isBlocked);
     if (free.length > 0) this.#atOnce(free, request);
-    return { processes: staying.filter(({ isBlocked }) => !isBlocked), restarts: rollingRestarts.begin(clusters, request.caller) };
+    return { processes: remaining.filter(({ isBlocked }) => !isBlocked), restarts: rollingRestarts.begin(clusters, request.caller) };
   }
 }
 
-/** Of several, those that are so already, or are blocked, are left as they are. Returns those that follow. */
+/** Of several processes, one that runs already is left alone, one that refuses is left out of the result. Throws if all refuse. */
 function applyAction(processes: readonly Process[], id: string, action: Action): readonly Process[] {
   if (processes.length === 1 && processes[0]?.id === id) {
     processes[0][action]();

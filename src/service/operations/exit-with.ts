@@ -1,4 +1,4 @@
-/** `--exit-with ID`: everything ends with one process, and procman with its exit code. */
+/** `--exit-with ID`: when this process is over, procman stops everything and ends with its exit code. */
 import { constants } from "node:os";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { didYouMean } from "../../base/suggest.ts";
@@ -6,7 +6,7 @@ import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { ExitInfo, InstanceState } from "../../supervisor/states.ts";
 
-/** A signal ends a program with this and its number, as shells have it. */
+/** Shells report a program ended by a signal as this plus the signal's number. */
 const SIGNAL_EXIT = 128;
 
 /** @throws ProcmanError `usage` */
@@ -19,12 +19,12 @@ export function checkExitWith(id: string, { processes }: Pick<Config, "processes
   );
 }
 
-/** What keeps that process from ever being over by itself; undefined: nothing. */
+/** Why the process may never be over by itself; undefined: it can be. */
 export function exitWithWarning(id: string, { processes }: Pick<Config, "processes">): string | undefined {
-  const meant = processes.filter((spec) => matchesId(id, spec));
-  const why = meant.some(({ cron }) => cron !== undefined)
+  const members = processes.filter((spec) => matchesId(id, spec));
+  const why = members.some(({ cron }) => cron !== undefined)
     ? 'has a "cron" schedule, so procman never ends with it'
-    : meant.some(({ policy }) => policy.restart === "always" && policy.restartLimit === Number.POSITIVE_INFINITY)
+    : members.some(({ policy }) => policy.restart === "always" && policy.restartLimit === Number.POSITIVE_INFINITY)
       ? 'has "restart": "always" without "restartLimit", so procman ends with it only when it is stopped by hand; "error" lets it end'
       : undefined;
   return why === undefined ? undefined : `--exit-with ${id}: it ${why}`;
@@ -50,13 +50,13 @@ export class ExitWith {
     return processes.filter(({ id }) => matchesId(this.#id, this.#specOf(id)));
   }
 
-  /** The exit code, once it is over. */
+  /** The exit code once the process is over; undefined before. */
   finalCode(processes: readonly WatchedProcess[]): number | undefined {
-    const meant = this.membersIn(processes);
-    return meant.length > 0 && meant.every(isOver) ? exitCodeOf(meant) : undefined;
+    const members = this.membersIn(processes);
+    return members.length > 0 && members.every(isOver) ? exitCodeOf(members) : undefined;
   }
 
-  /** The exit code as things are. */
+  /** The exit code by the present states, also while it runs. */
   currentCode(processes: readonly WatchedProcess[]): number {
     return exitCodeOf(this.membersIn(processes));
   }
@@ -66,13 +66,13 @@ function matchesId(id: string, spec: Pick<ProcessSpec, "id" | "cluster">): boole
   return spec.id === id || spec.cluster?.id === id;
 }
 
-/** It has run, and nothing starts it again: neither its policy nor its schedule. */
+/** True if it has run, and neither its policy nor its schedule starts it again. */
 function isOver(process: WatchedProcess): boolean {
   const { states } = process;
   return process.next("start") === undefined && states.every(({ status }) => status === "idle") && states.some(({ run }) => run > 0);
 }
 
-/** Of a cluster the first that is not 0 counts. Who never ran did nothing wrong. */
+/** Of a cluster: the first code that is not 0. An instance that never ran counts as 0. */
 function exitCodeOf(processes: readonly WatchedProcess[]): number {
   return processes.flatMap(({ states }) => states.map(exitCodeOfState)).find((code) => code !== 0) ?? 0;
 }

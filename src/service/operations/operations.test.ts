@@ -1,4 +1,4 @@
-/** Which requests are refused, wait, join or take the place of what is under way. */
+/** Which requests are refused, wait, join or cancel an operation under way. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Operation, type OperationRequest, Operations } from "./operations.ts";
@@ -27,7 +27,7 @@ const request = (
   ...{ kind, targets, follows },
 });
 
-test("a request that can't be carried out beside what is under way is refused, and the message says what that is", () => {
+test("a request that conflicts with an operation under way is refused, and the message names the operation", () => {
   const hard = "wait for its end, or restart all instances at once with --hard";
   const stopping = "everything is being stopped; run procman again then";
   for (const [kind, under, code, why] of [
@@ -46,7 +46,7 @@ test("a request that can't be carried out beside what is under way is refused, a
   }
 });
 
-test("what works on other clusters hinders nothing, nor does what is over", () => {
+test("operations on other clusters, and operations that are over, don't conflict", () => {
   const { operation } = running("rolling-restart", "api");
   const operations = operationsWith({ operation });
   for (const kind of ["restart", "reload", "scale", "plan"] as const) operations.check(request(kind), "do that");
@@ -57,7 +57,7 @@ test("what works on other clusters hinders nothing, nor does what is over", () =
   operations.check(request("restart", ["web", "api"]), "do that");
 });
 
-test("changed files become part of the rolling restart that is under way; a restart waits for a reload, and for what it follows", () => {
+test("changed files join the rolling restart under way; a restart waits for a reload, and for the restarts it follows", () => {
   const [restart, reload] = [running("rolling-restart"), running("reload", "api")];
   const operations = operationsWith(restart, reload);
   assert.equal(operations.operationToJoin(request("file-change")), restart.operation);
@@ -74,7 +74,7 @@ test("a stop, a block and a restart of all instances at once end a rolling resta
   }
 });
 
-test("what is pending is restarted in its turn; all of a kind can be awaited", async () => {
+test("pending processes are known; the end of all operations of a kind can be awaited", async () => {
   const [one, other] = [running("rolling-restart", "web", ["web-2"]), running("rolling-restart", "api")];
   const operations = operationsWith(one, other);
   assert.deepEqual([operations.isPending("web-2"), operations.isPending("web-1")], [true, false]);

@@ -1,23 +1,23 @@
-/** What is under way: rolling restarts, reloads, the shutdown; and the one table of what may run beside them. */
+/** The operations under way (rolling restarts, reloads, the shutdown) and the table of requests that conflict with them. */
 import { type ErrorCode, ProcmanError } from "../../base/errors.ts";
 
 type OperationKind = "rolling-restart" | "reload" | "shutdown";
 
 export type Operation = {
   readonly kind: OperationKind;
-  /** Whether it restarts instances of this cluster, or this process. */
+  /** Whether it restarts this process, or instances of this cluster. */
   readonly concerns: (target: string) => boolean;
-  /** Processes that it restarts in their turn. */
+  /** Ids of processes that it has yet to restart. */
   readonly pending: readonly string[];
-  /** Resolves with why it came to nothing, if so. */
+  /** Resolves with the reason of its failure, or undefined. */
   readonly done: Promise<string | undefined>;
-  /** Something else was asked for. */
+  /** Ends it early: another request replaces it. */
   readonly cancel: (why: string) => void;
 };
 
 /**
- * `restart-at-once`: all instances of a cluster together. `queued-restart`: one that is accepted. `reload-when-free`: by a signal,
- * or as the file has changed.
+ * `restart-at-once`: all instances of a cluster together. `queued-restart`: an accepted restart that waits. `reload-when-free`: a
+ * reload requested by a signal or by a change of the file.
  */
 type RequestKind =
   | ("restart" | "restart-at-once" | "queued-restart" | "file-change" | "stop" | "block")
@@ -25,9 +25,9 @@ type RequestKind =
 
 export type OperationRequest = {
   readonly kind: RequestKind;
-  /** Clusters, or processes. */
+  /** Ids of clusters or processes. */
   readonly targets: readonly string[];
-  /** Clusters, or processes, whose restart this one would follow. */
+  /** Ids of clusters or processes whose restart comes before this request. */
   readonly follows?: readonly string[];
 };
 
@@ -36,16 +36,16 @@ type Refusal = { readonly code: ErrorCode; readonly why: (target: string) => str
 type Conflict = {
   readonly request: RequestKind;
   readonly running: OperationKind;
-  /** `same`: of the same cluster or process; `followed`: of one that is restarted before it; `any`: whatever it works on. */
+  /** Conflict with an operation on `same`: the request's targets; `followed`: its `follows`; `any`: anything. */
   readonly scope: "same" | "followed" | "any";
-  /** `join`: becomes part of what is under way; `queue`: is asked for once more when that is over. */
+  /** `wait`: starts when the operation is over; `queue`: is requested again then; `join`: becomes part of it; `cancel`: ends it. */
   readonly effect: Refusal | "wait" | "queue" | "join" | "cancel";
 };
 
 const AT_ONCE = "wait for its end, or restart all instances at once with --hard";
 const STOPPING = "everything is being stopped; run procman again then";
 
-/** What is not named here may run beside one another. Of the rows that match, the first one counts. */
+/** Pairs that are not listed may run at the same time. The first matching row counts. */
 const CONFLICTS: readonly Conflict[] = [
   row(
     "restart",
@@ -123,33 +123,33 @@ export class Operations {
     return [...this.#running].some((operation) => operation.kind === kind);
   }
 
-  /** It is restarted when its turn comes. */
+  /** Whether an operation has yet to restart this process. */
   isPending(id: string): boolean {
     return [...this.#running].some(({ pending }) => pending.includes(id));
   }
 
-  /** `what`: that can't be done. @throws {ProcmanError} */
+  /** `what`: the request in words, for "Cannot ...". @throws {ProcmanError} if the table refuses it */
   check(request: OperationRequest, what: string): void {
     for (const { effect, target } of this.#matches(request))
       if (typeof effect === "object") throw new ProcmanError(effect.code, `Cannot ${what}: ${effect.why(target)}`);
   }
 
-  /** What has to be over first, or is followed by the request. */
+  /** The operation that must be over before the request starts. */
   blockingOperation(request: OperationRequest): Operation | undefined {
     return this.#matches(request).find(({ effect }) => effect === "wait" || effect === "queue")?.operation;
   }
 
-  /** What the request becomes part of. */
+  /** The operation that takes the request over. */
   operationToJoin(request: OperationRequest): Operation | undefined {
     return this.#matches(request).find(({ effect }) => effect === "join")?.operation;
   }
 
-  /** Ends what the request takes the place of. */
+  /** Ends the operations that the request replaces. */
   cancel(request: OperationRequest, why: string): void {
     for (const { effect, operation } of this.#matches(request)) if (effect === "cancel") operation.cancel(why);
   }
 
-  /** Resolves when those of this kind that are under way now are over. */
+  /** Resolves when all operations of this kind that are under way now are over. */
   async waitForAll(kind: OperationKind): Promise<void> {
     await Promise.all([...this.#running].filter((operation) => operation.kind === kind).map(({ done }) => done));
   }

@@ -1,4 +1,4 @@
-/** What another configuration does to each process, and why: decided as `Supervisor.apply` decides it. */
+/** What a reload does to each process, and why. It decides as `Supervisor.apply` does. */
 import { type ChangedProcesses, changedSettings, diff } from "../../config/diff.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { PlannedAction, PlannedChange, PlanRecord } from "../../contract/plan.ts";
@@ -30,9 +30,9 @@ export function planReload(before: Config, now: Config, processes: readonly Proc
   };
 }
 
-/** Those that are restarted one after another, each after what it depends on. `left`: who belongs to a roll that is under way. */
-export function rollingIds({ processes }: PlanRecord, now: Config, left: readonly string[] = []): readonly string[] {
-  const isRolled = ({ process, action, rolling }: PlannedChange): boolean => rolling || (action === "restart" && left.includes(process));
+/** Ids of processes that are restarted one after another, in order of dependencies. `pending`: those left of a rollout under way. */
+export function rollingIds({ processes }: PlanRecord, now: Config, pending: readonly string[] = []): readonly string[] {
+  const isRolled = ({ process, action, rolling }: PlannedChange): boolean => rolling || (action === "restart" && pending.includes(process));
   const rolling = new Set(processes.filter(isRolled).map(({ process }) => process));
   return inDependencyOrder(now)
     .filter(({ id }) => rolling.has(id))
@@ -80,7 +80,7 @@ function planChanged(
   return plannedChange(spec.id, ACTIONS[effect], `${sentence(change.fields)}${note}`, change.fields);
 }
 
-/** A cluster of several instances goes on serving meanwhile. Who would follow its restart anyway is restarted after it, once. */
+/** Marks instances of clusters of several, which keep serving, and processes that are restarted with what they depend on, once. */
 function markRolling(
   changes: readonly PlannedChange[],
   { former, now }: { readonly former: ReadonlyMap<string, ProcessSpec>; readonly now: Config },
@@ -121,16 +121,14 @@ export function summary({ processes, settings }: PlanRecord): string {
   return [...shown, ...more, ...fields, ...(rest === 0 ? [] : [`${rest} unchanged`])].join(", ") || "nothing has changed";
 }
 
-/** The order of a roll in which instances change their ports: as when a cluster moves from 3000 to 3001. */
-
-/** Who takes a port that another of them has comes after that one; all else stays in its order. */
+/** For rollouts that change ports, as from 3000 to 3001: an instance comes after the one that has its new port; otherwise the order stays. */
 export function orderByPorts(ids: readonly string[], before: Config, now: Config): readonly string[] {
   const taken = portsIn(now);
   const holders = new Map([...portsIn(before)].filter(([id]) => ids.includes(id)).map(([id, port]) => [port, id]));
   const isFree = (id: string): boolean => [undefined, id].includes(holders.get(taken.get(id) ?? 0));
   const [rest, sorted]: [string[], string[]] = [[...ids], []];
   while (rest.length > 0) {
-    // Of those that swap their ports, one has to be the first.
+    // If instances swap ports, none is free: take the first.
     const [next = ""] = rest.splice(Math.max(0, rest.findIndex(isFree)), 1);
     for (const [port, id] of holders) if (id === next) holders.delete(port);
     sorted.push(next);

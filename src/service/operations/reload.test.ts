@@ -1,4 +1,4 @@
-/** A changed configuration, taken up by the service, which may be killed at any step of that: issue 6, "Build" 5. */
+/** Reload of a changed configuration; the service may be killed at any step. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { eventually } from "../../../test/support/procman.ts";
@@ -13,7 +13,7 @@ const INSTANCES = ["web-1", "web-2", "web-3"] as const;
 
 type Rig = Awaited<ReturnType<typeof serving>>;
 
-/** These run; the file can be given another content. */
+/** A service with these processes running, and a file that can be changed. */
 async function serving(context: TestContext, stateDir: string, processes: readonly RawProcess[], snapshot?: Snapshot) {
   const file = { now: configOf(stateDir, processes) as Config | Error };
   const source = (): Config => {
@@ -29,7 +29,7 @@ async function serving(context: TestContext, stateDir: string, processes: readon
   const write = (...next: readonly RawProcess[]): void => {
     file.now = configOf(stateDir, next);
   };
-  /** What a service that is killed now leaves behind. */
+  /** What a service that is killed now leaves behind: the snapshot for the next one. */
   const killed = async (...runs: readonly (readonly [string, number])[]): Promise<Snapshot> => {
     await rig.service.retire();
     return { running: runs.map(([slot, number]) => run(slot, number)), notes: { ...notes, ...rig.channel.notes } };
@@ -38,7 +38,7 @@ async function serving(context: TestContext, stateDir: string, processes: readon
   return { ...rig, file, write, killed, asked, notes: () => ({ ...notes, ...rig.channel.notes }) };
 }
 
-/** The run ends and the next one comes up. */
+/** Ends the run; the next one comes up. */
 async function again({ channel, tell }: Rig, slot: string, number = 2): Promise<void> {
   await eventually(() => channel.asked("signal").includes(`signal ${slot} ${number - 1}`) || undefined);
   tell(exited(slot, number - 1));
@@ -53,7 +53,7 @@ const commandOf = (note: string | undefined, id: string): unknown => {
   return config.processes.find((spec) => spec.id === id)?.command.line;
 };
 
-test("only what the change concerns is touched, and the new configuration is noted in the array of the commands", async (context) => {
+test("only the processes that the change concerns are touched; the new configuration is noted in the same array as the commands", async (context) => {
   const many = Array.from({ length: 20 }, (_, index) => sleeper(`p${index}`));
   const rig = await serving(context, folder(context), [...many, sleeper("old"), sleeper("eased")]);
   rig.write(...many.slice(1), sleeper("eased", { restartDelayMs: 5 }), sleeper("p0", { cmd: "sleep 2000" }), sleeper("new"));
@@ -71,7 +71,7 @@ test("only what the change concerns is touched, and the new configuration is not
   assert.deepEqual(rig.asked(), [], "a plan does nothing");
   void rig.service.reloads.reload("test");
   const batch = rig.batchOf(":config");
-  // Beside them, runs that were prepared are taken back.
+  // Restart orders for runs of the old configuration are withdrawn as well.
   const deeds = batch.filter(({ t }) => t === "signal" || t === "spawn");
   assert.deepEqual(
     deeds.map((each) => ("slot" in each ? `${each.t} ${each.slot}` : each.t)),
@@ -82,7 +82,7 @@ test("only what the change concerns is touched, and the new configuration is not
   assert.equal(rig.notes()[":reload"], undefined, "what needs no waiting needs no memory");
 });
 
-test("a file that is not valid changes nothing, however it was asked for", async (context) => {
+test("an invalid file changes nothing, whether the reload came by API or by SIGHUP", async (context) => {
   const rig = await serving(context, folder(context), [sleeper("web")]);
   rig.file.now = new ProcmanError("configuration-invalid", "Cannot use procman.json: 1 problem\n\nprocman.json:1:2");
   assert.throws(() => rig.service.reloads.plan(), { code: "configuration-invalid" });
@@ -93,7 +93,7 @@ test("a file that is not valid changes nothing, however it was asked for", async
   assert.deepEqual(rig.asked(), []);
 });
 
-test("SIGHUP takes up the file; what it can't change while procman runs it says", async (context) => {
+test("SIGHUP reloads the file; settings that can't change while procman runs are named", async (context) => {
   const stateDir = folder(context);
   const rig = await serving(context, stateDir, [sleeper("web")]);
   rig.file.now = configOf(stateDir, [sleeper("web", { cmd: "sleep 2000" })], {
@@ -133,7 +133,7 @@ test("2.2 the instances of a cluster are restarted one after another; another re
   await over(rig);
 });
 
-test("who takes the port of another instance is restarted after that one", async (context) => {
+test("an instance that takes the port of another is restarted after that one", async (context) => {
   const at = (startPort: number) => sleeper("web", { cluster: { instances: 3, startPort } });
   for (const [from, to, order] of [
     [3_000, 3_001, ["web-3", "web-2", "web-1"]],
@@ -153,7 +153,7 @@ test("who takes the port of another instance is restarted after that one", async
   }
 });
 
-test("an instance that does not come up stops the roll: everything goes back to what it was", async (context) => {
+test("an instance that does not come up stops the rollout: it is rolled back", async (context) => {
   const rig = await serving(context, folder(context), [web(), sleeper("db")]);
   rig.write(web("exit 3"), sleeper("db", { cmd: "sleep 2000" }));
   const answer = rig.service.reloads.reload("test", { waitSeconds: 20 });
@@ -176,7 +176,7 @@ test("an instance that does not come up stops the roll: everything goes back to 
   assert.equal(rig.service.reloads.plan().processes.filter(({ action }) => action === "restart").length, 4);
 });
 
-test("a service that is killed in the middle of a roll: the next one goes on with it, whatever the file says by then", async (context) => {
+test("a service that is killed during a rollout: the next one resumes it, whatever the file says by then", async (context) => {
   const stateDir = folder(context);
   const rig = await serving(context, stateDir, [web()]);
   rig.write(web("sleep 2000"));
@@ -200,7 +200,7 @@ test("a service that is killed in the middle of a roll: the next one goes on wit
   await over(next);
 });
 
-test("a service that is killed on the way back: the next one goes on backwards", async (context) => {
+test("a service that is killed during a rollback: the next one resumes the rollback", async (context) => {
   const stateDir = folder(context);
   const rig = await serving(context, stateDir, [web()]);
   rig.write(web("exit 3"));
@@ -225,7 +225,7 @@ test("a service that is killed on the way back: the next one goes on backwards",
   );
 });
 
-test("who runs procman anew after that gets what the file says now", async (context) => {
+test("a new `procman run` after that uses the present file", async (context) => {
   const stateDir = folder(context);
   const rig = await serving(context, stateDir, [web()]);
   rig.write(web("sleep 2000"));
@@ -241,7 +241,7 @@ test("who runs procman anew after that gets what the file says now", async (cont
   assert.equal(commandOf(next.notes()[":config"], "web-3"), "sleep 3000");
 });
 
-test("a file that was edited while the service was away is taken up as by a reload: a cluster one after another, and back if that fails", async (context) => {
+test("a file that was edited while the service was away is applied as by a reload: a cluster one after another, with rollback", async (context) => {
   const stateDir = folder(context);
   const rig = await serving(context, stateDir, [web(), sleeper("db")]);
   const snapshot = await rig.killed(...INSTANCES.map((id) => [id, 1] as const), ["db", 1]);

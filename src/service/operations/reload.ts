@@ -1,9 +1,9 @@
 /**
  * Applies a changed configuration file: all of it or nothing.
  *
- * Instances of a cluster are restarted one after another, each when the one before it is up. Each step of that rollout is a whole
- * configuration of its own, in which the pending instances still have their former specification: so what is noted of the
- * configuration is true of every process at any time. The target and the way back are noted beside it.
+ * Instances of a cluster are restarted one after another, each when the one before it is up. Each step of this rollout applies a
+ * complete configuration in which pending instances keep their previous specification, so the noted configuration is true of
+ * every process at any time. The target and the previous configuration are noted beside it.
  */
 import { basename } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
@@ -25,11 +25,11 @@ import { type Instances, waitForReload, waitInRotation } from "./wait.ts";
 const DEFAULT_STEADY_MS = 1_000;
 
 export type ReloadOptions = {
-  /** Where the configuration is read. */
+  /** Reads the configuration. */
   readonly source?: ConfigSource | undefined;
-  /** A changed file is applied without being asked for. */
+  /** Reload whenever the file changes. */
   readonly watchFile?: boolean | undefined;
-  /** In a rollout, an instance that has run for so long is up. Milliseconds, default 1000. */
+  /** In a rollout, an instance without readiness check and load balancer counts as up after this time. Milliseconds, default 1000. */
   readonly steadyMs?: number | undefined;
 };
 
@@ -39,12 +39,12 @@ export type ReloadPorts = Instances &
     readonly activeConfig: ActiveConfig;
     readonly notes: NoteStore;
     readonly log: ServiceLog;
-    /** Resolves once the keeper has all that was decided. */
+    /** Resolves when the keeper has received all commands and notes. */
     readonly commit: () => Promise<void>;
     readonly messageContext: (id: string) => MessageContext;
-    /** Why the load balancer sends it no connections, if that is known. */
+    /** Why the load balancer sends it no connections, if known. */
     readonly connectionProblem: (id: string) => string | undefined;
-    /** The numbers of instances of the file are valid again. */
+    /** Makes the instance counts of the file valid again. */
     readonly resetCounts: () => void;
   };
 
@@ -54,7 +54,7 @@ export class Reloads implements Subsystem {
   readonly #ports: ReloadPorts;
   readonly #abort = new AbortController();
   readonly #watch: ConfigFileWatch | undefined;
-  /** Why another reload is wanted after the one that is under way. */
+  /** Reason of a further reload that waits for the present one. */
   #queued: string | undefined;
 
   constructor(ports: ReloadPorts) {
@@ -63,7 +63,7 @@ export class Reloads implements Subsystem {
     if (ports.watchFile) this.#watch = new ConfigFileWatch(file, () => void this.reloadWhenFree(`${basename(file)} has changed`));
   }
 
-  /** Goes on with the rollout of an earlier service, whatever the file says by now. */
+  /** Resumes the rollout of an earlier service; changes of the file since then don't count. */
   resume(): void {
     const { activeConfig, notes, log } = this.#ports;
     if (this.#abort.signal.aborted) return;
@@ -86,7 +86,7 @@ export class Reloads implements Subsystem {
     this.#abort.abort();
   }
 
-  /** At a start: what the file says that the former service had not applied yet, unless a rollout goes on. */
+  /** At the start of a service: applies changes of the file that the one before had not applied, unless a rollout is resumed. */
   recover(to: Config): void {
     const { activeConfig, log, operations } = this.#ports;
     if (operations.isUnderWay("reload")) return;
@@ -102,24 +102,24 @@ export class Reloads implements Subsystem {
   }
 
   /**
-   * Resolves when it has begun; with `waitSeconds` when it is done.
+   * Resolves when the reload has begun; with `waitSeconds` when it is done.
    *
-   * @throws {ProcmanError} what `plan` does; `reload-running`, `roll-running`; while it waits, `reload-failed`, `wait-timeout`
+   * @throws {ProcmanError} those of `plan`; `reload-running`, `roll-running`; with `waitSeconds` also `reload-failed`, `wait-timeout`
    */
   async reload(why: string, { waitSeconds, signal }: ActOptions = {}): Promise<PlanRecord> {
     const { operations, supervisor, commit } = this.#ports;
     operations.check({ kind: "reload", targets: [] }, "reload");
-    const found = this.#read();
-    const plan = this.#planFor(found);
-    operations.check({ kind: "reload", targets: clustersIn(found, plan) }, "reload");
-    const work = this.#start(why, found, plan);
+    const config = this.#read();
+    const plan = this.#planFor(config);
+    operations.check({ kind: "reload", targets: clustersIn(config, plan) }, "reload");
+    const work = this.#start(why, config, plan);
     await commit();
     if (waitSeconds === undefined) return plan;
     const end = { plan, work, supervisor, whyNotUp: (id: string) => this.#whyNotUp(id) };
     return waitForReload(end, waitSeconds, [this.#abort.signal, ...(signal === undefined ? [] : [signal])]);
   }
 
-  /** By a signal, or as the file has changed: nobody waits for the answer, so what is wrong is logged. */
+  /** Reload requested by a signal or a changed file: errors are logged. It waits for a reload or rolling restart under way. */
   async reloadWhenFree(why: string): Promise<void> {
     const { operations, commit, log } = this.#ports;
     if (operations.blockingOperation({ kind: "reload-when-free", targets: [] }) !== undefined) {
@@ -128,11 +128,11 @@ export class Reloads implements Subsystem {
     }
     try {
       operations.check({ kind: "reload", targets: [] }, "reload");
-      const found = this.#read();
-      const plan = this.#planFor(found);
-      const isBlocked = operations.blockingOperation({ kind: "reload-when-free", targets: clustersIn(found, plan) }) !== undefined;
+      const config = this.#read();
+      const plan = this.#planFor(config);
+      const isBlocked = operations.blockingOperation({ kind: "reload-when-free", targets: clustersIn(config, plan) }) !== undefined;
       if (isBlocked) return await this.#reloadAfterRestarts(why);
-      void this.#start(why, found, plan);
+      void this.#start(why, config, plan);
       await commit();
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
@@ -152,18 +152,18 @@ export class Reloads implements Subsystem {
     return source(undefined, profile);
   }
 
-  #planFor(found: Config): PlanRecord {
-    return planReload(this.#ports.activeConfig.config, found, this.#ports.supervisor.processes);
+  #planFor(config: Config): PlanRecord {
+    return planReload(this.#ports.activeConfig.config, config, this.#ports.supervisor.processes);
   }
 
-  #start(why: string, found: Config, plan: PlanRecord): Promise<string | undefined> {
+  #start(why: string, config: Config, plan: PlanRecord): Promise<string | undefined> {
     const { activeConfig, log } = this.#ports;
     log.info(`reload (${why}): ${summary(plan)}`);
-    return this.#begin({ to: withFixedSettings(found, activeConfig.config), from: activeConfig.config });
+    return this.#begin({ to: withFixedSettings(config, activeConfig.config), from: activeConfig.config });
   }
 
-  /** What needs no waiting is done at once. Resolves with why it came to nothing, if so. `before` is done once it counts as under way. */
-  #begin(state: RolloutState, before: () => void = () => undefined): Promise<string | undefined> {
+  /** Resolves with the reason of its failure, or undefined. `onAdded` is called when the operation counts as under way. */
+  #begin(state: RolloutState, onAdded: () => void = () => undefined): Promise<string | undefined> {
     const { operations } = this.#ports;
     let finish: (problem: string | undefined) => void = () => undefined;
     const rollout: Rollout = {
@@ -182,7 +182,7 @@ export class Reloads implements Subsystem {
       rollout.state = state;
       operations.add(rollout);
     }
-    before();
+    onAdded();
     void this.#run(rollout, state).then((problem) => {
       operations.remove(rollout);
       finish(problem);
@@ -193,45 +193,45 @@ export class Reloads implements Subsystem {
     return rollout.done;
   }
 
-  async #run(rollout: Rollout, begin: RolloutState): Promise<string | undefined> {
+  async #run(rollout: Rollout, initial: RolloutState): Promise<string | undefined> {
     const { steadyMs = DEFAULT_STEADY_MS, log } = this.#ports;
     const { signal } = this.#abort;
     let problem: string | undefined;
-    let isRolling = begin.current !== undefined;
-    for (let now: RolloutState | undefined = begin; now !== undefined; ) {
-      const { from, current }: RolloutState = now;
+    let isRolling = initial.current !== undefined;
+    for (let state: RolloutState | undefined = initial; state !== undefined; ) {
+      const { from, current }: RolloutState = state;
       const isUp: boolean = current === undefined || (await waitInRotation(this.#ports, current, { steadyMs, signal }));
       if (signal.aborted) return problem;
       if (!isUp && current !== undefined && from !== undefined) {
         problem = `Cannot reload: "${current}" did not come up with the new configuration: it ${this.#whyNotUp(current)}; the previous configuration is restored`;
         log.error(problem);
       }
-      now = isUp ? this.#advance(rollout, now) : this.#advance(rollout, from === undefined ? now : { to: from }, current);
-      isRolling ||= now !== undefined;
+      state = isUp ? this.#advance(rollout, state) : this.#advance(rollout, from === undefined ? state : { to: from }, current);
+      isRolling ||= state !== undefined;
     }
-    if (problem !== undefined || begin.from === undefined) log.info("rolled back to the previous configuration");
+    if (problem !== undefined || initial.from === undefined) log.info("rolled back to the previous configuration");
     else if (isRolling) log.info("the reload is done");
     return problem;
   }
 
-  /** The next step; undefined: it was the last. `failed`: the instance that the rollback begins with. */
-  #advance(rollout: Rollout, { to, from, pending: former, keepsCounts }: RolloutState, failed?: string): RolloutState | undefined {
+  /** Applies the next step and returns its state; undefined: that was the last. `failed`: the instance that the rollback begins with. */
+  #advance(rollout: Rollout, { to, from, pending: previous, keepsCounts }: RolloutState, failed?: string): RolloutState | undefined {
     const { activeConfig, supervisor, resetCounts } = this.#ports;
     const { config } = activeConfig;
-    // As at a first start.
-    const rest = config === to ? [] : orderByPorts(rollingIds(planReload(config, to, supervisor.processes), to, former), config, to);
+    // Nothing to restart, as at a first start.
+    const rest = config === to ? [] : orderByPorts(rollingIds(planReload(config, to, supervisor.processes), to, previous), config, to);
     const [current, ...pending] = failed !== undefined && rest.includes(failed) ? [failed, ...rest.filter((id) => id !== failed)] : rest;
     const next = current === undefined ? undefined : { to, from, current, pending, keepsCounts };
     this.#note(rollout, next);
     if (next === undefined && from !== undefined && keepsCounts !== true) resetCounts();
     activeConfig.apply(intermediateConfig(to, activeConfig, new Set(pending)));
-    // One that was started by hand, and has failed on its way, is as it was when it runs.
+    // A failed instance that was started by hand (no `autostart`) ran before: start it again.
     const process = supervisor.processes.find(({ id }) => id === failed);
     if (process?.isIdle) process.startIfAllowed();
     return next;
   }
 
-  /** In the same turn, before the step that leads to it. undefined: that step is the last. */
+  /** Called before the step is applied, in the same turn: note and commands travel together. undefined: the last step. */
   #note(rollout: Rollout, state: RolloutState | undefined): void {
     const { notes, operations } = this.#ports;
     rollout.state = state;
@@ -240,7 +240,7 @@ export class Reloads implements Subsystem {
     notes.write(":reload", state);
   }
 
-  /** Whether instances of this cluster are still to be restarted: forwards, or when that fails, backwards. */
+  /** Whether the rollout, or its rollback, has yet to restart instances of this cluster. */
   #concerns({ to, from, current }: RolloutState, cluster: string): boolean {
     const { activeConfig, supervisor } = this.#ports;
     const { config } = activeConfig;
@@ -256,18 +256,18 @@ export class Reloads implements Subsystem {
 }
 
 /** Clusters whose instances are restarted one after another. */
-function clustersIn(found: Config, plan: PlanRecord): readonly string[] {
-  const ids = new Set(rollingIds(plan, found));
-  return [...new Set(found.processes.flatMap(({ id, cluster }) => (ids.has(id) && cluster !== undefined ? [cluster.id] : [])))];
+function clustersIn(config: Config, plan: PlanRecord): readonly string[] {
+  const ids = new Set(rollingIds(plan, config));
+  return [...new Set(config.processes.flatMap(({ id, cluster }) => (ids.has(id) && cluster !== undefined ? [cluster.id] : [])))];
 }
 
-/** The configuration in which the pending instances are as they were. */
+/** The target configuration with the pending instances as they are now. */
 function intermediateConfig(to: Config, activeConfig: ActiveConfig, pending: ReadonlySet<string>): Config {
   if (pending.size === 0) return to;
   return { ...to, processes: to.processes.map((spec) => (pending.has(spec.id) ? activeConfig.spec(spec.id) : spec)) };
 }
 
-/** What is fixed for as long as procman runs stays as it is. */
-function withFixedSettings(found: Config, { name, stateDir, api }: Config): Config {
-  return { ...found, name, stateDir, api: { ...api, revoked: found.api.revoked } };
+/** Settings that can't change while procman runs keep their values. */
+function withFixedSettings(config: Config, { name, stateDir, api }: Config): Config {
+  return { ...config, name, stateDir, api: { ...api, revoked: config.api.revoked } };
 }

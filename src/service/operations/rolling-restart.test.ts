@@ -1,4 +1,4 @@
-/** Changed files that a cluster watches: its instances are restarted one after another, and the service may be killed at any step of that. */
+/** Rolling restarts of a cluster for changed files; the service may be killed at any step. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { eventually } from "../../../test/support/procman.ts";
@@ -31,7 +31,7 @@ async function rolling(context: TestContext, stateDir = folder(context), snapsho
   const said = (): readonly string[] => rig.channel.said.filter((line) => /changed|roll|any further/.test(line));
   const change = (file: string, admits = true): void =>
     rig.service.rollingRestarts.onFileChange("web", { files: [file], count: 1, at: monotonicMs(), ids: INSTANCES }, () => admits);
-  /** The run ends; the next one is asked for. */
+  /** Ends the run; the next one is requested. */
   const ends = async (slot: string, next: number): Promise<void> => {
     await eventually(() => asked().includes(`signal ${slot} ${next - 1}`) || undefined);
     rig.tell(exited(slot, next - 1));
@@ -53,7 +53,7 @@ async function rolling(context: TestContext, stateDir = folder(context), snapsho
   return { ...rig, asked, said, change, ends, up, again, tellsOf, killed };
 }
 
-test("a changed file restarts one instance after another, each of which names it", async (context) => {
+test("a changed file restarts one instance after another; each log line names the file", async (context) => {
   const rig = await rolling(context);
   rig.change("src/a.ts");
   await rig.ends("web-1", 2);
@@ -66,7 +66,7 @@ test("a changed file restarts one instance after another, each of which names it
   assert.equal(rig.channel.notes[":rolls"], "");
 });
 
-test("what changes during a roll is one more roll, of those that had begun before", async (context) => {
+test("a change during a rolling restart leads to another, of the instances that started before the change", async (context) => {
   const rig = await rolling(context);
   rig.change("src/a.ts");
   await rig.again("web-1");
@@ -92,7 +92,7 @@ test("what changes during a roll is one more roll, of those that had begun befor
   );
 });
 
-test("one that doesn't come up ends the roll; with the next change it is tried first, and the others wait for it", async (context) => {
+test("an instance that doesn't come up ends the rolling restart; with the next change it is tried first, and the others wait for it", async (context) => {
   const rig = await rolling(context);
   rig.change("src/a.ts");
   await rig.ends("web-1", 2);
@@ -110,7 +110,7 @@ test("one that doesn't come up ends the roll; with the next change it is tried f
   await rig.tellsOf(/the rolling restart is done/);
 });
 
-test("what changed while one failed to come up is tried at once", async (context) => {
+test("a change while an instance fails to come up is tried at once", async (context) => {
   const rig = await rolling(context);
   rig.change("src/a.ts");
   await rig.ends("web-1", 2);
@@ -124,7 +124,7 @@ test("what changed while one failed to come up is tried at once", async (context
   assert.ok(rig.said().includes("restarts: src/a.ts and another have changed"));
 });
 
-test("whoever has the last word is asked once for each roll, and a stop ends it with all that was to follow", async (context) => {
+test("`shouldRun` is called once for each rolling restart, and a stop ends it together with the queued change", async (context) => {
   const rig = await rolling(context);
   rig.change("src/a.ts", false);
   await new Promise((resolve) => setImmediate(resolve));
@@ -139,7 +139,7 @@ test("whoever has the last word is asked once for each roll, and a stop ends it 
   assert.equal(rig.channel.notes[":rolls"], "");
 });
 
-test("3.1 a service that is killed in the middle: the next one goes on, also with what changed during the roll", async (context) => {
+test("3.1 a service that is killed during a rolling restart: the next one resumes it, also with the queued change", async (context) => {
   const stateDir = folder(context);
   const first = await rolling(context, stateDir);
   first.change("src/a.ts");

@@ -1,4 +1,4 @@
-/** Rolling restarts: the instances of a cluster one after another, each when the one before it serves again. Asked for, or for changed files. */
+/** Rolling restarts: the instances of a cluster one after another, each when the one before it serves again; by command or for changed files. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Caller } from "../../contract/control.ts";
 import { monotonicMs } from "../../os/clock.ts";
@@ -12,29 +12,29 @@ import type { Operation, Operations } from "./operations.ts";
 import { type ClusterRestarts, isProcessUnderWay, precedingRestarts } from "./rollout-order.ts";
 import { type Instances, isStable, isStartingOrRunning, waitInRotation, whenAborted } from "./wait.ts";
 
-/** An instance that shows in no other way that it is up has to run for so long. Milliseconds. */
+/** An instance without readiness check and load balancer counts as up after this time. Milliseconds. */
 const DEFAULT_STEADY_MS = 1_000;
-/** So many names of changed files are handed on. */
+/** Most names of changed files that are passed on. */
 export const MAX_FILE_NAMES = 10;
 
 export type RollingRestartPorts = Instances & {
   readonly operations: Operations;
   readonly notes: NoteStore;
   readonly log: { readonly write: (id: string, line: LogLine) => void };
-  /** The next end of its run was asked for by this caller. */
+  /** Records that this caller requested the next end of the process's run. */
   readonly recordRequester: (id: string, caller: Caller) => void;
   readonly messageContext: (id: string) => MessageContext;
-  /** For readers of the events. */
+  /** Publishes an event with the process's state. */
   readonly publishState: (id: string, text: string) => void;
-  /** Why the load balancer sends it no connections, if that is known. */
+  /** Why the load balancer sends it no connections, if known. */
   readonly connectionProblem: (id: string) => string | undefined;
-  /** Throws when a next run could not have the socket that it shares. */
+  /** Throws if a new run could not get the cluster's shared socket. */
   readonly checkSocket: (spec: ProcessSpec) => void;
-  /** Instead of a second. Milliseconds. */
+  /** Default 1000. Milliseconds. */
   readonly steadyMs?: number | undefined;
 };
 
-/** `admits` decides whether the queued change is acted on. */
+/** `shouldRun` decides whether the queued file change leads to another rolling restart. */
 type RollingRestart = Operation & {
   readonly abort: AbortController;
   state: RollingRestartState;
@@ -50,7 +50,7 @@ export class RollingRestarts implements Subsystem {
     this.#ports = ports;
   }
 
-  /** Goes on with the rolling restarts of an earlier service. */
+  /** Resumes the rolling restarts of an earlier service. */
   resume(): void {
     const { notes, log } = this.#ports;
     if (this.#isRetired) return;
@@ -88,14 +88,14 @@ export class RollingRestarts implements Subsystem {
   }
 
   /**
-   * Restarts running instances of each cluster one at a time and starts stopped ones at once; blocked ones stay as they are.
-   * Resolves, of each cluster, with why it came to nothing, if so.
+   * Restarts running instances of each cluster one at a time and starts stopped ones at once; blocked ones are skipped.
+   * The promises resolve, per cluster, with the reason of its failure, or undefined.
    */
   begin(clusters: ClusterRestarts, caller: Caller): readonly Promise<string | undefined>[] {
     return [...clusters].map(([cluster, instances]) => this.#restart(cluster, instances, caller));
   }
 
-  /** For changed files: once nothing else restarts instances of this cluster. */
+  /** Restarts instances for changed files as soon as nothing else restarts instances of this cluster. */
   onFileChange(cluster: string, change: FileChangeBatch, shouldRun: () => boolean): void {
     const isJoined = this.#ports.operations.operationToJoin({ kind: "file-change", targets: [cluster] }) !== undefined;
     const restart = (isJoined ? this.#running.get(cluster) : undefined) ?? this.#start({ cluster, current: [], pending: [] });
@@ -122,7 +122,7 @@ export class RollingRestarts implements Subsystem {
     return this.#start({ cluster, current: [first], pending, consumer }).done;
   }
 
-  /** Those that don't run come first: until they come up, the others go on as before. */
+  /** Instances that don't run come first: the others are restarted only when these have come up. */
   #restartChanged(cluster: string, change: FileChangeBatch, shouldRun: () => boolean): void {
     const affected = change.ids.flatMap((id) => this.#process(id) ?? []).filter((process) => process.effectOf(change) !== undefined);
     const free = affected.filter(({ isBlocked }) => !isBlocked);
@@ -161,7 +161,7 @@ export class RollingRestarts implements Subsystem {
       const failed = await this.#awaitCurrent(restart.state, signal);
       if (signal.aborted) return typeof signal.reason === "string" ? signal.reason : undefined;
       const { state } = restart;
-      // What was stopped or taken away meanwhile is not to be started.
+      // Instances that were stopped or removed meanwhile are not started.
       const [next, ...pending] = state.pending.filter((id) => isProcessUnderWay(this.#process(id)));
       if (failed !== undefined || next === undefined) return this.#finish(restart, failed);
       restart.state = { ...state, current: [next], pending };
@@ -170,7 +170,7 @@ export class RollingRestarts implements Subsystem {
     }
   }
 
-  /** `failed`: the instance that has not come up. More changed files lead to another rolling restart. */
+  /** `failed`: the instance that has not come up. A queued file change leads to another rolling restart. */
   #finish(restart: RollingRestart, failed: string | undefined): string | undefined {
     const { state, shouldRun } = restart;
     const { cluster, current, change, queuedChange } = state;
@@ -178,10 +178,10 @@ export class RollingRestarts implements Subsystem {
     const problem = failed === undefined ? undefined : this.#reportFailure(state, failed);
     if (problem === undefined && current.length > 0 && current[0] !== cluster)
       this.#ports.log.write(cluster, info("the rolling restart is done"));
-    // What a failed one was for is still to be done, also by those that have ended since.
+    // After a failure the first change still concerns all its instances, also those that have ended since.
     if (queuedChange !== undefined) {
-      const wanted = problem === undefined ? queuedChange : { ...mergeChanges(change, queuedChange), at: monotonicMs() };
-      this.#restartChanged(cluster, wanted, shouldRun);
+      const nextChange = problem === undefined ? queuedChange : { ...mergeChanges(change, queuedChange), at: monotonicMs() };
+      this.#restartChanged(cluster, nextChange, shouldRun);
     }
     this.#note();
     return problem;
@@ -214,7 +214,7 @@ export class RollingRestarts implements Subsystem {
     this.#process(id)?.restart();
   }
 
-  /** Resolves with the first of the current instances that doesn't come up. */
+  /** Resolves with the first of the current instances that doesn't come up, or undefined. */
   async #awaitCurrent(state: RollingRestartState, signal: AbortSignal): Promise<string | undefined> {
     if (state.current.length === 0)
       for (let other = this.#blocking(state.cluster); other !== undefined; other = this.#blocking(state.cluster)) {
@@ -226,7 +226,7 @@ export class RollingRestarts implements Subsystem {
     return undefined;
   }
 
-  /** What has to be over before this cluster is restarted. */
+  /** The operation that must be over before this cluster is restarted. */
   #blocking(cluster: string): Operation | undefined {
     return this.#ports.operations.blockingOperation({
       kind: "queued-restart",
@@ -243,12 +243,12 @@ export class RollingRestarts implements Subsystem {
     const states = [...this.#running.values()].map(({ state }) => state);
     if (states.length === 0) this.#ports.notes.remove(":rolls");
     else this.#ports.notes.write(":rolls", states);
-    // What is not pending any more may have to follow what it depends on.
+    // Processes that are no longer pending may have to follow a dependency that was restarted.
     this.#ports.supervisor.reevaluate();
   }
 }
 
-/** One rolling restart is enough for both. */
+/** Both changes, for one rolling restart. */
 function mergeChanges(former: FileChangeBatch | undefined, change: FileChangeBatch): FileChangeBatch {
   if (former === undefined) return change;
   const twice = change.files.filter((file) => former.files.includes(file)).length;
@@ -265,7 +265,7 @@ function quoted(ids: readonly string[]): string {
   return ids.map((id) => `"${id}"`).join(" and ");
 }
 
-/** `id`: of the instance that has not come up. */
+/** `id`: the instance that has not come up. */
 function failureMessage({ cluster, pending, change }: RollingRestartState, id: string, reason: string): string {
   const rest = pending.length === 0 ? "" : `; ${pending.join(", ")} ${pending.length === 1 ? "runs" : "run"} on as before`;
   const remedy = change === undefined ? "" : `; with the next change "${id}" is tried first`;

@@ -1,4 +1,4 @@
-/** Who depends on what is restarted with it is restarted once, and the service may be killed in the middle: issue 6, "Build" 2 and 5. */
+/** Dependents with `restart: true` are restarted once, after what they depend on; the service may be killed at any step. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { eventually } from "../../../test/support/procman.ts";
@@ -13,14 +13,14 @@ const one = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({ id, c
 const web = (more: Partial<RawProcess> = {}): RawProcess => one("web", { cluster: { instances: 3 }, ...onDb, ...more });
 const WEBS = ["web-1", "web-2", "web-3"] as const;
 
-/** These run under a keeper that does what it is told: a signal ends a run, what is to be spawned comes up. */
+/** These processes run under a fake keeper: a signal ends a run, a spawned run comes up. */
 async function world(context: TestContext, stateDir: string, processes: readonly RawProcess[], snapshot: Snapshot = {}) {
   const file = { now: configOf(stateDir, processes) };
   const source = (): Config => file.now;
   const running = new Map((snapshot.running ?? []).map((each) => [each.slot, each]));
   const rig = startService(context, file.now, snapshot, { source, steadyMs: 30 });
   const done = new Set<string>();
-  /** Whoever `fails` ends as soon as it runs, by code 3. */
+  /** A process in `fails` exits with code 3 as soon as it runs. */
   const obey = (fails: (key: string) => boolean): void => {
     for (const each of rig.channel.asked("spawn", "signal").filter((key) => !done.has(key))) {
       const [kind, slot, text] = each.split(" ") as [string, string, string];
@@ -71,7 +71,7 @@ function restartAll({ service }: World): Promise<void> {
 
 const OTHER = { cmd: "sleep 2000" };
 
-test("a reload of a process and of a cluster that follows it restarts each instance once, in any order of the file", async (context) => {
+test("a reload of a process and of a cluster that depends on it restarts each instance once, in any order of the file", async (context) => {
   for (const isFirst of [true, false]) {
     const order = (...list: readonly RawProcess[]): readonly RawProcess[] => (isFirst ? list : list.toReversed());
     const rig = await world(context, folder(context), order(one("db"), web()));
@@ -82,7 +82,7 @@ test("a reload of a process and of a cluster that follows it restarts each insta
   }
 });
 
-test("clusters and processes that follow one another are reloaded in their order, each once", async (context) => {
+test("clusters and processes that depend on one another are reloaded in order, each once", async (context) => {
   const api = (more: Partial<RawProcess> = {}): RawProcess => one("api", { dependsOn: [{ id: "web", restart: true }], ...more });
   const db = (more: Partial<RawProcess> = {}): RawProcess => one("db", { cluster: { instances: 2 }, ...more });
   const rig = await world(context, folder(context), [api(), web(), db()]);
@@ -97,7 +97,7 @@ test("clusters and processes that follow one another are reloaded in their order
   );
 });
 
-test("a service that is killed in the middle of such a reload: those to come are restarted in their turn, by the next one", async (context) => {
+test("a service that is killed during such a reload: the next one restarts the pending ones in order", async (context) => {
   const stateDir = folder(context);
   const first = await world(context, stateDir, [one("db"), web()]);
   first.write(one("db", OTHER), web(OTHER));
@@ -111,7 +111,7 @@ test("a service that is killed in the middle of such a reload: those to come are
   assert.deepEqual(next.runs(), { db: 2, "web-1": 2, "web-2": 2, "web-3": 2 });
 });
 
-test("when such a reload goes back, those it has not reached follow what they depend on", async (context) => {
+test("when such a reload is rolled back, the pending ones are restarted with what they depend on", async (context) => {
   const rig = await world(context, folder(context), [one("db"), web()]);
   rig.write(one("db", OTHER), web(OTHER));
   void rig.service.reloads.reload("test");
@@ -123,7 +123,7 @@ test("when such a reload goes back, those it has not reached follow what they de
   assert.deepEqual(rig.runs(), { db: 3, "web-1": 3, "web-2": 3, "web-3": 2 });
 });
 
-test("a restart of all restarts each once: a process, the cluster that follows it, and who follows that", async (context) => {
+test("a restart of all restarts each once: a process, the cluster that depends on it, and a dependent of the cluster", async (context) => {
   const rig = await world(context, folder(context), [
     one("api", { dependsOn: [{ id: "web", restart: true }] }),
     one("more", { cluster: { instances: 2 }, dependsOn: [{ id: "web", restart: true }] }),
@@ -141,7 +141,7 @@ test("a restart of all restarts each once: a process, the cluster that follows i
   assert.ok(place("web-3") < place("api") && place("web-3") < place("more-1"), "in their order");
 });
 
-test("a service that is killed in the middle of that: the next one goes on, and who was to come is restarted once", async (context) => {
+test("a service that is killed during that: the next one resumes it, and pending processes are restarted once", async (context) => {
   const stateDir = folder(context);
   const processes = [one("api", { dependsOn: [{ id: "web", restart: true }] }), web(), one("db")];
   const first = await world(context, stateDir, processes);
@@ -153,7 +153,7 @@ test("a service that is killed in the middle of that: the next one goes on, and 
   await next.until(() => next.channel.notes[":rolls"] === "");
 });
 
-test("a roll that ends before its turn has come leaves nobody by what is gone: the rest follows", async (context) => {
+test("when a rolling restart is cancelled, its pending instances still follow the dependency that was restarted", async (context) => {
   const rig = await world(context, folder(context), [web(), one("db")]);
   const done = restartAll(rig);
   const ended = assert.rejects(done, { code: "roll-failed", message: 'Cannot restart "web" any further: stop was requested' });

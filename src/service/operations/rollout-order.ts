@@ -1,4 +1,4 @@
-/** Which restarts come after others: what would follow the restart of a cluster is restarted after it, and only once. */
+/** The order of restarts: a process that depends on a cluster with `restart: true` is restarted after it, and only once. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import { isUnderWay } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
@@ -6,10 +6,10 @@ import type { Supervisor } from "../../supervisor/supervisor.ts";
 
 type RolloutContext = { readonly supervisor: Supervisor; readonly spec: (id: string) => ProcessSpec };
 
-/** By the id of the cluster, or of the process that is restarted after one. */
+/** By id of the cluster, or of the process that is restarted after a cluster. */
 export type ClusterRestarts = ReadonlyMap<string, readonly Process[]>;
 
-/** `clusters`: each after those that it waits for. `others` are restarted at once. */
+/** `clusters`: in order, each after its dependencies. `others` are restarted at once. */
 export function rolloutOrder(
   service: RolloutContext,
   processes: readonly Process[],
@@ -25,7 +25,7 @@ export function rolloutOrder(
   return { clusters, others };
 }
 
-/** Clusters and processes whose restart this cluster, or process, would follow. */
+/** Ids of clusters and processes that this cluster, or process, is restarted after. */
 export function precedingRestarts(service: RolloutContext, cluster: string): readonly string[] {
   return service.supervisor.processes
     .filter(({ id }) => restartUnit(service, id) === cluster)

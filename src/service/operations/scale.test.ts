@@ -1,4 +1,4 @@
-/** Another number of instances at run time, by a service that may be killed at any step of that: issue 5, "Build" 1. */
+/** Scaling at run time; the service may be killed at any step. */
 import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ function web(instances: number | "max" = 2, more: Partial<RawProcess> = {}): Raw
 
 const other = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({ id, cmd: "sleep 1000", autostart: true, ...more });
 
-/** These run; the file can be given another content. */
+/** A service with these processes running, and a file that can be changed. */
 async function serving(context: TestContext, stateDir: string, processes: readonly RawProcess[], snapshot?: Snapshot) {
   const file = { now: processes };
   const source: ConfigSource = (scale?: Scale): Config => {
@@ -48,7 +48,7 @@ async function serving(context: TestContext, stateDir: string, processes: readon
   return { ...rig, write, notes, killed, asked, scale, ids };
 }
 
-test("only the instances that come or go are touched; the number is noted in the array of the commands", async (context) => {
+test("only added and removed instances are touched; the count is noted in the same array as the commands", async (context) => {
   const rig = await serving(context, folder(context), [other("first"), web(), other("last")]);
   const { added, removed } = rig.scale(4);
   await new Promise((resolve) => setImmediate(resolve));
@@ -78,7 +78,7 @@ test('"max" is one instance for each processor', async (context) => {
   assert.match(rig.notes()[":scale"] ?? "", new RegExp(`"to":${availableParallelism()}\\b`));
 });
 
-test("a service that is killed: the next one goes on with the number, and nothing is done twice", async (context) => {
+test("a service that is killed: the next one keeps the count, and nothing is done twice", async (context) => {
   const stateDir = folder(context);
   const rig = await serving(context, stateDir, [web(2)]);
   rig.scale(3);
@@ -92,7 +92,7 @@ test("a service that is killed: the next one goes on with the number, and nothin
   await eventually(() => (last.service.supervisor.processes.length === 1 ? true : undefined));
 });
 
-test("the number outlives any number of deaths and upgrades of the service, also of one that takes up a changed file or rolls", async (context) => {
+test("the count survives kills and upgrades of the service, also with a changed file or during a rolling restart", async (context) => {
   const stateDir = folder(context);
   const instances = ["web-1", "web-2", "web-3"];
   const first = await serving(context, stateDir, [web(2), other("db")]);
@@ -120,7 +120,7 @@ test("the number outlives any number of deaths and upgrades of the service, also
   assert.deepEqual([last.ids(), last.asked()], [[...instances, "db"], []]);
 });
 
-test("the file's own number counts again when it is another one, and for who runs procman anew", async (context) => {
+test("the file's own count is valid again when it changes, and after a new `procman run`", async (context) => {
   const stateDir = folder(context);
   const rig = await serving(context, stateDir, [web("max")]);
   rig.scale(3);
@@ -133,7 +133,7 @@ test("the file's own number counts again when it is another one, and for who run
   assert.deepEqual([anew.ids(), anew.notes()[":scale"]], [["web-1", "web-2"], ""]);
 });
 
-test("a number that the file has no room for any more is given up by a later service, which says so", async (context) => {
+test("a count that the file allows no longer is dropped by a later service, which says so", async (context) => {
   const stateDir = folder(context);
   const ports = web(2, { cluster: { instances: 2, startPort: 3_001 } });
   const rig = await serving(context, stateDir, [ports]);
@@ -145,7 +145,7 @@ test("a number that the file has no room for any more is given up by a later ser
   assert.ok(next.channel.said.some((line) => /clusters have the number of instances of the file again.*port 3003 belongs to/.test(line)));
 });
 
-test("a reload goes by the file again, and plan shows that", async (context) => {
+test("a reload applies the file's counts again, and plan shows that", async (context) => {
   const rig = await serving(context, folder(context), [web()]);
   rig.scale(3);
   rig.tell(spawned("web-3"));
@@ -156,7 +156,7 @@ test("a reload goes by the file again, and plan shows that", async (context) => 
   assert.deepEqual([rig.ids(), rig.notes()[":scale"]], [["web-1", "web-2"], ""]);
 });
 
-test("a reload that fails goes back to the number that was asked for", async (context) => {
+test("a reload that fails returns to the requested count", async (context) => {
   const rig = await serving(context, folder(context), [web()]);
   rig.scale(3);
   rig.tell(spawned("web-3"));
@@ -178,7 +178,7 @@ test("a reload that fails goes back to the number that was asked for", async (co
   assert.match(rig.notes()[":scale"] ?? "", /"to":3,"of":2/);
 });
 
-test("what has changed in the file is to be reloaded first; other changes wait for their reload", async (context) => {
+test("changes of the cluster in the file must be reloaded first; other changes wait for their reload", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db")]);
   rig.write(web(2, { cmd: "sleep 2000" }), other("db"));
   assert.throws(() => rig.scale(3), { code: "scale-refused", message: /its cmd in procman\.json has changed; reload that first/ });
@@ -190,7 +190,7 @@ test("what has changed in the file is to be reloaded first; other changes wait f
   assert.deepEqual(rig.asked(), ["spawn web-3 1"]);
 });
 
-test("a port, an id or a pid file that somebody else has is refused, in the file and beside it", async (context) => {
+test("a port, an id or a pid file that another process has is refused, by the file and by the active configuration", async (context) => {
   const ported = web(2, { cluster: { instances: 2, startPort: 3_001 } });
   const rig = await serving(context, folder(context), [
     ported,
@@ -210,7 +210,7 @@ test("a port, an id or a pid file that somebody else has is refused, in the file
   assert.deepEqual(rig.asked(), []);
 });
 
-test("whoever depends on the cluster depends on the instances that there are", async (context) => {
+test("dependents of the cluster depend on its present instances", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db", { dependsOn: ["web"] })]);
   rig.scale(3);
   const members = (): unknown => rig.service.spec("db").dependsOn?.map((dependency) => dependency.members);
@@ -221,7 +221,7 @@ test("whoever depends on the cluster depends on the instances that there are", a
   assert.ok(!rig.asked().some((each) => each.includes(" db ")), "it runs on");
 });
 
-test("with `restart: true` a dependent follows when all instances that there are have been started since, not when some come or go", async (context) => {
+test("with `restart: true` a dependent is restarted when all present instances have been started since, not when some are added or removed", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db", { dependsOn: [{ id: "web", restart: true }] })]);
   const ofDb = (): readonly string[] => rig.asked().filter((each) => each.includes(" db "));
   const late = (slot: string, number: number, since: number) => ({ ...spawned(slot, number), since }) as ReturnType<typeof spawned>;
@@ -244,7 +244,7 @@ test("with `restart: true` a dependent follows when all instances that there are
   assert.deepEqual(ofDb(), ["signal db 1"], "what is left was started after it");
 });
 
-test("the number of a profile is the file's own one", async (context) => {
+test("the count of a profile is the file's own one", async (context) => {
   const text = JSON.stringify({ processes: [web(2)], profiles: { big: { processes: [{ id: "web", cluster: { instances: 4 } }] } } });
   const seen: unknown[] = [];
   const scale: Scale = (cluster, own) => {
@@ -255,7 +255,7 @@ test("the number of a profile is the file's own one", async (context) => {
   assert.deepEqual([processes.length, seen], [3, [["web", 4]]]);
 });
 
-test("bad numbers, and what is no cluster, are refused", async (context) => {
+test("bad counts, and ids that are no cluster, are refused", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db")]);
   for (const to of [0, -1, 1.5, 1_025, 100_000, Number.NaN])
     assert.throws(() => rig.scale(to), { code: "scale-refused", message: /allowed are 1 to 1024, and it has 2/ });
@@ -282,7 +282,7 @@ test("new instances of a cluster that was started by hand start when others run,
   );
 });
 
-test("a rolling restart and a reload of the same cluster refuse each other, and a scale; one by SIGHUP waits for its turn", async (context) => {
+test("a rolling restart and a reload of the same cluster refuse each other, and scaling; a reload by SIGHUP waits", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db")]);
   const { actions, reloads, supervisor, operations } = rig.service;
   const instances = supervisor.processes.slice(0, 2);

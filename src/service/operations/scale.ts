@@ -1,4 +1,4 @@
-/** Gives a cluster another number of instances while it runs. Only those that come or go are touched, whatever else the file says by now. */
+/** Changes the number of instances of a cluster at run time. Other instances, and other changes of the file, are left alone. */
 import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
@@ -6,7 +6,7 @@ import { diff } from "../../config/diff.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import { ConfigurationError } from "../../config/problems.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
-import type { Caller, Scaling as Wish } from "../../contract/control.ts";
+import type { Caller, Scaling } from "../../contract/control.ts";
 import { MOST_INSTANCES } from "../../contract/input-schemas.ts";
 import { isUnderWay } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
@@ -19,7 +19,7 @@ import type { AcceptedRequest } from "./action.ts";
 import type { Operations } from "./operations.ts";
 import { waitForTarget } from "./wait.ts";
 
-/** By cluster. */
+/** By id of the cluster. */
 type InstanceCounts = ReadonlyMap<string, InstanceCount>;
 
 export type ScalerPorts = {
@@ -29,13 +29,13 @@ export type ScalerPorts = {
   readonly activeConfig: ActiveConfig;
   readonly notes: NoteStore;
   readonly log: Pick<ServiceLog, "info" | "warn">;
-  /** The next end of its run was asked for by this caller. */
+  /** Records that this caller requested the next end of the process's run. */
   readonly recordRequester: (id: string, caller: Caller) => void;
-  /** Why a process is in its state. */
+  /** Status text of a process. */
   readonly reason: (process: Process) => string;
 };
 
-/** Those of `added` that were started, and those that are being stopped for good. */
+/** `added`: new instances that were started. `removed`: instances that are being stopped for good. */
 export type ScaleResult = AcceptedRequest & { readonly added: readonly Process[]; readonly removed: readonly Process[] };
 
 export class Scaler {
@@ -46,62 +46,62 @@ export class Scaler {
     this.#ports = ports;
   }
 
-  /** The configuration with the numbers that an earlier service was asked for, as far as they still count. */
+  /** The configuration with the instance counts that were requested from an earlier service, as far as they are still valid. */
   resume(config: Config): Config {
     const { source, notes, log } = this.#ports;
     const noted = notes.read(":scale") ?? new Map<string, InstanceCount>();
     this.#counts = noted;
     if (noted.size === 0) notes.remove(":scale");
     if (noted.size === 0 || source === undefined) return config;
-    const counting = new Map<string, InstanceCount>();
+    const valid = new Map<string, InstanceCount>();
     let found: Config;
     try {
       found = this.#read(
         source,
-        (cluster, own) => {
+        (cluster, configured) => {
           const known = noted.get(cluster);
-          if (known?.configured === own) counting.set(cluster, known);
-          return counting.get(cluster)?.desired;
+          if (known?.configured === configured) valid.set(cluster, known);
+          return valid.get(cluster)?.desired;
         },
         "keep the numbers of instances",
       );
     } catch (error) {
       if (!(error instanceof ProcmanError)) throw error;
-      // A file that is not valid says nothing: the configuration is that of the service before, which was scaled already.
+      // The file is not valid: the configuration is that of the previous service, which has these counts already.
       if (error.code !== "scale-refused") return config;
       log.warn(`clusters have the number of instances of the file again. ${error.message}`);
       this.#setCounts(new Map());
       return config;
     }
     for (const id of noted.keys())
-      if (!counting.has(id)) log.info(`"${id}" has the number of instances of the file again, as the file has changed it`);
-    this.#setCounts(counting);
-    return [...counting.keys()].reduce((now, id) => withInstances(now, id, instancesIn(found, id)), config);
+      if (!valid.has(id)) log.info(`"${id}" has the number of instances of the file again, as the file has changed it`);
+    this.#setCounts(valid);
+    return [...valid.keys()].reduce((now, id) => withInstances(now, id, instancesIn(found, id)), config);
   }
 
   /**
-   * Starts or stops instances. Those that come start when the file says so (`autostart`), or when others of the cluster run.
+   * Adds or removes instances. New ones start if the file says so (`autostart`) or if others of the cluster run.
    *
    * @throws {ProcmanError} `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`
    */
-  scale(id: string, wish: Wish, caller: Caller): ScaleResult {
+  scale(id: string, scaling: Scaling, caller: Caller): ScaleResult {
     const { activeConfig, supervisor, recordRequester } = this.#ports;
     const before = instancesIn(activeConfig.config, id);
     if (before.length === 0) throw notScalable(id, activeConfig.config);
     const processes = before.map((spec) => supervisor.find(spec.id));
-    const to = targetCount(id, wish, before.length);
+    const to = targetCount(id, scaling, before.length);
     this.#check(id, to, processes);
     if (to === before.length) return this.#resultOf([], []);
-    const { found, own } = this.#readInstances(id, to);
+    const { found, configured } = this.#readInstances(id, to);
     this.#checkFile(id, before, found);
-    const fresh = found.slice(before.length);
-    this.#checkConflicts(id, to, fresh);
+    const addedSpecs = found.slice(before.length);
+    this.#checkConflicts(id, to, addedSpecs);
     const removed = processes.slice(to);
     for (const process of removed) recordRequester(process.id, caller);
     const isRunning = processes.some(({ states }) => states.some(isUnderWay));
-    this.#setCounts(new Map(this.#counts).set(id, { desired: to, configured: own }));
+    this.#setCounts(new Map(this.#counts).set(id, { desired: to, configured }));
     activeConfig.apply(withInstances(activeConfig.config, id, found));
-    const added = fresh.map((spec) => supervisor.find(spec.id));
+    const added = addedSpecs.map((spec) => supervisor.find(spec.id));
     if (isRunning) for (const process of added) if (process.isIdle) process.startIfAllowed();
     return this.#resultOf(
       added.filter(({ isIdle }) => !isIdle),
@@ -109,7 +109,7 @@ export class Scaler {
     );
   }
 
-  /** The file counts again: with the commands of this turn. */
+  /** The counts of the file are valid again. The note is written in this turn. */
   resetCounts(): void {
     this.#setCounts(new Map());
   }
@@ -130,27 +130,27 @@ export class Scaler {
       throw new ProcmanError("process-blocked", `Cannot ${description(id, to)}: it is blocked; unblock it first`);
   }
 
-  /** As the file has them, with this number. */
-  #readInstances(id: string, to: number): { readonly found: readonly ProcessSpec[]; readonly own: number | "max" } {
+  /** The instances by the file with this count, and the count that the file has. */
+  #readInstances(id: string, to: number): { readonly found: readonly ProcessSpec[]; readonly configured: number | "max" } {
     const { source } = this.#ports;
     if (source === undefined) throw scaleRefused(id, to, "there is no configuration file");
-    let own: number | "max" | undefined;
+    let configured: number | "max" | undefined;
     const config = this.#read(
       source,
       (cluster, count) => {
-        if (cluster === id) own = count;
+        if (cluster === id) configured = count;
         const known = this.#counts.get(cluster);
         if (cluster === id) return to;
         return known?.configured === count ? known.desired : undefined;
       },
       `scale "${id}" to ${to} instances`,
     );
-    if (own === undefined)
+    if (configured === undefined)
       throw scaleRefused(id, to, `it is no cluster in ${basename(config.file)} any more; reload that first ("procman reload")`);
-    return { found: instancesIn(config, id), own };
+    return { found: instancesIn(config, id), configured };
   }
 
-  /** @throws {ProcmanError} `scale-refused`: the number is the reason; `configuration-invalid`: the file itself is */
+  /** @throws {ProcmanError} `scale-refused`: invalid because of the count; `configuration-invalid`: the file is invalid anyway */
   #read(source: ConfigSource, scale: Scale, description: string): Config {
     try {
       return source(scale);
@@ -168,7 +168,7 @@ export class Scaler {
     }
   }
 
-  /** Whoever comes must be like those that are there. */
+  /** New instances must have the same settings as those that exist. */
   #checkFile(id: string, before: readonly ProcessSpec[], found: readonly ProcessSpec[]): void {
     const [change] = diff(before, found).changed;
     if (change === undefined) return;
@@ -176,11 +176,11 @@ export class Scaler {
     throw scaleRefused(id, found.length, `its ${change.fields.join(", ")} in ${file} has changed; reload that first ("procman reload")`);
   }
 
-  /** The file may have changed since: what runs may still have what is free there. */
-  #checkConflicts(id: string, to: number, fresh: readonly ProcessSpec[]): void {
+  /** A port that is free by the file may still be used by the active configuration. */
+  #checkConflicts(id: string, to: number, added: readonly ProcessSpec[]): void {
     const { config, leaving } = this.#ports.activeConfig;
     const others = [...config.processes, ...leaving].filter(({ cluster }) => cluster?.id !== id);
-    for (const spec of fresh) {
+    for (const spec of added) {
       const other = others.find((each) => conflictOf(spec, each) !== undefined);
       if (other === undefined) continue;
       const remedy = 'which the file has changed since; reload that first ("procman reload")';
@@ -188,16 +188,16 @@ export class Scaler {
     }
   }
 
-  #setCounts(scales: InstanceCounts): void {
+  #setCounts(counts: InstanceCounts): void {
     const { notes } = this.#ports;
-    const counting: InstanceCounts = new Map([...scales].filter(([, { desired, configured }]) => desired !== configured));
-    if (counting.size === 0) notes.remove(":scale");
-    else notes.write(":scale", counting);
-    this.#counts = counting;
+    const changed: InstanceCounts = new Map([...counts].filter(([, { desired, configured }]) => desired !== configured));
+    if (changed.size === 0) notes.remove(":scale");
+    else notes.write(":scale", changed);
+    this.#counts = changed;
   }
 }
 
-function targetCount(id: string, { instances, by }: Wish, now: number): number {
+function targetCount(id: string, { instances, by }: Scaling, now: number): number {
   if ((instances === undefined) === (by === undefined))
     throw new ProcmanError("input-invalid", `Cannot scale "${id}": either "instances" or "by" must be given`, {
       faults: [{ place: "body", message: 'must have either "instances" or "by"' }],
@@ -237,7 +237,7 @@ function instancesIn(config: Config, id: string): readonly ProcessSpec[] {
   return config.processes.filter(({ cluster }) => cluster?.id === id);
 }
 
-/** In their place; whoever depends on the cluster depends on these. */
+/** Puts the instances in place of those of the cluster, also in the dependencies of others. */
 function withInstances(config: Config, id: string, instances: readonly ProcessSpec[]): Config {
   const members = instances.map((spec) => spec.id);
   const first = config.processes.findIndex(({ cluster }) => cluster?.id === id);
@@ -251,7 +251,7 @@ function withInstances(config: Config, id: string, instances: readonly ProcessSp
   return { ...config, processes: [...others.slice(0, first), ...instances, ...others.slice(first)] };
 }
 
-/** What both want for themselves. */
+/** What both would need exclusively; undefined: nothing. */
 function conflictOf(one: ProcessSpec, other: ProcessSpec): string | undefined {
   if (one.id === other.id) return "id";
   const port = one.cluster?.port;

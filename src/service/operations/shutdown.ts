@@ -1,4 +1,4 @@
-/** The shutdown: everything is stopped in reverse order of start, and the keeper ends when that is done. */
+/** The shutdown: stops everything in reverse order of start, then tells the keeper to end. */
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { NoteStore } from "../recovery/notes.ts";
@@ -14,9 +14,9 @@ export type ShutdownPorts = {
   readonly notes: NoteStore;
   readonly log: ServiceLog;
   readonly exitWith?: ExitWith | undefined;
-  /** It has begun. */
+  /** Called when the shutdown begins. */
   readonly onBegin: (why: string) => void;
-  /** All processes are stopped. */
+  /** Called when all processes are stopped. */
   readonly onStopped: () => Promise<void>;
 };
 
@@ -31,7 +31,7 @@ export class Shutdown implements Subsystem {
     return this.#ports.operations.isUnderWay("shutdown");
   }
 
-  /** Goes on with that of an earlier service. */
+  /** Resumes the shutdown of an earlier service. */
   resume(): void {
     const { notes } = this.#ports;
     const noted = notes.read(":terminating");
@@ -45,7 +45,7 @@ export class Shutdown implements Subsystem {
 
   retire(): void {}
 
-  /** `code`: the exit code; absent: that of the process that procman ends with, or 0. */
+  /** `code`: the exit code; absent: that of the `--exit-with` process, or 0. */
   async begin(why: string, code?: number): Promise<void> {
     const { link, operations, notes, log, onBegin } = this.#ports;
     link.send({ t: "stopping" });
@@ -62,7 +62,7 @@ export class Shutdown implements Subsystem {
     finish();
   }
 
-  /** Whether the process that procman ends with is over. */
+  /** Begins the shutdown if the `--exit-with` process is over. */
   checkExitWith(): void {
     const { exitWith, supervisor } = this.#ports;
     const code = exitWith?.finalCode(supervisor.processes);

@@ -1,4 +1,4 @@
-/** When a wait is over, and how long it takes at most. */
+/** When a wait ends, and its limits. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,7 @@ const db: ProcessDefinition = { id: "db", autostart: true, overrun: false, polic
 const dependsOn = [{ id: "db", condition: "ready", restart: false, members: ["db"] }] as const;
 const web: ProcessDefinition = { id: "web", autostart: true, overrun: false, dependsOn, policy: { ...policy, waits: true } };
 
-test("what a process depends on takes its own time while it is on its way, and none when it is over", async () => {
+test("a dependency that is coming up extends the wait; one that is over doesn't", async () => {
   const spawner = new FakeSpawner();
   const supervisor = new Supervisor({
     clock: new FakeClock(),
@@ -40,7 +40,7 @@ test("what a process depends on takes its own time while it is on its way, and n
   assert.equal(await waitUntilUp(supervisor, "web", timeouts), false, "nobody starts db");
 });
 
-test("a job that has done its work before anybody looks was started; one that has failed was not", async () => {
+test("a job that has finished before the first check counts as started; a failed one doesn't", async () => {
   const { supervisor, spawner } = controlRig();
   const job = supervisor.find("job");
   for (const code of [0, 3]) {
@@ -54,7 +54,7 @@ test("a job that has done its work before anybody looks was started; one that ha
   }
 });
 
-test("an instance behind the load balancer is waited for until that sends it connections, by the balancer's own word", async () => {
+test("the wait for an instance behind the load balancer ends when the balancer reports that it sends connections", async () => {
   const { supervisor, spawner } = controlRig();
   const watchers = new Set<() => void>();
   const accepting = new Set<string>();

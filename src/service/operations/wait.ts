@@ -8,23 +8,23 @@ import type { Process } from "../../supervisor/process.ts";
 import type { InstanceState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 
-/** Beside the times that its former run may take to end, and it to become ready, an instance may take so long to serve. Milliseconds. */
+/** Added to the limits for the previous run's end and for readiness: time that an instance may take to be in rotation. Milliseconds. */
 const IN_ROTATION_MS = 60_000;
 /** The longest wait for a process that a reload starts. Milliseconds. */
 const RELOAD_LIMIT_MS = 3_600_000;
 
 export type Timeouts = {
-  /** A run that has lasted so long is up, where nothing else tells that it is. Milliseconds. */
+  /** A run must last this long to count as up. Milliseconds. */
   readonly steadyMs: number;
-  /** Milliseconds; what it depends on may take its own time beside that, as long as it is on its way. */
+  /** Milliseconds; extended while it waits for dependencies that are coming up. */
   readonly limitMs: number;
   readonly signal: AbortSignal;
 };
 
-/** Calls after each change, until the function that it returns is called. */
+/** `watch` calls after each change, until the returned function is called. */
 type ChangeSource = { readonly watch: (call: () => void) => () => void };
 
-/** What a wait for an instance asks. */
+/** What a wait for an instance needs. */
 export type Instances = {
   readonly supervisor: Supervisor;
   readonly spec: (id: string) => ProcessSpec;
@@ -36,7 +36,7 @@ export type Instances = {
 
 type Verdict = "up" | "down" | "pending";
 
-/** Looks now and after each change, and when `again` has asked for it. Resolves with what it finds; when the signal comes, with `undefined`. */
+/** Calls `check` now, after each change and after `checkAgainIn(ms)`. Resolves with its first result; on abort with `undefined`. */
 function waitUntil<Found>(
   sources: readonly ChangeSource[],
   check: (checkAgainIn: (ms: number) => void) => Found | undefined,
@@ -78,7 +78,7 @@ function waitUntil<Found>(
   });
 }
 
-/** Resolves with what the work comes to; later than that, or when the signal comes, it fails with the reason of that. */
+/** Resolves with the result of the work; rejects with `timedOut` after `waitSeconds`, or with the signal's reason on abort. */
 async function withTimeout<Result>(
   work: Promise<Result>,
   { waitSeconds = 0, signal }: Pick<ActOptions, "waitSeconds" | "signal">,
@@ -99,12 +99,12 @@ async function withTimeout<Result>(
   }
 }
 
-/** Resolves when the signal comes. */
+/** Resolves when the signal is aborted. */
 export function whenAborted(signal: AbortSignal): Promise<undefined> {
   return waitUntil<undefined>([], () => undefined, signal);
 }
 
-/** Resolves with whether it is up; when the signal came, with `undefined`. */
+/** Resolves with whether the process has come up; on abort with `undefined`. */
 export function waitUntilUp(supervisor: Supervisor, id: string, { steadyMs, limitMs, signal }: Timeouts): Promise<boolean | undefined> {
   const steady = new SteadyRun(steadyMs);
   const limit = new Limit(limitMs);
@@ -125,7 +125,7 @@ export function waitUntilUp(supervisor: Supervisor, id: string, { steadyMs, limi
   );
 }
 
-/** Resolves with whether an instance that was started anew is up and, where there is a load balancer, gets connections. */
+/** Resolves with whether a restarted instance is up and, behind a load balancer, gets connections. */
 export async function waitInRotation(instances: Instances, id: string, { steadyMs, signal }: Omit<Timeouts, "limitMs">): Promise<boolean> {
   const { supervisor, balancing } = instances;
   const process = processIn(supervisor, id);
@@ -141,7 +141,7 @@ export async function waitInRotation(instances: Instances, id: string, { steadyM
     [supervisor, balancing],
     (checkAgainIn) => {
       if (balancing.accepts(id)) return true;
-      // It may fail on its way, or be stopped.
+      // It may have failed or been stopped since.
       if (startVerdict(processIn(supervisor, id)) === "down" || limit.isOver) return false;
       if (!process.states.some(isUnderWay)) return true;
       checkAgainIn(limit.restMs());
@@ -155,11 +155,11 @@ export async function waitInRotation(instances: Instances, id: string, { steadyM
 export type Target = {
   readonly action: Action;
   readonly processes: readonly Process[];
-  /** Why a process is in its state. */
+  /** Status text of a process. */
   readonly reason: (process: Process) => string;
 };
 
-/** @throws {ProcmanError} `process-failed`: it can't be reached any more; `wait-timeout` */
+/** Waits until all processes have reached the action's state. @throws {ProcmanError} `process-failed`: one can't any more; `wait-timeout` */
 export async function waitForTarget(supervisor: Supervisor, target: Target, { waitSeconds, signal }: ActOptions): Promise<void> {
   if (waitSeconds === undefined) return;
   const { action, reason } = target;
@@ -168,7 +168,7 @@ export async function waitForTarget(supervisor: Supervisor, target: Target, { wa
   const work = waitUntil(
     [supervisor],
     () => {
-      // A run may be over as soon as it was seen.
+      // Reached once is enough: a run may end right after.
       for (const process of waiting) {
         const verdict = targetVerdict(process, action);
         if (verdict === "missed") throw actionFailed(action, process.id, reason(process));
@@ -185,7 +185,7 @@ export async function waitForTarget(supervisor: Supervisor, target: Target, { wa
   }
 }
 
-/** `problems`: of each rolling restart, why it came to nothing, if so. @throws {ProcmanError} `roll-failed`, `wait-timeout` */
+/** `problems`: of each rolling restart, the reason of its failure, or undefined. @throws {ProcmanError} `roll-failed`, `wait-timeout` */
 export async function waitForRestarts(
   problems: readonly Promise<string | undefined>[],
   options: Pick<ActOptions, "waitSeconds" | "signal">,
@@ -206,13 +206,13 @@ export async function waitForRestarts(
 
 export type RunningReload = {
   readonly plan: PlanRecord;
-  /** Resolves with why it came to nothing, if so. */
+  /** Resolves with the reason of its failure, or undefined. */
   readonly work: Promise<string | undefined>;
   readonly supervisor: Supervisor;
   readonly whyNotUp: (id: string) => string;
 };
 
-/** Until all that a reload restarts and starts is up, or why it is not. @throws {ProcmanError} `reload-failed`; `wait-timeout`, also when a signal comes */
+/** Waits until all processes that a reload starts or restarts are up, or have failed. @throws {ProcmanError} `reload-failed`; `wait-timeout`, also on abort */
 export async function waitForReload(end: RunningReload, waitSeconds: number, signals: readonly AbortSignal[]): Promise<PlanRecord> {
   const { plan, work } = end;
   const stop = new AbortController();
@@ -235,7 +235,7 @@ export function isStartingOrRunning({ states: [state] }: Process): boolean {
   return state?.status === "starting" || state?.status === "running";
 }
 
-/** It has come up, as far as can be seen. */
+/** It is running, ready and was not restarted after a failure. */
 export function isStable({ states: [state] }: Process): boolean {
   return state?.status === "running" && state.ready && state.restarts === 0;
 }
@@ -250,7 +250,7 @@ async function withStartProblem(
   return up === false ? { ...change, problem: whyNotUp(change.process) } : change;
 }
 
-/** How long the current run has yet to last. */
+/** Measures how long the present run must still last to count as up. */
 class SteadyRun {
   readonly #ms: number;
   #run: number | undefined;
@@ -260,7 +260,7 @@ class SteadyRun {
     this.#ms = ms;
   }
 
-  /** Of a process that is not up it begins anew; what doesn't run need not last. */
+  /** undefined (not up) resets the measure; a process that doesn't run need not last. */
   restMs(process: Process | undefined): number {
     const state = process?.states[0];
     const run = state?.status === "running" ? state.run : undefined;
@@ -285,7 +285,7 @@ class Limit {
     return performance.now() >= this.#at;
   }
 
-  /** Begins anew once it is over. */
+  /** Once the limit is over, it starts again. */
   restMs(): number {
     if (this.isOver) this.#at = performance.now() + this.#ms;
     return this.#at - performance.now();
@@ -296,21 +296,21 @@ function processIn(supervisor: Supervisor, id: string): Process | undefined {
   return supervisor.processes.find((process) => process.id === id);
 }
 
-/** It waits for others, and these are not over. */
+/** True if it waits for dependencies that can still come up. */
 function waitsForOthers(supervisor: Supervisor, id: string): boolean {
   const stateOf = (each: string): InstanceState | undefined => processIn(supervisor, each)?.states[0];
-  const isOnTheWay = (each: string): boolean => !["idle", "backoff", undefined].includes(stateOf(each)?.status);
-  return stateOf(id)?.status === "waiting" && supervisor.unmetBy(id).every(({ members }) => members.some(isOnTheWay));
+  const isComingUp = (each: string): boolean => !["idle", "backoff", undefined].includes(stateOf(each)?.status);
+  return stateOf(id)?.status === "waiting" && supervisor.unmetBy(id).every(({ members }) => members.some(isComingUp));
 }
 
-/** A process that was stopped meanwhile, or is gone, has not failed. */
+/** A process that was stopped or removed meanwhile counts as up: it has not failed. */
 function startVerdict(process: Process | undefined): Verdict {
   const state = process?.states[0];
   if (state === undefined) return "up";
   if (state.status === "idle") return state.outcome.kind === "failed" || state.outcome.kind === "exhausted" ? "down" : "up";
-  // It was started with a count of 0: it has failed since.
+  // The count was 0 at its start: a restart means that it has failed since.
   if (state.status === "backoff" || (state.restarts > 0 && state.status !== "stopping")) return "down";
-  // It is being stopped for not being ready, or not being well.
+  // `policy`: it is being stopped because a probe failed.
   if (state.status === "stopping") return state.next === "policy" ? "down" : "pending";
   return state.status === "running" && state.ready ? "up" : "pending";
 }
@@ -320,11 +320,11 @@ function targetVerdict({ states, isIdle }: Process, action: Action): "reached" |
   if (action === "stop") return isIdle ? "reached" : states.every(isEnding) ? "pending" : "missed";
   if (states.some(({ status }) => status === "running") && states.every(isSettled)) return "reached";
   if (!isIdle) return "pending";
-  // A job may have done all that it had to before anybody looks.
+  // A short job may have finished before the first check.
   return states.some((state) => state.status === "idle" && state.outcome.kind === "finished") ? "reached" : "missed";
 }
 
-/** Nothing follows its end. */
+/** Stopped, or being stopped without another start after it. */
 function isEnding(state: InstanceState): boolean {
   return state.status === "idle" || (state.status === "stopping" && state.next === "idle");
 }

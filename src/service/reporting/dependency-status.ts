@@ -1,16 +1,16 @@
-/** How a process stands to those that it depends on, and that depend on it: in words. */
+/** What a process waits for: its dependencies before a start, its dependents before a stop. */
 import type { Dependency } from "../../supervisor/definition.ts";
 import type { InstanceState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 
 export type DependencyStatus = {
-  /** What must be the case before it starts: `db (ready)`. */
+  /** Dependencies that are not met yet: `db (ready)`. */
   readonly waitsFor?: string;
-  /** Who is on the way down, and ends before it: `web, mail`. */
+  /** Dependents that must end before it: `web, mail`. */
   readonly holding?: string;
 };
 
-/** The same object where there is nothing to add. */
+/** Adds the status to `subject`; returns the same object if there is nothing to add. */
 export function withDependencyStatus<T extends object>(
   subject: T,
   supervisor: Pick<Supervisor, "find" | "unmetBy" | "holding">,

@@ -1,4 +1,4 @@
-/** The events of a service and those who follow them: issue 4, "Build" 5. */
+/** The events of a service and their followers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ProcmanError } from "../../base/errors.ts";
@@ -16,7 +16,7 @@ async function take(events: AsyncIterable<EventRecord>, count: number): Promise<
   return taken;
 }
 
-test("4.5 who follows gets what comes, in order, with growing ids", async () => {
+test("4.5 a follower gets new events, in order, with growing ids", async () => {
   const events = new EventLog(assert.fail);
   publish(events, "before");
   const followed = events.follow(undefined, new AbortController().signal, () => state);
@@ -31,7 +31,7 @@ test("4.5 who follows gets what comes, in order, with growing ids", async () => 
   assert.equal(new Set(ids).size, 3);
 });
 
-test("4.5 who was away for a moment gets what was missed, and nothing twice", async () => {
+test("4.5 a follower that was away for a moment gets the missed events, and nothing twice", async () => {
   const events = new EventLog(assert.fail);
   const first = events.follow(undefined, new AbortController().signal, () => state);
   publish(events, "one");
@@ -42,7 +42,7 @@ test("4.5 who was away for a moment gets what was missed, and nothing twice", as
   assert.deepEqual((await take(again, 2)).map(told), ["two", "three"]);
 });
 
-test("4.5 after a restart of the service, or too long a time, the state of everything comes first", async () => {
+test("4.5 after a restart of the service, or too long an absence, the state of everything comes first", async () => {
   const former = new EventLog(assert.fail);
   const watched = former.follow(undefined, new AbortController().signal, () => state);
   publish(former, "one");
@@ -72,7 +72,7 @@ test("4.5 after a restart of the service, or too long a time, the state of every
   assert.deepEqual(late.map(told).slice(0, 2), ["service.state", "500"], "what is still known follows");
 });
 
-test("4.5 a reader that is too slow gets what fits, then an error; others go on", async () => {
+test("4.5 a slow reader gets the queued events, then an error; others are not affected", async () => {
   const events = new EventLog(assert.fail);
   const slow = events.follow(undefined, new AbortController().signal, () => state);
   for (let number = 0; number < 5_000; number++) publish(events, String(number));

@@ -1,14 +1,15 @@
-/** What happens, told to whoever listens; the latest is kept for those who were away for a moment. */
+/** Event log: publishes events to listeners and keeps the latest ones for readers that reconnect. */
 import { ProcmanError } from "../../base/errors.ts";
 import type { EventRecord } from "../../contract/event-record.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import { Listeners } from "./process-bus.ts";
 
-/** So many events stay known, and so many bytes of them, about. */
+/** Bounds of the kept events; their bytes are estimated. */
 const MAX_KEPT_EVENTS = 1_000;
 const MAX_KEPT_BYTES = 4 * 1_024 * 1_024;
-/** So many may wait for one reader. */
+/** Events that may wait for one reader. */
 const MAX_QUEUED = 1_000;
+/** Estimated size of an event without lines and metrics. */
 const EVENT_BYTES = 1_000;
 
 type Unpublished<Of = EventRecord> = Of extends EventRecord ? Omit<Of, "id" | "time"> : never;
@@ -21,31 +22,31 @@ export class EventLog {
   readonly #listeners: Listeners<EventRecord>;
   readonly #kept: EventRecord[] = [];
   #keptBytes = 0;
-  /** The time in microseconds, so that it grows from one service to the next. */
+  /** Ids are times in microseconds, so they also grow from one service to the next. */
   #lastId = Date.now() * 1_000;
-  /** Whoever has seen this one has missed nothing that isn't kept. */
+  /** All events after this id are kept. */
   #lastDroppedId = this.#lastId;
 
   constructor(report: (problem: string) => void) {
     this.#listeners = new Listeners("events", report);
   }
 
-  publish(fresh: UnpublishedEvent): void {
+  publish(unpublished: UnpublishedEvent): void {
     const now = Date.now();
     this.#lastId = Math.max(this.#lastId + 1, now * 1_000);
-    const event = { id: String(this.#lastId), time: new Date(now).toISOString(), ...fresh } as EventRecord;
+    const event = { id: String(this.#lastId), time: new Date(now).toISOString(), ...unpublished } as EventRecord;
     this.#keep(event);
     this.#listeners.publish(event);
   }
 
-  /** What one throws is reported, and is nobody else's trouble. Gives the way to end it. */
+  /** An error that a listener throws is reported. Returns the function that removes the listener. */
   listen(listener: EventListener): () => void {
     return this.#listeners.listen(listener);
   }
 
   /**
-   * What comes after the event of this id, from now on without it. If some of that is not known any more, the state of
-   * everything comes first. Ends when the signal says so; who reads too slowly is ended with an error.
+   * Events after the one with this id; without an id, events from now on. If some are no longer kept, a record of the whole
+   * state comes first. Ends on abort; a reader that is too slow gets an error.
    */
   follow(after: string | undefined, signal: AbortSignal, state: () => StateRecord): AsyncIterable<EventRecord> {
     const reader = new EventReader(after === undefined ? [] : this.#eventsAfter(after, state));
@@ -58,7 +59,7 @@ export class EventLog {
 
   #eventsAfter(after: string, state: () => StateRecord): readonly EventRecord[] {
     const seen = /^\d{1,16}$/.test(after) ? Number(after) : Number.NaN;
-    // A time, where nothing had happened yet when its reader came.
+    // Up to the present time: a reader's id may be the time at which it connected.
     if (seen >= this.#lastDroppedId && seen <= Math.max(this.#lastId, Date.now() * 1_000))
       return this.#kept.filter(({ id }) => Number(id) > seen);
     const time = new Date().toISOString();
@@ -76,7 +77,7 @@ export class EventLog {
   }
 }
 
-/** What waits for one reader. */
+/** The queue of one reader. */
 class EventReader {
   readonly #queue: EventRecord[];
   readonly #capacity: number;

@@ -1,4 +1,4 @@
-/** What one reader of events gets: issue 4, "Build" 5. */
+/** What a reader of events gets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventRecord, EventType } from "../../contract/event-record.ts";
@@ -18,7 +18,7 @@ const line = (text: string, cursor: string): LogItem => ({
   entry: { time: TIME, process: "web", severity: "info", category: "stdout", text },
 });
 
-/** Streams that give these and then wait for their end. */
+/** Streams that yield these and then wait until they are ended. */
 function sources(events: readonly EventRecord[], items: readonly LogItem[]) {
   const asked: { after?: string | undefined; query?: LogQuery } = {};
   let open = 0;
@@ -58,20 +58,20 @@ async function first(count: number, from: ReturnType<typeof sources>, asked: Par
 
 const shortly = (event: EventRecord): string => `${event.id} ${event.type === "log" ? event.entry.text : event.type}`;
 
-test("4.5 without types it is everything but the log, which nobody reads then", async () => {
+test("4.5 without types: everything but the log, which is not read", async () => {
   const from = sources([happened("5"), happened("6", "process.scheduled")], [line("hello", "c1")]);
   assert.deepEqual((await first(2, from, { after: "4" })).map(shortly), ["5 process.watch", "6 process.scheduled"]);
   assert.deepEqual(from.asked, { after: "4" });
   assert.equal((await first(2, from, { types: [] })).length, 2, "no types are all");
 });
 
-test("4.5 with types it is these alone, with the ids that they have", async () => {
+test("4.5 with types: these alone, with their own ids", async () => {
   const from = sources([happened("5"), happened("6", "process.scheduled"), happened("7")], []);
   const types: readonly EventType[] = ["process.watch"];
   assert.deepEqual((await first(2, from, { types })).map(shortly), ["5 process.watch", "7 process.watch"]);
 });
 
-test("4.5 lines of the log come among the others; each id knows where both go on", async () => {
+test("4.5 log lines come among the events; each id has the positions in both", async () => {
   const from = sources([happened("5000000"), happened("6000000", "process.scheduled")], [line("one", "c1"), line("two", "c2")]);
   const types: readonly EventType[] = ["log", "process.watch"];
   const got = await first(3, from, { after: "4000000", types });
@@ -87,7 +87,7 @@ test("4.5 lines of the log come among the others; each id knows where both go on
   assert.deepEqual(from.asked, { after: "5000000", query: { cursor: "c1" } });
 });
 
-test("4.5 without an id lines come from now on; a hole among them is told as a line of procman's own", async () => {
+test("4.5 without an id, lines come from now on; a gap is reported as a line of procman's own", async () => {
   const from = sources([], [{ type: "gap", bytes: 77, cursor: "c9" }]);
   const before = Date.now();
   const [gap] = await first(1, from, { types: ["log"] });
@@ -99,7 +99,7 @@ test("4.5 without an id lines come from now on; a hole among them is told as a l
   assert.ok((from.asked.query?.from ?? 0) >= before);
 });
 
-test("4.5 a reader that has had enough ends both; what one of them meets is thrown", async () => {
+test("4.5 a reader that stops ends both streams; an error of either is thrown", async () => {
   const from = sources([happened("5")], [line("one", "c1")]);
   await first(1, from, { types: ["log", "process.watch"] });
   while (!from.isOver()) await new Promise(setImmediate);

@@ -1,4 +1,4 @@
-/** The events that one reader wants: some types alone, and with the lines of the log among them when it asks for these. */
+/** The event stream of one reader: all events, or selected types, with log lines among them if requested. */
 
 import { mergeStreams } from "../../base/async.ts";
 import type { EventRecord, EventType } from "../../contract/event-record.ts";
@@ -12,7 +12,7 @@ export type EventSources = {
 
 export type StreamRequest = { readonly after: string | undefined; readonly types: readonly EventType[] | undefined };
 
-/** Where both go on: ids of such a stream are `EVENT_CURSOR`, or the event's alone while no line has come. */
+/** Position in events and log: ids of such a stream are `EVENT_CURSOR`, or the event's id while no line has come. */
 type StreamPosition = { event: string; cursor?: string };
 
 export function eventStream(sources: EventSources, { after, types }: StreamRequest, signal: AbortSignal): AsyncIterable<EventRecord> {
@@ -49,7 +49,7 @@ async function* withLogLines(
   }
 }
 
-/** Whoever comes with nothing, or with the id of something else, gets what is written from now on. */
+/** Without an id, or with an invalid one, the stream begins now. */
 function positionOf(after = ""): StreamPosition {
   if (!/^\d{1,16}(_|$)/.test(after)) return { event: String(Date.now() * 1_000) };
   const cut = after.indexOf("_");

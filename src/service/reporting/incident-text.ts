@@ -1,4 +1,4 @@
-/** What the end of a run was: its cause and what follows, told from the transition that ended it. */
+/** Makes the incident of a run from the transition that ended it: cause, reason, decision. */
 import type { Incident } from "../../contract/records.ts";
 import { isSuccess } from "../../supervisor/machine.ts";
 import type { Transition } from "../../supervisor/slot.ts";
@@ -17,25 +17,25 @@ import {
 } from "./lifecycle-messages.ts";
 import { toIsoTime } from "./wall-clock.ts";
 
-/** What the transition doesn't say. */
+/** What the transition itself doesn't say. */
 export type IncidentContext = {
   readonly messageContext: MessageContext;
-  /** Why everything is being stopped; absent: it is not. */
+  /** Why procman is shutting down; absent: it isn't. */
   readonly shutdownReason?: string | undefined;
-  /** Who has asked for it last: a consumer, or what else it was. */
+  /** The latest request to end it: by a consumer, or for another reason. */
   readonly requestedBy?: RequestedBy;
-  /** Whether the kernel has just killed somebody for want of memory. */
+  /** Whether the kernel has just killed a process for lack of memory; claims that kill for this run. */
   readonly claimOomKill: () => boolean;
 };
 
 export type RequestedBy = { readonly by?: string; readonly why?: string };
 
-/** SIGKILL, as a shell says it. */
+/** Exit code of a shell whose command got SIGKILL. */
 const KILLED_CODE = 137;
 
 type EndedRun = InstanceState & { readonly status: "starting" | "running" | "stopping" };
 
-/** How its run has ended; undefined: it has not. */
+/** How the run has ended; undefined: it has not. */
 export function endOf({ from, to, input }: Transition): ExitInfo | undefined {
   if (!hasRun(from) || (hasRun(to) && to.run === from.run)) return undefined;
   return input.type === "ended" ? input.ending : "ending" in from ? from.ending : undefined;
@@ -73,7 +73,7 @@ function causeOf(from: EndedRun, ending: ExitInfo, { shutdownReason, requestedBy
   return ending.signal === null ? "exit" : "signal";
 }
 
-/** Told by its own cgroup, or else counted somewhere. One that is told is counted, too, and no later end shall claim it. */
+/** Reported by its cgroup, or else counted by the kernel. A reported kill is counted, too, so it is claimed before a later end can. */
 function isOutOfMemory(ending: ExitInfo & { readonly kind: "exited" | "unknown" }, claimOomKill: () => boolean): boolean {
   if (ending.kind === "unknown") return ending.outOfMemory === true;
   const isKilled = ending.signal === "SIGKILL" || ending.code === KILLED_CODE;

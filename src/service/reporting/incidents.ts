@@ -1,4 +1,4 @@
-/** Writes down each end of a run, with what was seen before it. What follows from the end goes first: until that is on its way, a note of the keeper's holds it. */
+/** Records each end of a run with lines and metrics from before it. Decisions are sent first; until the incident is written, a note at the keeper holds it. */
 import type { Caller } from "../../contract/control.ts";
 import type { Incident, LogEntry, MetricPoint } from "../../contract/records.ts";
 import { type AdmittedIncident, IncidentLimit } from "../../incidents/incident-limit.ts";
@@ -11,25 +11,24 @@ import { endOf, incidentOf, type RequestedBy } from "./incident-text.ts";
 import type { MessageContext } from "./lifecycle-messages.ts";
 import type { ProcessBus } from "./process-bus.ts";
 
-/** The lines of a run, oldest first, of between two times (milliseconds since 1970). */
+/** The last lines of a run between two times (milliseconds since 1970), oldest first. */
 export type ReadLastLines = (query: {
   readonly process: string;
   readonly run: number;
   readonly from: number;
   readonly before: number;
   readonly count: number;
-  /** Of longer lines only so many. */
+  /** Longer lines are cut to this length. */
   readonly characters: number;
 }) => Promise<readonly LogEntry[]>;
 
-/** Tells what the end was; looking whether the kernel has killed somebody takes its time. */
+/** Builds the incident. `claimOomKill` may be slow: it asks the kernel. */
 export type BuildIncident = (claimOomKill: () => boolean) => Omit<Incident, "metrics">;
 
 export type IncidentPorts = {
   readonly bus: ProcessBus;
-  /** What a process is, and is waiting for. */
   readonly messageContext: (id: string) => MessageContext;
-  /** Goes to the keeper with what was decided in the same turn: both arrive or neither. */
+  /** Notes are sent together with the commands of the same turn: both arrive or neither. */
   readonly notes: NoteStore;
   readonly stateDir: string;
   readonly lastLines: ReadLastLines;
@@ -38,13 +37,13 @@ export type IncidentPorts = {
   readonly report: (problem: string) => void;
 };
 
-/** Until it is written, the keeper has it as a note: a run that follows has its beginning to itself. Milliseconds. */
+/** Delay before an incident is written, so that the next run can start first; the keeper has it as a note. Milliseconds. */
 const WRITE_DELAY_MS = 5;
 const MAX_LINES = 50;
 const MAX_LINE_LENGTH = 2_000;
-/** What a run has written last is in the store by then. Milliseconds. */
+/** After this time the log store has the last lines of a run. Milliseconds. */
 const DRAINED_MS = 1_000;
-/** Of a clock that differs, or a line that was read a moment after the end. Milliseconds. */
+/** Lines this much before the start or after the end still belong to the run: clocks differ, lines are read late. Milliseconds. */
 const CLOCK_TOLERANCE_MS = 1_000;
 const DEFAULT_LIMIT = 20;
 
@@ -55,11 +54,11 @@ export class ServiceIncidents implements Subsystem {
   readonly #ports: IncidentPorts;
   readonly #incidentLog: IncidentLog;
   readonly #limit = new IncidentLimit<ReportedIncident>();
-  /** Noted, and about to be written. */
+  /** Noted, not written yet. */
   readonly #unwritten: (ReportedIncident & { readonly note: string; readonly more: Pick<Incident, "leftOut"> })[] = [];
-  /** Written without their lines, until these are there. */
+  /** Written without lines; these are added later. */
   #withoutLines: readonly { readonly entry: IncidentLogEntry; readonly since: number }[] = [];
-  /** Who wants the run of a process to end. */
+  /** The latest request to end the run of a process, by id. */
   readonly #requestedBy = new Map<string, RequestedBy>();
   /** Why everything is being stopped. */
   #shutdownReason: string | undefined;
@@ -81,7 +80,7 @@ export class ServiceIncidents implements Subsystem {
     this.#incidentLog = new IncidentLog(ports.stateDir, ports.report);
   }
 
-  /** What an earlier service had noted, and perhaps not written any more. */
+  /** Writes incidents that an earlier service had noted and may not have written. */
   recover(): void {
     const { notes } = this.#ports;
     for (const [key, entry] of notes.incidents()) {
@@ -90,12 +89,11 @@ export class ServiceIncidents implements Subsystem {
     }
   }
 
-  /** The next end of its run was asked for by this caller. */
+  /** Records that this caller requested the next end of the process's run. */
   recordRequester(id: string, { consumer }: Caller): void {
     this.#requestedBy.set(id, { by: consumer });
   }
 
-  /** Everything is about to be stopped. */
   onShutdown(why: string): void {
     this.#shutdownReason = why;
   }
@@ -134,7 +132,7 @@ export class ServiceIncidents implements Subsystem {
     this.retire();
   }
 
-  /** What was held back is written; lines are looked for by whoever asks next. */
+  /** Writes what was held back; lines are read when the incident is next requested. */
   retire(): void {
     clearTimeout(this.#timer);
     for (const admitted of this.#limit.drain()) this.#note(admitted);
@@ -171,7 +169,7 @@ export class ServiceIncidents implements Subsystem {
       this.#timer = setTimeout(() => void this.#completeDue(), DRAINED_MS).unref();
   }
 
-  /** Those of a second ago have their lines now; those that came too fast may be written now. */
+  /** Adds the lines to incidents of a second ago, and writes those that the rate limit held back. */
   async #completeDue(): Promise<void> {
     const now = performance.now();
     const due = this.#withoutLines.filter(({ since }) => now - since >= DRAINED_MS);
@@ -188,10 +186,10 @@ export class ServiceIncidents implements Subsystem {
     this.#schedule();
   }
 
-  /** With its lines, which are kept from then on: the log is thrown away one day. */
+  /** Adds the lines and stores them with the incident, as the log is deleted one day. */
   async #complete({ slot, incident }: IncidentLogEntry, isDrained: boolean): Promise<Incident> {
     const { process, run, started, time } = incident;
-    // Numbers of runs begin anew with procman; and where there is no line, nobody shall search all of the log.
+    // Bounded in time: run numbers start again with each procman, and a run without lines must not cause a search of the whole log.
     const [from, before] = [Date.parse(started ?? time) - CLOCK_TOLERANCE_MS, Date.parse(time) + CLOCK_TOLERANCE_MS];
     const lines = await this.#ports.lastLines({ process, run, from, before, count: MAX_LINES, characters: MAX_LINE_LENGTH });
     const complete = { ...incident, lines };
@@ -200,7 +198,7 @@ export class ServiceIncidents implements Subsystem {
   }
 }
 
-/** Left by an earlier service, or about to be completed: what it wrote is in the store by now. */
+/** By now the log store has the last lines of its run. */
 function isDrainedByNow({ incident }: IncidentLogEntry): boolean {
   return Date.now() - Date.parse(incident.time) > 2 * DRAINED_MS;
 }

@@ -1,4 +1,4 @@
-/** Says in one sentence what a transition was and why: the lifecycle lines of the console. */
+/** The lifecycle line of a transition: what happened and why, in one sentence. */
 
 import { faultOf, isSuccess } from "../../supervisor/machine.ts";
 import { type Policy, stopSignalOf } from "../../supervisor/restart-policy.ts";
@@ -11,18 +11,18 @@ export type LogLine = { readonly severity: "info" | "warn" | "error"; readonly t
 export type MessageContext = DependencyStatus & {
   readonly policy: Policy;
   readonly blocked: boolean;
-  /** What was found wrong with its run last. */
+  /** The last problem found with its run. */
   readonly trouble?: string | undefined;
 };
 
-/** What a run's end has to do with a wish of the same moment. */
+/** The keeper had restarted the process already when a stop was requested. */
 export const RESTART_UNDONE = "the automatic restart is being stopped again";
 
 export function isRestartUndone(to: InstanceState, from: InstanceState): boolean {
   return to.status === "stopping" && to.run !== from.run;
 }
 
-/** undefined: nothing a reader needs to know. */
+/** undefined: nothing worth a line. */
 export function messageFor({ from, to, input }: Transition, subject: MessageContext): LogLine | undefined {
   switch (to.status) {
     case "running":
@@ -71,19 +71,18 @@ function portNote({ occupied }: { readonly occupied?: Occupied }): string {
   return occupied === undefined ? "" : ` (its port ${occupied.port} is held by ${occupied.by}; end that, or choose another port)`;
 }
 
-/** Milliseconds in the unit that reads best. */
+/** Milliseconds in a readable unit. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 120_000) return `${Number((ms / 1_000).toFixed(1))} s`;
   return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Number((ms / 3_600_000).toFixed(1))} h`;
 }
 
-/** With a dependency, a restart at once may have to wait. */
 export function delayText(ms: number): string {
   return ms <= 0 ? "at once" : `in ${duration(ms)}`;
 }
 
-/** What was found out about a run. */
+/** A probe or health check has changed the state of a run. */
 function probeMessage(from: RunningState, to: RunningState, at: number, { blocked, trouble }: MessageContext): LogLine | undefined {
   if (to.ready && !from.ready) return info(`ready after ${duration(at - to.since)}`);
   if (to.healthy === from.healthy) return undefined;
@@ -107,7 +106,7 @@ export function faultText(fault: SpawnFault, { policy, trouble }: MessageContext
   }
 }
 
-/** How a run ended, with what it was stopped for. */
+/** How a run ended, with the reason if procman stopped it for a fault. */
 export function describeFailure({ ending, fault }: FailureText, subject: MessageContext): string {
   return fault === undefined ? describe(ending) : `${faultText(fault, subject)}; it ${describe(ending)}`;
 }
@@ -205,7 +204,7 @@ export function ofLimit({ restartLimit }: Policy): string {
   return restartLimit === Number.POSITIVE_INFINITY ? "" : ` of ${restartLimit}`;
 }
 
-/** POSIX 2.8.2: what a shell says when it could not run a command. */
+/** POSIX 2.8.2: exit codes of a shell that could not run a command. */
 function shellHint(code: number | null): string {
   if (code === 127) return " (the shell found no such command)";
   return code === 126 ? " (the command may not be executed)" : "";

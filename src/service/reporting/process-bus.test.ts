@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Listeners } from "./process-bus.ts";
 
-test("a listener that throws is reported, and hinders neither the sender nor the others", () => {
+test("a listener that throws is reported, and affects neither the sender nor the other listeners", () => {
   const problems: string[] = [];
   const seen: number[] = [];
   const listeners = new Listeners<number>("samples", (problem) => problems.push(problem));

@@ -1,11 +1,11 @@
-/** What happens to processes: told once, to all who listen. */
+/** The bus of process events: each is published once, to all listeners. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import type { ProcessEvent } from "../../supervisor/process-notice.ts";
 import type { Transition } from "../../supervisor/slot.ts";
 import type { LogLine } from "./lifecycle-messages.ts";
 
-/** `line`: what is said about it; undefined: nothing that a reader needs to know. */
+/** `line`: the lifecycle line; undefined: nothing worth a line. */
 export type ReportedTransition = {
   readonly id: string;
   readonly spec: ProcessSpec;
@@ -13,7 +13,7 @@ export type ReportedTransition = {
   readonly line: LogLine | undefined;
 };
 
-/** What is no transition. `endReason`: why the run ends that is under way, if it does. */
+/** An event that is no transition. `endReason`: why the present run is ended, if it is. */
 export type ReportedNotice = {
   readonly id: string;
   readonly notice: ProcessEvent;
@@ -28,7 +28,7 @@ export class ProcessBus {
   readonly transitions: Listeners<ReportedTransition>;
   readonly notices: Listeners<ReportedNotice>;
   readonly samples: Listeners<ReportedSamples>;
-  /** Ids of processes that no configuration has any more. */
+  /** Ids of processes that were removed from the configuration and are over. */
   readonly removed: Listeners<string>;
 
   constructor(report: (problem: string) => void) {
@@ -39,7 +39,7 @@ export class ProcessBus {
   }
 }
 
-/** One that throws is reported, and hinders neither the sender nor the others. */
+/** A listener that throws is reported; it affects neither the sender nor the other listeners. */
 export class Listeners<Item> {
   readonly #listeners = new Set<(item: Item) => void>();
   readonly #subject: string;
@@ -50,7 +50,7 @@ export class Listeners<Item> {
     this.#report = report;
   }
 
-  /** Gives the way to end it. */
+  /** Returns the function that removes the listener. */
   listen(listener: (item: Item) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

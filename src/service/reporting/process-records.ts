@@ -1,4 +1,4 @@
-/** Processes as records for people and programs. */
+/** The records of processes, as API and command line show them. */
 
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord, Status, TelemetryReport } from "../../contract/records.ts";
@@ -10,11 +10,11 @@ import type { DependencyStatus } from "./dependency-status.ts";
 import { statusText } from "./status-text.ts";
 import { toIsoTime } from "./wall-clock.ts";
 
-/** What is seen of a process from outside, and what it says of itself. */
+/** What is known of a process beside its state: its usage, and the telemetry that it reports. */
 export type ProcessObservation = DependencyStatus & {
   readonly usage: Pick<ProcessRecord, "cpuPercent" | "memoryBytes">;
   readonly reported: Pick<ProcessRecord, "telemetry">;
-  /** What was found wrong with its run last. */
+  /** The last problem found with its run. */
   readonly trouble?: string | undefined;
 };
 
@@ -31,7 +31,7 @@ export function observationOf(
   };
 }
 
-/** What a record was made of, and the record. */
+/** A record after the parts that it was made of. */
 type RecordWithParts = readonly [...RecordParts, ProcessRecord];
 
 type RecordParts = readonly [
@@ -45,7 +45,7 @@ type RecordParts = readonly [
 
 const cachedRecords = new WeakMap<Process, RecordWithParts>();
 
-/** The same record as before, as long as nothing has changed: whoever asks all the time costs little. */
+/** The same record as before as long as nothing has changed, so frequent reads are cheap. */
 export function recordOf(process: Process, spec: ProcessSpec, observation: ProcessObservation): ProcessRecord {
   const parts: RecordParts = [
     representativeState(process.states),
@@ -56,7 +56,7 @@ export function recordOf(process: Process, spec: ProcessSpec, observation: Proce
     observation,
   ];
   const before = cachedRecords.get(process);
-  // How long a back-off lasts yet is another number each time.
+  // The text of a back-off has the remaining time, which always changes.
   if (before !== undefined && parts[0].status !== "backoff" && parts.every((part, index) => part === before[index])) return before[PARTS];
   const record = newRecord(process, parts);
   cachedRecords.set(process, [...parts, record]);
@@ -91,7 +91,7 @@ function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, sp
   };
 }
 
-/** The instances of a cluster are shown below it. */
+/** Replaces the instances of each cluster by a record of the cluster that contains them. */
 export function withClusters(records: readonly ProcessRecord[]): readonly ProcessRecord[] {
   const clusters = groupsOf(records);
   return [...clusters].map(([id, members]) => (members[0]?.cluster === undefined ? (members[0] as ProcessRecord) : clusterOf(id, members)));
@@ -126,7 +126,7 @@ export function statusOf(state: InstanceState): Status {
   ];
 }
 
-/** Of overlapping runs the first that is not over speaks for the process. */
+/** Of overlapping runs, the first that is not over represents the process. */
 export function representativeState(states: readonly InstanceState[]): InstanceState {
   return states.find(({ status }) => status !== "idle") ?? (states[0] as InstanceState);
 }
@@ -141,7 +141,7 @@ function conditionOf(state: InstanceState): Pick<ProcessRecord, "ready" | "healt
   return { ready: state.ready, ...(state.healthy === undefined ? {} : { healthy: state.healthy }) };
 }
 
-/** `updated`: since when it is in this state. */
+/** `updated`: when it entered this state. */
 function timesOf(state: InstanceState): Pick<ProcessRecord, "started" | "exited" | "updated" | "nextRestart"> {
   if (state.status === "running") return { started: toIsoTime(state.since), updated: toIsoTime(state.since) };
   if (state.status === "stopping" && "started" in state) return { started: toIsoTime(state.started), updated: toIsoTime(state.since) };

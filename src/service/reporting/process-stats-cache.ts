@@ -1,4 +1,4 @@
-/** What is known of each process beside its state: put together for who asks, once for all until something is new. */
+/** Caches what is known of each process beside its state, until a sample, a report or a problem changes. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { TelemetryReport } from "../../contract/records.ts";
 import type { Sample } from "../../metrics/sampler.ts";
@@ -10,7 +10,7 @@ import { observationOf, type ProcessObservation } from "./process-records.ts";
 
 type StatsSources = { readonly report?: TelemetryReport; readonly trouble?: string | undefined };
 
-/** What was put together of a sample. */
+/** An observation, and the sample that it was made from. */
 type CachedStats = { readonly sample: Sample | undefined; readonly observation: ProcessObservation };
 
 export type ProcessStatsPorts = {
@@ -34,19 +34,18 @@ export class ProcessStatsCache {
     return withDependencyStatus(this.#observationOf(id), this.#ports.supervisor(), id);
   }
 
-  /** What its messages are about. */
+  /** Context of the lifecycle lines of a process. */
   messageContext(id: string): MessageContext {
     const supervisor = this.#ports.supervisor();
     const [{ policy }, { isBlocked: blocked }] = [this.#ports.spec(id), supervisor.find(id)];
     return withDependencyStatus({ policy, blocked, trouble: this.#observationOf(id).trouble }, supervisor, id);
   }
 
-  /** What it says of itself. */
   setReport(id: string, report: TelemetryReport): void {
     this.#update(id, { ...this.#sources.get(id), report });
   }
 
-  /** What is wrong with its run; undefined: nothing any more. */
+  /** The problem with its run; undefined: none any more. */
   setProblem(id: string, trouble: string | undefined): void {
     const sources = this.#sources.get(id);
     if (sources?.trouble !== trouble) this.#update(id, { ...sources, trouble });

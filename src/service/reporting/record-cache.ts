@@ -1,4 +1,4 @@
-/** The records of processes, with what the load balancer says of them; those of all are made once for all who ask at the same time. */
+/** The records of processes, with data of the load balancer; the list of all is cached for 100 ms or until a transition. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { Process } from "../../supervisor/process.ts";
@@ -6,16 +6,16 @@ import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { ProcessBus } from "./process-bus.ts";
 import { clusterOf, type ProcessObservation, recordOf, withClusters } from "./process-records.ts";
 
-/** What no transition tells, as the next run, is at most so old. Milliseconds. */
+/** Maximum age of data that changes without a transition, as usage. Milliseconds. */
 const MAX_AGE_MS = 100;
 
 export type RecordPorts = {
   readonly bus: ProcessBus;
   readonly supervisor: () => Supervisor;
   readonly spec: (id: string) => ProcessSpec;
-  /** It may only look something up. */
+  /** Must only look up, without side effects. */
   readonly observe: (id: string) => ProcessObservation;
-  /** Adds what the load balancer says of it. */
+  /** Adds the data of the load balancer. */
   readonly withBalancer: (record: ProcessRecord) => ProcessRecord;
 };
 
@@ -34,7 +34,7 @@ export class RecordCache {
     return withBalancer(recordOf(supervisor().find(id), spec(id), observe(id)));
   }
 
-  /** A process by itself, or a cluster with its instances. */
+  /** The record of a process, or of a cluster with its instances. */
   group(id: string, processes: readonly Process[]): ProcessRecord {
     const records = processes.map((process) => this.of(process));
     const [only] = records;
@@ -46,7 +46,7 @@ export class RecordCache {
     return withClusters(records).map((record) => this.#ports.withBalancer(record));
   }
 
-  /** Of all processes; the same array until something has changed. */
+  /** Records of all processes; the same array until it is invalidated. */
   get records(): readonly ProcessRecord[] {
     const now = performance.now();
     if (this.#records === undefined || now >= this.#until) {
@@ -56,7 +56,6 @@ export class RecordCache {
     return this.#records;
   }
 
-  /** Something has changed. */
   invalidate(): void {
     this.#records = undefined;
   }

@@ -1,4 +1,4 @@
-/** What is seen of a service at work: issue 4, "Build" 4 to 6. */
+/** Events, incidents and metrics of a running service. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +40,7 @@ const line = (text: string): LogEntry => ({
   text,
 });
 
-/** A service whose children do as they are told. */
+/** A service whose processes start and end on command. */
 function watched(
   context: TestContext,
   {
@@ -54,7 +54,7 @@ function watched(
     { folder: stateDir, parallelism: 1, now: new Date(), stripsTypes: false },
   );
   const config = { ...normal, stateDir, file: join(stateDir, "procman.json"), warnings: [] };
-  // What is tested waits by timers that keep nobody alive.
+  // The tested timers are unref'ed and would not keep the test alive.
   const alive = setInterval(() => undefined, 1_000);
   const spawner = new FakeSpawner();
   const spec = (slot: string) => config.processes.find(({ id }) => id === processOf(slot)) ?? assert.fail(slot);
@@ -139,7 +139,7 @@ const report = (process: string, more: Partial<TelemetryReport> = {}): Telemetry
   ...more,
 });
 
-test("4.5 each transition is told once, with the record that it led to", async (context) => {
+test("4.5 each transition is published once, with the resulting record", async (context) => {
   const { spawner, control } = watched(context);
   const events = control("test").events(undefined, new AbortController().signal);
   spawner.up("web");
@@ -154,7 +154,7 @@ test("4.5 each transition is told once, with the record that it led to", async (
   );
 });
 
-test("4.5 blocks and the end of everything are told", async (context) => {
+test("4.5 blocking and the shutdown are published", async (context) => {
   const { control, onShutdown, service } = watched(context);
   const events = control("test").events(undefined, new AbortController().signal);
   await control("test").act("web", "block");
@@ -169,7 +169,7 @@ test("4.5 blocks and the end of everything are told", async (context) => {
   );
 });
 
-test("4.6 each end is written down: why, by whom, with the last lines; told as an event once it is complete", async (context) => {
+test("4.6 each end is recorded: why, by whom, with the last lines; published as an event once it is complete", async (context) => {
   const asked: unknown[] = [];
   const lastLines: ReadLastLines = async (query) => {
     asked.push({ ...query, from: query.from > Date.now() - 60_000, before: query.before > query.from });
@@ -180,7 +180,7 @@ test("4.6 each end is written down: why, by whom, with the last lines; told as a
   spawner.up("web");
   spawner.exit("web", 3);
   spawner.up("api-1");
-  // Ends within one millisecond have no order.
+  // Ends within the same millisecond have no order.
   for (const first = Date.now(); Date.now() < first + 2; );
   await control("deploy").act("api-1", "stop");
   spawner.exit("api-1", 0);
@@ -210,7 +210,7 @@ test("4.6 each end is written down: why, by whom, with the last lines; told as a
   assert.deepEqual(await next.control("test").incidents("web"), [incidents[0]], "a later service knows it, with the lines");
 });
 
-test("4.6 an end is noted with what was decided, and written after that; a service that was killed in between leaves it to the next", async (context) => {
+test("4.6 an end is noted with the decision, and written after that; if the service is killed in between, the next one writes it", async (context) => {
   const first = watched(context);
   first.spawner.up("web");
   first.spawner.end("web", { kind: "exited", code: null, signal: "SIGKILL" });
@@ -225,7 +225,7 @@ test("4.6 an end is noted with what was decided, and written after that; a servi
   assert.deepEqual([first.notes.size, own?.cause], [0, "signal"], "written, and nothing is left to note");
 });
 
-test("4.6 the lines of an end that nobody could complete are read by whoever asks", async (context) => {
+test("4.6 the lines of an incident that was never completed are read on request", async (context) => {
   const first = watched(context);
   first.spawner.up("web");
   first.spawner.exit("web", 3);
@@ -238,7 +238,7 @@ test("4.6 the lines of an end that nobody could complete are read by whoever ask
   );
 });
 
-test("4.6 a store that can't be read costs the lines, and nothing else", async (context) => {
+test("4.6 if the log store can't be read, only the lines are missing", async (context) => {
   const lastLines: ReadLastLines = async () => {
     throw new Error("no disk");
   };
@@ -251,7 +251,7 @@ test("4.6 a store that can't be read costs the lines, and nothing else", async (
   assert.deepEqual(problems, ['Cannot read the last lines of "web": no disk']);
 });
 
-test("4.4 what a process says of itself is kept, told and exported; it may speak for nobody else", async (context) => {
+test("4.4 the telemetry of a process is kept, published and exported; it may report for no other process", async (context) => {
   const { control, spawner } = watched(context);
   const events = control("test").events(undefined, new AbortController().signal);
   spawner.up("web");
@@ -268,14 +268,14 @@ test("4.4 what a process says of itself is kept, told and exported; it may speak
   assert.equal(text.match(/^procman_telemetry_\w+\{/gm)?.length, 49, "fifty numbers, of which two are one");
 });
 
-test("4.4 metrics of an unknown process are refused; nothing is written before there is anything", async (context) => {
+test("4.4 metrics of an unknown process are refused; without samples nothing is written", async (context) => {
   const { control, stateDir } = watched(context);
   assert.deepEqual(await control("test").metrics("web", {}), []);
   await assert.rejects(control("test").metrics("wbe", {}), /there is none of this id/);
   assert.deepEqual(readdirSync(stateDir), []);
 });
 
-test("4.6 who was refused, or has asked for something else, has not stopped it", async (context) => {
+test("4.6 a caller whose request was refused, or was another one, is not named as the cause", async (context) => {
   const { control, spawner, supervisor, onShutdown } = watched(context);
   spawner.up("web");
   await control("ci").act("web", "block");

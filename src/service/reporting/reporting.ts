@@ -1,4 +1,4 @@
-/** All that is said, shown and kept of processes: listeners on one bus. They watch, and decide nothing. */
+/** Puts reporting together: log lines, events, records, metrics and incidents are listeners on one bus. They decide nothing. */
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
@@ -21,9 +21,9 @@ export type ReportingPorts = {
   readonly log: { readonly write: (slot: string, line: LogLine) => void };
   readonly report: (problem: string) => void;
   readonly lastLines: ReadLastLines;
-  /** Adds what the load balancer says of it. */
+  /** Adds the data of the load balancer. */
   readonly withBalancer: (record: ProcessRecord) => ProcessRecord;
-  /** Whether its memory is watched. */
+  /** Whether it has a memory limit. */
   readonly isLimited: (spec: ProcessSpec) => boolean;
   readonly status: () => StateRecord;
 };

@@ -1,4 +1,4 @@
-/** What happens, as events for readers and plugins. */
+/** Publishes what happens as events, for API, library and plugins. */
 import { ProcmanError } from "../../base/errors.ts";
 import type { Caller } from "../../contract/control.ts";
 import type { EventRecord } from "../../contract/event-record.ts";
@@ -11,7 +11,7 @@ import type { ProcessBus, ReportedNotice } from "./process-bus.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
 import type { RecordCache } from "./record-cache.ts";
 
-/** Numbers that one process may report. */
+/** Metrics that one process may report. */
 const MAX_METRICS = 50;
 
 export type ServiceEventsPorts = {
@@ -35,12 +35,11 @@ export class ServiceEvents {
     bus.notices.listen((reported) => this.#onNotice(reported));
   }
 
-  /** The record of a process is another one; `text` says what has changed. */
+  /** Publishes the record of a process; `text` says what has changed. */
   publishState(id: string, text: string | undefined): void {
     this.#log.publish({ type: "process.state", process: this.#ports.records.of({ id }), ...(text === undefined ? {} : { text }) });
   }
 
-  /** The state of the service is another one. */
   publishServiceState(): void {
     this.#log.publish({ type: "service.state", state: this.#ports.status() });
   }
@@ -53,7 +52,7 @@ export class ServiceEvents {
     this.#log.publish({ type: "process.incident", incident });
   }
 
-  /** What a process reports of itself. @throws {ProcmanError} `process-foreign`, `process-unknown` */
+  /** Takes the telemetry of a process. @throws {ProcmanError} `process-foreign`, `process-unknown` */
   async telemetry(report: TelemetryReport, caller: Caller): Promise<void> {
     const { supervisor, stats } = this.#ports;
     const { process: id } = report;
@@ -65,12 +64,12 @@ export class ServiceEvents {
     this.#log.publish({ type: "process.telemetry", report: kept });
   }
 
-  /** Each event as it happens. Gives the way to end it. */
+  /** Each event as it happens. Returns the function that removes the listener. */
   listen(listener: (event: EventRecord) => void): () => void {
     return this.#log.listen(listener);
   }
 
-  /** What comes after the event of this id. */
+  /** Events after the one with this id. */
   follow(after: string | undefined, signal: AbortSignal): AsyncIterable<EventRecord> {
     return this.#log.follow(after, signal, this.#ports.status);
   }
@@ -90,7 +89,6 @@ export class ServiceEvents {
   }
 }
 
-/** As much of it as is kept. */
 function withBoundedMetrics(report: TelemetryReport): TelemetryReport {
   return report.metrics === undefined ? report : { ...report, metrics: bounded(report.metrics) };
 }

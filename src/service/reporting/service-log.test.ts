@@ -4,7 +4,7 @@ import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
 import { info } from "./lifecycle-messages.ts";
 import { ServiceLog } from "./service-log.ts";
 
-test("what is said of an instance is found as its cluster's, what is said of a further slot as its process's", () => {
+test("lines of an instance are found by its cluster, lines of a further slot by its process", () => {
   const sent: ToKeeper[] = [];
   const log = new ServiceLog({ sendLater: (message: ToKeeper) => sent.push(message) } as never, (slot) =>
     slot === "web-2" ? 2 : undefined,

@@ -1,4 +1,4 @@
-/** What procman itself has to say: to the console, by way of the logger. */
+/** The service's own log lines: sent to the logger, which writes them to console and log store. */
 import { isatty } from "node:tty";
 import type { Config } from "../../config/spec.ts";
 import type { ConsoleStyle, FromLogger, LoggerMessage, StoreSettings } from "../../ipc/logger-protocol.ts";
@@ -10,13 +10,13 @@ export class ServiceLog {
   readonly #link: KeeperChannel;
   readonly #instanceOf: (slot: string) => number | undefined;
 
-  /** `instanceOf`: its number in its cluster, from 1, by which its entries are found as those of the cluster. */
+  /** `instanceOf`: number of the instance in its cluster, from 1; by it the entries are found as those of the cluster. */
   constructor(link: KeeperChannel, instanceOf: (slot: string) => number | undefined = () => undefined) {
     this.#link = link;
     this.#instanceOf = instanceOf;
   }
 
-  /** Of a process or one of its slots, or of procman itself. */
+  /** `id`: a process or one of its slots; undefined: procman itself. */
   write(id: string | undefined, { severity, text }: LogLine): void {
     this.add({ at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) });
   }
@@ -28,7 +28,7 @@ export class ServiceLog {
     this.#link.sendLater({ t: "logger", message: { t: "say", ...entry, ...whose } });
   }
 
-  /** Who asked for what, and what came of it. */
+  /** Records a request: who asked for what, and its outcome. */
   audit({ severity, text }: LogLine, id?: string): void {
     this.add({ at: Date.now(), severity, category: "api", text, ...(id === undefined ? {} : { id }) });
   }
@@ -45,7 +45,7 @@ export class ServiceLog {
     this.write(undefined, error(text));
   }
 
-  /** What the logger met. */
+  /** Reports problems of the logger. */
   relay(message: FromLogger): void {
     if (message.t === "problem") this.error(`${message.message}; processes run on`);
     if (message.t === "recovered") this.warn(`${message.file} can be written again; ${lost(message)}`);

@@ -1,4 +1,4 @@
-/** Numbers: of processes, by samples of the process table, and of the service itself. */
+/** Metrics of processes, sampled from the process table, and of the service itself. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { MetricPoint, MetricQuery } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
@@ -15,11 +15,11 @@ import type { RecordCache } from "./record-cache.ts";
 export type ServiceMetricsPorts = {
   readonly bus: ProcessBus;
   readonly stateDir: string;
-  /** How long numbers are kept on disk. */
+  /** Retention on disk, in hours. */
   readonly hours: () => number;
   readonly supervisor: () => Supervisor;
   readonly specs: () => readonly ProcessSpec[];
-  /** Whether its memory is watched. */
+  /** Whether it has a memory limit. */
   readonly isLimited: (spec: ProcessSpec) => boolean;
   readonly report: (problem: string) => void;
 };
@@ -53,7 +53,7 @@ export class ServiceMetrics implements Subsystem {
     });
   }
 
-  /** What runs is known. */
+  /** Called when the running processes are known. */
   start(): void {
     this.#sampler.start();
   }
@@ -67,7 +67,7 @@ export class ServiceMetrics implements Subsystem {
     this.#gauges.close();
   }
 
-  /** Samples are taken more often for a while. */
+  /** A client is looking: samples are taken more often for a while. */
   watch(): void {
     this.#sampler.watch();
   }
@@ -97,7 +97,7 @@ export class ServiceMetrics implements Subsystem {
   }
 }
 
-/** Ids of processes, by the pids that lead their runs. */
+/** Ids of processes by the pids of their leaders. */
 function leadersOf(processes: readonly Process[]): ReadonlyMap<number, string> {
   const leaders = new Map<number, string>();
   for (const { id, states } of processes)

@@ -1,4 +1,4 @@
-/** Procman itself as a record for people and programs. */
+/** The state of the service as a record. */
 import { arch, availableParallelism, freemem, hostname, loadavg, platform, release, totalmem, uptime } from "node:os";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
@@ -9,7 +9,6 @@ import type { StateRecord, SystemRecord } from "../../contract/state-record.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { representativeState, statusOf } from "./process-records.ts";
 
-/** What the whole consists of. */
 export type ServiceStatusInput = {
   readonly config: Config;
   readonly processes: readonly Process[];
@@ -18,7 +17,7 @@ export type ServiceStatusInput = {
   readonly startedAt: number;
   /** Pid of the keeper. */
   readonly keeper: number;
-  /** Records absent: there is none. */
+  /** undefined: no plugins are configured. */
   readonly plugins: readonly PluginRecord[] | undefined;
 };
 
@@ -38,7 +37,7 @@ export function serviceStatus({ config, processes, isTerminating, startedAt, kee
     configFile: config.file,
     ...(port === undefined || hostname === undefined ? {} : { api: { hostname, port } }),
     memory: { rss, heapTotal, heapUsed, external },
-    // Microseconds of CPU by milliseconds of life, of a core in percent.
+    // Microseconds of CPU per milliseconds of uptime, as percent of a core.
     cpuPercent: Math.round((user + system) / Math.max(1, now - startedAt)) / 10,
     system: systemOf(),
     runtime: { name: "node", version: process.versions.node },

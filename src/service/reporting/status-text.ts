@@ -1,4 +1,4 @@
-/** Why a process is in its state, in one sentence. */
+/** Status text: why a process is in its state, in one sentence. */
 
 import type { Process } from "../../supervisor/process.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
@@ -15,13 +15,13 @@ import {
   whyNotRestarted,
 } from "./lifecycle-messages.ts";
 
-/** Why one that was to come up did not. `flaw`: why the load balancer sends nobody there, if it runs. */
-export function whyNotUp({ id, states }: Process, subject: MessageContext, flaw: string | undefined): string {
+/** Why a process did not come up. `connectionProblem`: why the load balancer sends it no connections. */
+export function whyNotUp({ id, states }: Process, subject: MessageContext, connectionProblem: string | undefined): string {
   const [state] = states;
   if (state === undefined || ((state.status === "starting" || state.status === "running") && state.restarts > 0))
     return `ended soon after its start ("procman why ${id}" tells more)`;
   const reason = statusText(state, subject, systemClock.now());
-  return state.status === "running" && flaw !== undefined ? `${reason}, but ${flaw}` : reason;
+  return state.status === "running" && connectionProblem !== undefined ? `${reason}, but ${connectionProblem}` : reason;
 }
 
 export function statusText(state: InstanceState, subject: MessageContext, now: number): string {

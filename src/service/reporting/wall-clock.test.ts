@@ -1,15 +1,15 @@
-/** Times of day of what was measured by the monotonic clock: issue 4, records. */
+/** Times of day from monotonic times. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toIsoTime, WallClock } from "./wall-clock.ts";
 
-test("2.7 what is asked for again and again has happened at the same millisecond", () => {
+test("2.7 a time is the same to the millisecond however often it is asked for", () => {
   const at = process.hrtime()[0] * 1_000;
   const first = toIsoTime(at);
   for (const until = performance.now() + 20; performance.now() < until; ) assert.equal(toIsoTime(at), first);
 });
 
-test("2.7 a clock that is corrected slowly changes no time that was told, one that is set changes all", () => {
+test("2.7 a slowly corrected clock changes no reported time, a clock that is set changes all", () => {
   let [now, ahead, slow] = [5_000, 1_000_000, 0];
   const clock = {
     now: () => {

@@ -1,16 +1,16 @@
-/** From monotonic milliseconds to a time of day. */
+/** Converts monotonic milliseconds to times of day. */
 
 import type { Clock } from "../../supervisor/ports.ts";
 import { systemClock } from "../system-clock.ts";
 
-/** Less than this is no clock that was set, but one that is corrected slowly. Milliseconds. */
+/** A smaller difference is a slow correction of the clock, not a clock that was set. Milliseconds. */
 const CLOCK_STEP_MS = 50;
-/** Longer than this between two looks at clocks: something came in between. Milliseconds. */
+/** If two reads of the clocks are further apart, the process was interrupted between them. Milliseconds. */
 const MAX_READ_MS = 1;
 
 export class WallClock {
   readonly #clock: Pick<Clock, "now" | "wall">;
-  /** By which the time of day is ahead. It is kept: a run that is asked for twice has begun at the same moment, to the millisecond. */
+  /** Wall clock minus monotonic clock. Kept, so that the same moment always converts to the same millisecond. */
   #aheadMs: number;
 
   constructor(clock: Pick<Clock, "now" | "wall">, aheadMs: number) {
@@ -27,10 +27,10 @@ export class WallClock {
   }
 }
 
-// Finer than Date.now, so that the service after this one says the same.
+// Finer than Date.now, so that the next service converts to the same times.
 const systemWall = new WallClock(systemClock, performance.timeOrigin + performance.now() - systemClock.now());
 
-/** Monotonic milliseconds as a time of day. */
+/** Monotonic milliseconds as ISO 8601. */
 export function toIsoTime(at: number): string {
   return systemWall.time(at);
 }
