@@ -1,4 +1,4 @@
-/** The wall clock jumps by hours, by way of libfaketime: nothing but schedules and time stamps depends on it. */
+/** The wall clock jumps by hours (libfaketime): only schedules and time stamps depend on it. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ function libfaketime(): string | undefined {
   return places.map((place) => join(place, "faketime/libfaketime.so.1")).find((file) => existsSync(file));
 }
 
-/** A procman whose clock goes by as much as `set` says. */
+/** A procman with a wall clock that `set` moves. */
 async function withClock(context: TestContext, processes: (folder: string) => Parameters<typeof startRig>[2]) {
   const library = libfaketime();
   if (library === undefined) return skip(context, "libfaketime is not installed");

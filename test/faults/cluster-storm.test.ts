@@ -1,4 +1,4 @@
-/** The minute of issue 5, "Speed"; a shorter one is in test/integration/storm.test.ts. `PROCMAN_STORM_SECONDS` makes it longer or shorter. */
+/** A cluster under load and kills for a minute (`PROCMAN_STORM_SECONDS` sets another time); a short version is test/integration/storm.test.ts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CLIENTS, storm } from "../support/storm.ts";

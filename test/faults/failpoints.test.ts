@@ -1,4 +1,4 @@
-/** procman kills itself at each step of each transition, by `src/os/failpoint.ts`; whoever comes after goes on. */
+/** A process of procman kills itself at each step of each transition (`src/os/failpoint.ts`), and its successor continues. */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,19 +25,19 @@ const TAKE_OVER = [
 ] as const;
 
 type Transition = {
-  /** Of the process `print`, beside what it is. */
+  /** Further fields of the process `print`. */
   readonly process?: object;
   /** Lines in bursts of so many bytes, with a pause of so many milliseconds. */
   readonly load?: readonly [number, number];
   readonly redirect?: string;
   readonly points: readonly Failpoint[];
-  /** What `print` has to be before: running, if nothing is said. */
+  /** Status of `print` before; default: running. */
   readonly from?: "stopped";
-  /** Absent: at once. */
+  /** Default: at once. */
   readonly isSettled?: (before: ProcessRecord) => boolean;
   readonly begin: (rig: FaultRig, before: ProcessRecord) => Promise<void> | void;
   readonly isOver: (now: ProcessRecord, before: ProcessRecord) => boolean;
-  /** Whom the transition itself kills. */
+  /** Components that the transition itself kills. */
   readonly kills?: "keeper" | "service";
 };
 
@@ -46,13 +46,13 @@ const isSame = (now: ProcessRecord, before: ProcessRecord): boolean => now.statu
 const isStopped = ({ status }: ProcessRecord): boolean => status === "stopped";
 const crash = async ({ folder }: FaultRig, { pid = 0, run }: ProcessRecord): Promise<void> => {
   await eventually(() => (readFileSync(join(folder, "diary.jsonl"), "utf8").includes(`"managed":"print.${run}@`) ? true : undefined));
-  // The program itself, which may not be the leader of its group.
+  // The program itself, which may have a shell as its leader.
   for (const child of [pid, ...childrenOf(pid)]) if (isProgram(child)) kill(child, "SIGUSR2");
 };
 const always = { autostart: true, restart: "always" };
-/** By then the next run is prepared: a second after its start, or after that of a service. Milliseconds. */
+/** After this time the keeper has the restart order: a second after the start of the run or of the service. Milliseconds. */
 const SETTLED_MS = 2_000;
-/** A keeper that dies between its record and the deed leaves a process that never got its SIGTERM: it is killed in the end. */
+/** A keeper that dies between its record and the signal leaves a process without its SIGTERM, which is killed later. */
 const brief = { autostart: true, terminateTimeout: 1 };
 
 const TRANSITIONS: Readonly<Record<string, Transition>> = {
@@ -135,13 +135,13 @@ function childrenOf(pid: number): readonly number[] {
 }
 
 function isProgram(pid: number): boolean {
-  // Not the shell that has its name in the command line, too.
+  // Not the shell, which has the program's name in its command line, too.
   return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, "latin1").startsWith(`${process.execPath}\0`);
 }
 
-/** Each end of a run leaves one record, whoever dies meanwhile. */
+/** Each end of a run leaves one record, also when a component dies meanwhile. */
 async function writtenOnce({ procman }: FaultRig, run: number | undefined): Promise<void> {
-  // A service whose keeper has died may have told of the next run before it ended itself.
+  // A service whose keeper has died may have reported the next run before its own end.
   let answer = await procman.api.ask("GET", "/processes/print/incidents?limit=100");
   while (answer === undefined) {
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -153,7 +153,7 @@ async function writtenOnce({ procman }: FaultRig, run: number | undefined): Prom
   assert.equal(runs.filter((each) => each === run).length, 1, `the end of run ${run}: ${runs.join(" ")}`);
 }
 
-/** Points of a procman in this folder, and a way to let the next process that reaches one die there. */
+/** Failpoints of a procman in this folder; `arm` kills the next process that reaches one. */
 function pointsIn(folder: string, points: readonly Failpoint[]) {
   const arms = join(folder, "arms");
   mkdirSync(arms);
@@ -259,7 +259,7 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
       const first = await procman.api.ask("POST", "/terminate");
       await reached(point);
       const isOver = (): boolean => Object.values(procman.parts()).flat().length === 0;
-      // Who got no answer asks again.
+      // A request without an answer is repeated.
       for (let answer = first; answer === undefined && !isOver(); ) answer = await procman.api.ask("POST", "/terminate");
       await eventually(() => (isOver() ? true : undefined));
       assert.deepEqual(await procman.end(), []);

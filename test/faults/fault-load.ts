@@ -1,13 +1,13 @@
-/** What runs while parts of procman are killed: printers, crashers, jobs by schedule, and processes that an operator starts and stops. */
+/** Processes of the kill schedule: printers, crashers, scheduled jobs, and processes that an operator starts and stops. */
 import { fileURLToPath } from "node:url";
 
 const PROGRAMS = fileURLToPath(new URL("../../examples/kill-the-manager/programs/", import.meta.url));
 
-/** Crash all the time and come back by policy; nobody else touches them, so their runs can be counted. */
+/** Crash and are restarted by policy; nothing else starts or stops them, so their runs can be counted. */
 export const CRASHERS = ["crash-quick", "crash-slow", "crash-error", "crash-family"] as const;
-/** An operator plays with them. */
+/** Started, stopped, restarted and blocked by an operator. */
 export const TOYS = ["toy-plain", "toy-once", "toy-stubborn"] as const;
-/** All whose lines are numbered. */
+/** Processes with numbered lines. */
 export const PRINTERS = ["print", "print-rotated", "print-errors", ...TOYS] as const;
 
 export function loadIn(folder: string): readonly object[] {

@@ -1,4 +1,4 @@
-/** procman under a load of counted programs, and what became of them. */
+/** Runs procman with programs that record their lives, and checks the records. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,15 +22,15 @@ export type FaultRig = {
   readonly procman: Procman;
   /** All records, once the service answers. */
   readonly records: () => Promise<readonly ProcessRecord[]>;
-  /** Resolves once this holds of the record of a process. */
+  /** Resolves once `holds` is true for the record of a process. */
   readonly until: (id: string, holds: (record: ProcessRecord) => boolean) => Promise<ProcessRecord>;
-  /** Asks until there is an answer. What was asked before an answer got lost may be refused as done already. */
+  /** Repeats a request until there is an answer. A repeated one may be refused as already done. */
   readonly act: (id: string, action: string) => Promise<void>;
-  /** Kills a part, and remembers that for the verdict. Returns whom it has killed: for a moment they are still there. */
+  /** Kills a component, and records that for the verdict. Returns the pids, which may still exist for a moment. */
   readonly killPart: (part: "keeper" | "service" | "logger" | "everything") => readonly number[];
-  /** What procman has said so far. */
+  /** procman's output so far. */
   readonly output: () => readonly string[];
-  /** Stops everything, and says what is wrong with runs and lines. `kills`: beside those that were struck. */
+  /** Stops everything, and returns what is wrong with runs and lines. `kills`: beside those by `killPart`. */
   readonly verdict: (more?: Excuses) => Promise<readonly string[]>;
 };
 
@@ -111,17 +111,17 @@ export async function startRig(
   };
 }
 
-/** Another process of procman's than `before`; resolves with its pid. */
+/** Resolves with the pid of this component once it is none of `before`. */
 export function successor(procman: Procman, part: "keeper" | "service" | "logger", before: readonly number[]): Promise<number> {
   return eventually(() => procman.parts()[part].find((pid) => !before.includes(pid)));
 }
 
-/** Resolves once procman has said such a line. */
+/** Resolves once procman has printed a matching line. */
 export function waitForOutput(rig: FaultRig, line: RegExp): Promise<string> {
   return eventually(() => rig.output().find((each) => line.test(each)));
 }
 
-/** Resolves once the log of this process has grown by so much. */
+/** Resolves once the log of this process has grown by `bytes`. */
 export async function growth({ folder }: FaultRig, id: string, bytes = 300_000): Promise<void> {
   const file = join(folder, `logs/${id}.log`);
   const size = (): number => (existsSync(file) ? statSync(file).size : 0);

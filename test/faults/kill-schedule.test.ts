@@ -1,6 +1,6 @@
 /**
- * Hundreds of kills of procman's own processes at seeded moments, under processes that print, crash and are started and stopped.
- * `PROCMAN_FAULT_SEED` repeats one seed; `PROCMAN_FAULT_MINUTES` goes on with new seeds for so long.
+ * Hundreds of kills of procman's components at seeded moments, while its processes print, crash and are started and stopped.
+ * `PROCMAN_FAULT_SEED` repeats one seed; `PROCMAN_FAULT_MINUTES` continues with new seeds for that time.
  */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -35,7 +35,7 @@ for (const seed of seeds)
   test(`kills at the moments of seed ${seed}: no second copy, no lost exit or line, every command completed, no process left behind`, async (context) => {
     const { findings, counts } = await verdictOf(context, seed);
     assert.deepEqual(findings, []);
-    // Less would mean that the test has lost sight of what it is for.
+    // Less would mean that the test misses its purpose.
     for (const [what, least] of Object.entries({ kills: KILLS, service: 12, logger: 12, keeper: 8, runs: 40, commands: 5, lines: 50_000 }))
       assert.ok((counts[what] ?? 0) >= least, `${what}: ${counts[what]}, at least ${least}`);
   });

@@ -1,4 +1,4 @@
-/** Kills parts of procman at moments that a seed names, while its processes print, crash and are started and stopped. */
+/** Kills processes of procman at moments that follow from a seed, while its children print, crash and are started and stopped. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { kill, marked } from "../../examples/kill-the-manager/processes.mjs";
@@ -8,7 +8,7 @@ import { loadIn, TOYS } from "./fault-load.ts";
 import { operate, type Played } from "./operator.ts";
 import { Chance } from "./seeded-random.ts";
 
-/** What is killed together, and how often. */
+/** What is killed together, with its weight. */
 const WEIGHTS = {
   service: 30,
   logger: 26,
@@ -20,15 +20,15 @@ const WEIGHTS = {
   child: 12,
 } as const;
 
-/** Who may be killed among the children, and by what. */
+/** Children that may be killed, and the signals. */
 const VICTIMS = ["print", "print-rotated", "crash-slow", "toy-plain", "timeout"] as const;
 const SIGNALS = ["SIGKILL", "SIGSEGV", "SIGTERM"] as const;
 
 /** A service that ends eleven times in a row within 2 s of its start stays down, by design. */
 const SERVICE_LIMIT = 9;
-/** A keeper takes so long to note what it was told, on a busy machine. Milliseconds. */
+/** A keeper on a busy machine writes a message to its journal within this time. Milliseconds. */
 const UNNOTED_MS = 400;
-/** Later than this no successor comes by itself: somebody starts procman again. Milliseconds. */
+/** After this time no successor starts by itself, and the test starts procman again. Milliseconds. */
 const LATE_MS = 1_200;
 
 export type Kill = { readonly what: string; readonly at: number; readonly pids: readonly number[] };
@@ -37,13 +37,13 @@ export type Story = {
   readonly procman: Procman;
   readonly kills: readonly Kill[];
   readonly played: readonly Played[];
-  /** How often nobody came by himself. */
+  /** How often the test had to start procman again. */
   readonly revived: number;
-  /** All processes, once procman answered after the last kill. */
+  /** All records after the last kill. */
   readonly settled: readonly ProcessRecord[] | undefined;
 };
 
-/** Resolves once procman has settled after the last of so many kills. */
+/** Resolves once procman has settled after the last of `wanted` kills. */
 export async function story(folder: string, seed: number, wanted: number): Promise<Story> {
   const chance = new Chance(seed);
   const procman = new Procman({ folder, processes: loadIn(folder) });
@@ -78,17 +78,17 @@ class Killer {
     this.#chance = chance;
   }
 
-  /** How many processes were killed. */
+  /** Number of killed processes. */
   get count(): number {
     return this.kills.reduce((sum, { pids }) => sum + pids.length, 0);
   }
 
-  /** Whether an accepted command may not have come as far as the journal. */
+  /** Whether a command that was accepted at this time may have missed the journal. */
   keeperDied(at: number): boolean {
     return this.kills.some((each) => /keeper|everything/.test(each.what) && each.at > at - 50 && each.at < at + UNNOTED_MS);
   }
 
-  /** Waits for a moment, within the last transition or after it, and kills somebody. */
+  /** Waits for a random time, within the last transition or after it, and kills something. */
   async next(): Promise<void> {
     const gap = this.#chance.weighted({ none: 10, short: 30, medium: 45, long: 15 });
     const [from, to] = { none: [0, 5], short: [5, 120], medium: [120, 600], long: [600, 2_500] }[gap] as [number, number];
@@ -109,12 +109,12 @@ class Killer {
     const signal = this.#chance.of(SIGNALS);
     const { journal, mark } = this.#procman;
     const running = [...journal.runs].filter(([key, { slot }]) => slot === id && !journal.ends.has(key)).map(([, { pid }]) => pid);
-    // The pid of one that has just ended may be somebody else's.
+    // The pid of an ended child may belong to another program.
     const ours = new Set(marked(mark).map(({ pid }) => pid));
     for (const pid of running.filter((each) => ours.has(each))) kill(pid, signal);
   }
 
-  /** Starts procman again where nobody does. */
+  /** Starts procman again when no successor comes. */
   async guard(isOver: () => boolean): Promise<void> {
     let since: number | undefined;
     while (!isOver()) {

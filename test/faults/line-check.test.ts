@@ -1,4 +1,4 @@
-/** The check that all fault tests rely on: each kind of damage, planted, is found; what procman's own marks excuse is not. */
+/** The log check of all fault tests: it finds each kind of planted damage, and accepts what procman's marks excuse. */
 import assert from "node:assert/strict";
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

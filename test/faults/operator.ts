@@ -1,4 +1,4 @@
-/** Starts, stops, restarts, blocks by the API while procman is killed, and sees to it that what was accepted is done. */
+/** Starts, stops, restarts and blocks a process by the API while procman is killed, and checks that accepted commands are completed. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
@@ -6,7 +6,7 @@ import type { Action } from "../../src/contract/control.ts";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import type { Chance } from "./seeded-random.ts";
 
-/** So long an accepted command may take in the worst of storms: procman is away half of the time. Milliseconds. */
+/** Time limit of an accepted command, while procman is down half of the time. Milliseconds. */
 const PATIENCE_MS = 30_000;
 const LOOK_MS = 40;
 
@@ -16,7 +16,7 @@ export type OperatorOptions = {
   readonly procman: Procman;
   readonly chance: Chance;
   readonly isOver: () => boolean;
-  /** Whether the keeper was killed so close to this time that what the service had accepted can't have been kept. */
+  /** Whether the keeper was killed so close to this time that an accepted command may be lost. */
   readonly isExcused: (at: number) => boolean;
 };
 
@@ -54,7 +54,7 @@ async function carriedOut(procman: Procman, id: string, asked: { readonly action
   return last;
 }
 
-/** Whether `now` shows what was asked for when the process was as `after` says. */
+/** Whether the record `now` shows the effect of a command that was answered with `after`. */
 function isDone(action: Action, after: ProcessRecord, now: ProcessRecord): boolean {
   const isUp = now.status === "running";
   switch (action) {

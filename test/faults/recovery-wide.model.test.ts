@@ -1,4 +1,4 @@
-/** As `test/model/recovery.model.test.ts`, with more happening at a time. */
+/** As `test/model/recovery.model.test.ts`, with more events at a time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Machine } from "../model/machine-model.ts";
@@ -20,7 +20,7 @@ const CASES = {
     bounds: { commands: 0, exits: 1, failures: 0, services: 1, keepers: 1 },
     least: 7_000,
   },
-  // Two commands and no death are 230 000 states, a command and the death of the keeper 83 000.
+  // Two commands without a kill are 230 000 states, a command and a kill of the keeper 83 000.
   "the service, around a command and the end of a run that another was prepared for": {
     plan: planOf({}, { restartDelayMs: 0 }),
     bounds: { commands: 1, exits: 1, failures: 0, services: 1, keepers: 0 },

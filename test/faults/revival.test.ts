@@ -1,4 +1,4 @@
-/** What earlier keepers left: loggers that still read, services that would start another keeper. */
+/** What killed keepers leave: loggers that still read, services that try to start another keeper. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -104,7 +104,7 @@ test("ten keepers are killed as soon as they have started: no line is lost, doub
   const killed = new Set<number>();
   for (let kills = 0; kills < 10; kills += 1) {
     for (const pid of rig.killPart("keeper")) killed.add(pid);
-    // A life of some seconds at times, or nobody would come back after ten.
+    // Now and then a keeper lives for seconds, else no successor would start after ten.
     await eventually(() => {
       const { keeper } = rig.procman;
       return keeper === undefined || killed.has(keeper) ? undefined : keeper;

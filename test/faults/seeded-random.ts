@@ -1,4 +1,4 @@
-/** Numbers by chance that a seed repeats (mulberry32). */
+/** Random numbers from a seed (mulberry32). */
 export class Chance {
   readonly seed: number;
   #state: number;
@@ -20,7 +20,7 @@ export class Chance {
     return from + this.next() * (to - from);
   }
 
-  /** A key, as often as its weight says. */
+  /** A random key, by its weight. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
     const rows = Object.entries(weights) as [K, number][];
     let left = this.next() * rows.reduce((sum, [, weight]) => sum + weight, 0);

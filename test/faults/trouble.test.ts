@@ -1,4 +1,4 @@
-/** The machine gets in procman's way while it runs: a full disk under the state folder, no descriptors left, parts that stand still. */
+/** A running procman with a full disk under its state folder, without descriptors, with stopped processes or without its state folder. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { closeSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
@@ -11,7 +11,7 @@ import { eventually } from "../support/procman.ts";
 import { smallDisk } from "../support/skip.ts";
 import { type FaultRig, folderFor, growth, program, startRig, successor, waitForOutput } from "./fault-rig.ts";
 
-/** How long a part stands still: `PROCMAN_FAULT_MINUTES` makes it a minute. Milliseconds. */
+/** How long a process is stopped by SIGSTOP: `PROCMAN_FAULT_MINUTES` makes it a minute. Milliseconds. */
 const STILL_MS = process.env.PROCMAN_FAULT_MINUTES === undefined ? 4_000 : 60_000;
 
 const isUp = ({ status }: ProcessRecord): boolean => status === "running";
@@ -32,11 +32,11 @@ const crasher = (folder: string) => ({
   logger: { stdout: "logs/crash.log" },
 });
 
-/** Takes all the room that there is. */
+/** Fills the disk. */
 function fill(disk: string): () => void {
   const filler = join(disk, "filler");
   const file = openSync(filler, "w");
-  // Others write there at the same time: how much room there is shows by trying.
+  // Others write there at the same time, so the free space is found by trying.
   for (const size of [4_096, 1]) for (let isFull = false; !isFull; ) isFull = !fits(file, size);
   closeSync(file);
   return () => rmSync(filler);
@@ -59,13 +59,13 @@ async function moreRuns(rig: FaultRig, id: string, count: number): Promise<void>
   await rig.until(id, ({ run = 0 }) => run >= before + count);
 }
 
-/** What the full disk took from the journal is what these checks read it for. */
+/** On a full disk the journal lacks what these checks read. */
 async function withoutJournal(rig: FaultRig): Promise<readonly string[]> {
   const findings = await rig.verdict();
   return findings.filter((finding) => !/^lost exit: nobody knows|^run numbers|never ended in the journal/.test(finding));
 }
 
-/** The log store would take the room for itself. */
+/** The log store would use up the space. */
 function onDisk(context: TestContext, folder: string, disk: string): Promise<FaultRig> {
   const config = { logger: { internalLogHours: 0 } };
   return startRig(context, folder, [printer(folder), crasher(folder)], { config, env: { PROCMAN_STATE_DIR: disk } });

@@ -1,4 +1,4 @@
-/** After all kills: what was lost, doubled, damaged or left behind. */
+/** What was lost, doubled, damaged or left behind after all kills. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkLog } from "../../examples/kill-the-manager/line-check.mjs";
@@ -10,7 +10,7 @@ import type { InstanceState } from "../../src/supervisor/states.ts";
 import { CRASHERS, PRINTERS } from "./fault-load.ts";
 import type { Kill, Story } from "./kill-schedule.ts";
 
-/** An exit may wait so long for its line in the journal, on a busy machine. Milliseconds. */
+/** On a busy machine an exit is in the journal within this time. Milliseconds. */
 const UNNOTED_MS = 400;
 /** From the spawn of a run to its first note in the diary. Milliseconds. */
 const BIRTH_MS = 1_500;
@@ -60,7 +60,7 @@ export function judge(folder: string, { procman, kills, played, settled }: Story
 type Ends = ReadonlyMap<string, EndRecord>;
 type Notes = ReadonlyMap<string, readonly { readonly slots: Readonly<Record<string, InstanceState>> }[]>;
 
-/** `web.3@mark` is known to procman as `web#3`. */
+/** The run `web.3@mark` has the key `web#3` in procman. */
 function keyOf({ managed }: Run): string {
   return managed.replace(/\.(\d+)@.*$/, "#$1");
 }
@@ -79,7 +79,7 @@ function checkLogs(folder: string, runs: readonly Run[], { kills, ends }: { read
       readersKilled: kills.filter(
         ({ what, at }) => /logger|everything/.test(what) && at > run.from - BIRTH_MS && at < endOf(run) + DRAIN_MS,
       ).length,
-      // A pipe that neither reader, keeper nor run holds open is gone with what is in it.
+      // The data of a pipe is lost when neither reader, keeper nor run holds it open.
       isUnread: ["keeper", "logger"].every((what) => wasKilled(kills, what, endOf(run) - DRAIN_MS, endOf(run) + DRAIN_MS)),
     }));
     const { findings, lines, bytes, marks, excusedBytes } = checkLog(join(folder, "logs", `${id}.log`), known);
@@ -92,13 +92,13 @@ function checkLogs(folder: string, runs: readonly Run[], { kills, ends }: { read
   return totals;
 }
 
-/** Around the program there is a shell that ends with the same code, unless it is stopped with everything before it can: no run follows. */
+/** The shell around a program ends with the program's code, unless a shutdown ends it first; then no run follows. */
 function isCutShort({ id, pid, from, to = 0 }: Run, end: EndRecord, runs: readonly Run[]): boolean {
   const isLast = runs.every((run) => run.id !== id || run.from <= from);
   return isLast && end.pid !== undefined && end.pid !== pid && end.signal === "SIGTERM" && end.at - to < SHELL_MS;
 }
 
-/** Each run has its end in procman's books, with the code it ended with; unknown only where its keeper was killed. */
+/** procman knows the end of each run with its exit code; it is unknown only where the keeper was killed. */
 export function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]): readonly string[] {
   return runs.flatMap((run) => {
     const key = keyOf(run);
@@ -128,7 +128,7 @@ export function gaps(started: ReadonlyMap<string, { readonly slot: string; reado
   });
 }
 
-/** Nobody but its policy starts a crasher: so there are as many restarts as runs, less the first. */
+/** Only the policy starts a crasher, so the number of restarts is the number of runs less one. */
 function restarts(id: string, notes: Notes): readonly string[] {
   const last = notes.get(id)?.at(-1)?.slots[id];
   if (last === undefined) return [`restarts: nothing is noted of ${id}`];
@@ -136,7 +136,7 @@ function restarts(id: string, notes: Notes): readonly string[] {
 }
 
 /**
- * The ends of a crasher were taken into account with their codes. (Not all such notes are seen: where the service was away for
+ * The service processed the ends of a crasher with their codes. (Not all such notes are seen: if the service was away for
  * longer than the delay, the next run follows in the same turn.)
  */
 function decisions(id: string, runs: readonly Run[], { notes, ends }: { readonly notes: Notes; readonly ends: Ends }): readonly string[] {
@@ -157,13 +157,13 @@ function decisions(id: string, runs: readonly Run[], { notes, ends }: { readonly
   });
 }
 
-/** What is shown as running runs, under its own name. */
+/** Each process that is shown as running runs, with its marker. */
 function disagreements(settled: readonly ProcessRecord[] | undefined): readonly string[] {
   if (settled === undefined) return ["procman does not answer any more"];
   return settled.flatMap(({ id, status, pid, run }) => {
     if (status !== "running") return [];
     const marker = pid === undefined ? undefined : markerOf(pid);
-    // It may have ended in the moment between the answer and the look.
+    // It may have ended since the answer.
     if (pid !== undefined && (!isAlive(pid) || marker === undefined)) return [];
     return marker?.startsWith(`${id}.${run}@`) || marker?.startsWith(`${id}:`) ? [] : [`${id} is shown as pid ${pid}, which is ${marker}`];
   });
@@ -177,7 +177,7 @@ function markerOf(pid: number): string | undefined {
   }
 }
 
-/** In order it ends without a trace, but for what outlives it on purpose. */
+/** After an orderly end only the intended files are left. */
 function files(folder: string, stateDir: string): readonly string[] {
   const kept = new Set(["run", "secret", "logs", "incidents", "metrics", "cache"]);
   const state = existsSync(stateDir) ? readdirSync(stateDir).filter((name) => !kept.has(name)) : ["(no state folder)"];

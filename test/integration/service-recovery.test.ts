@@ -432,7 +432,7 @@ test("exit-with: restarts come first; a stop by SIGTERM has the process's code, 
   assert.equal((await stopped.exit()).code, 5);
 });
 
-test("exit-with: a process that is stopped before its end sets no exit code", async (context) => {
+test("exit-with: a process that is killed by a second SIGTERM to procman sets no exit code", async (context) => {
   const job = { id: "job", cmd: "trap '' TERM; echo up; while :; do sleep 0.02; done", autostart: true, logger: { console: true } };
   const procman = exitingWith(context, "job", [job]);
   await procman.line(/job .*up$/);

@@ -6,11 +6,11 @@ import type { Policy } from "../../src/supervisor/restart-policy.ts";
 import { type ExitInfo, type InstanceState, initial, type MachineInput } from "../../src/supervisor/states.ts";
 import { timers } from "../../src/supervisor/timers.ts";
 
-/** What the OS holds for the slot: a leader, whom it would leave behind or has left behind, and which signals they had. */
+/** What the OS has of the slot: a leader, processes that it leaves behind, and the signals they got. */
 type Os = {
   readonly leader: "none" | "spawning" | "alive";
   readonly others: boolean;
-  /** A sweep was asked for and not yet answered. */
+  /** A sweep was requested and not yet reported. */
   readonly sweeping: boolean;
   readonly sigkill: boolean;
 };
@@ -22,7 +22,7 @@ const now = { at: 0, chance: 0.5 };
 const nobody: Os = { leader: "none", others: false, sweeping: false, sigkill: false };
 const exit = (code: number | null, signal: string | null = null): ExitInfo => ({ kind: "exited", code, signal });
 
-/** Whatever may happen next; without `free`, only what happens by itself when nobody does or gives in to anything. */
+/** All possible next moves; without `free`, only those of timers and forced ends: no operator, and processes ignore SIGTERM. */
 function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
   const { run } = state;
   const found: Move[] = [];
@@ -63,7 +63,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
     if (free) {
       for (const others of [false, true])
         for (const ending of [exit(0), exit(1), { kind: "unknown" } as const]) ended("ended", ending, others);
-      // It was prepared when it ran, and nobody could say in time that it is not wanted any more.
+      // The keeper had a restart order, which could not be cancelled in time.
       if (!("ending" in state))
         for (const ending of [exit(0), exit(1)]) {
           const input = { type: "ended", run, ending, survivors: false, followed: true };
@@ -74,7 +74,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
         for (const good of [false, true]) add(`health ${good}`, { type: "health", run, good } as MachineInput);
     }
   }
-  // Those left behind go when they please, but at the latest by SIGKILL.
+  // Processes left behind end at any time, at the latest by SIGKILL.
   if (os.sweeping && (free || os.sigkill || !os.others)) add("swept", { type: "swept", run } as MachineInput, nobody);
   for (const { name } of timers(state, policy)) add(`timer ${name}`, { type: "timer", run, name } as MachineInput);
   return found;
@@ -104,7 +104,7 @@ function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input
   return { state: next.state, os: result };
 }
 
-/** What it says takes longer than to look. */
+/** The message is built only for a failure. */
 function holds(condition: boolean, message: () => string): void {
   if (!condition) assert.fail(message());
 }
@@ -143,14 +143,14 @@ function check(policy: Policy): { readonly states: number; readonly steps: numbe
   return { states: seen.size, steps };
 }
 
-/** A slot that says idle, waiting or backoff has nobody; every other status has somebody. */
+/** A slot that is idle, waiting or in backoff has no process; every other status has one. */
 function agrees(world: World): void {
   const somebody = world.os.leader !== "none" || world.os.sweeping;
   const expected = !["idle", "waiting", "backoff"].includes(world.state.status);
   holds(somebody === expected, () => `state and OS disagree: ${show(world)}`);
 }
 
-/** From anywhere, `stop` leads to an idle slot with nobody left, even if everybody ignores SIGTERM. */
+/** From every state, `stop` leads to an idle slot without processes, even if all ignore SIGTERM. */
 function stops(world: World, policy: Policy): void {
   let now_ = apply(world, { name: "stop", input: { type: "stop", next: "idle", cause: "operator", ...now } }, policy);
   for (let turn = 0; now_.state.status !== "idle"; turn++) {
@@ -184,6 +184,6 @@ test("3 the instance machine reaches no state with two children, without a targe
                 total.states += states;
                 total.steps += steps;
               }
-  // Fewer would mean that the check has lost sight of part of the machine.
+  // Fewer states would mean that the check misses a part of the machine.
   assert.ok(total.policies === 432 && total.states > 10_000, JSON.stringify(total));
 });

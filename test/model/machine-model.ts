@@ -1,23 +1,23 @@
-/** A machine with a keeper that does as the real one (`src/keeper`), small enough to be walked through: children, journal, channel. */
+/** A model of a machine and its keeper (`src/keeper`), small enough for all its states to be visited: children, journal, channel. */
 import type { EndReport, FromKeeper, RestartOrder, RunKey, RunningRun, Signal, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
 
 export type Command = "start" | "stop" | "restart" | "block" | "unblock";
 
-/** What an operator asked for, and which run there was. */
+/** A command of an operator, and the run at that time. */
 export type Wish = { readonly command: Command; readonly id: string; readonly run: number };
 
-/** An array of the channel, with the wish that was taken in the same turn. */
+/** An array of the channel, with the command that was accepted in the same turn. */
 export type Sent = { readonly messages: readonly ToKeeper[]; readonly wish: Wish | undefined };
 
 export type Child = {
   readonly slot: string;
   readonly run: number;
   readonly pid: number;
-  /** The strongest signal it had. */
+  /** The strongest signal that it got. */
   signal: "" | Signal;
 };
 
-/** What the disk has, and the keeper's memory of it. */
+/** The content of the journal, on disk and in the keeper's memory. */
 type Books = {
   readonly asked: Set<string>;
   readonly running: Map<string, RunningRun>;
@@ -25,7 +25,7 @@ type Books = {
   readonly notes: Map<string, string>;
 };
 
-/** The process group of what a run left behind whose start was not seen. */
+/** The process group that a run left behind whose start was not seen. */
 const GROUP = 50;
 
 const emptyBooks = (): Books => ({ asked: new Set(), running: new Map(), ended: new Map(), notes: new Map() });
@@ -42,14 +42,14 @@ export class Machine {
   /** Monotonic milliseconds. */
   now = 1_000;
   readonly children: Child[] = [];
-  /** Runs whose leader has gone and left somebody behind. */
+  /** Runs whose leader ended and left processes behind. */
   readonly leftBehind = new Set<string>();
-  /** Ended, and their parent (the keeper) has not looked yet. */
+  /** Ended children that their parent, the keeper, has not waited for yet. */
   readonly zombies: { readonly key: string; readonly child: Child; readonly code: number | null; readonly signal: string | null }[] = [];
-  /** What the OS knows of every end: for the check. */
+  /** What the OS knows of every end; only the check reads it. */
   readonly deaths = new Map<string, { readonly code: number | null; readonly isOrphan: boolean }>();
   readonly toKeeper: Sent[] = [];
-  /** What an operator asked for last, of what the keeper was told. */
+  /** The operator's last command that has reached the keeper. */
   wish: Wish | undefined;
   readonly toService: (readonly FromKeeper[])[] = [];
   #pid = 100;
@@ -58,16 +58,16 @@ export class Machine {
   #queue: (ToKeeper & { readonly t: "spawn" })[] = [];
   /** By slot. */
   readonly #prepared = new Map<string, RestartOrder>();
-  /** Adopted ones: the keeper isn't their parent and learns no exit code. */
+  /** Adopted runs: the keeper isn't their parent and gets no exit code. */
   #adopted = new Set<string>();
-  /** The keeper's service has said `open`. */
+  /** The keeper's service has sent `open`. */
   isOpen = false;
 
   get queued(): number {
     return this.#queue.length;
   }
 
-  /** The keeper takes the next array: first it puts down what it is told, then it does it. `dies`: not any more. */
+  /** The keeper takes the next array: it writes the journal, then acts. `dies`: the keeper dies between the two. */
   keeperTakes(dies = false): void {
     const { messages, wish } = this.toKeeper.shift() ?? { messages: [], wish: undefined };
     this.wish = wish ?? this.wish;
@@ -114,7 +114,7 @@ export class Machine {
       this.#queue.push(request);
   }
 
-  /** The keeper starts the next run. `dies`: right before or right after the fork, without another line written. */
+  /** The keeper starts the next run. `dies`: the keeper dies right before or right after the fork, without another line written. */
   fork(works: boolean, dies?: "before" | "after"): void {
     const request = this.#queue.shift();
     if (request === undefined) return;
@@ -143,7 +143,7 @@ export class Machine {
     this.zombies.push({ key, child, code: how.code, signal: how.code === null ? child.signal : null });
   }
 
-  /** The keeper sees the first of the ends that it has not seen. */
+  /** The keeper handles the first end that it has not handled yet. */
   keeperLooks(): void {
     const zombie = this.zombies.shift();
     if (zombie === undefined) return;
@@ -169,14 +169,14 @@ export class Machine {
     if (follows) this.#queue.push({ t: "spawn", ...next });
   }
 
-  /** The channel to a service that has died; a new one comes and says `open`. */
+  /** The service dies; the next one has a new channel and will send `open`. */
   serviceDies(): void {
     this.toKeeper.length = 0;
     this.toService.length = 0;
     this.isOpen = false;
   }
 
-  /** All that was in memory is gone; another keeper reads the disk, and looks for whom it was about to start. */
+  /** The keeper's memory is lost; the next keeper reads the disk, and looks for the runs that were about to start. */
   keeperDies(): void {
     this.serviceDies();
     this.#queue = [];
@@ -189,7 +189,7 @@ export class Machine {
       else this.#books.ended.set(key, this.#unseen(key));
     }
     this.#adopted = new Set(this.#books.running.keys());
-    // Whoever ended unseen has left no exit code.
+    // A run that ended meanwhile has left no exit code.
     for (const zombie of this.zombies.splice(0)) {
       if (!this.#books.running.has(zombie.key)) continue;
       this.deaths.set(zombie.key, { code: zombie.code, isOrphan: true });
@@ -198,7 +198,7 @@ export class Machine {
     this.#flush();
   }
 
-  /** About to be started, and nobody is there: it was, most likely, and is over. */
+  /** The end of a run that was about to start and isn't there: most likely it has run. */
   #unseen(key: string): EndReport {
     const [slot = "", run] = key.split("#");
     const survivors = this.leftBehind.has(key);
@@ -235,7 +235,7 @@ export class Machine {
     this.#disk = copyOf(this.#books);
   }
 
-  /** All that decides what can happen next; times count from now. */
+  /** Everything that decides what can happen next; times are relative to now. */
   get fingerprint(): unknown {
     const { asked, running, ended, notes } = this.#books;
     return [

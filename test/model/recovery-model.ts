@@ -1,4 +1,4 @@
-/** A service over a small machine, on which service and keeper may die at every step. */
+/** A service on the model of a machine, where service and keeper may die at every step. */
 import assert from "node:assert/strict";
 import type { Dependency, ProcessDefinition } from "../../src/supervisor/definition.ts";
 import type { Process } from "../../src/supervisor/process.ts";
@@ -8,18 +8,18 @@ import { keyOf, Machine } from "./machine-model.ts";
 import { Service, type Turn } from "./service-model.ts";
 
 export type Bounds = {
-  /** Of an operator. */
+  /** Of the operator. */
   readonly commands: number;
-  /** Ends of children that nobody asked for. */
+  /** Ends of children without a signal. */
   readonly exits: number;
   /** Forks that fail. */
   readonly failures: number;
-  /** Deaths. */
+  /** Kills. */
   readonly services: number;
   readonly keepers: number;
 };
 
-/** Whoever is not quiet after so many steps never will be. */
+/** A world that still moves after so many steps never settles. */
 const QUIET_STEPS = 120;
 
 const COMMANDS = ["start", "stop", "restart", "block", "unblock"] as const;
@@ -28,10 +28,10 @@ class World {
   readonly machine: Machine;
   readonly #plans: readonly ProcessDefinition[];
   service: Service;
-  /** How each run ended in the eyes of any service. */
+  /** How each run ended, as any service saw it. */
   readonly seen = new Map<string, string>();
   readonly budget: { -readonly [what in keyof Bounds]: number };
-  /** Who was started without what it depends on. */
+  /** A run that was started without its dependency. */
   #hasty: string | undefined;
 
   constructor(plans: readonly ProcessDefinition[], budget: Bounds, machine = new Machine()) {
@@ -53,7 +53,7 @@ class World {
     );
   }
 
-  /** Whatever can happen now. */
+  /** All moves that are possible now. */
   moves(): readonly string[] {
     const { machine, service, budget } = this;
     const found: string[] = [];
@@ -79,7 +79,7 @@ class World {
     return found;
   }
 
-  /** What happens by itself when nobody does anything more: the first of these. */
+  /** The next move without operator, exits and kills: the first possible one of these. */
   settling(): string | undefined {
     const moves = this.moves();
     for (const next of ["turn", "toKeeper", "toService", "fork", "look", "die", "swept", "tick"]) {
@@ -141,7 +141,7 @@ class World {
     }
   }
 
-  /** So much of what it has said last arrives. */
+  /** `kept`: how many of its last messages arrive. */
   #killService(kept: number): void {
     this.budget.services -= 1;
     for (let taken = 0; taken < kept; taken += 1) this.machine.keeperTakes();
@@ -161,7 +161,7 @@ class World {
     this.service = this.#newService();
   }
 
-  /** With the code's `setImmediate` caught for its next turn. */
+  /** Catches `setImmediate` of the code under test for its next turn. */
   #inTurn<T>(call: () => T, turn: () => Turn = () => this.service.turn): T {
     const real = globalThis.setImmediate;
     const caught: Turn = [];
@@ -180,13 +180,13 @@ class World {
     const timers = service.timers.map(({ due }) => due - machine.now).sort();
     const whole = [machine.fingerprint, states, timers, service.turn.length, [...service.sweeps.keys()], service.taken, budget, [...seen]];
     return JSON.stringify(whole, (key, value) => {
-      // Times count from now; notes are text that has times, too.
+      // Times are relative to now; notes are JSON texts with times.
       if (["at", "since", "until", "started"].includes(key)) return Math.max(-50, value - machine.now);
       return typeof value === "string" && value.startsWith('{"') ? JSON.parse(value) : value;
     });
   }
 
-  /** What must never be. */
+  /** A violation of what holds in every state. */
   problem(): string | undefined {
     const { children, leftBehind } = this.machine;
     for (const { slot } of children) {
@@ -197,7 +197,7 @@ class World {
     return this.#hasty === undefined ? undefined : `${this.#hasty} was started without what it depends on`;
   }
 
-  /** What must be once all is quiet. */
+  /** A violation of what holds in a settled state. */
   unsettled(): string | undefined {
     const { machine, service, seen } = this;
     for (const process of service.processes) {
@@ -216,7 +216,7 @@ class World {
     return this.#unfulfilled();
   }
 
-  /** Its state is another one than what there is. */
+  /** Its state contradicts the machine. */
   #strayed({ id, states: [state] }: Process): string | undefined {
     const child = this.machine.children.find(({ slot }) => slot === id);
     if (child !== undefined)
@@ -227,7 +227,7 @@ class World {
     return state?.status === "idle" || isWaiting ? undefined : `nobody of ${id} lives, the state is ${JSON.stringify(state)}`;
   }
 
-  /** It was to be restarted with what it depends on. */
+  /** It should have been restarted with its dependency. */
   #unfollowed({ id, states: [state] }: Process): string | undefined {
     const dependencies = this.#plans.find((plan) => plan.id === id)?.dependsOn ?? [];
     for (const member of dependencies.filter(({ restart }) => restart).flatMap(({ members }) => members)) {
@@ -247,7 +247,7 @@ class World {
     const said = `${command} of ${id} at run ${run} was not carried out: run ${living} lives, ${JSON.stringify(states)}`;
     if (command === "stop") return living === 0 ? undefined : said;
     if (command === "block" || command === "unblock") return isBlocked === (command === "block") ? undefined : said;
-    // It will be, when what it depends on is there.
+    // It will be started once its dependency is there.
     if (states[0]?.status === "waiting") return undefined;
     const runs = [...deaths.keys(), ...this.seen.keys()].map((key) => key.split("#")).filter(([slot]) => slot === id);
     return Math.max(living, ...runs.map(([, number]) => Number(number))) > run ? undefined : said;
@@ -262,7 +262,7 @@ export function planOf(more: Partial<ProcessDefinition>, rules: Partial<Policy> 
   return { id: "web", policy: { ...POLICY, restart: "always", restartDelayMs: 10, ...rules }, autostart: true, overrun: false, ...more };
 }
 
-/** `web` waits until `db` is there, and follows a restart of it if `restart` says so. */
+/** `web` depends on `db`, and is restarted with it if `restart` is true. */
 export function chained(
   restart = false,
   { condition = "ready", ...rules }: Partial<Policy> & Partial<Pick<Dependency, "condition">> = {},
@@ -271,7 +271,7 @@ export function chained(
   return [planOf({ id: "db" }, rules), planOf({ dependsOn }, { ...rules, waits: true })];
 }
 
-/** Visits all states that can be reached; from each, what happens by itself ends well. Returns how many there are. `machine`: another one than the right one. */
+/** Visits all reachable states, and checks that each settles well. Returns their number. `machine`: a faulty one, for the check itself. */
 export function walk(
   plans: ProcessDefinition | readonly ProcessDefinition[],
   bounds: Bounds,

@@ -1,4 +1,4 @@
-/** Service and keeper die at every step of every transition, and the real supervisor goes on: wider bounds in `test/faults`. Issue 3, "Build" 1 and 2. */
+/** Service and keeper die at every step of every transition, and the real supervisor continues; wider bounds in `test/faults`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
@@ -7,7 +7,7 @@ import { chained, planOf, walk } from "./recovery-model.ts";
 
 const NONE = { commands: 0, exits: 0, failures: 0, services: 0, keepers: 0 };
 
-/** `least`: fewer states would mean that the check has lost sight of part of what can happen. */
+/** `least`: fewer states would mean that the check misses some. */
 const CASES = {
   "the service, around crashes and their restarts": { plan: planOf({}), bounds: { exits: 1, services: 1 }, least: 300 },
   "the service, twice": { plan: planOf({}, { restart: "error", restartDelayMs: 0 }), bounds: { exits: 1, services: 2 }, least: 500 },
@@ -57,7 +57,7 @@ for (const [who, { plan, bounds, least }] of Object.entries(CASES))
     assert.ok(states >= least, `${states} states, at least ${least}`);
   });
 
-/** A keeper with a fault. */
+/** A faulty keeper. */
 class Faulty extends Machine {
   readonly #drops: string;
 

@@ -1,4 +1,4 @@
-/** The real supervisor with its spawner and its link, in a service over the small machine. */
+/** The real supervisor with its spawner and its keeper channel, in a service on the model of a machine. */
 import assert from "node:assert/strict";
 import type { FromKeeper, SpawnRequest, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
 import { KeeperChannel } from "../../src/service/keeper-channel.ts";
@@ -12,10 +12,10 @@ import { decodeSnapshot, type ProcessSnapshot } from "../../src/supervisor/snaps
 import { Supervisor } from "../../src/supervisor/supervisor.ts";
 import { type Command, keyOf, type Machine, type Wish } from "./machine-model.ts";
 
-/** `setImmediate` of the code under test goes here while a world is looked at. */
+/** Collects the `setImmediate` calls of the code under test. */
 export type Turn = (() => void)[];
 
-/** Calls of one service; those of a dead one never come. */
+/** One service with its timers and turns; those of a dead service never run. */
 export class Service {
   readonly machine: Machine;
   readonly turn: Turn = [];
@@ -23,7 +23,7 @@ export class Service {
   readonly sweeps = new Map<string, () => void>();
   readonly supervisor: Supervisor;
   begun = false;
-  /** Commands that were taken and are not on their way yet. */
+  /** The command that was accepted and is not sent yet. */
   taken: Wish | undefined;
   readonly #link: KeeperChannel;
   readonly #spawner: KeeperSpawner;
@@ -82,7 +82,7 @@ export class Service {
     this.#receive(messages);
   }
 
-  /** As `Service` of src/service does. */
+  /** As `ProcmanService` does. */
   #onMessage(message: FromKeeper): void {
     if (message.t === "snapshot") this.#begin(message);
     else if (message.t === "spawned" || message.t === "exited" || message.t === "failed") this.#spawner.receive(message);
@@ -106,7 +106,7 @@ export class Service {
       process[command]();
       this.taken = { command, id, run };
     } catch {
-      // Refused, as in this state it must be.
+      // Refused in this state.
     }
   }
 }

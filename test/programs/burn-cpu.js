@@ -1,4 +1,4 @@
-// Burns a core in a child that has left its session, and keeps 50 MB.
+// Uses a whole processor and 50 MB in a child with a separate session.
 import { spawn } from "node:child_process";
 
 if (process.argv[2] === "child") {

@@ -1,7 +1,7 @@
 /**
- * A server that knows how to stop: answers each request with its pid, and after SIGTERM takes no new connection, ends each
- * open one with the answer to its next request, and exits when none is left. Listens after LATE milliseconds, on PORT, or on the socket that it was passed.
- * With NOTES, a folder: each request's path is written to a file there, named by the pid, as soon as it is read, so that it outlives a kill.
+ * Answers each request with its pid. After SIGTERM it accepts no new connection, ends each
+ * open one with the answer to its next request, and exits after the last. Listens after LATE milliseconds, on PORT, or on the socket that was passed.
+ * NOTES: a folder; each request's path is written to a file there, named by the pid, as soon as it is read, so that it survives a kill.
  */
 import { openSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
@@ -18,7 +18,7 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 600_000;
 process.on("SIGTERM", () => {
   isStopping = true;
-  // http's own `close` would end connections on which a request is under way at this moment.
+  // `close` of http would end connections with a request in progress.
   Server.prototype.close.call(server, () => process.exit(0));
 });
 const place = process.env.LISTEN_FDS === "1" ? { fd: 3 } : { port, host: "127.0.0.1" };

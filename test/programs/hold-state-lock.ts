@@ -1,4 +1,4 @@
-/** Holds the lock of a state folder as a keeper does, has no service, and answers SIGUSR1 with the report that it was given. */
+/** Holds the lock of a state folder as a keeper does, without a service, and answers SIGUSR1 with the given report. */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { takeLock } from "../../src/os/lock.ts";

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Leaves children in every way a shell knows: in the background, below a subshell, in a session of their own, deaf to signals.
+# Leaves children in every way of a shell: in the background, below a subshell, in a separate session, ignoring signals.
 sleep 1000 &
 echo "child $!"
 (

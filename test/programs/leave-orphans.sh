@@ -1,4 +1,4 @@
-# Leaves 20 short-lived processes to PID 1: each loses its parent at once, and writes a line before it ends.
+# Leaves 20 short-lived orphans to PID 1; each writes a line before it ends.
 n=0
 while [ $n -lt 20 ]; do
   n=$((n + 1))

@@ -1,8 +1,8 @@
-/** Reads all of a store (argv: state folder) in a process of its own, and prints how much memory that took at most. Bytes. */
+/** Reads a whole log store (argv: state folder), and prints the most memory that this took, in bytes. */
 import { readLogs } from "../../src/log-store/log-query.ts";
 
 const [stateDir = ""] = process.argv.slice(2);
-// What is loaded with the first query is not what is asked for.
+// The first queries load code, which doesn't count.
 await readLogs(stateDir, { search: "a text that is nowhere", limit: 1, to: 0 });
 await readLogs(stateDir, { limit: 1 });
 const before = process.memoryUsage.rss();

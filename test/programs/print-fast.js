@@ -1,6 +1,6 @@
 /**
- * Prints numbered lines as fast as they are taken, and how many there were: `print-fast.js NAME OUT ERR [FILE]`.
- * OUT and ERR are how many lines go to standard output and error; with FILE it goes on until that file is gone.
+ * Prints numbered lines as fast as they are read, then their number: `print-fast.js NAME OUT ERR [FILE]`.
+ * OUT and ERR: numbers of lines for standard output and error. FILE: prints until that file is gone instead.
  */
 import { existsSync, writeSync } from "node:fs";
 

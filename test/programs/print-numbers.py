@@ -1,4 +1,4 @@
-"""Prints numbered lines, unbuffered, to both streams; then waits to be ended."""
+"""Prints numbered lines, unbuffered, to both streams; then waits for a signal."""
 import signal
 import sys
 

@@ -1,4 +1,4 @@
-/** A server that waits for its port, PORT or that of its instance: while another program holds it, it tries again. Answers each request with its pid. */
+/** Answers each request with its pid, on PORT or the port of its instance. While another program holds the port it retries. */
 import { createServer } from "node:http";
 
 const AGAIN_MS = 50;

@@ -1,4 +1,4 @@
-"""A server for one client at a time, a tenth of a second each: the others wait in the accept queue, which is reset by its end at SIGTERM."""
+"""Serves one client at a time, each in a tenth of a second: the others wait in the accept queue, which the kernel resets when SIGTERM ends the server."""
 import os
 import signal
 import socket

@@ -1,4 +1,4 @@
-"""Answers each request with its pid, one after the other, by plain accept() on the socket that sd_listen_fds(3) promises."""
+"""Answers each request with its pid, one after another, by plain accept() on the socket of sd_listen_fds(3)."""
 import os
 import signal
 import socket
