@@ -1,4 +1,4 @@
-/** Completion in a real bash, and the other shells' scripts as far as the shells are installed. */
+/** Completion in bash, and in the other shells that are installed. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { BIN, homeOf, procman } from "../support/cli.ts";
 import { cleanEnvironment } from "../support/procman.ts";
 import { skip } from "../support/skip.ts";
 
-/** What could not be installed is told, and is a failure where CI=true (scripts/test.mjs counts it). */
+/** A missing shell skips its test; with CI=true scripts/test.mjs counts it as a failure. */
 function isMissing(context: TestContext, name: string): boolean {
   const missing = !(process.env.PATH ?? "").split(delimiter).some((place) => existsSync(join(place, name)));
   if (missing) skip(context, `${name} is not installed`);
@@ -29,7 +29,7 @@ function shell(folder: string, argv: readonly string[]): Promise<Ran> {
   });
 }
 
-/** What Tab offers in bash after these words. */
+/** The candidates of bash after these words. */
 async function tab(folder: string, ...words: readonly string[]): Promise<readonly string[]> {
   const script = `eval "$(procman completion bash)"
 COMP_WORDS=(procman "$@"); COMP_CWORD=$#
@@ -67,7 +67,7 @@ test("values after an equals sign and after commas are completed, too", async (c
   assert.deepEqual(await tab(folder, "run", "--profile", ""), ["dev", "prod"]);
   assert.deepEqual(await tab(folder, "token", "--scope", "read,co"), ["read,control"]);
   assert.deepEqual(await tab(folder, "logs", "--category", "l"), ["lifecycle", "log"]);
-  // As bash parts the words, and as zsh and fish do.
+  // As bash splits the words, and as zsh and fish do.
   assert.deepEqual(await tab(folder, "logs", "--severity", "=", "w"), ["warn"]);
   assert.deepEqual(await tab(folder, "logs", "--severity", "="), ["debug", "info", "warn", "error"]);
   assert.deepEqual(await tab(folder, "logs", "--severity=w"), ["--severity=warn"]);
@@ -85,7 +85,7 @@ test("without any candidate the completion is empty and prints no message", asyn
     assert.deepEqual(await procman(folder, ["__complete", ...words]), { code: 0, out: "", err: "" });
 });
 
-/** What fish offers for this line. */
+/** The candidates of fish for this line. */
 async function fish(folder: string, line: string): Promise<readonly string[]> {
   const { out } = await shell(folder, ["fish", "--no-config", "-c", `procman completion fish | source; complete -C '${line}'`]);
   return out.split("\n").filter((each) => each !== "");
@@ -104,7 +104,7 @@ test("fish completes the same, each candidate with its description", async (cont
   assert.ok((await fish(folder, "procman logs --config proc")).includes("procman.json"), "a file");
 });
 
-/** The line of a zsh in a terminal after Tab was pressed. A key of its own tells it. */
+/** The line of a zsh in a terminal after Tab. A key that the test binds prints it. */
 async function zsh(folder: string, line: string): Promise<string> {
   writeFileSync(
     join(folder, ".zshrc"),

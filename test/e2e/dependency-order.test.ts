@@ -1,4 +1,4 @@
-/** A database, a migration and a web server that depend on each other, as a user has them: issue 6, "Build" 2. */
+/** A database, a migration and a web server that depend on each other. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** `procman run --detach`: procman in the background, as docs/cli.md tells. */
+/** `procman run --detach`: docs/cli.md. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,14 +20,14 @@ function pidOf(id: string, table: string): number {
   return pid;
 }
 
-/** Files below a folder that are no FIFOs, without those that are there by right after the end: secret, logs, and what was seen. */
+/** Regular files below a folder, without those that may stay after the end: secret, logs and observations. */
 function leftovers(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
     (name) => !statSync(join(folder, name)).isDirectory() && !/^(?:secret|daemon\.log|(?:logs|incidents|metrics)\/.*)$/.test(name),
   );
 }
 
-/** Blocks a `procman run --detached` before it does anything, until the file `go` is there; it says its pid in `blocked`. */
+/** Blocks a `procman run --detached` at its start until the file `go` exists; it writes its pid to `blocked`. */
 function blockade(folder: string): { readonly env: NodeJS.ProcessEnv; readonly pid: () => Promise<number>; readonly lift: () => void } {
   const script = join(folder, "block.cjs");
   const [blocked, go] = [join(folder, "blocked"), join(folder, "go")];
@@ -173,7 +173,7 @@ test("run --detach prints the warnings of the configuration", async (context) =>
 
 test("run --detach of a procman that ends during its start prints its messages and has its exit code", async (context) => {
   const { folder, state } = homeOf(context, [SLEEPER]);
-  // No folder, where the keeper needs one.
+  // A file in the place of a folder.
   mkdirSync(state, { recursive: true });
   writeFileSync(join(state, "run"), "");
   const { code, out, err } = await procman(folder, ["run", "--detach"]);

@@ -1,4 +1,4 @@
-/** The packed tarball in an empty folder, used as the README tells. */
+/** The packed tarball in an empty folder, used as in the README. */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -28,7 +28,7 @@ function procman(...args: readonly string[]): Promise<Outcome> {
   return run(join(home, "node_modules/.bin/procman"), args);
 }
 
-/** A program in the folder that does not outlive its test, however that ends. */
+/** A program in the folder that is ended with its test. */
 function background(context: TestContext, program: string, ...args: readonly string[]): ChildProcess {
   const child = spawn(program, args, { cwd: folder, env: cleanEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
   for (const stream of [child.stdout, child.stderr]) stream.resume();
@@ -44,7 +44,7 @@ function daemonOf(context: TestContext, ...options: readonly string[]): ChildPro
   return background(context, join(home, "node_modules/.bin/procman"), "run", ...options);
 }
 
-/** procman's API answers: its address is written down. */
+/** Resolves once procman's API has written its address. */
 function isAnnounced(): boolean {
   const state = join(folder, ".procman");
   return existsSync(state) && readdirSync(state).some((name) => existsSync(join(state, name, "endpoint.json")));
@@ -204,7 +204,7 @@ await procman.terminate();`;
   assert.equal(checked.code, 0, checked.out);
 });
 
-/** Asks until somebody answers. */
+/** Repeats the request until there is an answer. */
 async function answers(port: number): Promise<string> {
   for (const end = performance.now() + 20_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
     try {
@@ -260,12 +260,12 @@ test("procman/cluster listens on the shared socket, by import and by require, an
   assert.equal(checked.code, 0, checked.out);
 });
 
-/** Compiled against the package, and not run. */
+/** Compiled against the package, not run. */
 const TYPED = `import { type Config, type LogEntry, Procman, ProcmanError, defineConfig, validateConfiguration } from "procman";
 import type { EventRecord, PluginRecord, Scaling, StateRecord } from "procman/client";
 export type Told = EventRecord["type"] | PluginRecord["status"] | StateRecord["status"] | keyof Scaling;
 "service.state" satisfies Told;
-// @ts-expect-error: nobody says so
+// @ts-expect-error: no such value
 "service.stat" satisfies Told;
 const config: Config = validateConfiguration({});
 export const first: string | undefined = config.processes[0]?.id;

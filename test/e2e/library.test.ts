@@ -1,4 +1,4 @@
-/** `Procman` in programs: with real processes, from the source, and as a program of its own that dies. */
+/** `Procman` in programs: with real processes, from the source, and in a separate program that dies. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { cleanEnvironment, eventually, isAlive, processExit } from "../support/p
 const INDEX = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true } as const;
 
-/** A folder where nothing runs any more after the test, and where the state of `name` is below it. */
+/** A folder with the state of `name` in it; after the test its procman is ended. */
 function placeOf(context: TestContext, name = "mine"): { readonly folder: string; readonly state: string } {
   const { folder } = homeOf(context, []);
   const state = join(folder, `.procman/${name}/.procman/${name}`);
@@ -167,7 +167,7 @@ test("event listeners and onLine get the last lines of a procman that is termina
   );
   procman.on("log", ({ entry }) => logged.push(entry.text)).on("end", () => ended.push("end"));
   await eventually(() => lines.includes("hello") || undefined);
-  // Whoever listens is not known at once: asked for until it is heard.
+  // The listener is connected later: repeated until it gets the event.
   while (logged.length === 0) await procman.restart("web");
   await procman.terminate();
   for (const heard of [lines, logged]) assert.ok(heard.includes("farewell"), heard.join("\n"));

@@ -1,4 +1,4 @@
-/** Flags under which Node forbids more than usual: what procman's processes do under each. The outcome is told in docs/environment.md. */
+/** procman under flags with which Node forbids more than usual; docs/environment.md has the results. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { BIN } from "../support/cli.ts";
 import { cleanEnvironment, eventually, isAlive, type Procman, processExit, startProcman } from "../support/procman.ts";
 
-/** Newer versions have another name for it, and one flag more. */
+/** Newer versions have another name for it, and one more flag. */
 const HAS = process.allowedNodeEnvironmentFlags;
 const PERMISSION = [
   HAS.has("--permission") ? "--permission" : "--experimental-permission",
@@ -22,7 +22,7 @@ const FLAGS: readonly (readonly [name: string, flags: readonly string[]])[] = [
 ];
 const WEB = { id: "web", cmd: 'echo "run $PROCMAN_RUN_ID"; exec sleep 1000', autostart: true, restart: "always" };
 
-/** A program that starts another with these lines of a shell. */
+/** A program that starts another by these lines of a shell script. */
 function script(context: TestContext, line: string): string {
   const folder = mkdtempSync(join(tmpdir(), "procman-flags-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -31,7 +31,7 @@ function script(context: TestContext, line: string): string {
   return file;
 }
 
-/** What a command prints, itself under these flags. */
+/** The output of a command under these flags. */
 function command(procman: Procman, flags: readonly string[], ...args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(process.execPath, [...flags, BIN, ...args], { cwd: procman.folder, env: cleanEnvironment() }, (error, out, err) =>
@@ -40,7 +40,7 @@ function command(procman: Procman, flags: readonly string[], ...args: readonly s
   });
 }
 
-/** The process is restarted, commands are answered, its output is stored, and all ends in order. */
+/** Checks that a process is restarted, commands are answered, output is stored, and everything ends in order. */
 async function worksUnder(procman: Procman, flags: readonly string[]): Promise<void> {
   const pid = Number(/pid (\d+)/.exec(await procman.line(/web +\| started/))?.[1]);
   const seen = procman.lines.length;
@@ -67,7 +67,7 @@ for (const [name, flags] of FLAGS) {
     await procman.line(/web +\| started/);
     await eventually(() => (existsSync(join(procman.stateDir, "endpoint.json")) ? true : undefined));
     const former = [procman.helper("service"), procman.helper("logger")];
-    // What `procman upgrade` asks for, with another Node.
+    // The request of `procman upgrade`, with another Node.
     writeFileSync(join(procman.stateDir, "upgrade.json"), JSON.stringify({ id: "flags", node, folder: dirname(BIN) }));
     process.kill(procman.pid, "SIGUSR1");
     const report = await eventually(() => {

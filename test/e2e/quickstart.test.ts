@@ -1,4 +1,4 @@
-/** What `npm start` runs, in a copy of its folder. */
+/** The example of `npm start`, in a copy of its folder. */
 import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { procman as command, keeperIn } from "../support/cli.ts";
 import { freePort } from "../support/ports.ts";
 import { eventually, Procman } from "../support/procman.ts";
 
-/** A copy of its folder, whose web server listens at this free port. */
+/** A copy of its folder, with the web server on this free port. */
 async function quickstart(context: TestContext): Promise<{ readonly folder: string; readonly port: number }> {
   const folder = mkdtempSync(join(tmpdir(), "procman-quickstart-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));

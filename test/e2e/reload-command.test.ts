@@ -1,4 +1,4 @@
-/** `procman plan` and `procman reload`, SIGHUP and `--watch-config`, as a user has them: issue 6, "Build" 5. */
+/** `procman plan` and `procman reload`, SIGHUP and `--watch-config`. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ type Home = ReturnType<typeof homeOf>;
 
 const sleeper = (id: string, more: object = {}): ProcessConfig => ({ id, cmd: "sleep 1000", autostart: true, ...more });
 
-/** Never seen half written. */
+/** Replaces the file in one step. */
 function write({ folder }: Home, processes: readonly ProcessConfig[], more: object = {}): void {
   writeFileSync(join(folder, "draft"), JSON.stringify({ name: "test", processes, ...more }));
   renameSync(join(folder, "draft"), join(folder, "procman.json"));
@@ -30,7 +30,7 @@ async function pids(home: Home): Promise<Readonly<Record<string, number>>> {
   return Object.fromEntries((await records(home)).map(({ id, pid = 0 }) => [id, pid]));
 }
 
-/** What runs, by id. */
+/** The pids of running processes, by id. */
 async function commands(home: Home): Promise<Readonly<Record<string, string>>> {
   const lines = Object.entries(await pids(home)).map(([id, pid]) => [
     id,
@@ -39,7 +39,7 @@ async function commands(home: Home): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(lines) as Record<string, string>;
 }
 
-/** Resolves once each of these runs by this command. */
+/** Resolves once each of these runs this command. */
 async function allRun(home: Home, ids: readonly string[], command: string): Promise<void> {
   for (;;) {
     const all = await commands(home);

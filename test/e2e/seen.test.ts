@@ -1,4 +1,4 @@
-/** What can be seen from outside: `procman why`, events in a program, streams that go on after the service was killed. */
+/** `procman why`, events in a program, and streams that continue after a kill of the service. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ async function killService(procman: Procman): Promise<void> {
   await processExit(service);
 }
 
-/** Where the service of now listens. */
+/** The address of the current service. */
 function endpoint(procman: Procman): Promise<Endpoint> {
   return eventually(() => {
     try {
@@ -32,7 +32,7 @@ function endpoint(procman: Procman): Promise<Endpoint> {
   });
 }
 
-/** Events of a connection of its own, until one is as wished. */
+/** Events of a new connection, until `isLast` is true for one. */
 async function events(
   procman: Procman,
   last: string | undefined,
@@ -57,7 +57,7 @@ async function events(
   return seen;
 }
 
-/** What `procman why` answers once so many ends are written down. */
+/** The output of `procman why` once it has `count` ends. */
 async function why(
   folder: string,
   id: string,
@@ -110,7 +110,7 @@ test("6 a program gets events by their type, also over a killed service, until p
   library.on("process.state", silent).off("process.state", silent);
   const ended = new Promise<void>((resolve) => library.on("end", () => resolve()));
   const comes = (what: string, from = 0): Promise<true> => eventually(() => heard.slice(from).includes(what) || undefined);
-  // Whoever listens is not known at once: asked for until it is heard.
+  // The listener is connected later: repeated until it gets the event.
   await library.restart("web");
   while (!heard.includes("web running")) await library.restart("web");
   await comes("incident operator library");

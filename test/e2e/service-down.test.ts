@@ -1,4 +1,4 @@
-/** What commands do while the service is away: just being started, being started again, or down for good. */
+/** Commands while the service is away: at its start, during a restart, or down for good. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { eventually, isAlive, processExit } from "../support/procman.ts";
 
 const RECORD = { id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "is served by a test" };
 
-/** An API of this test's, in place of a service. */
+/** An API of this test, in place of a service. */
 async function api(context: TestContext): Promise<{ readonly server: Server; readonly port: number }> {
   const server = createServer((_request, response) => response.end(JSON.stringify([RECORD])));
   context.after(() => void server.close());
@@ -22,7 +22,7 @@ async function api(context: TestContext): Promise<{ readonly server: Server; rea
   return { server, port: typeof address === "object" && address !== null ? address.port : 0 };
 }
 
-/** This test is the service that lives at this port. */
+/** Makes this test the service at this port. */
 function announce(state: string, keeper: number, port: number): void {
   const path = join(state, "endpoint.json");
   const startTime = processStat(process.pid)?.startTime ?? "";

@@ -1,4 +1,4 @@
-/** `procman upgrade` of a procman with a cluster, under load: docs/clusters.md. */
+/** `procman upgrade` with a cluster under load: docs/clusters.md. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -27,7 +27,7 @@ async function allAccept(state: string): Promise<readonly ProcessRecord[]> {
   return Promise.all(["web-1", "web-2"].map((id) => waitForRecord(client, id, isAccepting)));
 }
 
-/** Pid of the balancer that is spoken to. */
+/** Pid of the balancer that the control socket leads to. */
 async function servingIn(state: string): Promise<number> {
   const socket = connect(balancerSocket(state)).setEncoding("utf8");
   const [line] = (await once(socket, "data")) as [string];
@@ -86,7 +86,7 @@ test("a new balancer that ends at once: the old one stays, the other components 
 test("a keeper that is killed while the balancer is replaced leaves one serving balancer, which is restarted when it is killed", async (context) => {
   const { folder, state, port } = await clusterIn(context);
   const old = version(folder, "1.0.0");
-  // Long enough on its way for the keeper to be killed in between.
+  // Slow enough for the keeper to be killed in between.
   const sleep = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)";
   const loading = join(folder, "loading");
   const code = `if (process.argv.includes("--successor")) { require("fs").writeFileSync(${JSON.stringify(loading)}, ""); ${sleep}; }`;

@@ -1,4 +1,4 @@
-/** `procman upgrade` of a procman that runs: docs/reliability.md. Versions are copies of the built one with another number, or with a defect. */
+/** `procman upgrade` of a running procman: docs/reliability.md. Versions are copies of the built one with another number, or with a defect. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { homeOf, keeperIn } from "../support/cli.ts";
 import { eventually, isAlive, processExit } from "../support/procman.ts";
 import { prepend, run, type Version, version } from "../support/versions.ts";
 
-/** Prints `ID N …` flat out, a thousand lines a write, each with a character of several bytes. */
+/** Prints `ID N …` as fast as possible, a thousand lines a write, each with a multi-byte character. */
 const PRINTER = `const { writeSync } = require("node:fs");
 for (let n = 0; ; ) {
   let text = "";
@@ -21,12 +21,12 @@ function endpointIn(state: string): Endpoint {
   return JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as Endpoint;
 }
 
-/** Asks the API all the time; returns a way to stop, which tells for how long at most it gave no answer. Milliseconds. */
+/** Sends requests to the API all the time. The returned function stops that, and returns the longest time without an answer. Milliseconds. */
 function asked({ hostname, port }: Endpoint): () => Promise<number> {
   let [goesOn, longest, last] = [true, 0, performance.now()];
   const asking = (async () => {
     while (goesOn) {
-      // Without a token that is 401, which is an answer.
+      // 401, as there is no token; it is an answer.
       const answered = await fetch(`http://${hostname}:${port}/state`).then(
         async ({ status, body }) => {
           await body?.cancel();
@@ -48,7 +48,7 @@ function asked({ hostname, port }: Endpoint): () => Promise<number> {
   };
 }
 
-/** All lines of a log, but a last one that the end of its writer cut off. */
+/** All complete lines of a log. */
 function checkLines(file: string, id: string): number {
   let expected = 0;
   const lines = readFileSync(file, "latin1").split("\n");
@@ -127,7 +127,7 @@ for (const [what, name, code, problem] of [
     const { port, version: serving, pid } = await eventually(() => (isAlive(endpointIn(state).pid) ? endpointIn(state) : undefined));
     assert.deepEqual({ port, serving, pid }, { port: before.port, serving: "1.0.0", pid: before.pid });
     assert.deepEqual(await pidsIn(old, folder), pids);
-    // It decides again.
+    // It supervises again.
     process.kill(pids[1] ?? 0, "SIGKILL");
     await eventually(() => (isAlive(pids[1] ?? 0) ? undefined : true));
     const again = await run(old, folder, "status");

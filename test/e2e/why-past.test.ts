@@ -1,4 +1,4 @@
-/** `procman why` while none runs: what is on disk, as somebody needs it who comes to a machine at night. */
+/** `procman why` while no procman runs, from the files on disk. */
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -83,7 +83,7 @@ test("after a kill of procman `why` shows that the end of the run is unknown, an
   const start = `it was started \\(pid ${pid}\\), and the end of that run is not on record`;
   assert.match(alive.out, new RegExp(`${start}: it still runs\\.\\nIts last lines:\\n {2}at work\\n$`));
   process.kill(pid, "SIGKILL");
-  // It reads on as long as somebody writes.
+  // It reads as long as the pipe is open for writing.
   for (const each of [pid, logger]) await processExit(each);
   assert.match((await why()).out, new RegExp(`${start}: procman itself was ended in the middle of it\\.`));
 });

@@ -1,4 +1,4 @@
-/** `examples/worker`, in a copy of its folder: a worker that ends what it has begun. */
+/** `examples/worker`, in a copy of its folder: a worker that completes its current job. */
 import assert from "node:assert/strict";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

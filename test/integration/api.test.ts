@@ -1,4 +1,4 @@
-/** The API of a running procman, as its processes, its operator and its configuration use it: specification 4 and 5, issue 4 "Build" 1 and 2. */
+/** The API of a running procman. Spec 4 and 5. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ async function asking(procman: Procman): Promise<Ask> {
     fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } });
 }
 
-/** What a process found in its environment. */
+/** The environment of the process. */
 const ENVIRONMENT = { id: "web", cmd: "env > env.txt; exec sleep 1000", autostart: true };
 
 function variables(folder: string): Promise<Readonly<Record<string, string>>> {
@@ -41,7 +41,7 @@ function variables(folder: string): Promise<Readonly<Record<string, string>>> {
   });
 }
 
-/** The service is killed, and the next one answers. */
+/** Kills the service, and resolves once the next one answers. */
 async function otherService(procman: Procman): Promise<void> {
   const before = (await endpoint(procman)).pid;
   process.kill(procman.helper("service"), "SIGKILL");
@@ -120,7 +120,7 @@ test("5 revocation and rotation take effect at once, for open streams too", asyn
   const start = performance.now();
   writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ processes, api: { revoked: ["ci"] } }));
   await broken;
-  // 2 s is what is promised; the machine of a test may be slow.
+  // 2 s are promised; the machine of a test may be slow.
   assert.ok(performance.now() - start < 5_000, `it took ${performance.now() - start} ms`);
   assert.equal((await ask(token, "/state")).status, 401);
   assert.equal((await ask(other, "/state")).status, 200);

@@ -1,4 +1,4 @@
-/** The balancer's processes for real, between clients and backends of a few lines. */
+/** The balancer's processes between small clients and backends. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";

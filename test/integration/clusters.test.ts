@@ -1,4 +1,4 @@
-/** A cluster behind its common port, with procman as users start it: what clients notice of restarts, crashes and kills. */
+/** A cluster of a running procman behind its common port: the effect of restarts, crashes and kills on clients. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -57,7 +57,7 @@ testBoth("a killed instance takes only its own connections with it; new clients 
     const { pid = 0 } = await client.process("web-2");
     assert.ok(pid > 1);
     process.kill(pid, "SIGKILL");
-    // A dying process still takes a connection; a dead one is met by none.
+    // A dying process still accepts connections; a dead one gets none.
     await allThreadsExit(pid);
     for (let turn = 0; turn < 20; turn++) await ask(web.port);
     await waitForRecord(client, "web-2", (now) => now.pid !== pid && isAccepting(now));
@@ -244,7 +244,7 @@ testBoth("with too few file descriptors some clients are rejected, and status an
 
 testBoth("clients that connect before the instances listen wait for them", async (context) => {
   const web = await cluster(context, {}, { LATE: "700" });
-  // Refused until the port is open, and never after that.
+  // Connections are refused until the port is open, and never after that.
   let answer: number | undefined;
   for (const end = performance.now() + 30_000; answer === undefined && performance.now() < end; ) {
     answer = await ask(web.port).catch((error: NodeJS.ErrnoException) => {
@@ -272,7 +272,7 @@ testBoth("metrics, `status` and events show the connections of each backend", as
   const totals = (instances: readonly ProcessRecord[] = []): readonly number[] =>
     instances.map(({ backend }) => backend?.totalConnections ?? 0);
   const areOver = (instances: readonly ProcessRecord[] = []): boolean => instances.every(({ backend }) => backend?.connections === 0);
-  // Each process of the balancer reports for itself.
+  // Each process of the balancer reports separately.
   const counted = ({ instances }: ProcessRecord): boolean =>
     areOver(instances) && totals(instances).reduce((sum, each) => sum + each, 0) === 6;
   const { instances } = await waitForRecord(client, "web", counted);

@@ -1,4 +1,4 @@
-/** Procman in a PID namespace of its own, as in a container: with an init in front of it, and as PID 1 itself. docs/containers.md. */
+/** Procman in a separate PID namespace, as in a container: under an init, and as PID 1. docs/containers.md. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -17,7 +17,7 @@ const UNSHARE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
 const TINI = [...UNSHARE, "tini", "--"];
 const loud = { autostart: true, logger: { console: true } };
 
-/** Loud where a namespace can't be made, a failure where it must be possible. */
+/** Skips a test where no namespace can be created; fails with CI=true. */
 function isImpossible(context: TestContext): boolean {
   try {
     execFileSync(UNSHARE[0] ?? "", [...UNSHARE.slice(1), "tini", "--", "true"], { stdio: "pipe" });
@@ -31,9 +31,9 @@ function isImpossible(context: TestContext): boolean {
 
 type Container = {
   readonly procman: Procman;
-  /** Pid of its PID 1, as it is called outside. */
+  /** Pid of its PID 1 outside of the namespace. */
   readonly init: number;
-  /** All others that live, or are zombies, in it. */
+  /** All others in it, zombies included. */
   readonly others: () => readonly ProcessStat[];
 };
 
@@ -49,7 +49,7 @@ async function container(
   context.after(() => {
     if (procman.child.exitCode === null && procman.child.signalCode === null) process.kill(init, "SIGKILL");
   });
-  // Nobody leaves a PID namespace: orphans become children of its PID 1.
+  // Orphans in a PID namespace become children of its PID 1.
   return { procman, init, others: () => descendants(init, allProcesses()) };
 }
 
@@ -60,7 +60,7 @@ function descendants(pid: number, all: readonly ProcessStat[]): readonly Process
 
 const zombies = ({ others }: Container): number => others().filter(({ state }) => state === "Z").length;
 
-/** Every orphan has done what it had to. */
+/** Resolves once every orphan has ended. */
 async function orphansEnd({ procman: { folder } }: Container): Promise<void> {
   const file = join(folder, "orphans.ended");
   await eventually(() => (existsSync(file) && readFileSync(file, "utf8").trim().split("\n").length === ORPHANS ? true : undefined));
@@ -111,7 +111,7 @@ test("with a read-only root and the state folder elsewhere procman runs, and com
   if (isImpossible(context)) return;
   const state = mkdtempSync(join(tmpdir(), "procman-state-"));
   context.after(() => rmSync(state, { recursive: true, force: true }));
-  // The mounts are the container's own, and end with it.
+  // The mounts exist only in the container.
   const script = 'mount --bind . . && mount -o remount,bind,ro . && cd "$PWD" && exec "$@"';
   const box = await container(context, [...UNSHARE, "sh", "-c", script, "sh", "tini", "--"], {
     processes: [

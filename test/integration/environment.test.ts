@@ -1,4 +1,4 @@
-/** Variables from files, from procman's own environment, and secrets: spec 2.2, issue 6, "Build" 4. */
+/** Variables from files, from procman's own environment, and secrets. Spec 2.2. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -65,7 +65,7 @@ test("2.2 envFile: a malformed line is reported once with file and line, and the
   assert.ok(!procman.lines.join().includes("geheim"));
 });
 
-/** What procman keeps, all of it. */
+/** The content of all files of procman. */
 function everythingIn(folder: string): string {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((file) => join(folder, file))

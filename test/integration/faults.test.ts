@@ -1,4 +1,4 @@
-/** Procman where the machine gives it too little, or somebody kills it: no room for files, inodes, processes. Spec 2.2, docs/supervision.md. */
+/** A lack of files, inodes and processes, and kills of procman. Spec 2.2, docs/supervision.md. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,27 +12,27 @@ import { skip, smallDisk } from "../support/skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
 const DIST = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
-/** A user that nobody else is, so that its processes are ours alone. */
+/** A user without other processes. */
 const USER = 54_321;
 const pidIn = (line: string | undefined): number => Number(/pid (\d+)/.exec(line ?? "")?.[1]);
 const many = (count: number, of: (id: string) => object) =>
   Array.from({ length: count }, (_, index) => ({ id: `p${index + 1}`, ...of(`p${index + 1}`) }));
 const limited = (limit: string): readonly string[] => ["sh", "-c", `ulimit ${limit}; exec "$@"`, "sh"];
 
-/** Ids of lines that match, each once. */
+/** The ids of matching lines, each once. */
 function idsOf(procman: Procman, pattern: RegExp): readonly string[] {
   return [...new Set(procman.lines.filter((line) => pattern.test(line)).map((line) => line.split(/ +\|/)[0] ?? ""))];
 }
 
 const startedPids = (procman: Procman): readonly number[] => procman.lines.filter((line) => / started \(pid/.test(line)).map(pidIn);
 
-/** Resolves when of each process either is said that it started or why it could not. */
+/** Resolves when each process was reported as started, or with the reason why not. */
 async function allDecided(procman: Procman, count: number): Promise<void> {
   const decided = () => idsOf(procman, /started \(pid|could not be started/);
   await procman.until(() => (decided().length === count ? true : undefined), `${count} that started or could not`);
 }
 
-/** procman's service, as soon as it is there. */
+/** Pid of the service, as soon as it runs. */
 async function nextService(keeper: number, before: number | undefined): Promise<number> {
   for (const end = performance.now() + 20_000; performance.now() < end; await new Promise((resolve) => setImmediate(resolve))) {
     const children = readFileSync(`/proc/${keeper}/task/${keeper}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
@@ -91,7 +91,7 @@ test("without inodes in the state folder a process whose output can't be capture
       `^procman: Cannot reach procman: it is running \\(pid ${procman.pid}\\), but ${disk}/procman has no room left for its address; free some space`,
     ),
   );
-  // There is room again.
+  // Frees inodes.
   execFileSync("mount", ["-o", "remount,nr_inodes=200", disk]);
   const later = await cli(procman.folder, ["status"], { PROCMAN_STATE_DIR: disk });
   assert.deepEqual([later.code, later.err, /silent1/.test(later.out)], [0, "", true]);
@@ -127,7 +127,7 @@ test("EAGAIN: without room for more processes some report the reason, the others
   chmodSync(join(folder, "procman.json"), 0o644);
   const procman = new Procman(folder, { launcher: [...user, "prlimit", "--nproc=80", "--"] });
   context.after(() => {
-    // After a failure only: what its user still runs would leave less room the next time.
+    // After a failure: processes that the user still runs would count the next time.
     if (procman.child.exitCode !== null || procman.child.signalCode !== null) return;
     procman.child.kill("SIGKILL");
     for (const pid of startedPids(procman).filter(isAlive)) process.kill(pid, "SIGKILL");

@@ -1,4 +1,4 @@
-/** A balancer hands over to another, as at `procman upgrade`: no connection is lost, and none is refused. */
+/** A balancer hands over to a successor, as in `procman upgrade`: no connection is lost or refused. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** A process that has settled comes back without a word from the service, which prepared that. Spec 2.2, docs/supervision.md. */
+/** The keeper restarts a settled process by a restart order, without waiting for the service. Spec 2.2, docs/supervision.md. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { procman as cli } from "../support/cli.ts";
 import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman.ts";
 
-/** A run has settled, and the next is prepared, after a second. Milliseconds. */
+/** After this time a run has settled and the keeper has its restart order. Milliseconds. */
 const SETTLED_MS = 3_000;
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 const steady = { autostart: true, restart: "always", restartDelayMs: 0, logger: { console: true } };
@@ -30,7 +30,7 @@ test("2.2 restart: while the service is stopped by a signal the keeper restarts 
   process.kill(first, "SIGSEGV");
   const second = await eventually(() => pidsIn(procman.folder)[1]);
   await processExit(first);
-  // That one is not followed: nobody has prepared it.
+  // There is no restart order for this run.
   process.kill(second, "SIGTERM");
   await processExit(second);
   process.kill(service, "SIGCONT");

@@ -1,4 +1,4 @@
-/** Ends of runs and numbers of processes, with real ones: issue 4, "Build" 4 and 6. */
+/** Incidents and metrics of real processes. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { eventually, type Procman, processExit, startProcman } from "../support/
 const BURN_CPU = fileURLToPath(new URL("../programs/burn-cpu.js", import.meta.url));
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 
-/** Asks the API, by the token of this consumer. */
+/** A request to the API with a token of this consumer. */
 async function ask<Answer>(procman: Procman, path: string, { method = "GET", consumer = "test" } = {}): Promise<Answer> {
   const [text, secret] = await eventually(() => {
     try {
@@ -31,7 +31,7 @@ async function ask<Answer>(procman: Procman, path: string, { method = "GET", con
   return (await answer.json()) as Answer;
 }
 
-/** Tries until `look` finds something; for what has to be asked for. */
+/** Polls `look` until it returns a result. */
 async function tried<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
   for (const end = performance.now() + 25_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const result = await look();
@@ -40,7 +40,7 @@ async function tried<T>(look: () => Promise<T | undefined>, what: string): Promi
   throw new Error(`waited in vain for ${what}`);
 }
 
-/** Tries until a process has so many, and the last is as wished. */
+/** Polls until a process has `count` incidents and `fits` is true for the last. */
 async function incidents(
   procman: Procman,
   id: string,

@@ -1,11 +1,11 @@
-/** What a run may take of the machine, and as whom it runs, with real programs. */
+/** Limits and users of real programs. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { eventually, startProcman } from "../support/procman.ts";
 
-/** What a file says, once it is whole. */
+/** The content of a file once it is complete. */
 function text(folder: string, file: string): Promise<string> {
   const path = join(folder, file);
   return eventually(() => (existsSync(path) && readFileSync(path, "utf8").endsWith("\n") ? readFileSync(path, "utf8").trim() : undefined));

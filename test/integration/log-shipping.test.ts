@@ -1,4 +1,4 @@
-/** Issue 6, point 7: logs and metrics for others, over real connections, over restarts of either side. */
+/** Spec 2.5: plugins that send logs and metrics over real connections, across restarts of either side. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -8,15 +8,15 @@ import { withPlugins } from "../support/plugin-rig.ts";
 import { eventually, type ProcessConfig, processExit } from "../support/procman.ts";
 import { Collector, SyslogServer } from "../support/receivers.ts";
 
-/** Counts, so that what is missing, double or out of order shows. */
+/** Prints numbers, so that missing, doubled and misplaced lines are found. */
 const COUNTING: ProcessConfig = { id: "count", cmd: "i=0; while :; do i=$((i+1)); echo number $i; sleep 0.02; done", autostart: true };
 
-/** The numbers that came, in their order. */
+/** The received numbers, in order. */
 function numbers(texts: readonly string[]): readonly number[] {
   return texts.flatMap((text) => (/^number \d+$/.test(text) ? [Number(text.slice(7))] : []));
 }
 
-/** None is missing; one may come again. */
+/** None is missing; one may be repeated. */
 function assertComplete(seen: readonly number[]): void {
   const all = new Set(seen);
   for (let number = 1; number <= Math.max(...seen); number += 1) assert.ok(all.has(number), `${number} of ${Math.max(...seen)} is missing`);

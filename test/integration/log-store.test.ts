@@ -1,4 +1,4 @@
-/** The log store through the built procman: what is in the files is in the store, whoever is killed on the way. Issue 4, "Build" 3. */
+/** The log store of the built procman has the same lines as the files, also after kills. */
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { eventually, type Procman, processExit, startProcman } from "../support/
 
 const PRINT_FAST = `${process.execPath} "${fileURLToPath(new URL("../programs/print-fast.js", import.meta.url))}"`;
 const MARK = /^\[procman: /;
-/** What a logger that is killed may have written to one place and not to the other: what it has read in one turn. */
+/** What a killed logger may have written to only one of store and file: the data of one turn. */
 const MOST_OTHERWISE = 128 * 1024;
 const MEGABYTES = 2_000_000;
 
@@ -31,7 +31,7 @@ function fileLines(procman: Procman, name: string): readonly string[] {
   return lines.slice(0, -1).filter((line) => !MARK.test(line));
 }
 
-/** Both are the same but for a part in the middle, at the place where the logger was killed. */
+/** Both are equal except for a part in the middle, where the logger was killed. */
 function checkAlike(one: readonly string[], other: readonly string[], most: number): void {
   let start = 0;
   while (start < one.length && one[start] === other[start]) start += 1;

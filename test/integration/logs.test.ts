@@ -1,4 +1,4 @@
-/** Output of real children through the built procman: every line once, whole, in order, where it belongs. Spec 2.3, docs/logging.md. */
+/** Output of real processes through the built procman: every line once, complete, in order, in the right file. Spec 2.3, docs/logging.md. */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const FOUR = ["a", "b", "c", "d"];
 const LINE = /^(\w+ (?:out|err)) (\d+) x{80}\.$/;
 const END = /^(\w+ (?:out|err)) end (\d+)$/;
 const RESTART_MARK = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]";
-/** What a logger that is killed may take along: one read, and the line that was not complete. */
+/** What a killed logger may lose: one read, and the incomplete line. */
 const MOST_MISSING = 64 * 1024 + 256;
 
 const flood = (id: string, args: string, logger: object) => ({ id, cmd: `${PRINT_FAST} ${id} ${args}`, autostart: true, logger });
@@ -27,7 +27,7 @@ function linesOf(text: string): string[] {
   return text.split("\n").slice(0, -1);
 }
 
-/** Every line of each stream is there once, whole and in order, up to its end. Gives how many there are of each. */
+/** Checks that every line of each stream is there once, complete and in order. Returns the number of each. */
 function counted(lines: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   const ended = new Set<string>();
@@ -47,7 +47,7 @@ function counted(lines: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** The file of one stream that a killed logger was writing: what is missing or torn is beside the mark, and no more than one read. */
+/** Checks the file of one stream after a kill of its logger: missing or torn lines are beside the mark, and at most one read. */
 function checkAroundMark(path: string): void {
   const lines = linesOf(readFileSync(path, "utf8"));
   const at = lines.indexOf(RESTART_MARK);
@@ -72,7 +72,7 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
 
 const textOf = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8") : "");
 
-/** Resolves when the file has grown by so much. */
+/** Resolves when the file has grown by `bytes`. */
 async function grown(path: string, bytes: number): Promise<void> {
   const from = sizeOf(path);
   await eventually(() => (sizeOf(path) >= from + bytes ? true : undefined));
@@ -83,13 +83,13 @@ function serviceOf(procman: Procman): Promise<number> {
     try {
       return procman.helper("service");
     } catch {
-      // It is being started.
+      // It is starting.
       return undefined;
     }
   });
 }
 
-/** A file whose removal tells endless floods to end. */
+/** A file whose removal ends endless programs. */
 function signalFile(context: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "procman-go-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -354,7 +354,7 @@ test("2.3 a full disk is reported once and other logs continue; with room again 
   await procman.line(/Cannot write .*full\.log.*no space left/);
   const ticks = (): number => textOf(other).split("\n").length - 1;
   const before = ticks();
-  // More than a second: several tries to write again.
+  // More than a second: several attempts to write.
   await eventually(() => (ticks() >= before + 20 ? true : undefined));
   assert.equal(procman.lines.filter((line) => /full\.log/.test(line)).length, 1, "said once");
   rmSync(ballast);

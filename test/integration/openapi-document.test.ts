@@ -1,4 +1,4 @@
-/** What a running procman answers is what its OpenAPI document says: other tools are generated from that. Specification 4. */
+/** The answers of a running procman conform to its OpenAPI document, from which other tools are generated. Spec 4. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ type Document = {
   readonly components: { readonly schemas: Json };
 };
 
-/** As a client generated from it takes it: a member that it doesn't name is a fault. */
+/** As strict as a generated client: an unknown member is a fault. */
 function strictly(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(strictly);
   if (typeof schema !== "object" || schema === null) return schema;

@@ -1,4 +1,4 @@
-/** Issue 6, point 7: a plugin from the web, by https from a server of this machine with a CA of its own. */
+/** Spec 2.5: a remote plugin, over https from a server of this machine with a private CA. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";

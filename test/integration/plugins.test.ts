@@ -1,4 +1,4 @@
-/** Spec 2.5 and issue 6, point 7: plugins in threads of the service, with real processes beside them. */
+/** Spec 2.5: plugins in threads of the service, with real processes. */
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { eventually, isAlive, type Procman, processExit } from "../support/procm
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 const started = async (procman: Procman): Promise<number> => pidIn(await procman.line(/^web +\| started/));
 
-/** Its pid, run and restarts are those of the beginning. */
+/** Pid, run and restarts of the process haven't changed. */
 async function assertUntouched(procman: Procman, pid: number): Promise<void> {
   const { run, restarts, status, pid: now } = await api<ProcessRecord>(procman, "/processes/web");
   assert.deepEqual([status, now, run, restarts], ["running", pid, 1, 0]);
@@ -106,7 +106,7 @@ test("2.5 a plugin that exhausts its heap, or the memory outside it, is ended, a
     "burst.mjs": setup(`setTimeout(() => { const kept = []; for (;;) kept.push(Buffer.alloc(1e6, 1)); }, 500);`),
   });
   const pid = await started(procman);
-  // Which bound is met first depends on how busy the machine is; what V8 can't contain ends the service, which comes back.
+  // Which bound is met first depends on the load of the machine; if V8 can't contain it, the service ends and is restarted.
   const ENDED =
     /its heap needs more than 128 MB|its buffers take \d+ MB, more than 128|it takes more than its 256 MB|it has not answered|procman's service has ended soon/;
   const failed = ({ problem }: { readonly problem?: string }) => problem !== undefined;

@@ -1,4 +1,4 @@
-/** The profile of `run --profile` is that of every later service and keeper, and of a reload. */
+/** Every later service and keeper, and a reload, keep the profile of `run --profile`. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Programs as they are in use, under the built procman: nginx, redis, Python, Node, shells, and some that misbehave. Spec 2.2 and 2.3. */
+/** Real programs under the built procman: nginx, redis, Python, Node, shells, and some that misbehave. Spec 2.2 and 2.3. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -14,14 +14,14 @@ const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
 const loud = { autostart: true, logger: { console: true } };
 const pidIn = (line: string | undefined): number => Number(/pid (\d+)/.exec(line ?? "")?.[1]);
 
-/** Tries until somebody answers. */
+/** Retries until the server answers. */
 async function answer(port: number): Promise<string> {
   for (const end = performance.now() + 20_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
     try {
       const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: "close" } });
       return `${response.status} ${await response.text()}`;
     } catch {
-      // Nobody listens there yet.
+      // It doesn't listen yet.
     }
   }
   throw new Error(`nobody answers at port ${port}`);
@@ -39,7 +39,7 @@ function childrenOf(pid: number): readonly number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
 }
 
-/** Resident memory of procman's own processes, in bytes. */
+/** Resident memory of procman's components. Bytes. */
 function memoryOf(procman: Procman): number {
   const pids = [procman.pid, procman.helper("service"), procman.helper("logger")];
   return pids.reduce((sum, pid) => sum + Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024, 0);
@@ -139,7 +139,7 @@ test("nginx with stopSignal SIGQUIT completes its current answers before it stop
   const procman = await startProcman(context, [{ id: "nginx", cmd, path: SYSTEM_PATHS, stopSignal: "SIGQUIT", ...loud }]);
   writeFileSync(join(procman.folder, "big"), Buffer.alloc(60_000));
   const config = NGINX_CONF(port).replace("location /", `location /big { root ${procman.folder}; limit_rate 30000; } location /`);
-  // The folder is its owner's alone.
+  // Only the owner may enter the folder.
   writeFileSync(join(procman.folder, "nginx.conf"), `user root;\n${config}`);
   await answer(port);
   const master = pidIn(await procman.line(/nginx .*started/));
@@ -174,7 +174,7 @@ test("2.3 `yes` for a second into a rotated file: procman's memory is bounded, t
     },
   ]);
   const pid = pidIn(await procman.line(/yes .*started/));
-  // The API is loaded: nothing else grows from here on.
+  // The API is loaded, so memory should not grow from here on.
   await eventually(() => (existsSync(join(procman.folder, ".procman/procman/endpoint.json")) ? true : undefined));
   const before = memoryOf(procman);
   writeFileSync(join(procman.folder, "go"), "");

@@ -1,4 +1,4 @@
-/** `GET /metrics` as promtool reads it: issue 4, "Build" 4. */
+/** `GET /metrics`, checked by promtool. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

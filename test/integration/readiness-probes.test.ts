@@ -1,4 +1,4 @@
-/** Runs that show that they do their work, and go on showing it, with real programs: who waits for it, and what becomes of it when procman is killed in the middle. */
+/** Readiness and health probes with real programs: what waits for them, and what a kill of procman changes. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -31,7 +31,7 @@ async function api(procman: Procman): Promise<Client> {
 
 const start = (context: TestContext, ...processes: readonly ProcessConfig[]) => startProcman(context, processes);
 
-/** Creates `file` in the folder of the configuration: what the programs below wait for. */
+/** Creates `file` in the folder of the configuration; the programs below wait for it. */
 const allow = (procman: Procman, file = "go") => writeFileSync(join(procman.folder, file), "");
 const WAIT = "while ! test -e go; do sleep 0.02; done";
 
@@ -69,7 +69,7 @@ test("a run becomes ready by a message that it sent while no service was running
   });
   await procman.line(/web +\| started/);
   const service = procman.helper("service");
-  // It hangs, and is killed before it can look.
+  // The service hangs, and is killed before it can look.
   process.kill(service, "SIGSTOP");
   allow(procman);
   await eventually(() => (existsSync(join(procman.folder, "said")) ? true : undefined));
@@ -83,7 +83,7 @@ test("a run becomes ready by its open port, and by an answer from it", async (co
   const procman = await start(
     context,
     { id: "web", cmd: server, autostart: true, ready: { http: `http://localhost:${port}/up` } },
-    // By a child with a session of its own: whoever is born later may be of the run.
+    // By a child in a separate session: processes that started later may belong to the run.
     {
       id: "other",
       cmd: `${WAIT}; setsid node ${RETRYING_SERVER} & wait`,
@@ -245,7 +245,7 @@ test("an unhealthy run without a restart policy keeps running without connection
   await procman.line(/web-1 +\| is healthy again/);
 });
 
-/** Its record, once it is so, and gets connections or not. */
+/** Its record, once its health and its place in the rotation are as given. */
 async function healthy(client: Client, id: string, good: boolean, accepting?: boolean): Promise<ProcessRecord> {
   for (const end = performance.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
     const record = await client.process(id);

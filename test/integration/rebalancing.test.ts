@@ -1,4 +1,4 @@
-/** Long-lived connections migrate between the processes of the balancer: issue 5, "Build" 2. */
+/** Long-lived connections migrate between the processes of the balancer. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -6,14 +6,14 @@ import { type Context, echo, eventually, TestBackend, TestBalancer } from "../su
 import { EchoClient } from "../support/echo-client.ts";
 
 const CLIENTS = 24;
-/** A client and its backend. */
+/** Sockets of a connection: to the client and to the backend. */
 const FILES = 2;
 
 function files(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
-/** All clients come while one process is stopped, so that the other takes them all. */
+/** All clients connect while one process is stopped, so that the other accepts them all. */
 async function startUneven(context: Context, stopped: "first" | "second", tcp: NodeJS.ProcessEnv = {}) {
   const balancer = await TestBalancer.start(context, {}, 2, { tcp });
   const backends = [await TestBackend.start(context, "a", echo), await TestBackend.start(context, "b", echo)];
@@ -27,7 +27,7 @@ async function startUneven(context: Context, stopped: "first" | "second", tcp: N
   for (let count = 0; count < CLIENTS; count++) clients.push(new EchoClient(await balancer.client()));
   await eventually(() => (clients.every(({ rounds }) => rounds > 1) ? true : undefined));
   process.kill(idle, "SIGCONT");
-  /** Resolves when the process that was stopped has that many connections. */
+  /** Resolves when the stopped process has that many connections. */
   const shared = (count: number) => eventually(() => (files(idle) >= before + FILES * count ? true : undefined));
   return { balancer, clients: clients, pids, idle, shared };
 }

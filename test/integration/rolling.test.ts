@@ -1,4 +1,4 @@
-/** A rolling restart of a cluster, with procman as users start it: docs/clusters.md. */
+/** Rolling restarts of a cluster of a running procman: docs/clusters.md. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Another number of instances at run time, with procman as users start it: docs/clusters.md. */
+/** Scaling a cluster of a running procman: docs/clusters.md. */
 import assert from "node:assert/strict";
 import { Agent } from "node:http";
 import { type TestContext, test } from "node:test";
@@ -48,7 +48,7 @@ test("the number of instances survives kills of service and keeper, and no reque
   const { client, port, procman } = await pair(context, { LATE: "300" });
   const load = new LoadGenerator(context, port, 6);
   context.after(() => load.stop());
-  // Accepted is done, whoever is killed right after.
+  // An accepted scaling is completed, whatever is killed right after.
   await client.scale("web", { instances: 4 });
   process.kill(procman.helper("service"), "SIGKILL");
   await procman.line(/the service ended \(SIGKILL\); it is started again/);
@@ -89,7 +89,7 @@ test("an instance that is being removed answers over its open connections, gets 
   for (let turn = 0; turn < 10; turn++) assert.equal(await ask(port), first);
   assert.ok(isAlive(second), "it waits for its connections");
   for (const agent of held) assert.equal(await ask(port, agent), second);
-  // It may not have had its SIGTERM yet, and have kept them open.
+  // Before its SIGTERM it keeps its connections open.
   for (const agent of held) agent.destroy();
   await processExit(second);
 });
@@ -114,7 +114,7 @@ test("with `terminateGracePeriod` a removed instance serves its open connections
   await procman.line(/the service ended \(SIGKILL\); it is started again/);
   const next = await api({ procman });
   await waitForRecord(next, "web-2", ({ status }) => status === "stopping");
-  // After its SIGTERM it would end each connection with the first answer, and the second would be another one's.
+  // After its SIGTERM it would end each connection with the first answer, and the other instance would give the second.
   for (const agent of [...held, ...held]) assert.equal(await ask(port, agent), second);
   for (let turn = 0; turn < 10; turn++) assert.equal(await ask(port), first);
   assert.ok(performance.now() - begun < 5_000, "the machine is too slow for this test");

@@ -1,4 +1,4 @@
-/** The service comes back, or a new keeper goes on, with real programs and a configuration that may have changed: issue 3, "Build" 1, 3 and 6. */
+/** A service or keeper is killed, and its successor continues, also with a changed configuration. */
 import assert from "node:assert/strict";
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ function endpointOf(procman: { readonly folder: string }): Endpoint | undefined 
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined;
 }
 
-/** A client of the service, once that answers. `before`: pid of one that is gone. */
+/** A client of the service, once that answers. `before`: pid of the previous service. */
 async function api(procman: { readonly folder: string }, before?: number): Promise<Client> {
   const { hostname, port } = await eventually(() => {
     const endpoint = endpointOf(procman);
@@ -33,7 +33,7 @@ async function api(procman: { readonly folder: string }, before?: number): Promi
   return new Client(fetchSend({ url: `http://${hostname}:${port}`, token, fetch: once }));
 }
 
-/** Kills the service and resolves, with a client, when the next one answers. */
+/** Kills the service, and resolves with a client of the next one. */
 async function serviceKilled(procman: Procman): Promise<Client> {
   await api(procman);
   const pid = procman.helper("service");
@@ -45,7 +45,7 @@ function configure({ folder }: { readonly folder: string }, processes: readonly 
   writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes }));
 }
 
-/** A new keeper for the folder of one that was killed. */
+/** Runs procman again in the folder of a killed one. */
 function nextRun(context: TestContext, { folder }: Procman): Procman {
   const next = new Procman(folder);
   context.after(async () => {
@@ -142,7 +142,7 @@ test("an operator's restart in progress is completed by the next service, also i
   await procman.count(/web .*up$/, 2);
   const service = procman.helper("service");
   process.kill(service, "SIGSTOP");
-  // The keeper hands it to a service that never reads it.
+  // The keeper sends it to a service that never reads it.
   const pid = startedPids(procman, "web").at(-1) ?? 0;
   process.kill(pid, "SIGKILL");
   await processExit(pid);
@@ -382,7 +382,7 @@ test("the API restarts at the same address", async (context) => {
   assert.equal(endpointOf(procman)?.port, port);
 });
 
-/** Runs with `--exit-with`. */
+/** Runs procman with `--exit-with`. */
 function exitingWith(context: TestContext, id: string, processes: readonly ProcessConfig[]): Procman {
   const procman = new Procman(folderWith(context, { processes }), { args: ["--exit-with", id] });
   context.after(async () => {

@@ -1,4 +1,4 @@
-/** A cluster whose instances share one listening socket, with procman as users start it. */
+/** A cluster of a running procman whose instances share one listening socket. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -30,14 +30,14 @@ async function areUp({ client }: Shared): Promise<void> {
   for (const id of IDS) await waitForRecord(client, id, ({ status }) => status === "running");
 }
 
-/** The next run of this instance is there. */
+/** Resolves when the next run of this instance has started. */
 async function restarted(client: Client, id: string): Promise<void> {
   const { run = 0 } = await client.process(id);
   await client.act(id, "restart");
   await waitForRecord(client, id, (now) => (now.run ?? 0) > run && now.status === "running");
 }
 
-/** Both instances take connections. Who is quicker gets more of them. */
+/** Resolves when both instances have accepted connections; the faster one gets more. */
 async function bothServe({ port, client }: Shared): Promise<void> {
   const pids = new Set<number>();
   for (const end = performance.now() + 20_000; pids.size < 2 && performance.now() < end; )
@@ -84,7 +84,7 @@ test("after kills of service and keeper new instances serve on the same socket, 
     killed = await procman.successor(killed);
     const client = await api(web);
     await restarted(client, id);
-    // Once more: the keeper that came later opens nothing, it has the socket.
+    // Once more: the second keeper opens nothing, it has the socket.
     await restarted(client, id);
   }
   await load.stop();
@@ -177,7 +177,7 @@ test("if the shared port is in use, its holder is named, other processes run, an
   await bothServe(web);
 });
 
-/** Resolves once nobody listens there. */
+/** Resolves once the port is closed. */
 async function refused(port: number): Promise<void> {
   for (;;) {
     const outcome = await ask(port).catch(({ message }: Error) => message);
@@ -191,7 +191,7 @@ test("while all instances are stopped the shared port is closed; it opens with t
   await areUp(web);
   await web.client.act("web", "stop");
   for (const id of IDS) await waitForRecord(web.client, id, ({ status }) => status === "stopped");
-  // A client that comes in the very moment of the closing is reset.
+  // A client that connects while the port is being closed is reset.
   await refused(web.port);
   await web.client.act("web-2", "start");
   await waitForRecord(web.client, "web-2", ({ status }) => status === "running");
@@ -231,7 +231,7 @@ test("2.2 workers share a socket by `procman/cluster`; a rolling restart, which 
       if (message !== "drain") return;
       console.log("finishes");
       isEnding = true;
-      // http's own \`close\` would end connections on which a request is under way at this moment.
+      // \`close\` of http would end connections with a request in progress.
       Server.prototype.close.call(server);
     });`;
   const commonPort = await freePort();

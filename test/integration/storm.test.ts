@@ -1,4 +1,4 @@
-/** Issue 5, "Speed", in short; the minute is in test/faults/cluster-storm.test.ts. */
+/** A cluster under load and kills for some seconds; the long version is test/faults/cluster-storm.test.ts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CLIENTS, storm } from "../support/storm.ts";

@@ -340,7 +340,7 @@ test("a killed keeper with --guarded isn't replaced, and the next run adopts the
   const keeper = procman.pid;
   procman.child.kill("SIGKILL");
   await processExit(service);
-  // Its channel to the service was closed before it had ended.
+  // The channel to the service closes before the keeper has ended.
   await processExit(keeper);
   assert.equal(procman.keeper, undefined);
   assert.ok(isAlive(pid));

@@ -1,4 +1,4 @@
-/** Real programs that start again when real files change: spec 2.2 and 2.4, issue 6, "Build" 1. */
+/** Real programs that restart when real files change. Spec 2.2 and 2.4. */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processEx
 
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 
-/** A procman whose folder holds these files before it starts. */
+/** A procman with these files in its folder before it starts. */
 function watching(context: TestContext, processes: readonly ProcessConfig[], files: readonly string[], watcher: object = {}): Procman {
   const folder = folderWith(context, { processes, watcher: { interval: 100, ...watcher } });
   for (const file of files) write({ folder }, file);
@@ -25,7 +25,7 @@ function write({ folder }: { readonly folder: string }, file: string, text = `${
   writeFileSync(join(folder, file), text);
 }
 
-/** File times lag by some milliseconds: what is written from now on is seen to be later than all that was before. */
+/** File times lag by some milliseconds: resolves when a file that is written now is later than all before. */
 async function tick(): Promise<void> {
   const now = Date.now();
   const probe = join(mkdtempSync(join(tmpdir(), "procman-tick-")), "probe");
@@ -36,7 +36,7 @@ async function tick(): Promise<void> {
   rmSync(dirname(probe), { recursive: true });
 }
 
-/** Waits until the keeper knows how the watched files are: so long a change is told by no comparison. */
+/** Waits until the keeper has the fingerprint of the watched files; a change before that would be missed. */
 async function known(procman: Procman): Promise<void> {
   await eventually(() => {
     const journal = join(procman.folder, ".procman/procman/run/journal");
@@ -44,7 +44,7 @@ async function known(procman: Procman): Promise<void> {
   });
 }
 
-/** Its pid, once it is there again. */
+/** Its pid, once it runs again. */
 async function serviceOf(procman: Procman): Promise<number> {
   return eventually(() => {
     try {
@@ -71,13 +71,13 @@ function endpointOf({ folder }: Procman): Promise<Endpoint> {
   });
 }
 
-/** Two rounds of the service's loop: what the kernel had told it before, it has heard. */
+/** Two turns of the service's event loop: it has handled all earlier events of the kernel. */
 async function heard(procman: Procman): Promise<void> {
   const { hostname, port } = await endpointOf(procman);
   for (let round = 0; round < 2; round++) await (await fetch(`http://${hostname}:${port}/openapi.json`)).arrayBuffer();
 }
 
-/** The first event of this type that comes after `act`. */
+/** The first event of this type after `act`. */
 async function eventAfter(procman: Procman, type: EventRecord["type"], act: () => void): Promise<EventRecord> {
   const endpoint = await endpointOf(procman);
   const claims = { audience: "procman", consumer: "test", scopes: ["admin"] } as const;
@@ -199,7 +199,7 @@ test("2.2 watch: files that a process writes at its end are no change for the ne
   await tick();
   write(procman, "src/a.ts");
   await procman.line(/^web .*started/, from);
-  // What it wrote at its end is in the new run: nothing more happens until the next change.
+  // The new run has the files that were written at the end: nothing more happens until the next change.
   await tick();
   write(procman, "src/b.ts");
   await procman.line(/restarts: src\/b\.ts/, from);
@@ -224,7 +224,7 @@ test("2.4 a change while the service is down restarts the process when the next 
   await procman.line(/^web .*restarts: src\/b\.ts has changed/);
   await processExit(first);
   await procman.count(/^web .*started/, 2);
-  // The next service watches as the first did.
+  // The next service watches, too.
   await tick();
   write(procman, "src/a.ts");
   await procman.line(/^web .*restarts: src\/a\.ts has changed/);
@@ -261,7 +261,7 @@ test("2.4 a restart for a changed file in which the service is killed is complet
   assert.equal(incident?.cause, "watch");
 });
 
-/** Three instances that end at once while there is a file `broken`. */
+/** Three instances that end at once while the file `broken` exists. */
 const clusterOf = (more: object = {}): ProcessConfig => ({
   id: "web",
   cmd: "test ! -e broken && exec sleep 1000",

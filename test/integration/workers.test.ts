@@ -1,4 +1,4 @@
-/** Workers: told to finish by a message, and no harm to anybody whatever their scripts do; with real processes. */
+/** Real workers: asked to finish by a message, and harmless to procman whatever their scripts do. Spec 2.2. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,10 +6,10 @@ import { type TestContext, test } from "node:test";
 import { eventually, folderWith, isAlive, Procman, processExit } from "../support/procman.ts";
 
 const LOGGER = { console: true };
-/** Long enough to be seen as not used up. Seconds. */
+/** A grace period that no test uses up. Seconds. */
 const GRACE = 1_000;
 
-/** Beside the worker `w` runs `other`, which nothing must happen to. */
+/** Beside the worker `w` runs `other`, which must not be affected. */
 async function worker(context: TestContext, script: string, fields: object = {}): Promise<Procman> {
   const processes = [
     { id: "w", worker: "w.mjs", autostart: true, terminateGracePeriod: GRACE, ...fields },

@@ -1,4 +1,4 @@
-/** What the documentation says of commands and other pages is so; its configurations are valid. */
+/** The documentation agrees with commands, files and errors; its configurations are valid. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -18,7 +18,7 @@ function textOf(page: string): string {
   return readFileSync(join(ROOT, page), "utf8");
 }
 
-/** As GitHub makes it of a heading. */
+/** The anchor that GitHub makes from a heading. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -41,7 +41,7 @@ test("each link between pages leads to a file, and to a heading in it", () => {
     }
 });
 
-/** `NAME` stands for a name of the reader's own: then its folder must be there. */
+/** `NAME` is a placeholder: then only its folder must exist. */
 function sourcePathsIn(text: string): readonly string[] {
   return [...text.matchAll(/`(src\/[^`\s]*)`/g)].map(([, path = ""]) => path.replace(/\/?[^/]*NAME.*$/, ""));
 }
@@ -92,7 +92,7 @@ test("each command is on the page of the command line, with all its options", as
   assert.deepEqual(missing, []);
 });
 
-/** Errors of the command line and the library alone. */
+/** Errors only of the command line and the library. */
 const LOCAL = [
   "file-exists",
   "already-running",
@@ -119,7 +119,7 @@ test("each code of an error, each event and each cause of an incident is on its 
     );
 });
 
-/** Blocks that are whole configurations: what they run need not exist here. */
+/** Code blocks with a complete configuration; their programs need not exist here. */
 const EXAMPLES = PAGES.flatMap((page) =>
   [...textOf(page).matchAll(/^```jsonc?\n([\s\S]*?)^```$/gm)].flatMap(([, text = ""]) =>
     (parse(text) as { processes?: unknown } | undefined)?.processes === undefined ? [] : [{ page, text }],

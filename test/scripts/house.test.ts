@@ -24,7 +24,7 @@ function problemsIn(tree: Tree): readonly string[] {
   return checkHouse(plant(tree)).problems;
 }
 
-/** Each violation: what it is, a tree that has it and nothing else wrong, and how the one problem reads. */
+/** Each violation: its name, a tree with only that problem, and the message. */
 const VIOLATIONS: readonly (readonly [name: string, tree: Tree, problem: RegExp])[] = [
   ["a folder without a README", { "base/a.ts": "" }, /^base: no README\.md/],
   [

@@ -27,7 +27,7 @@ export class TestBalancer {
   #serial = 0;
   #service: Socket | undefined;
   readonly #successors: number[] = [];
-  /** On standard error. */
+  /** Its standard error. */
   said = "";
   readonly folder: string;
   readonly #options: Partial<Front>;
@@ -51,7 +51,7 @@ export class TestBalancer {
     });
   }
 
-  /** `launcher`: becomes the balancer. `tcp`: its environment, as `tcpEnvironment` has it. */
+  /** `launcher`: a command that execs the balancer. `tcp`: its environment, as of `tcpEnvironment`. */
   static async start(
     context: Context,
     options: Partial<Front> = {},
@@ -66,7 +66,7 @@ export class TestBalancer {
     return balancer;
   }
 
-  /** A socket has its name before it listens. */
+  /** The file of a socket exists before the socket listens. */
   async #listens(): Promise<void> {
     const end = performance.now() + TIMEOUT_MS;
     for (let isRefused = true; isRefused; ) {
@@ -93,7 +93,7 @@ export class TestBalancer {
     return this.report?.backends.find((backend) => backend.id === id);
   }
 
-  /** A service connects, as one does that was started again. */
+  /** A service connects, as after a restart. */
   async serviceComes(): Promise<void> {
     const service = connect(this.socket);
     const lines = new JsonLines<FromBalancer>((message) => {
@@ -110,7 +110,7 @@ export class TestBalancer {
     this.#service?.destroy();
   }
 
-  /** As a keeper asks for another program in its place. Resolves with the answer. */
+  /** Requests a successor, as a keeper does. Resolves with the answer. */
   async succeed(script = MAIN, tcp = this.#tcp): Promise<FromBalancer> {
     const keeper = connect(this.socket);
     const env = { PATH: process.env.PATH, ...tcp };
@@ -129,7 +129,7 @@ export class TestBalancer {
     return result;
   }
 
-  /** Resolves when the balancer goes by it. */
+  /** Resolves when the balancer has applied it. */
   async serve(backends: readonly BackendSpec[]): Promise<void> {
     await this.#apply([this.#front("web", this.port, backends)]);
   }
@@ -145,13 +145,13 @@ export class TestBalancer {
     await eventually(() => (this.#applied >= serial ? true : undefined));
   }
 
-  /** Resolves when all of these accept. */
+  /** Resolves when all these backends accept. */
   async serveUp(backends: readonly TestBackend[]): Promise<void> {
     await this.serve(backends.map(({ spec }) => spec));
     await eventually(() => (backends.every(({ id }) => this.backend(id)?.accepting) ? true : undefined));
   }
 
-  /** One connection; resolves when it is there. */
+  /** A connected client. */
   async client(): Promise<Socket> {
     const socket = connect({ port: this.port, host: "127.0.0.1", allowHalfOpen: true });
     socket.on("error", () => undefined);
@@ -192,7 +192,7 @@ export class TestBackend {
     this.#serve = serve;
   }
 
-  /** By default says its id to each client. */
+  /** By default it sends its id to each client. */
   static async start(context: Context, id: string, serve?: (socket: Socket) => void): Promise<TestBackend> {
     const backend = new TestBackend(
       id,
@@ -230,12 +230,12 @@ export class TestBackend {
   }
 }
 
-/** Serves a client by saying back what it says. */
+/** Sends back what a client sends. */
 export function echo(socket: Socket): void {
   socket.on("data", (bytes) => socket.write(bytes)).on("end", () => socket.end());
 }
 
-/** The first bytes that come; "": it ended without any. */
+/** The first bytes from the socket; "": it ended without any. */
 export async function received(socket: Socket): Promise<string> {
   if (socket.destroyed) return "";
   return new Promise((resolve, reject) => {

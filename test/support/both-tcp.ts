@@ -15,7 +15,7 @@ export function testBoth(title: string, run: (context: TestContext, name: Name) 
     });
 }
 
-/** The environment of a balancer in this test. */
+/** Environment of the balancer in this test. */
 export function tcpEnvironment(context: object): Readonly<Record<string, string>> {
   return names.get(context) === "net" ? { PROCMAN_BALANCER_TCP: "net" } : {};
 }

@@ -17,7 +17,7 @@ export function procman(cwd: string, args: readonly string[], env: NodeJS.Proces
   });
 }
 
-/** Who holds the lock of a state folder; 0: nobody. */
+/** Pid of the keeper that holds the lock of a state folder; 0: none. */
 export function keeperIn(stateDir: string): number {
   const name = existsSync(stateDir) ? readdirSync(stateDir).find((each) => /^lock\.\d+$/.test(each)) : undefined;
   const pid = name === undefined ? 0 : Number((JSON.parse(readFileSync(join(stateDir, name), "utf8")) as { readonly pid: number }).pid);
@@ -26,13 +26,13 @@ export function keeperIn(stateDir: string): number {
 
 type Context = { readonly after: (call: () => void | Promise<void>) => void };
 
-/** A folder with this configuration, of the name `test`. A procman that still runs for it is ended after the test. */
+/** A folder with this configuration, named `test`. A procman that still runs in it is ended after the test. */
 export function homeOf(
   context: Context,
   processes: readonly ProcessConfig[],
   config: object = {},
 ): { readonly folder: string; readonly state: string } {
-  // Asked for first, so called first: before the folder goes.
+  // Registered first, so called first: before the folder is removed.
   let state = "";
   context.after(async () => {
     const keeper = keeperIn(state);

@@ -1,4 +1,4 @@
-/** For tests: a cluster of a procman that runs, and clients that count what goes wrong. */
+/** A cluster of a running procman, and clients that record failures. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
@@ -37,7 +37,7 @@ export function api({ procman }: Pick<Cluster, "procman">): Promise<Client> {
   return clientOf(join(procman.folder, ".procman/procman"));
 }
 
-/** Of whoever serves this state folder now. */
+/** A client of the service that serves this state folder now. */
 export async function clientOf(state: string): Promise<Client> {
   const endpoint = await eventually(() => {
     const file = join(state, "endpoint.json");
@@ -48,7 +48,7 @@ export async function clientOf(state: string): Promise<Client> {
   return new Client(fetchSend({ url: `http://${endpoint.hostname}:${endpoint.port}`, token }));
 }
 
-/** Waits until the record of this id fits. */
+/** Waits until `fits` is true for the record of this id. */
 export async function waitForRecord(client: Client, id: string, fits: (record: ProcessRecord) => boolean): Promise<ProcessRecord> {
   for (const end = performance.now() + 30_000; ; await new Promise((resolve) => setTimeout(resolve, 20))) {
     const found = await client.process(id);
@@ -59,7 +59,7 @@ export async function waitForRecord(client: Client, id: string, fits: (record: P
 
 export const isAccepting = ({ backend }: ProcessRecord): boolean => backend?.accepting === true;
 
-/** `path` names the question, to whom it is put as well. */
+/** `path` names the request; the server may record it. */
 type RequestOptions = { readonly path?: string; readonly onSocket?: (socket: Socket) => void };
 
 export function ask(port: number, agent?: Agent, { path = "/", onSocket = () => undefined }: RequestOptions = {}): Promise<number> {
@@ -80,12 +80,12 @@ export type Failure = {
   readonly began: number;
   readonly at: number;
   readonly path: string;
-  /** Pid of whoever answered the one before it on this connection; undefined: it was the first. */
+  /** Pid that answered the request before it on this connection; undefined: it was the first. */
   readonly previousPid: number | undefined;
   readonly error: string;
 };
 
-/** Clients that ask one request after the other, half of them over connections that they keep; until `stop`, or the end of a test that fails. */
+/** Clients that send one request after another, half of them over kept connections, until `stop` or the end of the test. */
 export class LoadGenerator {
   readonly failures: Failure[] = [];
   readonly pids = new Set<number>();

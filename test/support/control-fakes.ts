@@ -1,4 +1,4 @@
-/** A log and a watcher of processes that are only lists: what is asked for comes from them, what is told goes into them. */
+/** Fakes of log and reporting for `Control`, in memory: reads return what was added, requests are recorded. */
 import type { Caller } from "../../src/contract/control.ts";
 import type { EventRecord } from "../../src/contract/event-record.ts";
 import type {
@@ -17,7 +17,7 @@ import type { LogBook } from "../../src/service/service-control.ts";
 
 export const TIME = "2026-01-01T00:00:00.000Z";
 
-/** What follows is given to all who listen. */
+/** A list with followers, which get each new item. */
 class Feed<T> {
   readonly items: T[] = [];
   readonly #listeners = new Set<() => void>();
@@ -84,7 +84,7 @@ export class FakeLogBook implements LogBook {
 
 const NO_OBSERVATION: ProcessObservation = { usage: {}, reported: {} };
 
-/** Events, numbers and ends of runs. */
+/** Events, metrics and incidents. */
 export class FakeReporting {
   readonly feed = new Feed<EventRecord>();
   readonly reports: TelemetryReport[] = [];
@@ -98,7 +98,7 @@ export class FakeReporting {
   }
 
   watch(): void {
-    // Its numbers are never fresh.
+    // There are no fresh samples.
   }
 
   seen(): ProcessObservation {
@@ -138,7 +138,7 @@ export class FakeReporting {
     return this.feed.from(after === undefined ? this.feed.items.length : Number(after), signal);
   }
 
-  /** Something happens. */
+  /** Adds an event. */
   addEvent(): void {
     this.feed.push({ id: String(this.feed.items.length + 1), time: TIME, type: "process.scheduled", process: "web", text: "starts" });
   }

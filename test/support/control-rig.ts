@@ -1,4 +1,4 @@
-/** `Control` over a supervisor whose children do as they are told; by HTTP too, with tokens for it. */
+/** `Control` of a supervisor with fake children; over HTTP too, with tokens. */
 import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { Client } from "../../src/client/client.ts";
@@ -38,7 +38,7 @@ export const PLANNED: PlanRecord = {
   warnings: [],
 };
 
-/** web, job and the cluster pair, which run. */
+/** The processes web, job and the cluster pair, all running. */
 export function controlRig() {
   const [clock, spawner, logBook, reporting] = [new FakeClock(), new FakeSpawner(), new FakeLogBook(), new FakeReporting()];
   const config = {
@@ -144,14 +144,14 @@ export class ApiRig {
     return fetch(`${this.url}${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...init.headers } });
   }
 
-  /** What is answered to these bytes, until the connection ends. */
+  /** The answer to these bytes, until the connection ends. */
   async raw(...pieces: readonly (string | Buffer)[]): Promise<string> {
     const socket = connect(this.port, "127.0.0.1");
     let answer = "";
     socket.setEncoding("latin1").on("data", (text: string) => {
       answer += text;
     });
-    // A connection may be ended before all of it is written.
+    // The connection may end before everything is written.
     socket.on("error", () => undefined);
     for (const piece of pieces) socket.write(piece);
     await once(socket, "close");

@@ -1,15 +1,15 @@
-/** For tests: a client of an echo that never rests. */
+/** A client of an echo server that sends without a pause. */
 import type { Socket } from "node:net";
 import { eventually } from "./balancer-rig.ts";
 
-/** Asks, and waits for the whole of its echo, again and again. */
+/** Sends a message, waits for its complete echo, and repeats that. */
 export class EchoClient {
   readonly #socket: Socket;
   #awaited = Buffer.alloc(0);
   #isOver = false;
   rounds = 0;
   bytes = 0;
-  /** What came and was not asked for, or an end that nobody wanted. */
+  /** A wrong answer, or an unexpected end. */
   problem: string | undefined;
 
   constructor(socket: Socket) {

@@ -1,4 +1,4 @@
-/** A keeper without a service: a process of ours that holds the lock of a state folder. */
+/** A fake keeper without a service: a process that holds the lock of a state folder. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -7,7 +7,7 @@ import { cleanEnvironment } from "./procman.ts";
 
 const SCRIPT = fileURLToPath(new URL("../programs/hold-state-lock.ts", import.meta.url));
 
-/** `report`: what it answers to a request for an upgrade; "end": it ends instead; nothing: it is silent. */
+/** `report`: its answer to a request for an upgrade; "end": it ends instead; "": no answer. */
 export async function fakeKeeper(
   context: { readonly after: (call: () => void) => void },
   state: string,

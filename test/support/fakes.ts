@@ -1,11 +1,11 @@
-/** A clock that only moves when told, and a spawner whose children do as they are told. */
+/** A clock and a spawner that the test controls. */
 import assert from "node:assert/strict";
 import type { Clock, RunReports, Spawner } from "../../src/supervisor/ports.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
 import { decodeSnapshot, encodeSnapshot, type ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
 import type { ExitInfo, SignalName } from "../../src/supervisor/states.ts";
 
-/** Of a process that comes back after errors, and for which nothing else is said. */
+/** A process that restarts after errors, with default settings. */
 export const POLICY: Policy = {
   restart: "error",
   restartLimit: Number.POSITIVE_INFINITY,
@@ -45,7 +45,7 @@ export class FakeClock implements Clock {
     return this.#timers.length;
   }
 
-  /** Sets the wall clock by so much, as an administrator or NTP would. */
+  /** Moves the wall clock, as an administrator or NTP would. */
   jump(ms: number): void {
     this.#offset += ms;
   }
@@ -64,7 +64,7 @@ export class FakeClock implements Clock {
 }
 
 export class FakeSpawner implements Spawner {
-  /** What was asked for, in order: `spawn web 1`, `SIGTERM web 1`, `sweep SIGKILL web 1`. */
+  /** The requests, in order: `spawn web 1`, `SIGTERM web 1`, `sweep SIGKILL web 1`. */
   readonly log: string[] = [];
   /** The latest snapshots, read back from their notes. */
   readonly memories = new Map<string, ProcessSnapshot>();
@@ -133,7 +133,7 @@ export class FakeSpawner implements Spawner {
     this.end(slot, { kind: "exited", code, signal: null });
   }
 
-  /** It ends, and the next run is being started as it was prepared. */
+  /** It ends, and the keeper starts the next run by its restart order. */
   followed(slot: string, code: number): void {
     this.prepared.delete(slot);
     this.#reports.get(slot)?.followed({ kind: "exited", code, signal: null });
@@ -143,7 +143,7 @@ export class FakeSpawner implements Spawner {
     this.#reports.get(slot)?.swept();
   }
 
-  /** What was asked for since the last call. */
+  /** The requests since the last call. */
   asked(): readonly string[] {
     return this.log.splice(0);
   }

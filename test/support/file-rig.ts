@@ -1,4 +1,4 @@
-/** For the tests: a log file with all that it needs, folders, small disks, numbered lines. */
+/** A log file for tests, its folder, and numbered lines. */
 import { EventEmitter } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,7 +45,7 @@ export function lines(from: number, to: number): string {
   return Array.from({ length: to - from }, (_, index) => line(from + index)).join("");
 }
 
-/** All that was written, rotated files first, and their number. */
+/** The text of all files, rotated ones first, and the names of those. */
 export function collect(path: string): { readonly text: string; readonly rotated: readonly string[] } {
   const dir = join(path, "..");
   const rotated = readdirSync(dir)

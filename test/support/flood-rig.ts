@@ -1,4 +1,4 @@
-/** Test rig: a child that floods both streams with numbered lines of all kinds, and a check that none is missing or damaged. */
+/** A child that prints many numbered lines of all kinds to both streams, and a check that none is missing or damaged. */
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import type { LoggerRig, Run } from "./logger-rig.ts";
 const line = (number: number): string =>
   `${number} ä€😀 ${number % 2000 === 0 ? "y".repeat(70_000 + number) : "x".repeat(number % 97)}\r\n`;
 
-/** Writes numbered lines to both streams, in pieces that end anywhere, until the file `stop` is there; the last one has no newline. */
+/** Writes numbered lines to both streams, in pieces that end anywhere, until the file `stop` exists; the last line has no newline. */
 const writer = (stop: string): string => `
   const { existsSync, writeSync } = require("node:fs");
   const line = ${line.toString()};
@@ -23,14 +23,14 @@ const writer = (stop: string): string => `
   for (const fd of [1, 2]) writeSync(fd, "end of " + last);
 `;
 
-/** Its child writes until `stop` is called. */
+/** Starts a child that writes until `stop` is called. */
 export function flood(rig: LoggerRig, run: Run): { readonly child: ChildProcess; readonly stop: () => void } {
   const [script, stop] = [join(rig.dir, "writer.cjs"), join(rig.dir, "stop")];
   writeFileSync(script, writer(stop));
   return { child: rig.child(run, `exec "${process.execPath}" "${script}"`), stop: () => writeFileSync(stop, "") };
 }
 
-/** All lines of one stream, each once, in order. */
+/** Checks that all lines of one stream are there once and in order. */
 export function inspectFlood(text: string): void {
   const lines = text.split("\n");
   const last = lines.length - 2;

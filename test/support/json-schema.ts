@@ -138,7 +138,7 @@ function objectsOf({ properties, required = [], additionalProperties = true, pro
   });
 }
 
-/** The value itself, all objects and lists in it. */
+/** The value and all objects and lists in it. */
 export function objectsIn(value: unknown): readonly object[] {
   if (typeof value !== "object" || value === null) return [];
   return [value, ...Object.values(value).flatMap(objectsIn)];
@@ -177,7 +177,7 @@ function nudged(value: unknown): unknown {
   return typeof value === "string" ? value.slice(1) : value;
 }
 
-/** As it comes from JSON. */
+/** The value after a round trip through JSON. */
 export function asJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value)) as unknown;
 }

@@ -71,7 +71,7 @@ export class LoggerRig {
     return child;
   }
 
-  /** Waits until the logger has sent such a message. */
+  /** Waits for such a message of the logger. */
   async waitFor<T extends FromLogger["t"]>(t: T, key?: string): Promise<Extract<FromLogger, { t: T }>> {
     const isWanted = (message: FromLogger): message is Extract<FromLogger, { t: T }> =>
       message.t === t && (key === undefined || ("key" in message && message.key === key));

@@ -1,4 +1,4 @@
-/** Plugins of tests: written beside the configuration, as a user does; and what procman says of them. */
+/** Plugins of tests, written beside the configuration, and their records. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PluginRecord } from "../../src/contract/plugin-record.ts";
@@ -46,11 +46,11 @@ export async function api<Answer>(procman: Procman, path: string, method = "GET"
   return (await answer.json()) as Answer;
 }
 
-/** Its record once it is as wished. */
+/** Its record once `isRight` is true. */
 export async function plugin(procman: Procman, id: string, isRight: (record: PluginRecord) => boolean): Promise<PluginRecord> {
   let last: unknown;
   for (const end = performance.now() + 40_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
-    // While the service is being started again nobody answers.
+    // There is no answer while the service restarts.
     const state = await api<StateRecord>(procman, "/state").catch((error: Error) => error);
     const record = state instanceof Error ? undefined : state.plugins?.find((each) => each.id === id);
     if (record !== undefined && isRight(record)) return record;

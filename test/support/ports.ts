@@ -1,11 +1,11 @@
 /** Ports for tests that run side by side. */
 import { createServer } from "node:net";
 
-/** Below those that procman chooses for its API, and those that the kernel gives to clients: whoever is not listening yet loses its port to nobody. Above 10080, the highest that `fetch` refuses. */
+/** Below the ports that procman chooses for its API and that the kernel gives to clients, so that no other program takes one before its test. Above 10080, the highest that `fetch` refuses. */
 const SINGLE = { from: 10_081, count: 4_919 } as const;
 const ROWS = { from: 15_000, count: 4_990, ports: 5 } as const;
 
-/** Each test process begins elsewhere. */
+/** Each test process begins at another port. */
 let next = (process.pid * 97) % SINGLE.count;
 
 export async function freePort(): Promise<number> {
@@ -16,7 +16,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Ports in a row that nobody else takes meanwhile, most likely. */
+/** Consecutive ports, most likely free until the test needs them. */
 export async function freeRange(): Promise<number> {
   for (;;) {
     const first = ROWS.from + Math.floor(Math.random() * ROWS.count);
@@ -25,7 +25,7 @@ export async function freeRange(): Promise<number> {
   }
 }
 
-/** Nobody listens there. */
+/** Whether nothing listens on this port. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

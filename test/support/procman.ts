@@ -1,4 +1,4 @@
-/** Runs the built procman in a folder of its own and waits for what it says. */
+/** Runs the built procman in a temporary folder, and waits for its output. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,18 +10,18 @@ import { tcpEnvironment } from "./both-tcp.ts";
 
 const BIN = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
 
-/** Everything waits for an event; this only ends a wait that is lost. Milliseconds. */
+/** Time limit of a wait for an event. Milliseconds. */
 const TIMEOUT_MS = 30_000;
 
 export type ProcessConfig = { readonly id: string; readonly [field: string]: unknown };
 
-/** The environment of tests: nothing of the user's that would change how procman starts. */
+/** The environment of tests, without variables of the user that change how procman starts. */
 export function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, NODE_TEST_CONTEXT: _context, ...env } = process.env;
   return { ...env, ...extra };
 }
 
-/** By folder, so that none outlives it. */
+/** By folder; all are ended before it is removed. */
 const started = new Map<string, Procman[]>();
 
 export class Procman {
@@ -29,13 +29,13 @@ export class Procman {
   readonly lines: string[] = [];
   readonly child: ChildProcess;
   readonly #isGuarded: boolean;
-  /** `stopHolder` was called: nobody comes back. */
+  /** `stopHolder` was called: there will be no successor. */
   #isStopped = false;
   #rest = "";
   #exit: { readonly code: number | null; readonly signal: string | null } | undefined;
   readonly #waiting = new Set<() => void>();
 
-  /** Starts `procman run` with these processes; with `launcher`, by way of that command line. */
+  /** Starts `procman run` in this folder; `launcher`: a command line before it. */
   constructor(
     folder: string,
     options: { readonly env?: NodeJS.ProcessEnv; readonly launcher?: readonly string[]; readonly args?: readonly string[] } = {},
@@ -57,18 +57,18 @@ export class Procman {
     return this.child.pid ?? 0;
   }
 
-  /** Folder of its state. */
+  /** Its state folder. */
   get stateDir(): string {
     const [name = "procman"] = readdirSync(join(this.folder, ".procman"));
     return join(this.folder, ".procman", name);
   }
 
-  /** Pid of whoever holds the state folder now: after a kill, another than the one that was started. */
+  /** Pid of the keeper that holds the state folder now: after a kill it differs from `pid`. */
   get keeper(): number | undefined {
     return existsSync(join(this.folder, ".procman")) ? holderOf(this.stateDir)?.pid : undefined;
   }
 
-  /** Resolves with the pid of the keeper that came in place of a killed one, once its service answers. */
+  /** Resolves with the pid of the keeper that replaced `of`, once its service answers. */
   async successor(of: number = this.pid): Promise<number> {
     return eventually(() => {
       const [keeper, file] = [this.keeper, join(this.stateDir, "endpoint.json")];
@@ -77,7 +77,7 @@ export class Procman {
     });
   }
 
-  /** Stops the keeper that holds the state folder now, whoever started it. */
+  /** Stops the keeper that holds the state folder now. */
   async stopHolder(): Promise<void> {
     const { keeper } = this;
     this.#isStopped = true;
@@ -88,12 +88,12 @@ export class Procman {
     clearTimeout(second);
   }
 
-  /** The first line (from number `from` on) that matches. */
+  /** The first matching line, from number `from` on. */
   async line(pattern: RegExp, from = 0): Promise<string> {
     return this.until(() => this.lines.slice(from).find((line) => pattern.test(line)), `a line like ${pattern}`);
   }
 
-  /** Waits until so many lines match. */
+  /** Waits until `count` lines match. */
   async count(pattern: RegExp, count: number): Promise<readonly string[]> {
     return this.until(() => {
       const matching = this.lines.filter((line) => pattern.test(line));
@@ -110,10 +110,10 @@ export class Procman {
     return (await this.exit()).code;
   }
 
-  /** Nothing of it runs any more afterwards. */
+  /** Resolves once nothing of it runs. */
   async close(): Promise<void> {
     const { signalCode, exitCode } = this.child;
-    // One that was killed may be coming back at this moment.
+    // After a kill a successor may be starting.
     if (signalCode === "SIGKILL" && !this.#isStopped && !this.#isGuarded) await eventually(() => this.keeper);
     if (signalCode === null && exitCode === null) {
       this.child.kill("SIGTERM");
@@ -131,7 +131,7 @@ export class Procman {
     return pid;
   }
 
-  /** undefined: it is being started. */
+  /** undefined: it is starting. */
   helperIfUp(name: "service" | "logger" | "balancer"): number | undefined {
     return childrenOf(this.pid).find((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").startsWith(`procman: ${name}`.slice(0, 15)));
   }
@@ -147,7 +147,7 @@ export class Procman {
     for (const call of this.#waiting) call();
   }
 
-  /** Looks with each line; if in vain, all that procman said is told. */
+  /** Calls `look` at each line. The error after the time limit has procman's last lines. */
   until<T>(look: () => T | undefined, what: string): Promise<T> {
     return new Promise((resolve, reject) => {
       const check = (): void => {
@@ -167,7 +167,7 @@ export class Procman {
   }
 }
 
-/** A folder with this configuration; removed, with all that still runs of it, after the test. */
+/** A folder with this configuration. After the test procman is ended and the folder removed. */
 export function folderWith(
   context: { readonly after: (call: () => void | Promise<void>) => void },
   config: { readonly processes: readonly ProcessConfig[]; readonly [field: string]: unknown },
@@ -205,7 +205,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Resolves when the process is gone: looks, as nobody but its parent is told. */
+/** Resolves when the process is gone. Polls, since only the parent gets an event. */
 export async function processExit(pid: number): Promise<void> {
   for (const end = performance.now() + TIMEOUT_MS; isAlive(pid); await new Promise((resolve) => setTimeout(resolve, 10)))
     if (performance.now() > end) throw new Error(`process ${pid} does not end`);
@@ -226,7 +226,7 @@ function threadsOf(pid: number): number {
   }
 }
 
-/** Resolves with what `look` finds; for what tells nobody when it changes, as files. */
+/** Polls `look` until it returns a result; for changes without an event, as of files. */
 export async function eventually<T>(look: () => T | undefined): Promise<T> {
   for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
     const result = look();

@@ -1,4 +1,4 @@
-/** Those who get what plugins send: a collector of OTLP, a syslog server, that check what comes as strictly as the standards are. */
+/** Servers for plugins: an OTLP collector and a syslog server, which check their input as strictly as the standards. */
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { EventEmitter, once } from "node:events";
@@ -10,7 +10,7 @@ type Context = { readonly after: (call: () => void | Promise<void>) => void };
 type Json = { readonly [key: string]: unknown };
 
 export class Collector extends EventEmitter {
-  /** What it answers with. */
+  /** Status of its answers. */
   status = 200;
   readonly records: { readonly service: string; readonly body: string; readonly severity: number }[] = [];
   readonly metrics: { readonly service: string; readonly name: string }[] = [];
@@ -113,7 +113,7 @@ export class SyslogServer extends EventEmitter {
     return this;
   }
 
-  /** All connections break, and nobody listens. */
+  /** Resets all connections, and closes the port. */
   close(): void {
     this.#tcp.close();
     for (const socket of this.#sockets) socket.resetAndDestroy();

@@ -1,4 +1,4 @@
-/** The service against a keeper that is only a list of messages. */
+/** The service with a fake keeper that records messages. */
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -60,13 +60,13 @@ export function configOf(stateDir: string, processes: readonly RawProcess[], top
   return { ...normal, stateDir, file: join(stateDir, "procman.json"), warnings: [] };
 }
 
-/** A service that has got its snapshot. It steps aside after the test. */
+/** A service that has its snapshot; it is ended after the test. */
 export function startService(context: TestContext, config: Config, snapshot: Snapshot = {}, options: ServiceOptions = {}) {
   const channel = new Channel();
   const link = new KeeperChannel(channel, { message: (message) => service.receive(message as never), closed: () => undefined });
   const service = new ProcmanService(config, link, options);
   const tell = (...messages: readonly FromKeeper[]): void => void channel.emit("message", messages);
-  /** All that was sent in one with this note. */
+  /** The batch of messages that has this note. */
   const batchOf = (id: string): readonly ToKeeper[] => {
     const batch = channel.batches.find((each) => each.some((message) => message.t === "note" && message.id === id));
     return batch ?? assert.fail(`${id} is not noted`);
@@ -78,7 +78,7 @@ export function startService(context: TestContext, config: Config, snapshot: Sna
   return { service, channel, tell, batchOf };
 }
 
-/** A pid that no machine has: nobody is met by a sweep. */
+/** A pid that no machine has: a sweep finds no process. */
 type Seen = (FromKeeper & { readonly t: "snapshot" })["running"][number];
 
 export const run = (slot: string, number = 1): Seen => ({ slot, run: number, pid: 5_000_000, startTime: "1", since: 5, captured: true });
@@ -94,7 +94,7 @@ export const exited = (slot: string, number = 1, code = 0): FromKeeper => ({
   survivors: false,
   at: 9,
 });
-/** What a service that runs these leaves behind when it is killed. */
+/** The snapshot for the successor of a service that was killed while it ran these. */
 export async function stateAfterKill(context: TestContext, config: Config, ...slots: readonly string[]): Promise<Snapshot> {
   const { channel, service, tell } = startService(context, config);
   tell(...slots.map((slot) => spawned(slot)));

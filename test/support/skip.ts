@@ -1,18 +1,18 @@
-/** For tests that this machine may not be able to run. */
+/** Skips tests that this machine can't run. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 
-/** Says so, loudly. */
+/** Skips the test, with a message on standard error. */
 export function skip(context: TestContext, why: string): undefined {
   console.error(`!!! SKIPPED: ${why}`);
   context.skip(why);
   return undefined;
 }
 
-/** A tmpfs for one test; undefined where that isn't allowed, and the test is skipped. */
+/** A tmpfs for one test; undefined: not allowed here, and the test is skipped. */
 export function smallDisk(context: TestContext, options: string): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), "procman-disk-"));
   try {

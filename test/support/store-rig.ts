@@ -39,13 +39,13 @@ export class TestStore {
     this.store.add(new RecordHeader(origin, false), Buffer.from(lines.map((line) => `${line}\n`).join("")));
   }
 
-  /** All that was given is in the files afterwards. */
+  /** Resolves once everything is in the files. */
   settled(): Promise<void> {
     return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   }
 }
 
-/** All pages of a query, one after the other. */
+/** The entries of all pages of a query. */
 export async function allPages(folder: string, query: LogQuery): Promise<readonly LogEntry[]> {
   const entries: LogEntry[] = [];
   for (let cursor = query.cursor; ; ) {

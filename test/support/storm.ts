@@ -1,6 +1,6 @@
 /**
- * A cluster under load while everything happens to it: rolling restarts, kills of instances and of the daemon. Issue 5, "Speed":
- * only connections of killed instances may fail, and of each request that failed it is told whose it was.
+ * A cluster under load with rolling restarts, kills of instances and kills of the daemon:
+ * only connections of killed instances may fail, and each failed request is attributed to its instance.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -19,15 +19,15 @@ const IDS = ["web-1", "web-2", "web-3"];
 const ROLLS = 10;
 /** Between two kills of an instance. Milliseconds. */
 const KILL_MS = 3_000;
-/** Before a roll that was refused, as another is under way, is asked for again. Milliseconds. */
+/** Before a refused rolling restart is requested again. Milliseconds. */
 const AGAIN_MS = 100;
-/** A reset may need so long from the end of the instance to a client of a busy machine. Milliseconds. */
+/** Time limit of a reset from the end of an instance to its client, on a busy machine. Milliseconds. */
 const NOTICE_MS = 1_000;
 
-/** From the signal until the last thread is gone, and with it all sockets. Times are those of `performance.now`. */
+/** From the signal until the last thread, and with it all sockets, is gone. Times are those of `performance.now`. */
 type Kill = { readonly pid: number; readonly at: number; over: number };
 
-/** How many were done of each. */
+/** Numbers of a run. */
 export type Account = {
   readonly requests: number;
   readonly runs: number;
@@ -36,7 +36,7 @@ export type Account = {
   readonly rolls: number;
 };
 
-/** Rolls, kills and load for so long. Rejects when a request failed that was none of a killed instance's. */
+/** Rolling restarts, kills and load for this time. Rejects if a request failed that was not with a killed instance. */
 export async function storm(context: TestContext, seconds: number): Promise<Account> {
   const notes = mkdtempSync(join(tmpdir(), "storm-"));
   context.after(() => rmSync(notes, { recursive: true, force: true }));
@@ -66,7 +66,7 @@ export async function storm(context: TestContext, seconds: number): Promise<Acco
   return { requests: load.requests, runs: load.pids.size, failed: load.failures.length, kills: kills.length, rolls };
 }
 
-/** It was with an instance that was killed: by what that had read, by who answered before, or, when nobody knows of it, by its time. */
+/** The request was with a killed instance: by the notes of that, by the previous answer of the connection, or else by its time. */
 function isExcused(
   { began, at, path, previousPid: before, error }: Failure,
   kills: readonly Kill[],
@@ -75,11 +75,11 @@ function isExcused(
   if (!/ECONNRESET|hang up|aborted/.test(error)) return false;
   const owner = takers.get(path) ?? before;
   const inTime = kills.filter((kill) => at >= kill.at && at <= kill.over + NOTICE_MS);
-  // The first of its connection, and not read by anybody: it waited in the kernel for the one that was killed.
+  // The first request of its connection, and not read by any instance: it waited in the kernel for the killed one.
   return owner === undefined ? inTime.some((kill) => began <= kill.over) : inTime.some(({ pid }) => pid === owner);
 }
 
-/** Who read which request. */
+/** The pid that read each request, by path. */
 function takersIn(folder: string): ReadonlyMap<string, number> {
   return new Map(
     readdirSync(folder).flatMap((pid) =>
@@ -90,7 +90,7 @@ function takersIn(folder: string): ReadonlyMap<string, number> {
   );
 }
 
-/** First the keeper, then keeper and service at once. */
+/** Kills first the keeper, then keeper and service at once. */
 async function killDaemon(procman: Awaited<ReturnType<typeof cluster>>["procman"], seconds: number): Promise<void> {
   await sleep((seconds * 1_000) / 3);
   process.kill(procman.pid, "SIGKILL");
@@ -113,7 +113,7 @@ async function killInstance(state: string, id: string, kills: Kill[]): Promise<v
   kill.over = performance.now();
 }
 
-/** Whether a rolling restart was begun; tried until then, as kills interfere. */
+/** Whether a rolling restart was started; retried until `end`, as kills interfere. */
 async function rolled(state: string, end: number): Promise<boolean> {
   for (; performance.now() < end; await sleep(AGAIN_MS))
     if ((await asked(state, (client) => client.act("web", "restart"))) !== undefined) return true;
@@ -127,7 +127,7 @@ async function repeated(end: number, ms: number, deed: (turn: number) => Promise
   }
 }
 
-/** By whoever answers now; undefined: the service was killed meanwhile, or refuses as another roll is under way. */
+/** The answer of the current service; undefined: it was killed meanwhile, or refuses a second rolling restart. */
 async function asked<T>(state: string, ask: (client: Client) => Promise<T>): Promise<T | undefined> {
   try {
     return await ask(await clientOf(state));

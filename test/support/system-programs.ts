@@ -1,4 +1,4 @@
-/** For tests that need programs of the system. */
+/** Finds system programs that tests need. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -6,7 +6,7 @@ import { skip } from "./skip.ts";
 
 export const SYSTEM_PATHS: readonly string[] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/** Says so, loudly, when a test has to do without its program. */
+/** Whether the program is missing; then the test is skipped. */
 export function isMissing(context: TestContext, program: string): boolean {
   const folders = [...(process.env.PATH ?? "").split(":"), ...SYSTEM_PATHS];
   const missing = (process.env.PROCMAN_TEST_MISSING ?? "").split(" ").includes(program);

@@ -1,4 +1,4 @@
-/** For tests: installations of procman that differ by their version, or by a defect. */
+/** Installations of procman with another version, or with a defect. */
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

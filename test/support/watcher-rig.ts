@@ -1,4 +1,4 @@
-/** Watches a folder of a test, and waits for what the watcher says. */
+/** Watches a folder of a test, and waits for reports of the watcher. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -7,10 +7,10 @@ import type { WatchSource } from "../../src/file-watcher/inotify.ts";
 import type { WatchSettings } from "../../src/file-watcher/path-filter.ts";
 import { type OpenedWatcher, Watcher } from "../../src/file-watcher/watcher.ts";
 
-/** As the specification has them, but for the interval. */
+/** The defaults of the specification, except for the interval. */
 const DEFAULTS: WatchSettings = { intervalMs: 30, exts: ["ts", "tsx", "js", "jsx", "json"], match: ["**/*.*"], skip: ["**/.git/**"] };
 
-/** Nothing that comes takes so long. Milliseconds. */
+/** Time limit of a wait. Milliseconds. */
 const TIMEOUT_MS = 20_000;
 
 export class WatcherRig {
@@ -20,7 +20,7 @@ export class WatcherRig {
   #watcher: Watcher | undefined;
   #wake: () => void = () => undefined;
 
-  /** `files`: what is there before. */
+  /** `files`: exist before. */
   constructor(context: TestContext, files: readonly string[] = []) {
     this.folder = mkdtempSync(join(tmpdir(), "procman-watch-"));
     for (const file of files) this.write(file);
@@ -75,7 +75,7 @@ export class WatcherRig {
     writeFileSync(this.at(file), text);
   }
 
-  /** Resolves once all of these were told; then nothing is known any more. */
+  /** Resolves once changes of all these files were reported, and forgets all reports. */
   async reported(...files: readonly string[]): Promise<void> {
     await this.until(() => files.every((file) => this.changes.flat().includes(file)), `${files}`);
     this.changes.length = 0;
@@ -92,7 +92,7 @@ export class WatcherRig {
     clearTimeout(timer);
   }
 
-  /** What was told until a change of `file`, which comes last. */
+  /** Changes `file`, and returns all changes that were reported until then. */
   async reportedUntil(file: string): Promise<readonly string[]> {
     this.write(file);
     await this.until(() => this.changes.flat().includes(file), file);
