@@ -44,7 +44,7 @@ function daemonOf(context: TestContext, ...options: readonly string[]): ChildPro
   return background(context, join(home, "node_modules/.bin/procman"), "run", ...options);
 }
 
-/** Resolves once procman's API has written its address. */
+/** Whether the service has written the address of its API. */
 function isAnnounced(): boolean {
   const state = join(folder, ".procman");
   return existsSync(state) && readdirSync(state).some((name) => existsSync(join(state, name, "endpoint.json")));

@@ -30,7 +30,7 @@ async function pids(home: Home): Promise<Readonly<Record<string, number>>> {
   return Object.fromEntries((await records(home)).map(({ id, pid = 0 }) => [id, pid]));
 }
 
-/** The pids of running processes, by id. */
+/** The command lines of running processes, by id. */
 async function commands(home: Home): Promise<Readonly<Record<string, string>>> {
   const lines = Object.entries(await pids(home)).map(([id, pid]) => [
     id,

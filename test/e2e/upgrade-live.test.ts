@@ -127,7 +127,7 @@ for (const [what, name, code, problem] of [
     const { port, version: serving, pid } = await eventually(() => (isAlive(endpointIn(state).pid) ? endpointIn(state) : undefined));
     assert.deepEqual({ port, serving, pid }, { port: before.port, serving: "1.0.0", pid: before.pid });
     assert.deepEqual(await pidsIn(old, folder), pids);
-    // It supervises again.
+    // The old service supervises again.
     process.kill(pids[1] ?? 0, "SIGKILL");
     await eventually(() => (isAlive(pids[1] ?? 0) ? undefined : true));
     const again = await run(old, folder, "status");

@@ -83,7 +83,7 @@ test("after a kill of procman `why` shows that the end of the run is unknown, an
   const start = `it was started \\(pid ${pid}\\), and the end of that run is not on record`;
   assert.match(alive.out, new RegExp(`${start}: it still runs\\.\\nIts last lines:\\n {2}at work\\n$`));
   process.kill(pid, "SIGKILL");
-  // It reads as long as the pipe is open for writing.
+  // The logger reads as long as the process has its FIFO open.
   for (const each of [pid, logger]) await processExit(each);
   assert.match((await why()).out, new RegExp(`${start}: procman itself was ended in the middle of it\\.`));
 });

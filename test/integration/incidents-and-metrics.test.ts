@@ -40,7 +40,7 @@ async function tried<T>(look: () => Promise<T | undefined>, what: string): Promi
   throw new Error(`waited in vain for ${what}`);
 }
 
-/** Polls until a process has `count` incidents and `fits` is true for the last. */
+/** Polls until a process has `count` incidents and `isLast` is true for the last. */
 async function incidents(
   procman: Procman,
   id: string,
