@@ -1,6 +1,6 @@
 /**
- * What a service says to the balancer and hears from it: lines of JSON over a socket in the state folder, so that each service
- * can speak to a balancer that was there before it. All fields may only be added to: a balancer outlives an upgrade.
+ * Messages between service and balancer: JSON lines over a socket in the state folder, so that a new service can talk to a running
+ * balancer. Fields may only be added: a balancer outlives an upgrade.
  */
 
 export const STRATEGIES = ["round-robin", "least-connections", "ip-hash"] as const;
@@ -8,7 +8,7 @@ export const STRATEGIES = ["round-robin", "least-connections", "ip-hash"] as con
 export type Strategy = (typeof STRATEGIES)[number];
 
 /**
- * `up`: its process runs; whether it accepts, the balancer finds out. `draining`: it gets no new connection, those that it has go on.
+ * `up`: its process runs; the balancer finds out whether it accepts. `draining`: it gets no new connections and keeps those it has.
  * `down`: it has no process.
  */
 export type BackendState = "up" | "draining" | "down";
@@ -22,9 +22,9 @@ export type FrontSpec = {
   readonly hostname: string;
   readonly port: number;
   readonly strategy: Strategy;
-  /** Each connection begins with a header (version 2) that tells its client's address. */
+  /** Each connection begins with a PROXY header (version 2) with its client's address. */
   readonly proxyProtocol: boolean;
-  /** A connection without traffic for so long is closed. Milliseconds; 0: never. */
+  /** A connection without traffic for this long is closed. Milliseconds; 0: never. */
   readonly idleMs: number;
   /** Most connections of a backend at a time. Absent: no limit. */
   readonly maxConnections?: number;
@@ -33,9 +33,9 @@ export type FrontSpec = {
 export type Front = FrontSpec & { readonly backends: readonly BackendSpec[] };
 
 export type ToBalancer =
-  /** All that is to be served from now on. Answered by `applied`. */
+  /** All frontends to serve from now on. Answered by `applied`. */
   | { readonly t: "fronts"; readonly serial: number; readonly fronts: readonly Front[] }
-  /** From a keeper: this program takes over all ports, with whoever waits in their queues. Answered by `succeeded` or `unsucceeded`. */
+  /** From a keeper: start this program and hand over all listening sockets, with the connections in their queues. Answered by `succeeded` or `unsucceeded`. */
   | { readonly t: "succeed"; readonly argv: readonly string[]; readonly env: Readonly<Record<string, string | undefined>> };
 
 export type BackendReport = {
@@ -44,25 +44,25 @@ export type BackendReport = {
   readonly accepting: boolean;
   /** Connections now. */
   readonly connections: number;
-  /** Connections that it has had. */
+  /** Connections so far. */
   readonly total: number;
   /** From clients. */
   readonly bytesIn: number;
   /** To clients. */
   readonly bytesOut: number;
-  /** Attempts to connect that failed; each was made again with another one. */
+  /** Attempts to connect that failed; each was repeated with another backend. */
   readonly refused: number;
 };
 
 export type FrontReport = {
   readonly id: string;
-  /** Why the port is not served; it is tried again and again. */
+  /** Why the port is not served; the balancer keeps trying. */
   readonly problem?: string;
   /** Connections that wait for a backend. */
   readonly waiting: number;
-  /** Connections closed because none came, or turned away. */
+  /** Connections closed because no backend came, or turned away. */
   readonly rejected: number;
-  /** So many files each of its processes may open, and clients have just been turned away for that. */
+  /** Limit of open files of each balancer process; present while clients are turned away for it. */
   readonly full?: number;
   readonly backends: readonly BackendReport[];
 };
@@ -71,11 +71,11 @@ export type BalancerIdentity = { readonly pid: number; readonly startTime: strin
 
 export type FromBalancer =
   | ({ readonly t: "hello" } & BalancerIdentity)
-  /** Another one takes all clients from now on; this one ends with its last connection. */
+  /** Another balancer accepts all clients from now on; this one ends with its last connection. */
   | ({ readonly t: "succeeded" } & BalancerIdentity)
-  /** Why the other one isn't fit; this one goes on. */
+  /** Why the other balancer failed; this one stays. */
   | { readonly t: "unsucceeded"; readonly problem: string }
-  /** Whoever is draining or down gets no connection any more, and no attempt at one is under way. */
+  /** Backends that are draining or down get no more connections, and no attempt is under way. */
   | { readonly t: "applied"; readonly serial: number }
-  /** What has changed: at most ten times a second; all of it to whoever has just come. */
+  /** All frontends: when something has changed, at most ten times a second, and to each new service. */
   | { readonly t: "report"; readonly fronts: readonly FrontReport[] };

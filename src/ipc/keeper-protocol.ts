@@ -1,8 +1,8 @@
-/** What service and keeper say to each other over Node's IPC channel, always as arrays of messages. */
+/** Messages between service and keeper over Node's IPC channel, always as arrays. */
 import type { StopSignal } from "../base/signals.ts";
 import type { CaptureSpec, FromLogger, ToLogger } from "./logger-protocol.ts";
 
-/** Raised when a message changes its meaning; both sides refuse another number. */
+/** Raised when a message changes its meaning; a keeper refuses a service with another number. */
 export const PROTOCOL = 1;
 
 export type EndReport = ({ readonly t: "exited" } & ExitedReport) | ({ readonly t: "failed" } & FailedReport);
@@ -12,13 +12,13 @@ export type RunKey = { readonly slot: string; readonly run: number };
 
 export type Signal = StopSignal | "SIGKILL";
 
-/** A TCP socket that listens there. */
+/** Address of a listening TCP socket. */
 export type Listening = { readonly hostname: string; readonly port: number };
 
-/** To service and logger: a listening socket that comes with this message is to be kept for a later keeper, or dropped again. */
+/** To service and logger: hold the listening socket that comes with this message for a later keeper, or close it again. */
 export type ListeningSocket = { readonly t: "keep" | "drop"; readonly address: string };
 
-/** Of the first run with a hard limit of memory: which folder has its cgroup, or why there is none. */
+/** About the first run with `memoryMax`: which folder holds its cgroup, or why there is none. */
 export type CgroupReport = { readonly t: "cgroups"; readonly folder?: string; readonly problem?: string };
 
 export type SpawnRequest = RunKey & {
@@ -30,47 +30,47 @@ export type SpawnRequest = RunKey & {
   readonly capture?: CaptureSpec;
   /** Absent: as the keeper itself. */
   readonly as?: { readonly uid?: number; readonly gid?: number };
-  /** A descriptor that is open for writing, and the file that it leads to, made anew for this run. */
+  /** A descriptor opened for writing, and its file, recreated for this run. */
   readonly notify?: { readonly fd: number; readonly file: string };
-  /** A listening socket that the run gets as descriptor 3: the same for all that ask for this address. */
+  /** The run gets a listening socket as descriptor 3: the same for all runs with this address. */
   readonly listen?: Listening;
-  /** The kernel lets it have no more memory than this, with all that it starts, where cgroups can be had. Bytes. */
+  /** Memory limit of the run and its descendants, enforced by the kernel where cgroups are available. Bytes. */
   readonly memoryMax?: number;
-  /** It is a Node process with a channel, on which it can be told to finish. */
+  /** It is a Node process with a channel, which gets the message "drain". */
   readonly channel?: true;
 };
 
-/** Of the next run of a slot that has one. `after`: which ends of that one it follows. */
+/** The next run of a slot, given in advance. `after`: which ends of the current run it follows. */
 export type RestartOrder = SpawnRequest & { readonly after: "any-end" | "failure" };
 
 export type ToKeeper =
   /** First message of each service: which folder holds the state, how many FIFO pairs to expect. */
   | { readonly t: "open"; readonly protocol: number; readonly version: string; readonly stateDir: string; readonly captures: number }
-  /** It has taken up its work; `problem`: but has no API. */
+  /** It supervises; `problem`: why it has no API. */
   | { readonly t: "ready"; readonly problem?: string }
-  /** Answers `aside`: it does nothing any more, until it gets a snapshot again. */
+  /** Answers `aside`: it does nothing more, unless it gets a snapshot again. */
   | { readonly t: "aside" }
   | (SpawnRequest & { readonly t: "spawn" })
-  /** To be started as soon as the run before it has ended, unless that leaves somebody behind; `exited` says so. Holds until the next snapshot. */
+  /** To be started as soon as the run before it ends, unless that leaves processes behind; `exited` says so. Valid until the next snapshot. */
   | (RestartOrder & { readonly t: "prepare" })
-  /** It is not to be started by itself any more. */
+  /** Cancels a `prepare`. */
   | (RunKey & { readonly t: "unprepare" })
   /** To the whole process group of the run. */
   | (RunKey & { readonly t: "signal"; readonly signal: Signal })
-  /** Sends the worker of this run the message "drain"; this signal when that can't reach it. */
+  /** Sends the worker of this run the message "drain", or this signal if its channel is closed. */
   | (RunKey & { readonly t: "drain"; readonly signal: StopSignal })
-  /** The service's memory of a process, opaque to the keeper; it travels in one array with the commands it belongs to. "" deletes it. */
+  /** What the service must know after a restart, opaque to the keeper; sent in one array with the commands it belongs to. "" deletes it. */
   | { readonly t: "note"; readonly id: string; readonly note: string }
-  /** From now on the output of this run goes elsewhere; it is captured even if its record was lost. */
+  /** Changes where the output of this run goes; it is captured even if its record was lost. */
   | (RunKey & { readonly t: "route"; readonly capture: CaptureSpec })
   /** The `exited` or `failed` of this run has been dealt with. */
   | (RunKey & { readonly t: "ack" })
   | { readonly t: "logger"; readonly message: ToLogger }
-  /** Answered by `synced` once all before it is written down and done. */
+  /** Answered by `synced` once all messages before it are written and executed. */
   | { readonly t: "sync"; readonly number: number }
-  /** Whether a balancer is wanted. What it serves, the service tells it itself. */
+  /** Whether a balancer is wanted. The service itself tells it what to serve. */
   | { readonly t: "balancer"; readonly wanted: boolean }
-  /** Listening sockets that runs share are held while they are in this list. */
+  /** The shared sockets to keep open; all others are closed. */
   | { readonly t: "sockets"; readonly wanted: readonly Listening[] }
   /** Answers `ping`. */
   | { readonly t: "pong" }
@@ -87,13 +87,13 @@ export type ExitedReport = RunKey & {
   readonly pid: number;
   readonly code: number | null;
   readonly signal: string | null;
-  /** It ended while nobody was its parent: code and signal are not known. */
+  /** It ended while adopted, so code and signal are not known. */
   readonly unknown: boolean;
-  /** Somebody of its process group still lives. */
+  /** Some process of its process group is still alive. */
   readonly survivors: boolean;
-  /** The next run, which was prepared, is being started. */
+  /** The next run is being started by its restart order. */
   readonly followed?: true;
-  /** The kernel has killed somebody of it for want of memory. Only told of runs with a cgroup. */
+  /** The kernel has killed a process of it for lack of memory. Only known of runs with a cgroup. */
   readonly outOfMemory?: true;
   /** Monotonic milliseconds of the machine (CLOCK_MONOTONIC), the same in all processes. */
   readonly at: number;
@@ -114,17 +114,17 @@ export type FromKeeper =
       readonly running: readonly (RunningRun & { readonly captured: boolean })[];
       readonly ended: readonly EndReport[];
       readonly notes: Readonly<Record<string, string>>;
-      /** The same for a keeper and those that came in its place by themselves; another when a user has started procman anew. */
+      /** The session: the same for a keeper and those that replaced it by failover; another when a user has started procman. */
       readonly lineage: string;
       /** Folder with a cgroup for each slot, where the machine has them. */
       readonly cgroups?: string;
     }
-  /** Another service takes over: drop all work without ending it. */
+  /** Another service takes over: drop all work, but end no process. */
   | { readonly t: "aside" }
   | { readonly t: "synced"; readonly number: number }
-  /** Whoever doesn't answer for half a minute is replaced. */
+  /** A service that doesn't answer for half a minute is replaced. */
   | { readonly t: "ping" }
-  /** Somebody had removed the state folder; it is there again, without what the service kept in it. */
+  /** The state folder was removed and recreated, without what the service kept in it. */
   | { readonly t: "renewed" }
   /** The state folder can't be used; the service says why and ends. */
   | { readonly t: "refused"; readonly reason: string }
@@ -136,8 +136,8 @@ export type FromKeeper =
   | { readonly t: "logger"; readonly message: FromLogger }
   /** SIGTERM or SIGINT to the keeper. */
   | { readonly t: "stop"; readonly signal: string }
-  /** SIGHUP or SIGUSR1 to the keeper, handed on. */
+  /** SIGHUP or SIGUSR1 to the keeper, forwarded. */
   | { readonly t: "signalled"; readonly signal: string };
 
-/** What a balancer has to say to the keeper that started it: another one lives, and this one ends. */
+/** From a balancer to the keeper that started it: another balancer is alive, so this one ends. */
 export type BalancerReportMessage = { readonly t: "other"; readonly pid: number; readonly startTime: string };

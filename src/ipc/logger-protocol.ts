@@ -1,13 +1,13 @@
-/** What the keeper and the logger say to each other (the service's wishes travel through the keeper). */
+/** Messages between keeper and logger (the service's messages go through the keeper). */
 import type { Category, Severity } from "../contract/records.ts";
 
-/** When a log file is closed, renamed and compressed by the logger itself. */
+/** When the logger closes, renames and compresses a log file. */
 export type Rotation = {
-  /** A file that would grow beyond this is rotated first. Bytes. */
+  /** A file is rotated before it would grow beyond this. Bytes. */
   readonly sizeBytes: number;
-  /** A file that has been written to for longer than this is rotated. Milliseconds; 0 = never by age. */
+  /** A file is rotated when it has been written to for longer than this. Milliseconds; 0 = never by age. */
   readonly ageMs: number;
-  /** Rotated files together may take this much; the oldest go first. Bytes. */
+  /** Limit for all rotated files together; the oldest are removed first. Bytes. */
   readonly totalBytes: number;
   readonly gzip: boolean;
 };
@@ -27,8 +27,8 @@ export type CaptureSpec = {
   readonly store?: { readonly run: number; readonly instance?: number };
 };
 
-/** Nobody else asks for the output. */
-export function isForStoreAlone({ console, stdout, stderr }: CaptureSpec): boolean {
+/** The output goes to the log store only. */
+export function isStoreOnly({ console, stdout, stderr }: CaptureSpec): boolean {
   return !console && stdout === undefined && stderr === undefined;
 }
 
@@ -39,16 +39,16 @@ export type StoreSettings = { readonly hours: number; readonly bytes: number };
 export type ConsoleStyle = {
   readonly decorate: boolean;
   readonly colors: boolean;
-  /** Absolute path: all console lines go there instead, always with time stamps and never coloured (nobody sees the console of a detached procman). */
+  /** Absolute path: all console lines go there instead, always with time stamps and never coloured (a detached procman has no console). */
   readonly file?: string;
 };
 
-/** The line that a logger had begun to read of each stream and whose end had not come: bytes in base64, "" for none. */
+/** The incomplete line that a logger had read of each stream: bytes in base64, "" for none. */
 export type BegunRun = { readonly out: string; readonly err: string };
 
 /**
  * What a logger leaves to the next one when SIGUSR1 ends it, as JSON in `HOME/handover-PID.json`. A run that was opened and
- * isn't in it is drained. A logger that ended because its keeper was gone and everything was written leaves one, too, without captures.
+ * isn't in it is drained. A logger that ends because its keeper is gone and all is written leaves one too, without captures.
  */
 export type HandoverRecord = { readonly captures: Readonly<Record<string, BegunRun>> };
 
@@ -56,13 +56,13 @@ export function handoverFile(home: string, pid: number): string {
   return `${home}/handover-${pid}.json`;
 }
 
-/** Whose hand-over has this name, whole or (`.tmp`) begun; undefined: it is another file. */
+/** Pid of the logger whose hand-over has this file name, complete or (`.tmp`) partly written; undefined: another file. */
 export function handoverOf(name: string): number | undefined {
   const [, pid] = /^handover-(\d+)\.json(\.tmp)?$/.exec(name) ?? [];
   return pid === undefined ? undefined : Number(pid);
 }
 
-/** An entry of procman's own for the console and the log store: `severity` picks its colour, `id` (of a process) its prefix. */
+/** One of procman's own log entries, for console and log store: `severity` picks its colour, `id` (of a process) its prefix. */
 export type LoggerMessage = {
   readonly t: "say";
   readonly at: number;
@@ -73,12 +73,12 @@ export type LoggerMessage = {
   readonly category?: Category;
   readonly instance?: number;
   readonly run?: number;
-  /** For the store alone. */
+  /** For the store only. */
   readonly isQuiet?: true;
 };
 
 export type ToLogger =
-  /** The run folder, for the hand-over: said before any `open`. The log store is the folder `logs` beside it. */
+  /** The run folder, for the hand-over: sent before any `open`. The log store is the folder `logs` beside it. */
   | { readonly t: "home"; readonly folder: string }
   /** Start to read the two FIFOs of a run (also after a restart of the logger, for all runs that are not drained). */
   | {
@@ -86,33 +86,33 @@ export type ToLogger =
       readonly key: string;
       readonly out: string;
       readonly err: string;
-      /** By these names they are reached if somebody removes those above before they are opened. */
+      /** Paths to use if the files above are removed before they are opened. */
       readonly held?: { readonly out: string; readonly err: string };
       readonly capture: CaptureSpec;
-      /** Absent: nobody has read this run before. "killed": its reader was, and the log says so. Else what its reader handed over. */
+      /** Absent: no logger has read this run before. "killed": its reader was killed, and the log says so. Else what its reader handed over. */
       readonly former?: "killed" | BegunRun;
     }
-  /** The configuration has changed: from now on whole lines go there, also the one whose beginning has been read. */
+  /** The configuration has changed: from now on lines go there, also a line whose beginning has been read. */
   | { readonly t: "route"; readonly key: string; readonly capture: CaptureSpec }
-  /** The run's own process has ended. What it wrote is in the FIFO already; `drained` follows once nobody holds the FIFOs open. */
+  /** The run's own process has ended. Its output is in the FIFO already; `drained` follows once no process holds the FIFOs open. */
   | { readonly t: "ended"; readonly key: string }
   | { readonly t: "style"; readonly style: ConsoleStyle; readonly store?: StoreSettings }
   | LoggerMessage
   /** Close and open all log files (SIGUSR2, after an external logrotate). */
   | { readonly t: "reopen" }
-  /** All runs are over: write what is left (last lines without newline too), answer `closed`, exit. */
+  /** All runs are over: write the rest (last lines without newline too), answer `closed`, exit. */
   | { readonly t: "close" };
 
 export type FromLogger =
-  /** First message: it listens. */
+  /** First message: it is ready for messages. */
   | { readonly t: "ready"; readonly version: string }
-  /** Both FIFOs of the run reached their end and everything is written: the keeper lets go of them. */
+  /** Both FIFOs of the run reached their end and everything is written: the keeper releases them. */
   | { readonly t: "drained"; readonly key: string }
   /**
-   * A file can't be written: said once until it works again. For `handoverFile`: the logger stays, as it can't hand over
+   * A file can't be written: reported once until it works again. For `handoverFile`: the logger stays, as it can't hand over
    * at all; or, with code EAGAIN, until no line waits for a file any more.
    */
   | { readonly t: "problem"; readonly file: string; readonly code: string; readonly message: string }
-  /** The file works again; `lostLines`/`lostBytes` were dropped meanwhile (0: all waited). */
+  /** The file works again; `lostLines`/`lostBytes` were dropped meanwhile (0: none). */
   | { readonly t: "recovered"; readonly file: string; readonly lostLines: number; readonly lostBytes: number }
   | { readonly t: "closed" };

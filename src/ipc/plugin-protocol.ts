@@ -1,4 +1,4 @@
-/** What the service and the thread of a plugin say to each other. */
+/** Messages between the service and the thread of a plugin. */
 import type { ErrorPlace } from "../base/errors.ts";
 import type { Control } from "../contract/control.ts";
 import type { EventRecord } from "../contract/event-record.ts";
@@ -9,18 +9,18 @@ import type { Shipped } from "../plugins/shipped/shipped-plugins.ts";
 export type PluginSpec = {
   /** From the last part of its address; a second one of the same name is `NAME-2`. */
   readonly id: string;
-  /** As it is written. */
+  /** As written in the configuration. */
   readonly url: string;
   readonly source:
     | { readonly kind: "shipped"; readonly name: Shipped }
     /** Absolute path. */
     | { readonly kind: "file"; readonly path: string }
-    /** Found from this folder on upwards, as Node does. */
+    /** Resolved from this folder upwards, as Node does. */
     | { readonly kind: "package"; readonly name: string; readonly folder: string }
     | { readonly kind: "remote"; readonly url: string };
   /** `sha256-…` */
   readonly integrity?: string;
-  /** As they are written: variables are filled in when the plugin is started. */
+  /** As written in the configuration: variables are filled in when the plugin is started. */
   readonly options: Readonly<Record<string, unknown>>;
 };
 
@@ -32,10 +32,10 @@ export function packageOf(name: string): string {
     .join("/");
 }
 
-/** What a plugin hears: what happens, and how many events it has missed because it was too slow or was just being restarted. */
+/** The events of a plugin; `gap`: how many it has missed because it was too slow or was being restarted. */
 export type PluginEvent = Exclude<EventRecord, { readonly type: "log" }> | { readonly type: "gap"; readonly lost: number };
 
-/** Parts of `Control` that a thread asks the service for; what is stored it reads itself, and events come to it. */
+/** Methods of `Control` that a thread calls in the service. It reads stored logs itself, and gets events as messages. */
 const QUESTIONS = {
   processes: true,
   process: true,
@@ -62,22 +62,22 @@ export type PluginStart = {
   /** `name` of the configuration. */
   readonly name: string;
   readonly stateDir: string;
-  /** Folder of the plugin's own, for what it must remember. */
+  /** Folder for the plugin's own state. */
   readonly folder: string;
   /** Folder for remote modules. */
   readonly cache: string;
-  /** File of certificate authorities of the user's own. */
+  /** File with the user's additional certificate authorities. */
   readonly certificates?: string | undefined;
   /** Folder of the plugins that come with procman. */
   readonly shipped: string;
 };
 
 export type ToPlugin =
-  /** As many as it has asked for at most. */
+  /** One batch; the next is sent after `more`. */
   | { readonly t: "events"; readonly events: readonly PluginEvent[] }
   | { readonly t: "answer"; readonly number: number; readonly value?: unknown; readonly error?: AskedError }
   | { readonly t: "ping" }
-  /** Finish: `closed` follows. */
+  /** Finish; answered by `closed`. */
   | { readonly t: "close" };
 
 export type AskedError = { readonly code?: string; readonly message: string };
@@ -85,14 +85,14 @@ export type AskedError = { readonly code?: string; readonly message: string };
 export type FromPlugin =
   /** Its setup is done. */
   | { readonly t: "up"; readonly name: string; readonly version: string }
-  /** It can't be started. `faults`: what is wrong with its options. */
+  /** It can't be started. `faults`: the problems of its options. */
   | { readonly t: "refused"; readonly message: string; readonly faults?: readonly ErrorPlace[] }
   | { readonly t: "log"; readonly severity: Severity; readonly text: string }
-  /** The types of events that it wants from now on. */
+  /** The event types that it wants from now on. */
   | { readonly t: "listen"; readonly types: readonly PluginEvent["type"][] }
-  /** All events that it got are dealt with. */
+  /** All events of the batch are handled. */
   | { readonly t: "more" }
   | { readonly t: "ask"; readonly number: number; readonly method: PluginQuestion; readonly args: readonly unknown[] }
-  /** Bytes of its heap, and of buffers outside of it. */
+  /** Bytes of its heap, and of buffers outside the heap. */
   | { readonly t: "pong"; readonly heap: number; readonly buffers: number }
   | { readonly t: "closed" };

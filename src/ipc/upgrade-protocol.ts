@@ -1,6 +1,6 @@
-/** How `procman upgrade` and the keeper speak to each other: by files in the state folder and SIGUSR1, so that it works without a service. */
+/** Messages between `procman upgrade` and the keeper: files in the state folder and SIGUSR1, so that it works without a service. */
 
-/** `upgrade.json`: which installation to go over to. Without the file, SIGUSR1 means the one that the keeper came from. */
+/** `upgrade.json`: the installation to change to. Without the file, SIGUSR1 means the keeper's own. */
 export type UpgradeRequest = {
   readonly id: string;
   /** Path of the Node to run with. */
@@ -17,11 +17,11 @@ export type UpgradeStep = {
   readonly ok: boolean;
   /** How long that took, in milliseconds. */
   readonly ms: number;
-  /** Why it was not replaced: the old one goes on. */
+  /** Why it was not replaced: the old one stays. */
   readonly problem?: string;
 };
 
-/** `upgraded.json`: what became of the request with the same id. */
+/** `upgraded.json`: the result of the request with the same id. */
 export type UpgradeReport = {
   readonly id: string;
   readonly ok: boolean;

@@ -1,4 +1,4 @@
-/** Sees to it that one balancer is there while one is wanted: its own, or one that an earlier keeper started and that lives on with its connections. */
+/** Keeps one balancer running while one is wanted: a child, or one adopted from an earlier keeper, with its connections. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BalancerReportMessage } from "../ipc/keeper-protocol.ts";
 import { balancerSocket } from "../os/balancer-socket.ts";
@@ -9,16 +9,16 @@ import { RestartingProcess } from "./internal-process.ts";
 import type { BalancerProcess, Journal } from "./journal.ts";
 import { warn } from "./log.ts";
 
-/** How often it is looked whether one that isn't our child is gone. Milliseconds. */
-const LOOK_MS = 50;
-/** It lets connections end for 5 s. Milliseconds. */
-const END_MS = 7_000;
+/** How often an adopted balancer is checked for its end. Milliseconds. */
+const POLL_MS = 50;
+/** A balancer that ends gives its connections 5 s; after this it is killed. Milliseconds. */
+const KILL_AFTER_MS = 7_000;
 
-type Argv = (socket: string) => readonly string[];
+type ArgvOfSocket = (socket: string) => readonly string[];
 
 export type BalancerProcessOptions = {
-  /** `socket`: where it is spoken to. */
-  readonly argv: Argv;
+  /** `socket`: path of its control socket. */
+  readonly argv: ArgvOfSocket;
   readonly stateDir: () => string;
   readonly environment: () => NodeJS.ProcessEnv;
   /** undefined: the state folder is not known yet. */
@@ -35,7 +35,7 @@ export class BalancerProcessKeeper {
     this.#options = options;
   }
 
-  want(isWanted: boolean): void {
+  setWanted(isWanted: boolean): void {
     if (!isWanted) return void this.end();
     if (this.#own !== undefined || this.#adopted !== undefined) return;
     const known = this.#options.journal()?.state.balancer.current;
@@ -43,7 +43,7 @@ export class BalancerProcessKeeper {
     else this.#start();
   }
 
-  /** Resolves when it has ended: it serves nobody new, and lets connections end for a while. */
+  /** Resolves when it has ended. It accepts no new connection, and lets those it has end for a while. */
   async end(): Promise<void> {
     const ending = this.#adopted ?? this.#process;
     clearInterval(this.#timer);
@@ -52,34 +52,34 @@ export class BalancerProcessKeeper {
     this.#adopted = undefined;
     if (ending === undefined) return;
     signalIfThere(ending.pid, "SIGTERM");
-    for (const late = performance.now() + END_MS; isAlive(ending.pid, ending.startTime); await sleep(LOOK_MS))
-      if (performance.now() > late) signalIfThere(ending.pid, "SIGKILL");
+    for (const deadline = performance.now() + KILL_AFTER_MS; isAlive(ending.pid, ending.startTime); await sleep(POLL_MS))
+      if (performance.now() > deadline) signalIfThere(ending.pid, "SIGKILL");
     const journal = this.#options.journal();
     if (journal?.state.balancer.current?.pid === ending.pid) journal.add({ t: "balancer-gone", pid: ending.pid });
     journal?.flush();
   }
 
-  /** By another program, which takes the sockets over; the old one ends with its last client. Resolves with the versions; undefined: there is none to replace. */
-  async replace(argv: Argv): Promise<BalancerUpgrade | undefined> {
+  /** Starts another program, which takes over the sockets; the old one ends with its last client. Resolves with the versions; undefined: there is none to replace. */
+  async replace(argv: ArgvOfSocket): Promise<BalancerUpgrade | undefined> {
     const { journal, environment } = this.#options;
-    const former = this.#adopted ?? this.#process;
-    if (former === undefined) return undefined;
-    // A keeper that comes in between asks at the socket who serves.
-    journal()?.add({ t: "balancer-gone", pid: former.pid });
+    const previous = this.#adopted ?? this.#process;
+    if (previous === undefined) return undefined;
+    // If this keeper is killed meanwhile, the next one asks at the socket which balancer serves.
+    journal()?.add({ t: "balancer-gone", pid: previous.pid });
     journal()?.flush();
     try {
-      const succession = await upgradeBalancer(this.#socket, { argv: argv(this.#socket), env: environment() });
+      const upgrade = await upgradeBalancer(this.#socket, { argv: argv(this.#socket), env: environment() });
       if (this.#own === undefined && this.#adopted === undefined) {
-        signalIfThere(succession.to.pid, "SIGTERM");
-        throw new Error("everything has been ended meanwhile");
+        signalIfThere(upgrade.to.pid, "SIGTERM");
+        throw new Error("procman has ended all balancers meanwhile");
       }
       clearInterval(this.#timer);
       this.#own?.retire();
       this.#own = undefined;
-      this.#adopt(succession.to);
-      return succession;
+      this.#adopt(upgrade.to);
+      return upgrade;
     } catch (error) {
-      const { pid, startTime } = this.#adopted ?? this.#process ?? former;
+      const { pid, startTime } = this.#adopted ?? this.#process ?? previous;
       journal()?.add({ t: "balancer", pid, startTime });
       throw error;
     } finally {
@@ -102,27 +102,27 @@ export class BalancerProcessKeeper {
       argv: () => argv(this.#socket),
       environment,
       limit: Number.POSITIVE_INFINITY,
-      onStart: () => this.#know(),
-      onMessages: ([word]) => word !== undefined && this.#own === own && this.#giveWay(word),
+      onStart: () => this.#record(),
+      onMessages: ([report]) => report !== undefined && this.#own === own && this.#onOther(report),
       onExit: ({ code, signal, final }) =>
-        final || warn(`the balancer ended (${signal ?? `exit code ${code}`}); it is started again, connections through it are broken`),
+        final || warn(`the balancer ended (${signal ?? `exit code ${code}`}); it is started again, its connections are broken`),
     });
     this.#own = own;
     own.start();
   }
 
-  /** Written down at once: a keeper after us must not start another. */
-  #know(): void {
+  /** Written at once, so that a later keeper doesn't start another. */
+  #record(): void {
     const journal = this.#options.journal();
-    // `own.start()` calls before it returns.
+    // `own.start()` calls this before it returns.
     const known = this.#process;
     if (known === undefined || journal === undefined) return;
     journal.add({ t: "balancer", ...known });
     journal.flush();
   }
 
-  /** The one that we started has found another: a keeper was killed between its start and its record. */
-  #giveWay({ pid, startTime }: BalancerReportMessage): void {
+  /** Our child has found another balancer: a keeper was killed between that one's start and its record. */
+  #onOther({ pid, startTime }: BalancerReportMessage): void {
     this.#own?.retire();
     this.#own = undefined;
     if (pid > 1) this.#adopt({ pid, startTime });
@@ -135,8 +135,8 @@ export class BalancerProcessKeeper {
       if (isAlive(balancer.pid, balancer.startTime)) return;
       clearInterval(this.#timer);
       this.#adopted = undefined;
-      warn("the balancer ended; it is started again, connections through it are broken");
+      warn("the balancer ended; it is started again, its connections are broken");
       this.#start();
-    }, LOOK_MS);
+    }, POLL_MS);
   }
 }

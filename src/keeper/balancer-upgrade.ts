@@ -1,53 +1,53 @@
-/** Asks a balancer, whoever started it, to give its place to another program: see `cluster/handoff.ts`. */
+/** Asks the running balancer, own or adopted, to hand over to another program: see `balancer/handoff.ts`. */
 import { connect } from "node:net";
 import { JsonLines, jsonLine } from "../base/json-lines.ts";
 import type { BalancerIdentity, FromBalancer, ToBalancer } from "../ipc/balancer-protocol.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 
-/** It gives its successor 20 s itself. Milliseconds. */
-const PATIENCE_MS = 30_000;
+/** The balancer itself gives its successor 20 s. Milliseconds. */
+const TIMEOUT_MS = 30_000;
 
-/** `from`: version of the one that was there. */
+/** `from`: version of the old one. */
 export type BalancerUpgrade = { readonly from: string; readonly to: BalancerIdentity };
 
-type WantedBalancer = { readonly argv: readonly string[]; readonly env: NodeJS.ProcessEnv };
+type BalancerProgram = { readonly argv: readonly string[]; readonly env: NodeJS.ProcessEnv };
 
-/** Rejects with the reason why the old one goes on. */
-export function upgradeBalancer(socketPath: string, wish: WantedBalancer): Promise<BalancerUpgrade> {
+/** Rejects with the reason why the old one stays. */
+export function upgradeBalancer(socketPath: string, program: BalancerProgram): Promise<BalancerUpgrade> {
   return new Promise((resolve, reject) => {
     const socket = connect(socketPath);
     let from = "";
-    const over = (problem: string): void => {
+    const fail = (problem: string): void => {
       socket.destroy();
       reject(new UpgradeFailure(problem, from));
     };
     const lines = new JsonLines<FromBalancer>((message) => {
       if (message.t === "hello") {
         from = message.version;
-        socket.write(jsonLine({ t: "succeed", ...wish } satisfies ToBalancer));
-      } else if (message.t === "unsucceeded") over(message.problem);
+        socket.write(jsonLine({ t: "succeed", ...program } satisfies ToBalancer));
+      } else if (message.t === "unsucceeded") fail(message.problem);
       else if (message.t === "succeeded") {
         resolve({ from, to: message });
         socket.destroy();
       }
     });
-    socket.setEncoding("utf8").setTimeout(PATIENCE_MS, () => over("the running balancer does not answer"));
+    socket.setEncoding("utf8").setTimeout(TIMEOUT_MS, () => fail("the running balancer does not answer"));
     socket.on("data", (text: string) => lines.push(text));
-    socket.on("error", ({ message }) => over(`the running balancer can't be spoken to: ${message}`));
-    socket.on("close", () => over("the running balancer ended meanwhile"));
+    socket.on("error", ({ message }) => fail(`the running balancer can't be reached: ${message}`));
+    socket.on("close", () => fail("the running balancer ended meanwhile"));
   });
 }
 
 /** As a step of an upgrade; undefined: there was none to replace. */
-export async function stepOf(replace: () => Promise<BalancerUpgrade | undefined>): Promise<UpgradeStep | undefined> {
+export async function upgradeStepOf(replace: () => Promise<BalancerUpgrade | undefined>): Promise<UpgradeStep | undefined> {
   const start = performance.now();
-  const took = (): number => Math.round(performance.now() - start);
+  const elapsed = (): number => Math.round(performance.now() - start);
   try {
     const done = await replace();
-    return done && { part: "balancer", from: done.from, to: done.to.version, ok: true, ms: took() };
+    return done && { part: "balancer", from: done.from, to: done.to.version, ok: true, ms: elapsed() };
   } catch (error) {
     const from = error instanceof UpgradeFailure ? error.from : "";
-    return { part: "balancer", from, to: from, ok: false, ms: took(), problem: (error as Error).message };
+    return { part: "balancer", from, to: from, ok: false, ms: elapsed(), problem: (error as Error).message };
   }
 }
 

@@ -1,4 +1,4 @@
-/** The output of runs on its way from their FIFOs to the logger: who reads what, and where it goes. */
+/** The captures of all runs: which FIFOs the logger reads, and where the lines go. */
 import { join } from "node:path";
 import type { RunningRun } from "../ipc/keeper-protocol.ts";
 import type { BegunRun, CaptureSpec, FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
@@ -9,27 +9,27 @@ import type { RestartingProcess } from "./internal-process.ts";
 import { type Journal, keyOf } from "./journal.ts";
 import { clearHandovers, type LoggerHandover, PreviousLoggers, readHandover } from "./logger-handover.ts";
 
-/** Output under way; it may outlast its run. */
+/** A capture in progress; it may outlast its run. */
 type OpenCapture = {
   readonly pair: FifoPair;
   readonly capture: CaptureSpec;
-  /** A logger may have read of it. */
-  readonly told: boolean;
+  /** It was sent to a logger, which may have read from it. */
+  readonly isSent: boolean;
 };
 
 export class Captures {
   readonly fifos: FifoPool;
   /** The run folder. */
-  readonly #home: string;
+  readonly #runFolder: string;
   readonly #journal: Journal;
   readonly #logger: RestartingProcess<ToLogger, FromLogger>;
   readonly #open = new Map<string, OpenCapture>();
-  #former: PreviousLoggers | undefined;
-  /** Pid of our own logger. */
-  #own: number | undefined;
+  #previousLoggers: PreviousLoggers | undefined;
+  /** Pid of the current logger. */
+  #loggerPid: number | undefined;
 
   constructor(home: string, journal: Journal, logger: RestartingProcess<ToLogger, FromLogger>) {
-    this.#home = home;
+    this.#runFolder = home;
     this.#journal = journal;
     this.#logger = logger;
     this.fifos = new FifoPool(join(home, "fifos"));
@@ -43,22 +43,22 @@ export class Captures {
     return this.#open.has(key);
   }
 
-  /** A run that is about to be started will write into this pair: should we die in between, it is read all the same. */
+  /** Records that a run about to be started will write into this pair, so that it is read even if this keeper dies in between. */
   reserve(key: string, pair: FifoPair, capture: CaptureSpec): void {
     this.#journal.add({ t: "capture", key, fifos: pair.number, capture });
   }
 
-  /** It could not be started. */
+  /** The run could not be started. */
   cancel(key: string): void {
     if (this.#journal.state.captures.has(key)) this.#journal.add({ t: "drained", key });
   }
 
-  /** A run that was reserved for writes into this pair from now on. */
+  /** The run was started: its logger reads the reserved pair from now on. */
   begin(key: string, pair: FifoPair, capture: CaptureSpec, former?: "killed"): void {
-    this.#tell(key, { pair, capture, told: false }, former);
+    this.#sendOpen(key, { pair, capture, isSent: false }, former);
   }
 
-  /** A change of where the output of a run goes. A run whose output nobody reads (its record was lost) is read again. */
+  /** Changes where the output of a run goes. A run that is not captured (its record was lost) is captured from now on. */
   route(running: RunningRun, capture: CaptureSpec): void {
     const key = keyOf(running);
     const open = this.#open.get(key);
@@ -67,14 +67,14 @@ export class Captures {
     this.reserve(key, pair, capture);
     if (open === undefined) return this.begin(key, pair, capture, "killed");
     this.#open.set(key, { ...open, capture });
-    if (!this.#former?.reads(key)) this.#logger.send({ t: "route", key, capture }, "deferred");
+    if (!this.#previousLoggers?.reads(key)) this.#logger.send({ t: "route", key, capture }, "deferred");
   }
 
   ended(key: string): void {
-    if (this.#open.has(key) && !this.#former?.reads(key)) this.#logger.send({ t: "ended", key }, "deferred");
+    if (this.#open.has(key) && !this.#previousLoggers?.reads(key)) this.#logger.send({ t: "ended", key }, "deferred");
   }
 
-  /** False: that is known already. */
+  /** Returns false if it was known already. */
   drained(key: string): boolean {
     const open = this.#open.get(key);
     if (open === undefined) return false;
@@ -84,61 +84,61 @@ export class Captures {
     return true;
   }
 
-  /** Our own logger is there; `isFirst`: nothing was read by one of ours before. */
+  /** A logger was started; `isFirst`: the first one of this keeper. */
   loggerStarted(pid: number, isFirst: boolean): void {
-    const before = this.#own;
-    this.#know(pid);
+    const before = this.#loggerPid;
+    this.#registerLogger(pid);
     if (!isFirst) this.#takeOver(this.#open.keys(), before === undefined ? [] : [before]);
   }
 
-  /** Goes on with what an earlier keeper had under way. Before `loggerStarted`. */
+  /** Continues the captures of an earlier keeper. Called before `loggerStarted`. */
   adopt(): void {
     const { captures, running, loggers } = this.#journal.state;
     for (const [key, { fifos, capture }] of captures) {
       const pair = this.fifos.adopt(fifos, running.get(key)?.pid);
       if (pair === undefined) this.#journal.add({ t: "drained", key });
-      else this.#open.set(key, { pair, capture, told: true });
+      else this.#open.set(key, { pair, capture, isSent: true });
     }
     this.#clearHandovers();
     const before = [...loggers.keys()];
     const { pid: own } = this.#logger.current ?? {};
     const alive = [...loggers.values()].filter(({ pid, startTime }) => isAlive(pid, startTime));
-    if (own !== undefined) this.#know(own);
+    if (own !== undefined) this.#registerLogger(own);
     if (alive.length === 0) this.#takeOver(this.#open.keys(), before);
-    else this.#former = new PreviousLoggers(alive, this.#open.keys(), (keys) => this.#takeOver(keys, before));
+    else this.#previousLoggers = new PreviousLoggers(alive, this.#open.keys(), (keys) => this.#takeOver(keys, before));
   }
 
-  /** The state folder was removed and is there again. */
-  renew(): void {
-    this.fifos.renew();
+  /** The state folder was removed. */
+  recreate(): void {
+    this.fifos.recreate();
   }
 
   remove(): void {
-    this.#former?.stop();
+    this.#previousLoggers?.stop();
     for (const { pair } of this.#open.values()) this.fifos.giveBack(pair);
     this.fifos.remove();
   }
 
   /**
-   * Written down before it is told to read anything: a keeper after us must ask it for that. But not before it has its folder: whoever
-   * is written down and leaves nothing there counts as killed.
+   * Records a logger before it reads anything, so that a later keeper asks it for a hand-over; but after it has got its folder:
+   * a recorded logger that leaves no hand-over there counts as killed.
    */
-  #know(pid: number): void {
-    if (this.#own === pid) return;
-    this.#own = pid;
-    this.#logger.send({ t: "home", folder: this.#home });
-    // Its channel is new: this is in it when the call returns.
+  #registerLogger(pid: number): void {
+    if (this.#loggerPid === pid) return;
+    this.#loggerPid = pid;
+    this.#logger.send({ t: "home", folder: this.#runFolder });
+    // Its channel is new, so the message is in it when the call returns.
     void this.#logger.flush();
     failpoint("keeper.housed");
     this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
     this.#journal.flush();
   }
 
-  /** These loggers have ended: ours goes on with what they read. What they left stays until it has that: we may be killed before. */
+  /** These loggers have ended: the current one continues their captures. Their hand-over files stay until it has got them. */
   #takeOver(keys: Iterable<string>, pids: readonly number[]): void {
-    const handover = readHandover(this.#home, pids);
+    const handover = readHandover(this.#runFolder, pids);
     failpoint("keeper.took");
-    this.#retell(keys, handover);
+    this.#resendOpen(keys, handover);
     void this.#logger.flush().then(() => {
       failpoint("keeper.retold");
       for (const pid of pids) this.#journal.add({ t: "logger-gone", pid });
@@ -148,21 +148,21 @@ export class Captures {
   }
 
   #clearHandovers(): void {
-    clearHandovers(this.#home, this.#journal.state.loggers.keys());
+    clearHandovers(this.#runFolder, this.#journal.state.loggers.keys());
   }
 
-  /** To a logger that has begun anew: all that is under way, and what became of the line that its predecessor was reading. */
-  #retell(keys: Iterable<string>, handover: LoggerHandover): void {
+  /** Sends all captures to a new logger, with the incomplete lines that its predecessor had read. */
+  #resendOpen(keys: Iterable<string>, handover: LoggerHandover): void {
     for (const key of [...keys]) {
       const open = this.#open.get(key);
-      if (open === undefined || this.#former?.reads(key)) continue;
-      this.#tell(key, open, open.told ? handover(key) : undefined);
+      if (open === undefined || this.#previousLoggers?.reads(key)) continue;
+      this.#sendOpen(key, open, open.isSent ? handover(key) : undefined);
       if (!this.#journal.state.running.has(key)) this.#logger.send({ t: "ended", key }, "deferred");
     }
   }
 
-  #tell(key: string, { pair, capture, told }: OpenCapture, former: "killed" | BegunRun | undefined): void {
-    this.#open.set(key, { pair, capture, told: told || this.#logger.isUp });
+  #sendOpen(key: string, { pair, capture, isSent }: OpenCapture, former: "killed" | BegunRun | undefined): void {
+    this.#open.set(key, { pair, capture, isSent: isSent || this.#logger.isUp });
     this.#logger.send({ t: "open", key, ...pathsOf(pair), capture, ...(former === undefined ? {} : { former }) }, "deferred");
   }
 }

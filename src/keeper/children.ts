@@ -1,4 +1,4 @@
-/** Spawns, signals and awaits the processes of runs. Holds no opinion on any of them. */
+/** Spawns, signals and awaits the processes of runs. Takes no decisions. */
 import type { ChildProcess } from "node:child_process";
 import { closeSync, constants, openSync, statSync } from "node:fs";
 import type {
@@ -11,7 +11,7 @@ import type {
   Signal,
   SpawnRequest,
 } from "../ipc/keeper-protocol.ts";
-import { isForStoreAlone } from "../ipc/logger-protocol.ts";
+import { isStoreOnly } from "../ipc/logger-protocol.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
 import { groupLives, isTaken, livingGroups } from "../os/process-groups.ts";
@@ -25,15 +25,15 @@ import type { ListeningSockets } from "./listening-sockets.ts";
 import { warn } from "./log.ts";
 import type { MemoryCgroups } from "./memory-cgroups.ts";
 import { RestartOrders } from "./restart-orders.ts";
-import { fork, newborn, openAnew } from "./spawn.ts";
+import { fork, newRun, recreateFile } from "./spawn.ts";
 import type { WorkerChannel } from "./worker-channel.ts";
 
-/** Spawning blocks the loop; longer than this in one turn, and a storm of restarts would leave nothing else a chance. Milliseconds. */
-const TURN_MS = 5;
-/** How often the end of a process is looked for whose parent we aren't: this, or as many milliseconds as there are of them. */
+/** Spawning blocks the event loop: at most this long in one turn, so that a storm of restarts doesn't starve everything else. Milliseconds. */
+const SPAWN_SLICE_MS = 5;
+/** Adopted processes are polled for their end: this often, or every N ms if there are N > 100 of them. */
 const POLL_MS = 100;
-/** Each look asks only whether the pid is taken; every so many, whether it is still the same process, and no zombie. */
-const LOOKS_PER_STAT = 20;
+/** A check tests only whether the pid is taken; one in this many also whether it is the same process, and no zombie. */
+const CHECKS_PER_STAT = 20;
 
 export type ChildReports = {
   /** Right before the fork. */
@@ -61,12 +61,12 @@ export class Children {
   readonly #queue: SpawnRequest[] = [];
   readonly #sockets: ListeningSockets;
   readonly #deferred: DeferredQueue;
-  /** Of the requests in the queue, and of those whose socket is being opened. */
-  readonly #asked = new Set<string>();
-  readonly prepared = new RestartOrders();
-  #draining = false;
-  #poll: NodeJS.Timeout | undefined;
-  #looks = 0;
+  /** Keys of the requests in the queue, and of those whose socket is being opened. */
+  readonly #requested = new Set<string>();
+  readonly restartOrders = new RestartOrders();
+  #isStarting = false;
+  #timer: NodeJS.Timeout | undefined;
+  #checks = 0;
 
   constructor({ fifos, cgroups, sockets, deferred }: ChildrenOptions, reports: ChildReports) {
     this.#sockets = sockets;
@@ -80,80 +80,80 @@ export class Children {
     return [...this.#children.values()].map(({ running }) => running);
   }
 
-  /** A run that is known already isn't started again: a service that was restarted may ask twice. */
+  /** A known run isn't started again: a restarted service may ask twice. */
   spawn(request: SpawnRequest): void {
     const key = keyOf(request);
-    if (this.#children.has(key) || this.#asked.has(key)) return;
-    this.#asked.add(key);
+    if (this.#children.has(key) || this.#requested.has(key)) return;
+    this.#requested.add(key);
     if (request.listen === undefined || this.#sockets.fd(request.listen) !== undefined) this.#enqueue(request);
     else void this.#afterOpening(request, request.listen);
   }
 
-  /** To be started when the run before it ends. That may be over already, and the service decides. */
+  /** To be started when the run before it ends. If that has ended already, the service decides. */
   prepare(request: RestartOrder): void {
-    if (this.#children.has(keyOf({ slot: request.slot, run: request.run - 1 }))) this.prepared.add(request);
+    if (this.#children.has(keyOf({ slot: request.slot, run: request.run - 1 }))) this.restartOrders.add(request);
   }
 
-  /** Others needn't wait for its socket. */
+  /** Opens the socket first; other requests don't wait for it. */
   async #afterOpening(request: SpawnRequest, listen: Listening): Promise<void> {
     const { code = "EIO", problem } = await this.#sockets.open(listen);
-    if (!this.#asked.has(keyOf(request))) return;
+    if (!this.#requested.has(keyOf(request))) return;
     if (problem === undefined) return this.#enqueue(request);
     this.#fail(request, { errno: code, step: "socket", message: problem });
   }
 
   #enqueue(request: SpawnRequest): void {
     this.#queue.push(request);
-    if (this.#draining) return;
-    this.#draining = true;
-    // All that was asked for in this turn is there by then.
-    queueMicrotask(() => this.#drain());
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    // By then the queue holds all requests of this turn.
+    queueMicrotask(() => this.#startQueued());
   }
 
-  /** Takes up a run of an earlier keeper. One that has ended meanwhile is reported at once, its exit unknown. */
+  /** Adopts a run of an earlier keeper. `checkAdopted` reports those that have ended meanwhile, their exit unknown. */
   adopt(record: RunningRun): void {
     this.#children.set(keyOf(record), { running: record, adopted: true });
-    this.#poll ??= setTimeout(() => this.#look(), POLL_MS);
+    this.#timer ??= setTimeout(() => this.#checkAll(), POLL_MS);
   }
 
-  /** Who of the adopted has ended? */
-  checkAdopted(isThere: (running: RunningRun) => boolean = ({ pid, startTime }) => isAlive(pid, startTime)): void {
-    const ended = [...this.#children].filter(([, { adopted, running }]) => adopted && !isThere(running));
+  /** Reports adopted runs that have ended. */
+  checkAdopted(isRunning: (running: RunningRun) => boolean = ({ pid, startTime }) => isAlive(pid, startTime)): void {
+    const ended = [...this.#children].filter(([, { adopted, running }]) => adopted && !isRunning(running));
     const groups = ended.some(([, { running }]) => groupLives(running.pid)) ? livingGroups() : new Set<number>();
     for (const [key, { running }] of ended)
-      this.#ended(key, running, { code: null, signal: null, unknown: true, survivors: groups.has(running.pid) });
+      this.#onExit(key, running, { code: null, signal: null, unknown: true, survivors: groups.has(running.pid) });
   }
 
-  #look(): void {
-    this.#looks += 1;
-    this.checkAdopted(this.#looks % LOOKS_PER_STAT === 0 ? undefined : ({ pid }) => isTaken(pid));
+  #checkAll(): void {
+    this.#checks += 1;
+    this.checkAdopted(this.#checks % CHECKS_PER_STAT === 0 ? undefined : ({ pid }) => isTaken(pid));
     const count = [...this.#children.values()].filter(({ adopted }) => adopted).length;
-    this.#poll = count === 0 ? undefined : setTimeout(() => this.#look(), Math.max(POLL_MS, count));
+    this.#timer = count === 0 ? undefined : setTimeout(() => this.#checkAll(), Math.max(POLL_MS, count));
   }
 
   signal(key: RunKey, signal: Signal): void {
     const { running } = this.#children.get(keyOf(key)) ?? {};
-    // Not there: it has ended, and the report of that is on its way.
+    // undefined: it has ended, and the report of that is on its way.
     if (running !== undefined) signalIfThere(-running.pid, signal);
     failpoint("keeper.signalled");
   }
 
-  /** Tells a worker to finish. One that can't hear it any more, as its channel ended with an earlier keeper, gets the signal. */
+  /** Tells a worker to finish. If its channel is closed (it ends with the keeper that made it), the worker gets the signal. */
   drain(key: RunKey, signal: Signal): void {
     const { adopted, channel } = this.#children.get(keyOf(key)) ?? {};
     if (adopted === true || channel?.drain() === false) this.signal(key, signal);
   }
 
-  /** Forgets what was to be started, and signals all that runs. */
+  /** Drops all requests and restart orders, and signals all runs. */
   signalAll(signal: Signal): void {
-    this.prepared.clear();
+    this.restartOrders.clear();
     this.#queue.length = 0;
-    this.#asked.clear();
+    this.#requested.clear();
     for (const { pid } of this.running) signalIfThere(-pid, signal);
   }
 
-  #drain(): void {
-    const until = monotonicMs() + TURN_MS;
+  #startQueued(): void {
+    const until = monotonicMs() + SPAWN_SLICE_MS;
     while (this.#queue.length > 0 && monotonicMs() < until) {
       const request = this.#queue[0] as SpawnRequest;
       const pair = request.capture === undefined ? undefined : this.#fifos.take();
@@ -162,52 +162,52 @@ export class Children {
       this.#start(request, pair);
     }
     this.#deferred.isRush = this.#queue.length > 0;
-    if (this.#queue.length > 0) setImmediate(() => this.#drain());
-    else this.#draining = false;
+    if (this.#queue.length > 0) setImmediate(() => this.#startQueued());
+    else this.#isStarting = false;
   }
 
   #waitForFifos(): void {
     const wanted = this.#queue.filter(({ capture }) => capture !== undefined).length;
     this.#fifos.fill(wanted).then(
-      () => this.#drain(),
+      () => this.#startQueued(),
       (error: Error) => {
         const request = this.#queue.shift();
         if (request !== undefined) this.#startWithoutFifos(request, error);
-        this.#drain();
+        this.#startQueued();
       },
     );
   }
 
-  /** A process runs unheard rather than not at all, where nobody but the log store would hear it. */
+  /** Without FIFOs, a run whose output goes to the log store alone is started all the same; its output is lost. */
   #startWithoutFifos({ capture, ...request }: SpawnRequest, error: Error): void {
     const [errno, { message }] = [errnoOf(error), error];
-    if (capture !== undefined && !isForStoreAlone(capture))
-      return this.#fail(request, { errno, step: isScarcity(errno) ? "fork" : "run-folder", message });
+    if (capture !== undefined && !isStoreOnly(capture))
+      return this.#fail(request, { errno, step: isShortage(errno) ? "fork" : "run-folder", message });
     warn(`the output of ${request.slot} is not stored: ${message}`);
     this.#start(request, undefined);
   }
 
   #start(request: SpawnRequest, pair: FifoPair | undefined): void {
-    this.#asked.delete(keyOf(request));
-    const ends: number[] = [];
+    this.#requested.delete(keyOf(request));
+    const fds: number[] = [];
     try {
-      // The child's own open, blocking and for reading too: no SIGPIPE when the logger dies, and no EAGAIN.
-      if (pair !== undefined) ends.push(openSync(pair.out, constants.O_RDWR), openSync(pair.err, constants.O_RDWR));
+      // Opened separately from the reader, blocking and O_RDWR: the child gets no SIGPIPE when the logger dies, and no EAGAIN.
+      if (pair !== undefined) fds.push(openSync(pair.out, constants.O_RDWR), openSync(pair.err, constants.O_RDWR));
       this.#reports.starting(request, pair);
       failpoint("keeper.asked");
-      const notified = request.notify === undefined ? undefined : openAnew(request.notify.file);
-      if (notified !== undefined) ends.push(notified);
-      const [out, err] = pair === undefined ? [] : ends;
+      const notifyFd = request.notify === undefined ? undefined : recreateFile(request.notify.file);
+      if (notifyFd !== undefined) fds.push(notifyFd);
+      const [out, err] = pair === undefined ? [] : fds;
       const socket = request.listen === undefined ? undefined : this.#sockets.fd(request.listen);
-      // Whatever has happened before this, the run has from its beginning.
+      // Taken before the fork: all that happened earlier (a changed file) applies to the run.
       const since = monotonicMs();
-      const [child, channel] = this.#cgroups.within(request, () => fork(request, { out, err, notified, socket }, this.#environment));
+      const [child, channel] = this.#cgroups.within(request, () => fork(request, { out, err, notifyFd, socket }, this.#environment));
       if (child.pid !== undefined) return this.#started({ request, pair, child, channel, pid: child.pid, since });
-      child.once("error", (error) => this.#unstartable(request, pair, error));
+      child.once("error", (error) => this.#onSpawnError(request, pair, error));
     } catch (error) {
-      this.#unstartable(request, pair, error as Error);
+      this.#onSpawnError(request, pair, error as Error);
     } finally {
-      for (const fd of ends) closeSync(fd);
+      for (const fd of fds) closeSync(fd);
     }
   }
 
@@ -227,70 +227,66 @@ export class Children {
     readonly since: number;
   }): void {
     failpoint("keeper.forked");
-    const running = newborn(request, pid, since);
+    const running = newRun(request, pid, since);
     const key = keyOf(request);
     this.#children.set(key, { running, adopted: false, channel });
-    child.once("exit", (code, signal) => this.#ended(key, running, { code, signal, unknown: false, survivors: groupLives(pid) }));
-    // Without this, a failed kill or send of Node's own would end the keeper.
+    child.once("exit", (code, signal) => this.#onExit(key, running, { code, signal, unknown: false, survivors: groupLives(pid) }));
+    // Without a listener, a failed kill or send would end the keeper.
     child.on("error", (error) => process.emitWarning(error));
     this.#reports.spawned(running, pair, request);
   }
 
-  #ended(key: string, { slot, run, pid }: RunningRun, how: Pick<ExitedReport, "code" | "signal" | "unknown" | "survivors">): void {
+  #onExit(key: string, { slot, run, pid }: RunningRun, how: Pick<ExitedReport, "code" | "signal" | "unknown" | "survivors">): void {
     failpoint("keeper.exited");
     this.#children.get(key)?.channel?.close();
     this.#children.delete(key);
-    const next = this.prepared.after({ slot, run, ...how });
+    const next = this.restartOrders.after({ slot, run, ...how });
     const followed = next === undefined ? {} : ({ followed: true } as const);
     this.#reports.exited({ slot, run, pid, ...how, ...followed, ...this.#cgroups.endOf(slot), at: monotonicMs() });
     if (next !== undefined) this.spawn(next);
   }
 
-  #unstartable(request: SpawnRequest, pair: FifoPair | undefined, error: NodeJS.ErrnoException): void {
+  #onSpawnError(request: SpawnRequest, pair: FifoPair | undefined, error: NodeJS.ErrnoException): void {
     if (pair !== undefined) this.#fifos.giveBack(pair);
     this.#fail(request, { errno: error.code ?? "UNKNOWN", step: stepOf(request, error), message: error.message });
   }
 
   #fail({ slot, run }: RunKey, why: Pick<FailedReport, "errno" | "step" | "message">): void {
-    this.#asked.delete(keyOf({ slot, run }));
+    this.#requested.delete(keyOf({ slot, run }));
     this.#reports.failed({ slot, run, ...why, at: monotonicMs() });
   }
 }
 
-/** Runs that are found by the mark in their environment, when the records that told of them are gone. */
-
-/** Of each slot the latest run, with its leader: the member that leads a group and was there first. */
-export function foundRuns(mark: string): readonly RunningRun[] {
+/** Runs found by the marker in their environment, for records that are lost. Of each slot the latest run, with its leader: the group leader that started first. */
+export function foundRuns(marker: string): readonly RunningRun[] {
   const found = new Map<string, RunningRun>();
-  for (const stat of markedProcesses(mark).filter(({ pid, group }) => pid === group)) {
-    const run = runOf(stat, mark);
+  for (const stat of markedProcesses(marker).filter(({ pid, group }) => pid === group)) {
+    const run = runOf(stat, marker);
     const known = run === undefined ? undefined : found.get(run.slot);
-    if (run !== undefined && (known === undefined || isBetter(run, known))) found.set(run.slot, run);
+    if (run !== undefined && (known === undefined || isLater(run, known))) found.set(run.slot, run);
   }
   return [...found.values()];
 }
 
-function runOf({ pid, startTime }: ProcessStat, mark: string): RunningRun | undefined {
+function runOf({ pid, startTime }: ProcessStat, marker: string): RunningRun | undefined {
   const [, slot, run] =
-    new RegExp(`(?:^|[\\0 ])PROCMAN_RUN_ID=([^\\0 ]*)\\.(\\d+)@${mark}(?:$|[\\0 ])`).exec(processEnvironment(pid) ?? "") ?? [];
+    new RegExp(`(?:^|[\\0 ])PROCMAN_RUN_ID=([^\\0 ]*)\\.(\\d+)@${marker}(?:$|[\\0 ])`).exec(processEnvironment(pid) ?? "") ?? [];
   return slot === undefined ? undefined : { slot, run: Number(run), pid, startTime, since: monotonicMs() };
 }
 
-function isBetter(one: RunningRun, other: RunningRun): boolean {
+function isLater(one: RunningRun, other: RunningRun): boolean {
   return one.run === other.run ? Number(one.startTime) < Number(other.startTime) : one.run > other.run;
 }
 
-/** Why a run could not be started. */
-
-/** Which step has failed, as far as the error tells. */
+/** Which step of a start has failed, as far as the error tells. */
 function stepOf({ cwd }: SpawnRequest, { code, syscall }: NodeJS.ErrnoException): FailedReport["step"] {
   if (!isFolder(cwd)) return "cwd";
-  if (isScarcity(code)) return "fork";
+  if (isShortage(code)) return "fork";
   return syscall === "open" ? "run-folder" : "program";
 }
 
-/** The machine lacks something now that it may have later. */
-function isScarcity(code: string | undefined): boolean {
+/** The machine lacks a resource that it may have later. */
+function isShortage(code: string | undefined): boolean {
   return ["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"].includes(code ?? "");
 }
 

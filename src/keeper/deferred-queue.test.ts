@@ -1,9 +1,9 @@
-/** When deferred work is done. */
+/** The time at which deferred work is done. */
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { DeferredQueue } from "./deferred-queue.ts";
 
-test("a moment later; in a rush of starts when that is over, or 25 ms later at most", (context) => {
+test("deferred work is done after 3 ms; during many starts when these are over, or after 25 ms at most", (context) => {
   let now = 0;
   mock.timers.enable({ apis: ["setTimeout"] });
   context.after(() => mock.timers.reset());

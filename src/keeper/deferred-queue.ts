@@ -1,9 +1,9 @@
-/** What nothing waits for is done a little later: a process that has just been started has its first moments to itself. */
+/** Does work that nothing waits for a little later, to leave the CPU to a process that has just started. */
 import { monotonicMs } from "../os/clock.ts";
 
 /** Milliseconds. */
 const DELAY_MS = 3;
-/** While many processes are being started: each time costs as much as half a start, however much it is for. Milliseconds. */
+/** While many processes are being started: each flush costs as much as half a start, whatever its size. Milliseconds. */
 const RUSH_DELAY_MS = 25;
 
 export class DeferredQueue {

@@ -25,7 +25,7 @@ function made(context: TestContext): { readonly fifos: FifoPool; readonly folder
   return { fifos, folder, takeAll };
 }
 
-test("none is made twice, some are made to spare, and other users may not open them", async (context) => {
+test("no FIFO is made twice, spare ones are made, and other users can't open them", async (context) => {
   const { fifos, folder, takeAll } = made(context);
   await fifos.fill(100);
   const first = takeAll();
@@ -41,7 +41,7 @@ test("none is made twice, some are made to spare, and other users may not open t
   assert.ok(files.every((each) => each.isFIFO() && (each.mode & 0o777) === 0o600));
 });
 
-test("few are made at once; what a keeper that was killed has begun is made anew", async (context) => {
+test("a single FIFO pair is made at once; files that a killed keeper left are replaced", async (context) => {
   const { fifos, folder, takeAll } = made(context);
   writeFileSync(join(folder, "2.out"), "");
   await fifos.fill(3);
@@ -49,12 +49,12 @@ test("few are made at once; what a keeper that was killed has begun is made anew
   assert.ok(statSync(join(folder, "2.out")).isFIFO());
 });
 
-test("a folder that takes none: told for one as for many, and used again once it is there", async (context) => {
+test("a folder that takes no FIFO: one or many are rejected, and it is used again once it exists", async (context) => {
   const { fifos, folder, takeAll } = made(context);
   rmSync(folder, { recursive: true });
   for (const count of [1, 3, 100]) await assert.rejects(fifos.fill(count), /ENOENT/);
   assert.deepEqual(takeAll(), []);
-  fifos.renew();
+  fifos.recreate();
   await fifos.fill(1);
   assert.equal(takeAll().length, 1);
 });

@@ -1,17 +1,17 @@
-/** The FIFOs that carry the output of runs: made ahead in batches, used again once they are drained. */
+/** The FIFOs that carry the output of runs: made in advance in batches, reused once they are drained. */
 import { execFile } from "node:child_process";
 import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../os/files.ts";
 
-/** Two FIFOs of one run. The keeper's own open keeps unread bytes alive while the logger is away. */
-export type FifoPair = FifoPaths & { readonly number: number; readonly holds: readonly [number, number] };
+/** Two FIFOs of one run. The keeper's descriptors keep unread bytes alive while the logger is down. */
+export type FifoPair = FifoPaths & { readonly number: number; readonly fds: readonly [number, number] };
 
 export type FifoPaths = { readonly out: string; readonly err: string };
 
-/** Pairs made beyond what is asked for, so that restarts needn't wait for `mkfifo`. */
+/** Pairs made beyond the number asked for, so that restarts don't wait for `mkfifo`. */
 const SPARE = 4;
-/** Free pairs hold descriptors, too. */
+/** Limited, as free pairs hold descriptors too. */
 const LARGEST_BATCH = 128;
 
 const MODE = ["-m", "600"];
@@ -27,14 +27,14 @@ export class FifoPool {
     makeFolder(folder, 0o700);
   }
 
-  get isThere(): boolean {
+  get exists(): boolean {
     return existsSync(this.#folder);
   }
 
-  /** The folder was removed: it is made anew, and who has a pair goes on with that (`pathsOf`). */
-  renew(): void {
+  /** Recreates a removed folder. Pairs in use stay in use (`pathsOf`). */
+  recreate(): void {
     makeFolder(this.#folder, 0o700);
-    const [free, gone] = [this.#free.filter(isWhole), this.#free.filter((pair) => !isWhole(pair))];
+    const [free, gone] = [this.#free.filter(isIntact), this.#free.filter((pair) => !isIntact(pair))];
     this.#free.splice(0, Number.POSITIVE_INFINITY, ...free);
     for (const pair of gone) close(pair);
   }
@@ -45,35 +45,35 @@ export class FifoPool {
   }
 
   giveBack(pair: FifoPair): void {
-    if (isWhole(pair)) this.#free.push(pair);
+    if (isIntact(pair)) this.#free.push(pair);
     else close(pair);
   }
 
-  /** Takes up a pair that an earlier keeper gave to a run of this leader; undefined when it is gone, with all who held it. */
+  /** Adopts the pair that an earlier keeper gave to the run of this leader; undefined: it is gone, and so are all that held it. */
   adopt(number: number, leader: number | undefined): FifoPair | undefined {
     this.#last = Math.max(this.#last, number);
     const paths = this.#paths(number);
-    if (leader !== undefined && this.#wereRemoved(leader)) return this.ofProcess(leader);
-    return isThere(paths) ? openPair(number, paths) : undefined;
+    if (leader !== undefined && this.#areFilesRemoved(leader)) return this.ofProcess(leader);
+    return exists(paths) ? openPair(number, paths) : undefined;
   }
 
-  /** The pair of this process keeps its number, even if its files are gone and nothing tells of it but the process itself. */
-  avoid(pid: number): void {
+  /** No new pair gets the number of this process's pair, even if its files and records are gone. */
+  reserveNumberOf(pid: number): void {
     this.#last = Math.max(this.#last, this.#numberOf(pid) || 0);
   }
 
-  /** The pair that this process writes to, whatever became of its files. Linux only. */
+  /** The pair that this process writes to, even if its files were removed. Linux only. */
   ofProcess(pid: number): FifoPair | undefined {
     const held = heldBy(pid);
     const number = this.#numberOf(pid);
     const { out, err } = this.#paths(number);
     if (!linkOf(held.out).startsWith(out) || !linkOf(held.err).startsWith(err)) return undefined;
     this.#last = Math.max(this.#last, number);
-    const { holds } = openPair(number, held);
-    return { number, out, err, holds };
+    const { fds } = openPair(number, held);
+    return { number, out, err, fds };
   }
 
-  /** Resolves when they are there. Rejects when the folder takes no more FIFOs. */
+  /** Resolves when they are made. Rejects when the folder takes no more FIFOs. */
   fill(count: number): Promise<void> {
     this.#filling ??= this.#make(count <= 1 ? 1 : Math.min(count + SPARE, LARGEST_BATCH)).finally(() => {
       this.#filling = undefined;
@@ -81,13 +81,13 @@ export class FifoPool {
     return this.#filling;
   }
 
-  /** Closes all that is free, and removes the folder. */
+  /** Closes all free pairs, and removes the folder. */
   remove(): void {
     for (const pair of this.#free) close(pair);
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** All of a batch, or else as few as one: a folder that is nearly full shall serve whom it can. */
+  /** Makes the batch, or else a single pair: a nearly full folder may still take that. */
   async #make(count: number): Promise<void> {
     try {
       await this.#makeBatch(count);
@@ -101,7 +101,7 @@ export class FifoPool {
     const numbers = Array.from({ length: count }, (_, index) => this.#last + 1 + index);
     const names = numbers.flatMap((number) => [`${number}.out`, `${number}.err`]);
     const remove = (): void => {
-      const there = new Set(this.isThere ? readdirSync(this.#folder) : []);
+      const there = new Set(this.exists ? readdirSync(this.#folder) : []);
       for (const name of names) if (there.has(name)) rmSync(join(this.#folder, name), { force: true });
     };
     remove();
@@ -115,7 +115,7 @@ export class FifoPool {
     }
   }
 
-  /** All or none: half of them would only hold what others need. */
+  /** All or none. */
   #openAll(numbers: readonly number[]): readonly FifoPair[] {
     const pairs: FifoPair[] = [];
     try {
@@ -127,14 +127,14 @@ export class FifoPool {
     }
   }
 
-  /** NaN: it writes into none of ours. */
+  /** NaN: it writes into no FIFO of this folder. */
   #numberOf(pid: number): number {
     const link = linkOf(heldBy(pid).out);
     return link.startsWith(`${this.#folder}/`) ? Number(link.slice(this.#folder.length + 1).split(".")[0]) : Number.NaN;
   }
 
-  /** The files of the pair that it writes into. */
-  #wereRemoved(pid: number): boolean {
+  /** Whether the files of the pair that it writes into were removed. */
+  #areFilesRemoved(pid: number): boolean {
     const link = linkOf(heldBy(pid).out);
     return link.startsWith(`${this.#folder}/`) && link.endsWith(" (deleted)");
   }
@@ -144,15 +144,15 @@ export class FifoPool {
   }
 }
 
-/** By which names another process opens the pair: those of its files, and of our own descriptors where somebody removes, or has removed, the files. */
+/** Paths by which another process opens the pair: its files, or (`held`: should these be removed) the keeper's own descriptors. */
 export function pathsOf(pair: FifoPair): FifoPaths & { readonly held?: FifoPaths } {
-  const [out, err] = pair.holds.map((fd) => `/proc/${process.pid}/fd/${fd}`) as [string, string];
-  if (!isWhole(pair)) return { out, err };
+  const [out, err] = pair.fds.map((fd) => `/proc/${process.pid}/fd/${fd}`) as [string, string];
+  if (!isIntact(pair)) return { out, err };
   return { out: pair.out, err: pair.err, ...(process.platform === "linux" ? { held: { out, err } } : {}) };
 }
 
-/** Its files are those that we hold, and not others of the same names. */
-function isWhole({ out, err, holds: [first, second] }: FifoPair): boolean {
+/** Its paths lead to the FIFOs that the keeper holds open. */
+function isIntact({ out, err, fds: [first, second] }: FifoPair): boolean {
   return isSame(out, first) && isSame(err, second);
 }
 
@@ -160,7 +160,7 @@ function isSame(path: string, fd: number): boolean {
   return statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(fd).ino;
 }
 
-function isThere({ out, err }: FifoPaths): boolean {
+function exists({ out, err }: FifoPaths): boolean {
   return existsSync(out) && existsSync(err);
 }
 
@@ -180,18 +180,18 @@ function openPair(number: number, { out, err }: FifoPaths): FifoPair {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK;
   const first = openSync(out, flags);
   try {
-    return { number, out, err, holds: [first, openSync(err, flags)] };
+    return { number, out, err, fds: [first, openSync(err, flags)] };
   } catch (error) {
     closeSync(first);
     throw error;
   }
 }
 
-function close({ holds }: FifoPair): void {
-  for (const fd of holds) closeSync(fd);
+function close({ fds }: FifoPair): void {
+  for (const fd of fds) closeSync(fd);
 }
 
-/** Rejects with the message of the program. */
+/** Rejects with the message of `mkfifo`. */
 function mkfifo(cwd: string, names: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     execFile("mkfifo", [...MODE, ...names], { cwd }, (error, _stdout, stderr) => {

@@ -1,11 +1,11 @@
-/** Keeps one process of procman's own up: starts it again when it ends. */
+/** Keeps one of procman's internal processes up: restarts it with back-off when it ends. */
 import type { ListeningSocket } from "../ipc/keeper-protocol.ts";
 import { monotonicMs } from "../os/clock.ts";
 import type { InheritedSocket, InheritedSockets } from "../os/inherited-sockets.ts";
 import type { DeferredQueue } from "./deferred-queue.ts";
 import { IpcProcess, type ProcessExit, type Urgency } from "./ipc-process.ts";
 
-/** Delays of the starts after an end, in milliseconds; the last one goes on. A life of `STABLE_MS` begins anew. */
+/** Delays before the restarts in a row, in milliseconds; the last one repeats. After `STABLE_MS` of uptime they begin again. */
 const DELAYS_MS = [0, 50, 100, 200, 400, 800, 1_600, 3_200, 5_000];
 const STABLE_MS = 2_000;
 
@@ -13,11 +13,11 @@ export type RestartingProcessOptions<Message> = {
   /** Asked for each start: an upgrade changes it. */
   readonly argv: () => readonly string[];
   readonly environment: () => NodeJS.ProcessEnv;
-  /** Listening sockets that it keeps for a later keeper. */
+  /** Listening sockets that it holds for a later keeper. */
   readonly sockets?: () => InheritedSockets;
-  /** Of the keeper: when its deferred messages go. */
+  /** Decides when deferred messages are sent. */
   readonly deferred?: DeferredQueue;
-  /** How often in a row it is started again before it stays down. */
+  /** How often in a row it is restarted before it stays down. */
   readonly limit: number;
   readonly onStart: () => void;
   readonly onMessages: (messages: readonly Message[]) => void;
@@ -25,27 +25,27 @@ export type RestartingProcessOptions<Message> = {
   readonly onExit: (how: ProcessExit & { readonly final: boolean }) => void;
 };
 
-export class RestartingProcess<ToIt, FromIt> {
-  readonly #options: RestartingProcessOptions<FromIt>;
-  #current: IpcProcess<ToIt, FromIt> | undefined;
-  /** All that live, in office or not. */
-  readonly #companions = new Set<IpcProcess<ToIt, FromIt>>();
+export class RestartingProcess<Sent, Received> {
+  readonly #options: RestartingProcessOptions<Received>;
+  #current: IpcProcess<Sent, Received> | undefined;
+  /** All that run: the current one, candidates and replaced ones. */
+  readonly #processes = new Set<IpcProcess<Sent, Received>>();
   #failures = 0;
   #startedAt = 0;
   #wanted = true;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: RestartingProcessOptions<FromIt>) {
+  constructor(options: RestartingProcessOptions<Received>) {
     this.#options = options;
   }
 
-  get current(): IpcProcess<ToIt, FromIt> | undefined {
+  get current(): IpcProcess<Sent, Received> | undefined {
     return this.#current;
   }
 
-  /** The end of one has not been seen yet. */
-  get exists(): boolean {
-    return [...this.#companions].some(({ exists }) => exists);
+  /** The exit of at least one has not been seen yet. */
+  get isRunning(): boolean {
+    return [...this.#processes].some(({ isRunning }) => isRunning);
   }
 
   get isUp(): boolean {
@@ -56,29 +56,29 @@ export class RestartingProcess<ToIt, FromIt> {
     this.promote(this.spawnCandidate(this.#options.argv()));
   }
 
-  /** A newcomer beside the one that is up; nobody hears it yet. */
-  spawnCandidate(argv: readonly string[]): IpcProcess<ToIt, FromIt> {
+  /** Starts another process beside the current one; its messages are ignored until `promote`. */
+  spawnCandidate(argv: readonly string[]): IpcProcess<Sent, Received> {
     const { environment, sockets, deferred } = this.#options;
-    const companion = new IpcProcess<ToIt, FromIt>(argv, environment(), sockets?.(), deferred);
-    for (const each of this.#companions) if (!each.exists) this.#companions.delete(each);
-    this.#companions.add(companion);
-    return companion;
+    const candidate = new IpcProcess<Sent, Received>(argv, environment(), sockets?.(), deferred);
+    for (const each of this.#processes) if (!each.isRunning) this.#processes.delete(each);
+    this.#processes.add(candidate);
+    return candidate;
   }
 
-  /** From now on this is the one; whoever was it before is nobody's any more. */
-  promote(companion: IpcProcess<ToIt, FromIt>): void {
+  /** Makes this the current process; messages and exit of the former one are ignored from now on. */
+  promote(candidate: IpcProcess<Sent, Received>): void {
     clearTimeout(this.#timer);
-    this.#current = companion;
+    this.#current = candidate;
     this.#startedAt = monotonicMs();
-    companion.events = {
-      messages: (messages) => this.#current === companion && this.#options.onMessages(messages),
-      exit: (how) => this.#current === companion && this.#ended(how),
+    candidate.events = {
+      messages: (messages) => this.#current === candidate && this.#options.onMessages(messages),
+      exit: (how) => this.#current === candidate && this.#onExit(how),
     };
     this.#options.onStart();
   }
 
-  /** While it is down, messages are dropped: its next start gets a snapshot. */
-  send(message: ToIt, urgency?: Urgency): void {
+  /** While it is down, messages are dropped: the next process gets a snapshot. */
+  send(message: Sent, urgency?: Urgency): void {
     this.#current?.send(message, urgency);
   }
 
@@ -87,9 +87,9 @@ export class RestartingProcess<ToIt, FromIt> {
     await this.#current?.flush();
   }
 
-  /** To all that live, in office or not. */
-  async keep(message: ListeningSocket, socket?: InheritedSocket): Promise<void> {
-    await Promise.all([...this.#companions].map((companion) => companion.shareSocket(message, socket)));
+  /** Sends a socket to all that run: the current one, candidates and replaced ones. */
+  async shareSocket(message: ListeningSocket, socket?: InheritedSocket): Promise<void> {
+    await Promise.all([...this.#processes].map((candidate) => candidate.shareSocket(message, socket)));
   }
 
   /** It isn't started again. */
@@ -100,15 +100,15 @@ export class RestartingProcess<ToIt, FromIt> {
 
   kill(): void {
     this.retire();
-    for (const companion of this.#companions) if (companion.exists) companion.kill();
+    for (const candidate of this.#processes) if (candidate.isRunning) candidate.kill();
   }
 
-  #ended(how: ProcessExit): void {
+  #onExit(how: ProcessExit): void {
     this.#current = undefined;
     if (monotonicMs() - this.#startedAt > STABLE_MS) this.#failures = 0;
     const final = !this.#wanted || this.#failures >= this.#options.limit;
     this.#options.onExit({ ...how, final });
-    // Whoever heard of the end may have put another in its place.
+    // `onExit` may have promoted another one.
     if (final || !this.#wanted || this.#current !== undefined) return;
     const delay = DELAYS_MS[Math.min(this.#failures, DELAYS_MS.length - 1)] ?? 0;
     this.#failures += 1;

@@ -5,7 +5,7 @@ import { IpcProcess } from "./ipc-process.ts";
 /** Sends back each array as it came. */
 const ECHO = 'process.on("message", (messages) => process.send([messages]))';
 
-/** A companion, and what it was sent next, array by array. */
+/** A process that echoes, and the arrays that it was sent. */
 function echo(context: TestContext): { readonly companion: IpcProcess<string, readonly string[]>; readonly next: () => Promise<unknown> } {
   const companion = new IpcProcess<string, readonly string[]>([process.execPath, "-e", ECHO], process.env);
   context.after(() => companion.kill());
@@ -20,7 +20,7 @@ function echo(context: TestContext): { readonly companion: IpcProcess<string, re
   };
 }
 
-test("what nobody waits for goes with what is sent next, in order", async (context) => {
+test("deferred messages are sent together with the next message, in order", async (context) => {
   const { companion, next } = echo(context);
   companion.send("born", "deferred");
   companion.send("urgent");
@@ -28,7 +28,7 @@ test("what nobody waits for goes with what is sent next, in order", async (conte
   assert.deepEqual(await next(), ["born", "urgent", "born too"]);
 });
 
-test("what nobody waits for goes by itself, once a process that was just started has had its beginning", async (context) => {
+test("deferred messages are sent by themselves after a few milliseconds", async (context) => {
   const { companion, next } = echo(context);
   companion.send("one", "deferred");
   companion.send("other", "deferred");
@@ -37,7 +37,7 @@ test("what nobody waits for goes by itself, once a process that was just started
   assert.deepEqual(await next(), ["last"]);
 });
 
-test("what is urgent goes at once, and of many that come together the others as one", async (context) => {
+test("an urgent message is sent at once; further ones of the same moment follow as one array", async (context) => {
   const { companion, next } = echo(context);
   const all = Array.from({ length: 100 }, (_, index) => String(index));
   for (const each of all) companion.send(each, "now");

@@ -1,4 +1,4 @@
-/** One process of procman's own, with a channel to it. */
+/** One of procman's internal processes, with its IPC channel. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import type { ListeningSocket } from "../ipc/keeper-protocol.ts";
@@ -14,26 +14,26 @@ export type IpcProcessEvents<Message> = {
 };
 
 /**
- * `now`: at once, unless something went just before; then with all messages of this turn, as many may come together. `turn`: all messages
- * of one turn travel as one array. `deferred`: a little later, or with what is sent meanwhile, in order.
+ * `now`: at once, unless something was sent within the last millisecond; then as `turn`. `turn`: all messages of one turn of the event
+ * loop as one array. `deferred`: a little later, or with what is sent meanwhile, in order.
  */
 export type Urgency = "now" | "turn" | "deferred";
 
-/** What comes closer together than this goes together. Milliseconds. */
+/** Urgent messages closer together than this are sent as one array. Milliseconds. */
 const BURST_MS = 1;
 
-export class IpcProcess<ToIt, FromIt> {
-  /** Whoever listens may change: a newcomer is heard by an upgrade before it takes its place. */
-  events: IpcProcessEvents<FromIt> = { messages: () => undefined, exit: () => undefined };
+export class IpcProcess<Sent, Received> {
+  /** Replaceable: an upgrade listens to a candidate before it is promoted. */
+  events: IpcProcessEvents<Received> = { messages: () => undefined, exit: () => undefined };
   readonly #process: ChildProcess;
-  #outbox: ToIt[] = [];
+  #outbox: Sent[] = [];
   #flushing = false;
   #flushedAt = 0;
   readonly #deferred: DeferredQueue;
   #cancelDeferred: (() => void) | undefined;
-  #over = false;
+  #hasExited = false;
 
-  /** `sockets`: it keeps them, too. */
+  /** `sockets`: inherited by the process. */
   constructor(argv: readonly string[], env: NodeJS.ProcessEnv, sockets: InheritedSockets = new Map(), deferred = new DeferredQueue()) {
     this.#deferred = deferred;
     const [program, ...args] = argv;
@@ -44,25 +44,25 @@ export class IpcProcess<ToIt, FromIt> {
       env: { ...env, ...kept.env },
     });
     this.#process = child;
-    child.on("message", (messages) => this.events.messages(messages as FromIt[]));
-    child.once("error", (error: NodeJS.ErrnoException) => this.#ended({ code: null, signal: error.code ?? "error" }));
-    child.once("exit", (code, signal) => this.#ended({ code, signal }));
+    child.on("message", (messages) => this.events.messages(messages as Received[]));
+    child.once("error", (error: NodeJS.ErrnoException) => this.#onExit({ code: null, signal: error.code ?? "error" }));
+    child.once("exit", (code, signal) => this.#onExit({ code, signal }));
   }
 
   get pid(): number | undefined {
     return this.#process.pid;
   }
 
-  /** Its end has not been seen yet. */
-  get exists(): boolean {
-    return !this.#over;
+  /** Its exit has not been seen yet. */
+  get isRunning(): boolean {
+    return !this.#hasExited;
   }
 
   get isUp(): boolean {
     return this.#process.connected;
   }
 
-  send(message: ToIt, urgency: Urgency = "turn"): void {
+  send(message: Sent, urgency: Urgency = "turn"): void {
     this.#outbox.push(message);
     if (urgency === "deferred") {
       if (!this.#flushing) this.#cancelDeferred ??= this.#deferred.add(() => void this.flush());
@@ -73,7 +73,7 @@ export class IpcProcess<ToIt, FromIt> {
     }
   }
 
-  /** Resolves when all of it is on its way, so that it arrives even if this process is killed; or the channel broke. */
+  /** Resolves when all messages are in the channel, so that they arrive even if this process is killed; or when the channel broke. */
   flush(): Promise<void> {
     this.#flushing = false;
     this.#cancelDeferred?.();
@@ -82,14 +82,14 @@ export class IpcProcess<ToIt, FromIt> {
     this.#outbox = [];
     if (messages.length === 0 || !this.isUp) return Promise.resolve();
     this.#flushedAt = monotonicMs();
-    // A channel that breaks in this moment shows by its `exit`, and whatever was in it is told to the next one.
+    // A channel that breaks now is followed by `exit`; the next process gets a snapshot.
     return new Promise((resolve) => this.#process.send(messages, () => resolve()));
   }
 
-  /** Resolves when it is on its way: then it arrives even if this process is killed. */
+  /** Resolves when it is in the channel: then it arrives even if this process is killed. */
   shareSocket(message: ListeningSocket, socket: InheritedSocket | undefined): Promise<void> {
     void this.flush();
-    // One that ends meanwhile needs it no more: the next is started with it.
+    // A process that ends meanwhile doesn't need it: the next one inherits the socket.
     return new Promise((resolve) => (this.isUp ? this.#process.send([message], socket as never, {}, () => resolve()) : resolve()));
   }
 
@@ -97,9 +97,9 @@ export class IpcProcess<ToIt, FromIt> {
     this.#process.kill(signal);
   }
 
-  #ended(how: ProcessExit): void {
-    if (this.#over) return;
-    this.#over = true;
+  #onExit(how: ProcessExit): void {
+    if (this.#hasExited) return;
+    this.#hasExited = true;
     this.events.exit(how);
   }
 }

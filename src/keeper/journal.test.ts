@@ -36,7 +36,7 @@ test("a later keeper reads what runs, what ended and was not acknowledged, and t
   assert.deepEqual([...books.notes], [["web", "new"]]);
 });
 
-test("what can wait is on disk a moment later, with whatever came meanwhile", async (context) => {
+test("deferred entries are on disk a moment later, with the entries added meanwhile", async (context) => {
   const path = file(context);
   const journal = new Journal(path, quiet);
   const before = statSync(path).size;
@@ -59,7 +59,7 @@ test("what is acknowledged or drained is forgotten", (context) => {
   assert.deepEqual([books.ended.size, books.captures.size], [0, 0]);
 });
 
-test("an empty note is none: it is forgotten, also when the file was written anew meanwhile", (context) => {
+test("an empty note deletes a note, also when the file was rewritten meanwhile", (context) => {
   const path = file(context);
   const journal = filled(path);
   journal.add({ t: "note", id: "job", note: "there" });
@@ -72,7 +72,7 @@ test("an empty note is none: it is forgotten, also when the file was written ane
   assert.deepEqual([...new Journal(path, quiet).state.notes], [["job", "there"]]);
 });
 
-test("all loggers that may still read are known, the latest last, until they are gone", (context) => {
+test("all loggers that may still read are recorded, the latest last, until they are gone", (context) => {
   const path = file(context);
   const journal = filled(path);
   for (const pid of [21, 22, 23, 21]) journal.add({ t: "logger", pid, startTime: String(pid) });
@@ -81,14 +81,14 @@ test("all loggers that may still read are known, the latest last, until they are
   assert.deepEqual([...new Journal(path, quiet).state.loggers.keys()], [23, 21]);
 });
 
-test("a torn last line is left out, and so is anything that is no entry", (context) => {
+test("a torn last line is ignored, and so is every line that is no entry", (context) => {
   const path = file(context);
   filled(path);
   appendFileSync(path, '{"t":"run","record":{"slot":"torn');
   assert.deepEqual([...new Journal(path, quiet).state.running.values()], [running]);
 });
 
-test("lines that are no entries are left out, and that is said", (context) => {
+test("lines that are no entries are ignored and reported", (context) => {
   const path = file(context);
   filled(path);
   appendFileSync(path, 'rubbish\n{"t":"run","record":{"slot":"web","run":9,"pid":1,"startTime":"7"}}\n{"t":"later-invention"}\n');
@@ -107,18 +107,18 @@ test("a journal of a newer procman is not touched", (context) => {
   assert.equal(readFileSync(path, "utf8"), text);
 });
 
-test("a removed file is noticed, and written anew with all that counts", (context) => {
+test("a removed file is noticed and rewritten from the state", (context) => {
   const path = file(context);
   const journal = filled(path);
-  assert.ok(journal.isThere);
+  assert.ok(journal.isIntact);
   rmSync(join(path, ".."), { recursive: true });
-  assert.ok(!journal.isThere);
-  journal.renew();
-  assert.ok(journal.isThere);
+  assert.ok(!journal.isIntact);
+  journal.recreate();
+  assert.ok(journal.isIntact);
   assert.deepEqual([...new Journal(path, quiet).state.running.values()], [running]);
 });
 
-test("after another boot nothing of it counts", (context) => {
+test("a journal of another boot is ignored", (context) => {
   const path = file(context);
   filled(path);
   writeFileSync(path, readFileSync(path, "utf8").replace(/"boot":"[^"]*"/, '"boot":"another"'));
@@ -138,15 +138,15 @@ test("the file doesn't grow with the number of restarts", (context) => {
   assert.ok(statSync(path).size < 1_200_000, String(statSync(path).size));
 });
 
-test("a beginning that could wait is written before the end, and never after it", async (context) => {
+test("a deferred start of a run is written before its end, never after it", async (context) => {
   for (const renewed of [false, true]) {
     const path = file(context);
     const journal = new Journal(path, quiet);
     journal.addDeferred({ t: "run", record: { ...running, run: ended.run } });
-    if (renewed) journal.renew();
+    if (renewed) journal.recreate();
     journal.add({ t: "end", record: ended });
     journal.flush();
-    // The time to which it could wait has come.
+    // The deferral is over.
     journal.addDeferred({ t: "note", id: "web", note: "later" });
     const { size } = statSync(path);
     while (statSync(path).size === size) await setImmediate();

@@ -1,4 +1,4 @@
-/** What a later keeper must know, as lines of JSON appended to one file: a torn last line is left out, the rest stands. */
+/** What a later keeper must know, as JSON lines appended to one file. A torn last line is ignored. */
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { EndReport, RunKey, RunningRun } from "../ipc/keeper-protocol.ts";
@@ -9,15 +9,15 @@ import { bootId } from "../os/process-stat.ts";
 import { DeferredQueue } from "./deferred-queue.ts";
 import type { LoggerProcess } from "./logger-handover.ts";
 
-/** All that the entries add up to. */
+/** The sum of the entries. */
 export type JournalState = {
-  /** Those whose start was under way. */
-  readonly asked: Map<string, RunKey>;
+  /** Runs whose start was under way. */
+  readonly starting: Map<string, RunKey>;
   readonly running: Map<string, RunningRun>;
   readonly ended: Map<string, EndReport>;
   readonly captures: Map<string, CaptureRecord>;
   readonly notes: Map<string, string>;
-  /** Ours, and those of earlier keepers that may still read; by pid, the latest last. */
+  /** The current one, and those of earlier keepers that may still read; by pid, the latest last. */
   readonly loggers: Map<number, LoggerProcess>;
   readonly balancer: { current?: BalancerProcess };
 };
@@ -25,12 +25,12 @@ export type JournalState = {
 /** Raised when an older procman would misread it. */
 const FORMAT = 1;
 
-/** The file is written anew once it is this large and most of it is out of date. Bytes. */
+/** The file is rewritten once it is this large and most of it is out of date. Bytes. */
 const COMPACT_BYTES = 1 << 20;
 
 export class Journal {
   readonly state: JournalState = {
-    asked: new Map(),
+    starting: new Map(),
     running: new Map(),
     ended: new Map(),
     captures: new Map(),
@@ -43,8 +43,8 @@ export class Journal {
   #size = 0;
   #limit = COMPACT_BYTES;
   #lines = "";
-  /** Known, and to be written a little later. */
-  #later: JournalEntry[] = [];
+  /** In `state` already, to be written a little later. */
+  #deferredEntries: JournalEntry[] = [];
   readonly #deferred: DeferredQueue;
   #cancelDeferred: (() => void) | undefined;
   #problem: string | undefined;
@@ -59,47 +59,47 @@ export class Journal {
     this.#fd = this.#rewrite();
   }
 
-  /** False once somebody has removed the file. */
-  get isThere(): boolean {
+  /** False once the file was removed. */
+  get isIntact(): boolean {
     return statSync(this.#path, { throwIfNoEntry: false })?.ino === fstatSync(this.#fd).ino;
   }
 
-  /** Writes all of it anew, in a folder that may be gone. */
-  renew(): void {
+  /** Rewrites the file, and creates its folder if that is gone. */
+  recreate(): void {
     makeFolder(dirname(this.#path), 0o700);
     this.#compact();
   }
 
-  /** Known at once; on disk with the next `flush`. */
+  /** In `state` at once; on disk with the next `flush`. */
   add(entry: JournalEntry): void {
-    // Its beginning comes first.
-    if (entry.t === "end") this.#takeLater();
+    // The start of a run is written before its end.
+    if (entry.t === "end") this.#appendDeferred();
     this.#apply(entry);
     this.#lines += `${JSON.stringify(entry)}\n`;
   }
 
-  /** A full disk costs nothing but safety meanwhile: what could not be written is tried again with the next flush. */
+  /** What can't be written (a full disk) is tried again with the next flush; until then a kill of the keeper isn't safe. */
   flush(): void {
     if (this.#lines === "") return;
     try {
       if (this.#size >= this.#limit) this.#compact();
       else this.#append();
-      this.#healthy(undefined);
+      this.#reportHealth(undefined);
     } catch (error) {
-      // Written anew from the books as soon as that is possible: nothing piles up here.
+      // The next flush that works rewrites the file from `state`; nothing accumulates.
       this.#size = Number.POSITIVE_INFINITY;
       this.#lines = "\n";
-      this.#healthy(error instanceof Error ? error.message : String(error));
+      this.#reportHealth(error instanceof Error ? error.message : String(error));
     }
   }
 
-  /** For what is found out anew by whoever comes after us, only not as fast: a process that has just been started has its beginning to itself. */
+  /** For what a later keeper can also find out by itself, only more slowly. Written a little later, to leave the CPU to a process that has just started. */
   addDeferred(entry: JournalEntry): void {
     this.#apply(entry);
-    this.#later.push(entry);
+    this.#deferredEntries.push(entry);
     this.#cancelDeferred ??= this.#deferred.add(() => {
       this.#cancelDeferred = undefined;
-      this.#takeLater();
+      this.#appendDeferred();
       this.flush();
       failpoint("keeper.recorded");
     });
@@ -113,16 +113,17 @@ export class Journal {
 
   #read(text: string): void {
     const [first = "", ...lines] = text.split("\n");
-    const { boot, format = 0 } = parsed(first) as { readonly boot?: string; readonly format?: number };
+    const { boot, format = 0 } = parseLine(first) as { readonly boot?: string; readonly format?: number };
     if (format > FORMAT)
       throw new Error(`it was written by a newer procman (format ${format}, this one knows ${FORMAT}); use that one, or stop it first`);
-    // Nothing of another boot lives on, and its times mean nothing now.
+    // No process of another boot is alive, and its times mean nothing now.
     if (boot !== bootId()) return;
-    const entries = lines.filter((line) => line !== "").map(parsed);
+    const entries = lines.filter((line) => line !== "").map(parseLine);
     for (const entry of entries) if (isEntry(entry)) this.#apply(entry);
-    // Half a line at the end is what a killed keeper leaves; anything else was done by others.
-    const foreign = entries.slice(0, -1).filter((entry) => !isEntry(entry)).length;
-    if (foreign > 0) this.#report(`${foreign} lines of ${this.#path} can't be read and are left out; what they told is found out anew`);
+    // Half a line at the end is what a killed keeper leaves; other unreadable lines were written by another program.
+    const unreadable = entries.slice(0, -1).filter((entry) => !isEntry(entry)).length;
+    if (unreadable > 0)
+      this.#report(`${unreadable} lines of ${this.#path} can't be read and are ignored; running processes are found by their marker`);
   }
 
   #append(): void {
@@ -133,42 +134,42 @@ export class Journal {
     this.#lines = "";
   }
 
-  #takeLater(): void {
-    for (const entry of this.#later) this.#lines += `${JSON.stringify(entry)}\n`;
-    this.#later = [];
+  #appendDeferred(): void {
+    for (const entry of this.#deferredEntries) this.#lines += `${JSON.stringify(entry)}\n`;
+    this.#deferredEntries = [];
   }
 
   #compact(): void {
     const before = this.#fd;
     this.#fd = this.#rewrite();
     this.#lines = "";
-    this.#later = [];
+    this.#deferredEntries = [];
     closeSync(before);
   }
 
-  /** A failure is said once, whichever step of writing meets it next. */
-  #healthy(problem: string | undefined): void {
+  /** Reports a failure once, whichever step of writing meets it next. */
+  #reportHealth(problem: string | undefined): void {
     const [before, now] = [this.#problem, problem?.split(":", 1)[0]];
     this.#problem = now;
     if (now === before) return;
     this.#report(
       problem === undefined
-        ? `${this.#path} can be written again: procman may be killed again`
-        : `Cannot write ${this.#path}: ${problem}; procman goes on, but can't be killed safely until it can be written again`,
+        ? `${this.#path} can be written again: a kill of procman is safe again`
+        : `Cannot write ${this.#path}: ${problem}; procman continues, but a kill is not safe until it can be written again`,
     );
   }
 
   #apply(entry: JournalEntry): void {
-    const { asked, running, ended, captures, notes, loggers, balancer } = this.state;
+    const { starting, running, ended, captures, notes, loggers, balancer } = this.state;
     switch (entry.t) {
       case "asked":
-        return void asked.set(keyOf(entry), { slot: entry.slot, run: entry.run });
+        return void starting.set(keyOf(entry), { slot: entry.slot, run: entry.run });
       case "run": {
-        asked.delete(keyOf(entry.record));
+        starting.delete(keyOf(entry.record));
         return void running.set(keyOf(entry.record), entry.record);
       }
       case "end": {
-        asked.delete(keyOf(entry.record));
+        starting.delete(keyOf(entry.record));
         running.delete(keyOf(entry.record));
         return void ended.set(keyOf(entry.record), entry.record);
       }
@@ -196,20 +197,20 @@ export class Journal {
   }
 
   #rewrite(): number {
-    const { asked, running, ended, captures, notes, loggers, balancer } = this.state;
+    const { starting, running, ended, captures, notes, loggers, balancer } = this.state;
     const entries: readonly JournalEntry[] = [
       ...(balancer.current === undefined ? [] : [{ t: "balancer", ...balancer.current } as const]),
       ...[...loggers.values()].map((logger) => ({ t: "logger", ...logger }) as const),
       ...[...captures].map(([key, capture]) => ({ t: "capture", key, ...capture }) as const),
-      ...[...asked.values()].map((key) => ({ t: "asked", ...key }) as const),
+      ...[...starting.values()].map((key) => ({ t: "asked", ...key }) as const),
       ...[...running.values()].map((record) => ({ t: "run", record }) as const),
       ...[...ended.values()].map((record) => ({ t: "end", record }) as const),
       ...[...notes].map(([id, note]) => ({ t: "note", id, note }) as const),
     ];
     const text = [firstLine(), ...entries.map((entry) => JSON.stringify(entry)), ""].join("\n");
-    const whole = `${this.#path}.tmp`;
-    writeFileSync(whole, text, { mode: 0o600 });
-    renameSync(whole, this.#path);
+    const temporary = `${this.#path}.tmp`;
+    writeFileSync(temporary, text, { mode: 0o600 });
+    renameSync(temporary, this.#path);
     this.#size = text.length;
     this.#limit = COMPACT_BYTES + 2 * text.length;
     return openSync(this.#path, "a", 0o600);
@@ -221,8 +222,8 @@ function firstLine(): string {
   return JSON.stringify({ boot: bootId(), format: FORMAT });
 }
 
-/** What is no JSON object counts as an empty one. */
-function parsed(line: string): object {
+/** Anything but a JSON object counts as an empty one. */
+function parseLine(line: string): object {
   try {
     const value: unknown = JSON.parse(line);
     return typeof value === "object" && value !== null ? value : {};
@@ -231,10 +232,8 @@ function parsed(line: string): object {
   }
 }
 
-/** The lines of the journal, and what is none: files are read with care, whoever wrote them. */
-
 export type JournalEntry =
-  /** It is about to be started: written before the fork, so that no later keeper starts it once more. */
+  /** A run is about to be started: written before the fork, so that no later keeper starts it again. */
   | { readonly t: "asked"; readonly slot: string; readonly run: number }
   | { readonly t: "run"; readonly record: RunningRun }
   | ({ readonly t: "capture"; readonly key: string } & CaptureRecord)

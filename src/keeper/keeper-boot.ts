@@ -1,4 +1,4 @@
-/** What the bin loads for `procman run`: `main.ts` by way of its compiled code. */
+/** What the bin loads for `procman run`: `main.ts`, through the code cache. */
 import { join } from "node:path";
 import { runCached } from "../os/code-cache.ts";
 

@@ -4,7 +4,7 @@ import { runOptions } from "./keeper-options.ts";
 
 const PLAIN = { console: false, guarded: false, detached: false, watchConfig: false };
 
-test("the options of run: configuration, console, the process that everything ends with, who looks after procman", () => {
+test("the options of run: configuration, console, the process whose end ends procman, the guard that restarts it", () => {
   assert.deepEqual(runOptions([]), PLAIN);
   const given = ["-c", "a.json", "--console", "--exit-with", "job"];
   assert.deepEqual(runOptions(given), { ...PLAIN, config: "a.json", console: true, exitWith: "job" });
@@ -17,7 +17,7 @@ test("the options of run: configuration, console, the process that everything en
   });
 });
 
-test("an option that is not known, or lacks its value, is an error of usage", () => {
+test("an unknown option, or one without its value, is a usage error", () => {
   for (const args of [["--exit-wiht", "job"], ["--exit-with"], ["job"]])
     assert.throws(() => runOptions(args), { code: "usage", message: /^Cannot run: .*see "procman run --help"$/s });
 });

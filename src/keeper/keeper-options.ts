@@ -5,17 +5,17 @@ import { ProcmanError } from "../base/errors.ts";
 export type KeeperRunOptions = {
   readonly config?: string;
   readonly console: boolean;
-  /** Whoever started procman starts it again when it was killed. */
+  /** The program that started procman restarts it when it is killed: no failover. */
   readonly guarded: boolean;
-  /** Set by `run --detach` for the procman that it starts: there is no terminal to print on. */
+  /** Set by `run --detach` for the procman that it starts, which has no terminal. */
   readonly detached: boolean;
-  /** A changed configuration file is taken up by itself. */
+  /** Reload when the configuration file changes. */
   readonly watchConfig: boolean;
-  /** Name of the profile that the configuration is merged with. */
+  /** Name of the profile that is merged into the configuration. */
   readonly profile?: string;
-  /** Id of the process that everything ends with. */
+  /** Id of the process whose end ends procman. */
   readonly exitWith?: string;
-  /** Set by the library: everything ends with this program. */
+  /** Set by the library: procman ends with this program. */
   readonly parent?: ParentOptions;
 };
 

@@ -1,4 +1,4 @@
-/** All that the keeper holds once the state folder is known: lock, journal, children and their output. */
+/** What the keeper holds once the state folder is known: lock, journal, children and their captures. */
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
@@ -20,22 +20,22 @@ import { Journal, keyOf } from "./journal.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
 import { warn } from "./log.ts";
 import { MemoryCgroups } from "./memory-cgroups.ts";
-import { spawnedOf } from "./spawn.ts";
+import { spawnedReport } from "./spawn.ts";
 
 export type KeeperStateOptions = {
   readonly stateDir: string;
   /** The end of every `PROCMAN_RUN_ID` of this state folder. */
-  readonly mark: string;
-  /** It comes in place of a killed keeper: nobody asked for a start. */
-  readonly isRevival: boolean;
+  readonly marker: string;
+  /** It was started by failover, not by a user. */
+  readonly isFailover: boolean;
   readonly service: RestartingProcess<FromKeeper, ToKeeper>;
   readonly logger: RestartingProcess<ToLogger, FromLogger>;
   readonly sockets: ListeningSockets;
   readonly deferred: DeferredQueue;
 };
 
-/** In the state folder while the service stays down: why. */
-const DOWN = "service-down";
+/** In the state folder while the service stays down: the reason. */
+const DOWN_FILE = "service-down";
 
 export class KeeperState {
   readonly #options: KeeperStateOptions;
@@ -43,26 +43,29 @@ export class KeeperState {
   readonly journal: Journal;
   readonly #cgroups: MemoryCgroups;
   readonly #children: Children;
-  readonly outputs: Captures;
-  /** How many processes of an earlier keeper go on. */
+  readonly captures: Captures;
+  /** Number of processes of an earlier keeper that were adopted. */
   readonly adopted: number;
 
   /** @throws ProcmanError `already-running` */
   constructor(options: KeeperStateOptions) {
-    const { stateDir, mark } = options;
+    const { stateDir, marker } = options;
     this.#options = options;
     makeFolder(stateDir, 0o700);
     this.#lock = lockOf(stateDir);
     failpoint("keeper.locked");
     const run = join(stateDir, "run");
     const isClean = endedInOrder(stateDir);
-    if (isClean && options.isRevival) {
+    if (isClean && options.isFailover) {
       this.#lock.release();
-      throw new ProcmanError("no-daemon", 'procman was killed, came back and was stopped in order meanwhile; start it with "procman run"');
+      throw new ProcmanError(
+        "no-daemon",
+        'procman was killed, was replaced by failover and has been stopped since; start it with "procman run"',
+      );
     }
     this.journal = new Journal(join(run, "journal"), warn, options.deferred);
-    this.outputs = new Captures(run, this.journal, options.logger);
-    this.#cgroups = new MemoryCgroups(`procman-${mark}`, (word) => options.service.send(word));
+    this.captures = new Captures(run, this.journal, options.logger);
+    this.#cgroups = new MemoryCgroups(`procman-${marker}`, (report) => options.service.send(report));
     this.#children = this.#newChildren();
     if (!isClean) this.#adopt();
     failpoint("keeper.adopted");
@@ -75,44 +78,44 @@ export class KeeperState {
     return this.#options.stateDir;
   }
 
-  /** Nobody has removed the lock, the journal or the folder of FIFOs. */
-  get isThere(): boolean {
-    return this.#lock.holds() && this.journal.isThere && this.outputs.fifos.isThere;
+  /** False once the lock, the journal or the folder of FIFOs was removed. */
+  get isIntact(): boolean {
+    return this.#lock.holds() && this.journal.isIntact && this.captures.fifos.exists;
   }
 
-  /** Makes anew what somebody has removed. @throws ProcmanError `already-running` */
-  renew(): void {
+  /** Recreates what was removed. @throws ProcmanError `already-running` */
+  recreate(): void {
     makeFolder(this.folder, 0o700);
     if (!this.#lock.holds()) this.#lock = lockOf(this.folder);
-    this.outputs.renew();
-    this.journal.renew();
+    this.captures.recreate();
+    this.journal.recreate();
   }
 
-  /** Nobody runs, and nobody was left behind by a run. */
+  /** No run and no process left behind by one. */
   get isEmpty(): boolean {
-    return this.#children.running.length === 0 && this.#strays().length === 0;
+    return this.#children.running.length === 0 && this.#markedOutsideGroups().length === 0;
   }
 
-  /** So many FIFO pairs will be asked for at first. */
-  expect(captures: number): void {
-    const { count, fifos } = this.outputs;
-    // A failure meets the first run that needs one again, and is told with that run's name.
+  /** Makes FIFO pairs for this many captures in advance. */
+  prepareFifos(captures: number): void {
+    const { count, fifos } = this.captures;
+    // A failure is reported by the first run that needs a pair.
     if (captures > count) fifos.fill(captures - count).catch(() => undefined);
   }
 
-  /** What a service needs to begin; it prepares runs anew. */
+  /** What a service needs to begin. Clears the restart orders; the service gives new ones. */
   snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage"> {
     const { ended, notes, running } = this.journal.state;
-    this.#children.prepared.clear();
+    this.#children.restartOrders.clear();
     return {
-      running: [...running.values()].map((record) => ({ ...record, captured: this.outputs.has(keyOf(record)) })),
+      running: [...running.values()].map((record) => ({ ...record, captured: this.captures.has(keyOf(record)) })),
       ended: [...ended.values()],
       notes: Object.fromEntries(notes),
       ...(this.#cgroups.folder === undefined ? {} : { cgroups: this.#cgroups.folder }),
     };
   }
 
-  command(
+  execute(
     message: Extract<ToKeeper, { readonly t: "spawn" | "prepare" | "unprepare" | "signal" | "drain" | "route" | "note" | "ack" }>,
   ): void {
     switch (message.t) {
@@ -121,14 +124,14 @@ export class KeeperState {
       case "prepare":
         return this.#children.prepare(message);
       case "unprepare":
-        return this.#children.prepared.cancel(message);
+        return this.#children.restartOrders.cancel(message);
       case "signal":
         return this.#children.signal(message, message.signal);
       case "drain":
         return this.#children.drain(message, message.signal);
       case "route": {
         const running = this.journal.state.running.get(keyOf(message));
-        return running === undefined ? undefined : this.outputs.route(running, message.capture);
+        return running === undefined ? undefined : this.captures.route(running, message.capture);
       }
       case "note":
         return this.journal.add({ t: "note", id: message.id, note: message.note });
@@ -139,33 +142,33 @@ export class KeeperState {
     }
   }
 
-  /** To all that runs, and to whoever carries the mark outside of those groups. */
+  /** To all runs, and to processes with the marker outside of their groups. */
   signalAll(signal: Signal): void {
     this.#children.signalAll(signal);
-    for (const { pid } of this.#strays()) signalIfThere(pid, signal);
+    for (const { pid } of this.#markedOutsideGroups()) signalIfThere(pid, signal);
   }
 
   drained(key: string): void {
-    // The last holder of its output is gone: so is, most likely, the run.
-    if (this.outputs.drained(key) && this.journal.state.running.has(key)) this.#children.checkAdopted();
+    // The last holder of its output is gone: most likely the run has ended.
+    if (this.captures.drained(key) && this.journal.state.running.has(key)) this.#children.checkAdopted();
   }
 
   flush(): void {
     this.journal.flush();
   }
 
-  /** For those who ask while the service stays down. */
+  /** Commands read the reason while the service stays down. */
   serviceIsDown(reason: string): void {
-    writeFileSync(join(this.folder, DOWN), `${reason}\n`, { mode: 0o600 });
+    writeFileSync(join(this.folder, DOWN_FILE), `${reason}\n`, { mode: 0o600 });
   }
 
   serviceIsUp(): void {
-    if (existsSync(join(this.folder, DOWN))) rmSync(join(this.folder, DOWN), { force: true });
+    if (existsSync(join(this.folder, DOWN_FILE))) rmSync(join(this.folder, DOWN_FILE), { force: true });
   }
 
-  /** Nothing runs any more and nobody shall go on from here. */
+  /** Nothing runs any more, and no later keeper shall continue from here. */
   remove(): void {
-    this.outputs.remove();
+    this.captures.remove();
     this.#cgroups.remove();
     this.journal.remove();
     failpoint("keeper.removed");
@@ -176,78 +179,76 @@ export class KeeperState {
   #newChildren(): Children {
     const { service, sockets, deferred } = this.#options;
     return new Children(
-      { fifos: this.outputs.fifos, cgroups: this.#cgroups, sockets, deferred },
+      { fifos: this.captures.fifos, cgroups: this.#cgroups, sockets, deferred },
       {
         starting: ({ slot, run, capture }, pair) => {
           this.journal.add({ t: "asked", slot, run });
-          if (pair !== undefined && capture !== undefined) this.outputs.reserve(keyOf({ slot, run }), pair, capture);
+          if (pair !== undefined && capture !== undefined) this.captures.reserve(keyOf({ slot, run }), pair, capture);
           this.flush();
         },
         spawned: (running, pair, { capture }) => {
-          if (pair !== undefined && capture !== undefined) this.outputs.begin(keyOf(running), pair, capture);
+          if (pair !== undefined && capture !== undefined) this.captures.begin(keyOf(running), pair, capture);
           this.journal.addDeferred({ t: "run", record: running });
-          service.send(spawnedOf(running), "deferred");
+          service.send(spawnedReport(running), "deferred");
         },
         failed: (failed) => {
-          this.outputs.cancel(keyOf(failed));
-          this.#over({ t: "failed", ...failed });
+          this.captures.cancel(keyOf(failed));
+          this.#reportEnd({ t: "failed", ...failed });
         },
         exited: (exited) => {
-          this.#over({ t: "exited", ...exited });
-          this.outputs.ended(keyOf(exited));
+          this.#reportEnd({ t: "exited", ...exited });
+          this.captures.ended(keyOf(exited));
         },
       },
     );
   }
 
-  /** Asked for twice, by a service that was started again: the answer is what became of it the first time. */
+  /** A restarted service may ask twice: the answer is the result of the first request. */
   #spawn(message: ToKeeper & { readonly t: "spawn" }): void {
     const { running, ended } = this.journal.state;
     const known = running.get(keyOf(message));
-    if (known !== undefined) this.#options.service.send(spawnedOf(known));
+    if (known !== undefined) this.#options.service.send(spawnedReport(known));
     else if (!ended.has(keyOf(message))) this.#children.spawn(message);
   }
 
-  /** Goes on where an earlier keeper was killed: perhaps between the birth of a process and its record. */
+  /** Adopts the runs of a killed keeper, also one that was killed between the fork of a process and its record. */
   #adopt(): void {
-    const { asked, running, ended } = this.journal.state;
-    for (const record of foundRuns(this.#options.mark)) {
+    const { starting, running, ended } = this.journal.state;
+    for (const record of foundRuns(this.#options.marker)) {
       const known = [...running.values(), ...ended.values()].some(({ slot, run }) => slot === record.slot && run >= record.run);
       if (known) continue;
       this.journal.add({ t: "run", record });
-      this.outputs.fifos.avoid(record.pid);
+      this.captures.fifos.reserveNumberOf(record.pid);
     }
-    // Nobody is there of a run that was about to be started: it was, most likely, and is over. Once more would be once too often.
-    for (const key of [...asked.values()]) this.journal.add({ t: "end", record: this.#unseen(key) });
-    this.outputs.adopt();
+    // No process carries this run's marker, although its start was recorded: most likely it started and exited. Don't start it twice.
+    for (const key of [...starting.values()]) this.journal.add({ t: "end", record: this.#endOfUnseen(key) });
+    this.captures.adopt();
     for (const record of running.values()) this.#children.adopt(record);
     if (running.size > 0) this.#children.checkAdopted();
   }
 
-  #unseen({ slot, run }: RunKey): EndReport {
-    const [left] = markedProcesses(this.#options.mark, `${slot}.${run}`);
+  #endOfUnseen({ slot, run }: RunKey): EndReport {
+    const [left] = markedProcesses(this.#options.marker, `${slot}.${run}`);
     const how = { code: null, signal: null, unknown: true, survivors: left !== undefined };
     return { t: "exited", slot, run, pid: left?.group ?? 0, ...how, at: monotonicMs() };
   }
 
-  #strays(): readonly ProcessStat[] {
+  #markedOutsideGroups(): readonly ProcessStat[] {
     const groups = new Set(this.#children.running.map(({ pid }) => pid));
-    return markedProcesses(this.#options.mark).filter(({ group }) => !groups.has(group));
+    return markedProcesses(this.#options.marker).filter(({ group }) => !groups.has(group));
   }
 
-  #over(report: FromKeeper & { readonly t: "exited" | "failed" }): void {
-    // While it decides what follows, the rest is done here. What was decided before is done first.
+  #reportEnd(report: FromKeeper & { readonly t: "exited" | "failed" }): void {
+    // The service decides while the rest is done here. The start of a restart order comes first.
     this.#options.service.send(report, report.t === "exited" && report.followed ? "deferred" : "now");
     this.journal.add({ t: "end", record: report });
     failpoint("keeper.over");
-    // Also when no service is there, whose answer would be written.
+    // Needed when no service is up, whose answer would be flushed.
     setImmediate(() => this.flush());
   }
 }
 
-/** One keeper a state folder. */
-
-/** @throws {ProcmanError} `already-running` */
+/** One keeper for each state folder. @throws {ProcmanError} `already-running` */
 function lockOf(stateDir: string): Lock {
   const lock = takeLock(stateDir);
   if ("release" in lock) return lock;

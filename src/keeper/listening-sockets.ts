@@ -1,22 +1,22 @@
-/** The listening sockets that clusters share: opened once, inherited by each run, and by the next keeper. */
+/** The shared sockets of clusters: opened once, inherited by each run, and by the next keeper. */
 import { spawn } from "node:child_process";
 import type { Listening, ListeningSocket } from "../ipc/keeper-protocol.ts";
 import { addressOf, type InheritedSocket, type InheritedSockets } from "../os/inherited-sockets.ts";
 import { isListeningHandle } from "../os/server-handle.ts";
 import { type Installation, openerProgram, ownEnvironment, type ProgramStart } from "./programs.ts";
 
-/** `problem`: why there is none. */
+/** `problem`: why it could not be opened. */
 export type OpenedSocket = { readonly code?: string; readonly problem?: string };
 
-/** Another process that has the sockets, too. */
-type SocketsToKeep = { readonly keep: (message: ListeningSocket, socket?: InheritedSocket) => Promise<void> };
+/** An internal process that also holds the sockets. */
+type SocketKeeper = { readonly shareSocket: (message: ListeningSocket, socket?: InheritedSocket) => Promise<void> };
 
 export type ListeningSocketsOptions = {
   readonly start: ProgramStart;
-  /** Where programs are taken from. */
+  /** Of the service: where the opener program is taken from. */
   readonly from: () => Installation;
-  /** They start the next keeper when this one is killed. */
-  readonly keepers: () => readonly SocketsToKeep[];
+  /** Service and logger: they start the next keeper when this one is killed. */
+  readonly keepers: () => readonly SocketKeeper[];
 };
 
 export class ListeningSockets {
@@ -33,41 +33,41 @@ export class ListeningSockets {
     return this.#open;
   }
 
-  /** Resolves when it listens, and a successor would have it too. */
+  /** Resolves when it listens, and a next keeper would inherit it too. */
   async open(listening: Listening): Promise<OpenedSocket> {
     const address = addressOf(listening);
     if (this.fd(listening) !== undefined) return {};
-    const opening = this.#opening.get(address) ?? this.#attempt(listening, address).finally(() => this.#opening.delete(address));
+    const opening = this.#opening.get(address) ?? this.#openSocket(listening, address).finally(() => this.#opening.delete(address));
     this.#opening.set(address, opening);
     return opening;
   }
 
-  /** undefined: it is to be opened first. */
+  /** undefined: call `open` first. */
   fd(listening: Listening): number | undefined {
     const address = addressOf(listening);
     return this.#opening.has(address) ? undefined : this.#open.get(address)?.fd;
   }
 
-  /** All others are closed: nobody shall wait where nobody will answer. */
+  /** Closes all others, so that no client waits on a socket without instances. */
   retain(wanted: readonly Listening[]): void {
     const addresses = new Set(wanted.map(addressOf));
     for (const [address, socket] of this.#open) {
       if (addresses.has(address)) continue;
       socket.close();
       this.#open.delete(address);
-      for (const each of this.#options.keepers()) void each.keep({ t: "drop", address });
+      for (const each of this.#options.keepers()) void each.shareSocket({ t: "drop", address });
     }
   }
 
-  async #attempt({ hostname, port }: Listening, address: string): Promise<OpenedSocket> {
-    const [opened, socket] = await this.#ask([...openerProgram(this.#options.from()), hostname, String(port)]);
+  async #openSocket({ hostname, port }: Listening, address: string): Promise<OpenedSocket> {
+    const [opened, socket] = await this.#runOpener([...openerProgram(this.#options.from()), hostname, String(port)]);
     if (socket === undefined) return opened;
     this.#open.set(address, socket);
-    await Promise.all(this.#options.keepers().map((each) => each.keep({ t: "keep", address }, socket)));
+    await Promise.all(this.#options.keepers().map((each) => each.shareSocket({ t: "keep", address }, socket)));
     return opened;
   }
 
-  #ask([program = "", ...args]: readonly string[]): Promise<readonly [OpenedSocket, InheritedSocket | undefined]> {
+  #runOpener([program = "", ...args]: readonly string[]): Promise<readonly [OpenedSocket, InheritedSocket | undefined]> {
     const { start, from } = this.#options;
     return new Promise((resolve) => {
       const opener = spawn(program, args, {
@@ -78,10 +78,14 @@ export class ListeningSockets {
       opener.once("message", (answer: OpenedSocket, socket: unknown) => {
         if (answer.problem !== undefined) resolve([answer, undefined]);
         else if (isListeningHandle(socket)) resolve([answer, socket]);
-        else failed("ENOTSUP", `Node ${process.version} doesn't pass listening sockets as procman needs it; use another version`);
+        else
+          failed(
+            "ENOTSUP",
+            `Node ${process.version} doesn't pass listening sockets between processes as procman needs; use another version`,
+          );
       });
       opener.once("error", (error: NodeJS.ErrnoException) => failed(error.code ?? "EIO", error.message));
-      opener.once("close", () => failed("EIO", "the process that was to open the port has ended"));
+      opener.once("close", () => failed("EIO", "the helper process that opens the port has ended"));
     });
   }
 }

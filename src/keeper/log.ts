@@ -1,18 +1,18 @@
-/** What the keeper has to say itself. */
+/** The keeper's own messages, on standard error. */
 import { existsSync } from "node:fs";
 export function warn(problem: string): void {
   process.stderr.write(`procman: ${problem}\n`);
 }
 
-export function sayAdopted(count: number, isRevival: boolean): void {
+export function logAdopted(count: number, isFailover: boolean): void {
   const processes = count === 1 ? "1 process" : `${count} processes`;
-  if (isRevival)
+  if (isFailover)
     warn(
-      `the keeper was killed; this one (pid ${process.pid}) goes on in its place with ${processes}, none was restarted. Stop all with "procman terminate"`,
+      `the keeper was killed; this one (pid ${process.pid}) replaces it and has adopted ${processes}, none was restarted. Stop all with "procman terminate"`,
     );
   else if (count > 0) warn(`${processes} that an earlier procman left running ${count === 1 ? "is" : "are"} adopted; none was restarted`);
 }
 
-export function cantUse(stateDir: string, { message }: Error): string {
+export function unusableStateDir(stateDir: string, { message }: Error): string {
   return `the state folder ${stateDir} can't be used: ${message}${existsSync(stateDir) ? "" : " (PROCMAN_STATE_DIR names another place for it)"}`;
 }

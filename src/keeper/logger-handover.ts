@@ -1,29 +1,29 @@
-/** What a logger left to its successor. */
+/** Hand-overs of ended loggers to the current one. */
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type BegunRun, type HandoverRecord, handoverFile, handoverOf } from "../ipc/logger-protocol.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { isAlive } from "../os/process-stat.ts";
 
-/** What becomes of the output of a run that loggers before have read. */
+/** What the previous loggers left of a run: incomplete lines, or "killed" if its reader handed over nothing. */
 export type LoggerHandover = (key: string) => "killed" | BegunRun;
 
 const DRAINED: BegunRun = { out: "", err: "" };
 
-/** Reads what the loggers of these pids left. The latest of them that knows of a run knows best; a killed one may have read any. */
+/** Reads the hand-overs of these loggers. The latest that names a run counts; a killed one may have read any run. */
 export function readHandover(home: string, pids: readonly number[]): LoggerHandover {
   if (pids.length === 0) return () => "killed";
   const records = pids.toReversed().map((pid) => recordOf(handoverFile(home, pid)));
   return (key) => {
     for (const record of records) {
-      const left = record === undefined ? "killed" : record.captures[key];
-      if (left !== undefined) return left;
+      const capture = record === undefined ? "killed" : record.captures[key];
+      if (capture !== undefined) return capture;
     }
     return DRAINED;
   };
 }
 
-/** Removes what loggers left, whole or in the middle of writing it down, but for these, which may be asked for again. */
+/** Removes hand-over files, complete or partly written, but not those of `kept`, which may be read again. */
 export function clearHandovers(home: string, kept: Iterable<number>): void {
   const pids = new Set(kept);
   for (const name of namesIn(home)) {
@@ -32,7 +32,7 @@ export function clearHandovers(home: string, kept: Iterable<number>): void {
   }
 }
 
-/** None: the state folder was removed. */
+/** Empty if the state folder was removed. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
@@ -42,7 +42,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** undefined: it handed over nothing, as it was killed. */
+/** undefined: the logger was killed and handed over nothing. */
 function recordOf(file: string): HandoverRecord | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as HandoverRecord;
@@ -52,28 +52,27 @@ function recordOf(file: string): HandoverRecord | undefined {
   }
 }
 
-/** Loggers of earlier keepers. Two readers of one FIFO would tear its lines apart: they are asked to hand over, and read on until they have. */
-
 export type LoggerProcess = { readonly pid: number; readonly startTime: string };
 
-/** How often it is looked whether it is gone. Milliseconds. */
-const LOOK_MS = 10;
+/** How often previous loggers are checked for their end. Milliseconds. */
+const POLL_MS = 10;
 
+/** Loggers of earlier keepers. Two readers would split the lines of a FIFO between them, so these are asked to hand over, and read until then. */
 export class PreviousLoggers {
   readonly #keys: ReadonlySet<string>;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `onGone`: all have ended, and what they read is for their successor. */
+  /** `onGone`: all have ended, and the current logger may read these runs. */
   constructor(loggers: readonly LoggerProcess[], keys: Iterable<string>, onGone: (keys: ReadonlySet<string>) => void) {
     this.#keys = new Set(keys);
     const unasked = new Set(loggers);
     this.#timer = setInterval(() => {
       const alive = loggers.filter(({ pid, startTime }) => isAlive(pid, startTime));
-      for (const logger of alive) if (unasked.has(logger) && listens(logger.pid)) ask(logger, unasked);
+      for (const logger of alive) if (unasked.has(logger) && handlesSignal(logger.pid)) requestHandover(logger, unasked);
       if (alive.length > 0) return;
       this.stop();
       onGone(this.#keys);
-    }, LOOK_MS);
+    }, POLL_MS);
   }
 
   /** Whether one of them reads the output of this run. */
@@ -87,8 +86,8 @@ export class PreviousLoggers {
   }
 }
 
-/** Before that, a Node takes SIGUSR1 for a wish to be debugged. Linux tells by the name that the logger gives itself; elsewhere it is believed. */
-function listens(pid: number): boolean {
+/** Until its handler is set, SIGUSR1 would start Node's debugger. On Linux the process name tells that it is set; elsewhere it is assumed. */
+function handlesSignal(pid: number): boolean {
   if (process.platform !== "linux") return true;
   try {
     return readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("procman: logger");
@@ -97,7 +96,7 @@ function listens(pid: number): boolean {
   }
 }
 
-function ask(logger: LoggerProcess, unasked: Set<LoggerProcess>): void {
+function requestHandover(logger: LoggerProcess, unasked: Set<LoggerProcess>): void {
   unasked.delete(logger);
   signalIfThere(logger.pid, "SIGUSR1");
 }

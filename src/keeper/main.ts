@@ -13,7 +13,7 @@ main(process.argv.slice(3));
 /** `args` follow the word `run`. */
 function main(args: readonly string[]): void {
   process.title = "procman: keeper";
-  // An `--inspect` in NODE_OPTIONS is meant for the processes that are started here.
+  // An `--inspect` in NODE_OPTIONS is meant for the processes that procman starts.
   if (process.env.NODE_OPTIONS?.includes("--inspect")) process.getBuiltinModule("node:inspector").close();
   stayCompactLater();
   warnFirstProcess();
@@ -26,7 +26,7 @@ function main(args: readonly string[]): void {
       sockets: takeSockets(),
     };
     new Keeper(start).start();
-    // While service and logger come up: each stream takes a millisecond to be made.
+    // Done while service and logger come up: creating a stream takes a millisecond.
     outliveTerminal();
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
@@ -36,13 +36,13 @@ function main(args: readonly string[]): void {
   }
 }
 
-/** It may be closed; what is said there is lost with it, nothing else. */
+/** The terminal may be closed: output to it is lost, nothing else. */
 function outliveTerminal(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
 
-/** PID 1 inherits every orphan, and Node awaits only processes that it has started. */
+/** PID 1 inherits every orphan, and Node reaps only processes that it has started. */
 function warnFirstProcess(): void {
   if (process.pid === 1)
-    warn('is PID 1 here: orphans that its processes leave stay zombies; put an init in front of it, as "docker run --init" or tini');
+    warn('is PID 1 here: orphans of its processes stay zombies; put an init in front of it, as "docker run --init" or tini');
 }

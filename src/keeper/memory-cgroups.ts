@@ -1,7 +1,6 @@
 /**
- * A cgroup for a slot: nobody can leave it, so a stop reaches whoever a run has started, wherever that went, and all of them
- * together can be held to an amount of memory. Only for runs with such a limit, and for all where procman was given its cgroup
- * to divide (`PROCMAN_CGROUPS=1`), as a spawn takes a third longer that way.
+ * A cgroup for a slot: no descendant of a run can leave it, so a stop reaches all of them, and their memory can be limited together.
+ * Only for runs with `memoryMax`, and for all with `PROCMAN_CGROUPS=1` (procman may divide its cgroup), as a spawn takes a third longer.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -12,21 +11,21 @@ import { warn } from "./log.ts";
 
 export class MemoryCgroups {
   readonly #name: string;
-  readonly #tell: (word: CgroupReport) => void;
+  readonly #report: (report: CgroupReport) => void;
   readonly #isForAll = process.env.PROCMAN_CGROUPS === "1";
   #folder: string | undefined;
-  /** Whether memory can be limited; undefined: nobody has wanted that. */
+  /** Whether memory can be limited; undefined: not tried yet. */
   #isDivided: boolean | undefined;
-  /** Slots of which a problem was told. */
-  readonly #told = new Set<string>();
+  /** Slots whose problem was reported. */
+  readonly #reported = new Set<string>();
 
-  /** `name` is unlike that of any other procman on this machine. */
-  constructor(name: string, tell: (word: CgroupReport) => void) {
+  /** `name`: unique among all procmans of the machine. */
+  constructor(name: string, report: (report: CgroupReport) => void) {
     this.#name = name;
-    this.#tell = tell;
+    this.#report = report;
     const own = ownCgroup();
     const folder = own === undefined ? undefined : join(own, name);
-    // An earlier keeper may have begun to use it.
+    // An earlier keeper may have created it.
     if (folder !== undefined && (this.#isForAll || existsSync(folder))) this.#folder = folder;
     if (this.#isForAll && folder === undefined)
       warn(
@@ -34,27 +33,27 @@ export class MemoryCgroups {
       );
   }
 
-  /** Has a folder for each slot that has a cgroup; undefined: none has. */
+  /** Holds a folder for each slot with a cgroup; undefined: there is none. */
   get folder(): string | undefined {
     return this.#folder;
   }
 
-  /** Calls `spawn` from within the cgroup of the slot, if that is to have one. */
+  /** Calls `spawn` inside the cgroup of the slot, if it gets one. */
   within<T>({ slot, memoryMax }: SpawnRequest, spawn: () => T): T {
     const isCapped = memoryMax !== undefined && this.#canCap();
     const home = isCapped || this.#isForAll ? currentCgroup() : undefined;
     if (this.#folder === undefined || home === undefined) return spawn();
     const folder = join(this.#folder, slot);
-    if (!this.#could(slot, () => renewCgroup(folder)) || !this.#could(slot, () => enterCgroup(folder))) return spawn();
+    if (!this.#attempt(slot, () => renewCgroup(folder)) || !this.#attempt(slot, () => enterCgroup(folder))) return spawn();
     try {
       return spawn();
     } finally {
-      // With its limit while the keeper is in there, the kernel might choose the keeper.
-      if (this.#could(slot, () => enterCgroup(home)) && isCapped) this.#could(slot, () => capMemory(folder, memoryMax));
+      // The limit is set after the keeper has left: else the kernel might kill the keeper.
+      if (this.#attempt(slot, () => enterCgroup(home)) && isCapped) this.#attempt(slot, () => capMemory(folder, memoryMax));
     }
   }
 
-  /** What its cgroup tells of the end of a run. */
+  /** What the cgroup tells about the end of a run. */
   endOf(slot: string): { readonly outOfMemory?: true } {
     return this.#folder !== undefined && hadOomKill(join(this.#folder, slot)) ? { outOfMemory: true } : {};
   }
@@ -65,7 +64,7 @@ export class MemoryCgroups {
     if (foldersIn(this.#folder).length === 0) removeCgroup(this.#folder);
   }
 
-  /** Found out for the first who wants it. */
+  /** Tried for the first run that needs it. */
   #canCap(): boolean {
     this.#isDivided ??= this.#divide();
     return this.#isDivided;
@@ -73,13 +72,13 @@ export class MemoryCgroups {
 
   #divide(): boolean {
     const problem = this.#problemOfDivision();
-    this.#tell({
+    this.#report({
       t: "cgroups",
       ...(this.#folder === undefined ? {} : { folder: this.#folder }),
       ...(problem === undefined
         ? {}
         : {
-            problem: `Cannot hold runs to "memoryMax" by the kernel: ${problem}; instead they are looked at each second, as with "memoryLimit"`,
+            problem: `Cannot enforce "memoryMax" by the kernel: ${problem}; instead memory is checked every second, as with "memoryLimit"`,
           }),
     });
     return problem === undefined;
@@ -90,8 +89,7 @@ export class MemoryCgroups {
     if (current === undefined) return "this machine has no cgroup v2";
     const own = ownCgroup(current);
     if (own === undefined) return `procman's user may not divide the cgroup ${current}`;
-    if (!this.#isForAll && !isGiven(current))
-      return `the cgroup ${current} is perhaps not procman's alone (PROCMAN_CGROUPS=1 says that it is)`;
+    if (!this.#isForAll && !isGiven(current)) return `the cgroup ${current} may not be procman's alone (PROCMAN_CGROUPS=1 says that it is)`;
     const folder = join(own, this.#name);
     try {
       divideMemory(own, folder);
@@ -102,15 +100,15 @@ export class MemoryCgroups {
     return undefined;
   }
 
-  /** A run without its cgroup is better than none. */
-  #could(slot: string, action: () => void): boolean {
+  /** Reports a failure instead of throwing: the run starts without a cgroup. */
+  #attempt(slot: string, action: () => void): boolean {
     try {
       action();
       return true;
     } catch (error) {
-      const problem = `Cannot keep ${slot} in a cgroup of its own: ${(error as Error).message}; it runs without`;
-      if (!this.#told.has(slot)) this.#tell({ t: "cgroups", problem });
-      this.#told.add(slot);
+      const problem = `Cannot put ${slot} into a cgroup: ${(error as Error).message}; it runs without one`;
+      if (!this.#reported.has(slot)) this.#report({ t: "cgroups", problem });
+      this.#reported.add(slot);
       return false;
     }
   }

@@ -1,4 +1,4 @@
-/** Where procman's programs lie, how they are started, and what they get of the environment. */
+/** Paths, arguments and environment of procman's internal programs. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -18,21 +18,21 @@ export function isInstallation({ node, folder }: Installation): boolean {
 
 /** How this keeper was started. */
 export type ProgramStart = {
-  /** Where the keeper itself came from. */
+  /** Of the keeper itself. */
   readonly installation: Installation;
-  /** What followed the word `run`. */
+  /** The arguments after `run`. */
   readonly args: readonly string[];
   readonly options: KeeperRunOptions;
-  /** How many keepers in a row were started in place of a killed one. */
-  readonly revivals: number;
+  /** How many keepers in a row were started by failover. */
+  readonly failovers: number;
   readonly lineage: string;
-  /** Of the killed keeper that this one was started for. */
+  /** Of the killed keeper that this one replaces. */
   readonly stateDir?: string;
-  /** Of that one. */
+  /** Inherited from that keeper. */
   readonly sockets: InheritedSockets;
 };
 
-/** `stateDir`: of the run that it takes up, which must go on even if the configuration is not valid now. */
+/** `stateDir`: of the procman that it continues, which must work even if the configuration is not valid now. */
 export function serviceProgram({ node, folder }: Installation, options: KeeperRunOptions, stateDir: string | undefined): readonly string[] {
   const { config, console, detached, watchConfig, exitWith, profile } = options;
   return [
@@ -56,19 +56,19 @@ export function openerProgram({ node, folder }: Installation): readonly string[]
   return [node, join(folder, "opener.cjs")];
 }
 
-/** `socket`: where it is spoken to. */
+/** `socket`: path of its control socket. */
 export function balancerProgram({ node, folder }: Installation, socket: string): readonly string[] {
   return [node, join(folder, "balancer.cjs"), `--socket=${socket}`];
 }
 
-/** An `--inspect` meant for an app must not reach procman; certificates for TLS would cost 30 ms of each start; heaps are procman's own choice. */
+/** Not for procman: an `--inspect` meant for an app; TLS certificates, which cost 30 ms of each start; the number of malloc arenas. */
 const WITHHELD = ["NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "MALLOC_ARENA_MAX"] as const;
 
-/** glibc gives each thread a heap, in which what V8's threads have needed once stays: mallopt(3), M_ARENA_MAX. */
-const ONE_HEAP = { MALLOC_ARENA_MAX: "1" } as const;
+/** glibc gives each thread an arena that keeps the memory V8's threads once needed: mallopt(3), M_ARENA_MAX. */
+const SINGLE_ARENA = { MALLOC_ARENA_MAX: "1" } as const;
 
-/** The environment of service and logger. They start another keeper when this one is killed, unless somebody else does. */
-export function ownEnvironment({ args, options, revivals, lineage }: ProgramStart, { node, folder }: Installation): NodeJS.ProcessEnv {
+/** The environment of service and logger. They start another keeper when this one is killed, unless its parent does that. */
+export function ownEnvironment({ args, options, failovers, lineage }: ProgramStart, { node, folder }: Installation): NodeJS.ProcessEnv {
   const env = { ...process.env };
   const withheld: Record<string, string> = {};
   for (const name of WITHHELD) {
@@ -76,15 +76,15 @@ export function ownEnvironment({ args, options, revivals, lineage }: ProgramStar
     delete env[name];
     if (value !== undefined) withheld[name] = value;
   }
-  Object.assign(env, certificatesVariable(withheld.NODE_EXTRA_CA_CERTS), ONE_HEAP);
+  Object.assign(env, certificatesVariable(withheld.NODE_EXTRA_CA_CERTS), SINGLE_ARENA);
   if (isGuarded(options)) return env;
   const argv = [node, join(folder, "procman.cjs"), "run", ...args];
-  return { ...env, ...failoverVariable({ argv, env: withheld, count: revivals, since: STARTED, keeper: process.pid, lineage }) };
+  return { ...env, ...failoverVariable({ argv, env: withheld, count: failovers, since: STARTED_AT, keeper: process.pid, lineage }) };
 }
 
-const STARTED = monotonicMs();
+const STARTED_AT = monotonicMs();
 
-/** systemd tells whom it started: systemd.exec(5). */
+/** systemd sets SYSTEMD_EXEC_PID to the pid it started: systemd.exec(5). */
 function isGuarded({ guarded }: KeeperRunOptions): boolean {
   return guarded || process.env.SYSTEMD_EXEC_PID === String(process.pid) || process.pid === 1;
 }

@@ -1,4 +1,4 @@
-/** Runs that the keeper starts by itself. */
+/** Runs that the keeper starts by restart orders. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RestartOrders } from "./restart-orders.ts";
@@ -14,19 +14,19 @@ function after(
   return prepared.after({ slot: "web", run: 1, code: 0, survivors: false, ...end })?.run;
 }
 
-test("2.2 a run follows the one before it: any end of it, or any but a success", () => {
+test("2.2 a restart order applies after every end of the run before it, or after every failure", () => {
   assert.deepEqual([after("any-end", {}), after("any-end", { code: 1 }), after("any-end", { code: null })], [2, 2, 2]);
   assert.deepEqual([after("failure", {}), after("failure", { code: 1 }), after("failure", { code: null })], [undefined, 2, 2]);
 });
 
-test("2.2 nobody follows a run that has left somebody behind, and nobody follows another run", () => {
+test("2.2 no restart order applies after a run that has left processes behind, nor after another run", () => {
   assert.deepEqual(
     [after("any-end", { survivors: true }), after("any-end", { run: 2 }), after("any-end", { run: 0 })],
     [undefined, undefined, undefined],
   );
 });
 
-test("2.2 what was prepared is used once, and can be taken back", () => {
+test("2.2 a restart order is used once, and can be cancelled", () => {
   const prepared = new RestartOrders();
   const end = { slot: "web", run: 1, code: 1, survivors: false };
   prepared.add({ ...REQUEST, after: "any-end" });

@@ -1,4 +1,4 @@
-/** Runs that the service has prepared: each is started the moment the run before it has ended, without a word from the service. */
+/** Runs that the service has given in advance: the keeper starts each as soon as the run before it ends. */
 import type { ExitedReport, RestartOrder, RunKey, SpawnRequest } from "../ipc/keeper-protocol.ts";
 
 export class RestartOrders {
@@ -13,12 +13,12 @@ export class RestartOrders {
     if (this.#requests.get(slot)?.run === run) this.#requests.delete(slot);
   }
 
-  /** Another service will say what it wants. */
+  /** A new service gives new orders. */
   clear(): void {
     this.#requests.clear();
   }
 
-  /** What follows this end; undefined: that is for the service to decide. Those that a run has left behind have to go first. */
+  /** What follows this end; undefined: the service decides, also when the run has left processes behind. */
   after({ slot, run, code, survivors }: Pick<ExitedReport, "slot" | "run" | "code" | "survivors">): SpawnRequest | undefined {
     const prepared = this.#requests.get(slot);
     this.#requests.delete(slot);

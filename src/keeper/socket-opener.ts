@@ -1,6 +1,6 @@
 /**
- * A process of one deed: opens a listening socket and gives it to the keeper. libuv accepts from whatever it has made listen,
- * so whoever only holds a socket must not have opened it.
+ * Helper process: opens a listening socket, sends it to the keeper and ends. libuv accepts connections from every socket that it
+ * has opened, so the keeper, which only holds the socket, must not open it itself.
  */
 import { createServer } from "node:net";
 import { whyNotListening } from "../os/port-owner.ts";
@@ -12,7 +12,7 @@ const BACKLOG = 4_096;
 const [host = "", port = ""] = process.argv.slice(2);
 const server = createServer();
 
-/** Written at once; a turn more, and connections would be accepted here. */
+/** Sent at once: one turn of the event loop later, connections would be accepted here. */
 function end(answer: OpenedSocket, socket?: unknown): never {
   process.send?.(answer, socket as never);
   process.exit(0);
@@ -24,7 +24,7 @@ server.once("error", ({ code = "", message }: NodeJS.ErrnoException) =>
 server.listen({ host, port: Number(port), backlog: BACKLOG, exclusive: true }, () => {
   try {
     const handle = handleOf(server);
-    // As systemd passes it: a plain accept() of a program waits.
+    // As systemd passes it: a program's accept() blocks.
     handle.setBlocking(true);
     end({}, handle);
   } catch (error) {

@@ -10,7 +10,7 @@ import { fork } from "./spawn.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "procman-fork-"));
 
-/** What it printed, once it has ended. */
+/** Its output, once it has ended. */
 async function printed(request: Partial<SpawnRequest>, keeper: NodeJS.ProcessEnv): Promise<string> {
   const file = join(folder, "out");
   const out = openSync(file, "w");
@@ -24,14 +24,14 @@ async function printed(request: Partial<SpawnRequest>, keeper: NodeJS.ProcessEnv
   return readFileSync(file, "utf8");
 }
 
-test("2.2 a run has the variables of the keeper, and its own in their place", async () => {
+test("2.2 a run inherits the keeper's variables, and its own override them", async () => {
   const text = await printed({ env: { HOME: "/own", MORE: "a=b\nc", EMPTY: "" } }, { HOME: "/keeper", KEPT: "1", EMPTY: "no" });
   for (const line of ["HOME=/own", "KEPT=1", "MORE=a=b\nc", "EMPTY="]) assert.equal(text.split(`${line}\n`).length, 2, text);
   assert.ok(!text.includes("/keeper") && !text.includes("EMPTY=no"), text);
   assert.ok(text.endsWith(`${folder}\n`), text);
 });
 
-test("2.2 what is not there is told by `error`, with its errno, and has no pid", async () => {
+test("2.2 a program or folder that doesn't exist: `error` with the errno, and no pid", async () => {
   for (const [argv, cwd] of [
     [["/no/such"], folder],
     [["true"], join(folder, "none")],
@@ -42,7 +42,7 @@ test("2.2 what is not there is told by `error`, with its errno, and has no pid",
   }
 });
 
-test("2.2 a NUL byte would cut an argument or a variable: nothing is started", () => {
+test("2.2 nothing is started if an argument or a variable has a NUL byte, which would cut it", () => {
   const request = { slot: "a", run: 1, argv: ["true"], cwd: folder, env: {} };
   for (const bad of [
     { argv: ["true", "a\0b"] },

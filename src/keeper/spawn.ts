@@ -9,8 +9,8 @@ import { channelVariables, WorkerChannel } from "./worker-channel.ts";
 type StdioEnds = {
   readonly out?: number | undefined;
   readonly err?: number | undefined;
-  /** By which it says that it is ready. */
-  readonly notified?: number | undefined;
+  /** On which it reports that it is ready. */
+  readonly notifyFd?: number | undefined;
   /** On which it accepts connections. */
   readonly socket?: number | undefined;
 };
@@ -18,19 +18,19 @@ type StdioEnds = {
 /** systemd's SD_LISTEN_FDS_START: the first passed socket. */
 const SOCKET_FD = 3;
 
-/** `environment`: of the keeper; the run has its own variables in place of those. @throws what `spawn` of `node:child_process` throws */
+/** `environment`: the keeper's; the variables of the run override it. @throws what `spawn` of `node:child_process` throws */
 export function fork(
   { argv, cwd, env, as, notify, listen, channel }: SpawnRequest,
-  { out, err, notified, socket }: StdioEnds,
+  { out, err, notifyFd, socket }: StdioEnds,
   environment: NodeJS.ProcessEnv,
 ): readonly [ChildProcess, WorkerChannel | undefined] {
-  if (listen !== undefined && socket === undefined) throw new Error("the socket that it shares was closed meanwhile");
+  if (listen !== undefined && socket === undefined) throw new Error("its shared socket was closed meanwhile");
   const [file = "", ...args] = argv;
   const stdio: (number | "ignore" | "pipe")[] = ["ignore", out ?? "ignore", err ?? "ignore"];
   if (socket !== undefined) stdio[SOCKET_FD] = socket;
-  if (notify !== undefined && notified !== undefined) stdio[notify.fd] = notified;
-  const own = channel === true ? stdio.push("pipe") - 1 : undefined;
-  const variables = own === undefined ? env : { ...env, ...channelVariables(own) };
+  if (notify !== undefined && notifyFd !== undefined) stdio[notify.fd] = notifyFd;
+  const channelFd = channel === true ? stdio.push("pipe") - 1 : undefined;
+  const variables = channelFd === undefined ? env : { ...env, ...channelVariables(channelFd) };
   if ([...argv, cwd, ...Object.entries(variables).flat()].some((text) => text.includes("\0")))
     throw new Error("no argument, folder or variable can hold a NUL byte");
   const child = spawn(file, args, {
@@ -40,19 +40,17 @@ export function fork(
     detached: true,
     stdio: Array.from(stdio, (fd) => fd ?? "ignore"),
   });
-  return [child, own === undefined || child.pid === undefined ? undefined : new WorkerChannel(child, own)];
+  return [child, channelFd === undefined || child.pid === undefined ? undefined : new WorkerChannel(child, channelFd)];
 }
 
-/** What an earlier run may still write to is another file. */
-export function openAnew(file: string): number {
+/** A new file: an earlier run may still write to the old one. */
+export function recreateFile(file: string): number {
   rmSync(file, { force: true });
   return openSync(file, "ax", 0o600);
 }
 
-/** A run that was started a moment ago. */
-
-/** Its start time is looked for when it is written: in the first moments of a process the kernel takes three times as long to say it. */
-export function newborn({ slot, run }: RunKey, pid: number, since: number): RunningRun {
+/** The record of a run just started. Its start time is read when it is first used: right after a fork, reading it takes three times as long. */
+export function newRun({ slot, run }: RunKey, pid: number, since: number): RunningRun {
   let startTime: string | undefined;
   return {
     slot,
@@ -66,6 +64,6 @@ export function newborn({ slot, run }: RunKey, pid: number, since: number): Runn
   };
 }
 
-export function spawnedOf({ slot, run, pid, since }: RunningRun): SpawnedReport {
+export function spawnedReport({ slot, run, pid, since }: RunningRun): SpawnedReport {
   return { t: "spawned", slot, run, pid, since };
 }

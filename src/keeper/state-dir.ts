@@ -1,46 +1,46 @@
-/** Looks after the state folder while procman runs: what somebody has removed of it is made anew. */
+/** Recreates the state folder, or a part of it, when it was removed while procman runs. */
 import { ProcmanError } from "../base/errors.ts";
 import type { KeeperState } from "./keeper-state.ts";
 import { warn } from "./log.ts";
 
 export type StateDirOwner = {
   readonly state: () => KeeperState | undefined;
-  /** Soon none is needed any more. */
-  readonly isEnding: () => boolean;
-  readonly renewed: () => void;
-  /** Everything belongs to another procman. */
-  readonly leave: () => void;
+  /** The folder is about to be removed anyway. */
+  readonly isShuttingDown: () => boolean;
+  readonly onRecreated: () => void;
+  /** Another procman has adopted everything. */
+  readonly onTakenOver: () => void;
 };
 
 export class StateDirWatch {
-  readonly #cared: StateDirOwner;
-  /** Why the state folder can't be made anew: said once. */
+  readonly #owner: StateDirOwner;
+  /** Why the state folder can't be recreated: reported once. */
   #unusable: string | undefined;
 
-  constructor(cared: StateDirOwner) {
-    this.#cared = cared;
+  constructor(owner: StateDirOwner) {
+    this.#owner = owner;
   }
 
-  look(): void {
-    const state = this.#cared.state();
-    // What could not be written is tried again, also when nothing happens.
+  check(): void {
+    const state = this.#owner.state();
+    // Tries again what could not be written, also when nothing happens.
     state?.flush();
-    if (state === undefined || state.isThere || this.#cared.isEnding()) return;
+    if (state === undefined || state.isIntact || this.#owner.isShuttingDown()) return;
     try {
-      state.renew();
-      warn(`somebody has removed ${state.folder} or a part of it; it is made anew, and nothing is lost but what was stored in it`);
-      this.#cared.renewed();
+      state.recreate();
+      warn(`${state.folder} or a part of it was removed; procman has recreated it, and only what was stored in it is lost`);
+      this.#owner.onRecreated();
     } catch (error) {
       if (!(error instanceof ProcmanError)) return this.#onUnusable(state, error as Error);
-      // Another procman came in between, and has adopted what runs: two would quarrel.
-      warn(`somebody has removed ${state.folder}, and ${error.message}; this one (pid ${process.pid}) ends and leaves the processes to it`);
-      this.#cared.leave();
+      // Another procman was started meanwhile and has adopted the processes.
+      warn(`${state.folder} was removed, and ${error.message}; this one (pid ${process.pid}) ends and leaves the processes to it`);
+      this.#owner.onTakenOver();
     }
   }
 
   #onUnusable({ folder }: KeeperState, { message }: Error): void {
     if (this.#unusable === message) return;
     this.#unusable = message;
-    warn(`somebody has removed ${folder} or a part of it, and it can't be made anew: ${message}; until it can, procman must not be killed`);
+    warn(`${folder} or a part of it was removed and can't be recreated: ${message}; until it can, a kill of procman is not safe`);
   }
 }

@@ -1,4 +1,4 @@
-/** Takes requests for an upgrade, one at a time, and reports on them: see `contract/upgrade.ts`. */
+/** Reads requests for an upgrade, one at a time, and writes their reports: see `ipc/upgrade-protocol.ts`. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { VERSION } from "../base/version.ts";
@@ -6,7 +6,7 @@ import { UPGRADE_REPORT, UPGRADE_REQUEST, type UpgradeReport, type UpgradeReques
 import { warn } from "./log.ts";
 import { type Installation, isInstallation } from "./programs.ts";
 
-/** Replaces one part after the other; stops at the first that isn't fit. */
+/** Replaces one part after the other; stops at the first that fails. */
 export type ReplaceParts = (to: Installation) => Promise<readonly UpgradeStep[]>;
 
 export class UpgradeRequests {
@@ -32,7 +32,7 @@ export class UpgradeRequests {
 
   #report(stateDir: string, id: string, steps: readonly UpgradeStep[], refusal?: string): void {
     const ok = refusal === undefined && steps.every((step) => step.ok);
-    const notice = refusal ?? (steps.some(({ to }) => to !== VERSION) ? stays() : undefined);
+    const notice = refusal ?? (steps.some(({ to }) => to !== VERSION) ? keeperStays() : undefined);
     const report: UpgradeReport = { id, ok, keeper: VERSION, steps, ...(notice === undefined ? {} : { notice }) };
     for (const line of linesOf(report)) warn(line);
     const path = join(stateDir, UPGRADE_REPORT);
@@ -45,20 +45,18 @@ export class UpgradeRequests {
   }
 }
 
-function stays(): string {
-  return `the keeper itself stays at ${VERSION} until procman is started anew`;
+function keeperStays(): string {
+  return `the keeper itself stays at ${VERSION} until procman is restarted`;
 }
 
 function linesOf({ steps, notice }: UpgradeReport): readonly string[] {
   const done = steps.map(({ part, from, to, ok, ms, problem }) =>
-    ok
-      ? `upgrade: ${part} ${from} → ${to}, in ${ms} ms`
-      : `upgrade: the ${part} was not replaced: ${problem}; the old one (${from}) goes on`,
+    ok ? `upgrade: ${part} ${from} → ${to}, in ${ms} ms` : `upgrade: the ${part} was not replaced: ${problem}; the old one (${from}) stays`,
   );
   return notice === undefined ? done : [...done, `upgrade: ${notice}`];
 }
 
-/** undefined: there is none, or none that can be read. */
+/** undefined: there is none, or it can't be read. */
 function takeRequest(stateDir: string): UpgradeRequest | undefined {
   const path = join(stateDir, UPGRADE_REQUEST);
   try {

@@ -9,7 +9,7 @@ import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 import { RestartingProcess } from "./internal-process.ts";
 import { UpgradeRun } from "./upgrade.ts";
 
-/** What a program does that stands in for a service or a logger: by the first argument. */
+/** A stand-in for a service or a logger; the first argument says how it behaves. */
 const PROGRAM = `
 const [, , how, version] = process.argv;
 const say = (message) => process.send([message]);
@@ -33,11 +33,11 @@ type Office = {
   readonly logger: RestartingProcess<ToLogger, FromLogger>;
   readonly upgrade: UpgradeRun;
   readonly argv: (how: string, version?: string) => readonly string[];
-  /** How often a service was told everything. */
+  /** How often a service got a snapshot. */
   readonly briefed: () => number;
 };
 
-/** Service and logger in office, as the keeper has them. */
+/** Running service and logger, as the keeper has them. */
 async function office(context: TestContext, how = "good", loggerHow = "logger"): Promise<Office> {
   const folder = mkdtempSync(join(tmpdir(), "procman-upgrade-"));
   const script = join(folder, "program.cjs");
@@ -81,7 +81,12 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
     count += 1;
     service.send({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "" });
   };
-  const upgrade = new UpgradeRun({ service, logger, brief, patience: { load: 5_000, aside: 300, ready: 1_000, handover: 300 } });
+  const upgrade = new UpgradeRun({
+    service,
+    logger,
+    sendSnapshot: brief,
+    timeouts: { load: 5_000, aside: 300, ready: 1_000, handover: 300 },
+  });
   service.start();
   logger.start();
   context.after(async () => {
@@ -95,8 +100,8 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
   return { service, logger, upgrade, argv, briefed: () => count };
 }
 
-async function over(companion: { readonly exists: boolean } | undefined): Promise<void> {
-  while (companion?.exists) await new Promise((resolve) => setTimeout(resolve, 5));
+async function over(companion: { readonly isRunning: boolean } | undefined): Promise<void> {
+  while (companion?.isRunning) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 function problemOf({ ok, from, to, problem = "" }: UpgradeStep): string {
@@ -105,7 +110,7 @@ function problemOf({ ok, from, to, problem = "" }: UpgradeStep): string {
   return problem;
 }
 
-test("a service that loads and takes up its work replaces the old one, which is ended", async (context) => {
+test("a service that loads and becomes ready replaces the old one, which is killed", async (context) => {
   const { service, upgrade, argv, briefed } = await office(context);
   const old = service.current;
   const { ms, ...step } = await upgrade.service(argv("good", "2"), "1");
@@ -120,7 +125,7 @@ for (const [how, why] of [
   ["exits", /it ended at once \(exit code 3\)/],
   ["foreign", /it speaks protocol 99, and this keeper is too old for that/],
 ] as const)
-  test(`a service that ${how === "exits" ? "ends at once" : "speaks another protocol"} never comes into office: the old one isn't even disturbed`, async (context) => {
+  test(`a service that ${how === "exits" ? "ends at once" : "speaks another protocol"} is never promoted: the old one isn't even disturbed`, async (context) => {
     const { service, upgrade, argv, briefed } = await office(context);
     const old = service.current;
     assert.match(problemOf(await upgrade.service(argv(how, "2"), "1")), why);
@@ -133,7 +138,7 @@ for (const [how, why] of [
   ["silent", /it did not take up its work in time/],
   ["portless", /no port/],
 ] as const)
-  test(`a service that ${how === "dies" ? "dies in office" : how === "silent" ? "doesn't take up its work" : "has no API"} makes room for the old one again, which gets a fresh account`, async (context) => {
+  test(`a service that ${how === "dies" ? "dies after its promotion" : how === "silent" ? "doesn't become ready" : "has no API"} is replaced by the old one, which gets a new snapshot`, async (context) => {
     const { service, upgrade, argv, briefed } = await office(context);
     const old = service.current;
     assert.match(problemOf(await upgrade.service(argv(how, "2"), "1")), why);
@@ -142,7 +147,7 @@ for (const [how, why] of [
     assert.equal(briefed(), 2);
   });
 
-test("an old service that doesn't step aside is ended, and replaced all the same", async (context) => {
+test("an old service that doesn't step aside is killed and replaced", async (context) => {
   const { service, upgrade, argv } = await office(context, "stubborn");
   const old = service.current;
   const { ok, to } = await upgrade.service(argv("good", "2"), "1");
@@ -151,16 +156,16 @@ test("an old service that doesn't step aside is ended, and replaced all the same
   assert.ok(service.isUp);
 });
 
-test("a logger takes over when the old one has handed over and ended", async (context) => {
+test("a new logger takes over when the old one has handed over and ended", async (context) => {
   const { logger, upgrade, argv } = await office(context);
   const old = logger.current;
   const { ms, ...step } = await upgrade.logger(argv("logger", "2"), "1");
   assert.deepEqual(step, { part: "logger", from: "1", to: "2", ok: true });
   assert.notEqual(logger.current, old);
-  assert.ok(!old?.exists && logger.isUp && ms >= 0);
+  assert.ok(!old?.isRunning && logger.isUp && ms >= 0);
 });
 
-test("a logger that can't hand over stays, and so does one whose successor is not fit", async (context) => {
+test("a logger that can't hand over stays, and so does one whose successor fails", async (context) => {
   const { logger, upgrade, argv } = await office(context, "good", "logger-stuck");
   const old = logger.current;
   assert.match(problemOf(await upgrade.logger(argv("logger", "2"), "1")), /still holds lines/);

@@ -1,4 +1,4 @@
-/** Replaces service and logger (the balancer: `balancer-post.ts`) by those of another installation, one by one, while everything runs. The old one goes on where the new one doesn't do. */
+/** Replaces service and logger (the balancer: `balancer-process.ts`) by those of another installation, one by one, while everything runs. If the new one fails, the old one stays. */
 
 import { Deferred } from "../base/async.ts";
 import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
@@ -8,43 +8,43 @@ import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
 import type { RestartingProcess } from "./internal-process.ts";
 import type { IpcProcess } from "./ipc-process.ts";
 
-/** How long each is waited for. Milliseconds. */
+/** Timeouts of the steps. Milliseconds. */
 export type UpgradeTimeouts = {
-  /** For a newcomer to load and to say its first word. */
+  /** For a new process to load and to send its first message. */
   readonly load: number;
   /** For the old service to step aside. */
   readonly aside: number;
-  /** For the new service to take up its work. */
+  /** For the new service to become ready. */
   readonly ready: number;
   /** For the old logger to write what it has read. */
   readonly handover: number;
 };
 
-const PATIENCE: UpgradeTimeouts = { load: 20_000, aside: 5_000, ready: 20_000, handover: 20_000 };
+const TIMEOUTS: UpgradeTimeouts = { load: 20_000, aside: 5_000, ready: 20_000, handover: 20_000 };
 
 type UpgradedService = IpcProcess<FromKeeper, ToKeeper>;
 
 export type UpgradeParts = {
   readonly service: RestartingProcess<FromKeeper, ToKeeper>;
   readonly logger: RestartingProcess<ToLogger, FromLogger>;
-  /** Gives the service that is in office now all that it must know. */
-  readonly brief: () => void;
-  readonly patience?: UpgradeTimeouts;
+  /** Gives the current service a snapshot. */
+  readonly sendSnapshot: () => void;
+  readonly timeouts?: UpgradeTimeouts;
 };
 
 export class UpgradeRun {
   readonly #parts: UpgradeParts;
-  readonly #patience: UpgradeTimeouts;
-  /** A service on its way into office, and the one that it replaces. */
-  #handing:
-    | { readonly newcomer: UpgradedService; readonly former: UpgradedService | undefined; readonly done: Deferred<string | undefined> }
+  readonly #timeouts: UpgradeTimeouts;
+  /** A promoted service that isn't ready yet, and the one that it replaces. */
+  #serviceHandover:
+    | { readonly candidate: UpgradedService; readonly previous: UpgradedService | undefined; readonly done: Deferred<string | undefined> }
     | undefined;
-  #leaving: { readonly newcomer: IpcProcess<ToLogger, FromLogger>; readonly done: Deferred<void> } | undefined;
+  #loggerHandover: { readonly candidate: IpcProcess<ToLogger, FromLogger>; readonly done: Deferred<void> } | undefined;
   #aside: Deferred<void> | undefined;
 
   constructor(parts: UpgradeParts) {
     this.#parts = parts;
-    this.#patience = parts.patience ?? PATIENCE;
+    this.#timeouts = parts.timeouts ?? TIMEOUTS;
   }
 
   service(argv: readonly string[], from: string): Promise<UpgradeStep> {
@@ -60,117 +60,117 @@ export class UpgradeRun {
   }
 
   onReady(problem: string | undefined): void {
-    this.#handing?.done.resolve(problem);
+    this.#serviceHandover?.done.resolve(problem);
   }
 
-  /** The service has ended. True: it is looked after. */
+  /** The service has ended. Returns true if the upgrade deals with it. */
   serviceExited(): boolean {
     this.#aside?.reject("it has ended");
-    const handing = this.#handing;
-    if (handing === undefined) return false;
-    this.#handing = undefined;
-    if (handing.former?.exists) this.#restore(handing.former);
-    handing.done.reject("it ended before it had taken up its work");
+    const handover = this.#serviceHandover;
+    if (handover === undefined) return false;
+    this.#serviceHandover = undefined;
+    if (handover.previous?.isRunning) this.#restore(handover.previous);
+    handover.done.reject("it ended before it had taken up its work");
     return true;
   }
 
   /** The logger has ended. */
   loggerExited(): void {
-    const leaving = this.#leaving;
-    this.#leaving = undefined;
-    if (leaving === undefined || !leaving.newcomer.isUp) return;
-    this.#parts.logger.promote(leaving.newcomer);
-    leaving.done.resolve();
+    const handover = this.#loggerHandover;
+    this.#loggerHandover = undefined;
+    if (handover === undefined || !handover.candidate.isUp) return;
+    this.#parts.logger.promote(handover.candidate);
+    handover.done.resolve();
   }
 
-  /** Resolves with the version that is in office now. */
+  /** Resolves with the new version. */
   async #replaceService(argv: readonly string[]): Promise<string> {
-    const { service, brief } = this.#parts;
-    const newcomer = service.spawnCandidate(argv);
-    const { version, protocol } = await firstWord(newcomer, "open", this.#patience.load);
+    const { service, sendSnapshot } = this.#parts;
+    const candidate = service.spawnCandidate(argv);
+    const { version, protocol } = await firstMessage(candidate, "open", this.#timeouts.load);
     if (protocol !== PROTOCOL) {
-      newcomer.kill();
+      candidate.kill();
       throw new Error(
         `it speaks protocol ${protocol}, and this keeper is too ${protocol > PROTOCOL ? "old" : "new"} for that (${PROTOCOL}); stop procman ("procman terminate") and start it again`,
       );
     }
-    const former = service.current;
-    if (former !== undefined) await this.#stepAside(former);
-    const done = new Deferred<string | undefined>(this.#patience.ready, "it did not take up its work in time");
-    this.#handing = { newcomer, former, done };
-    service.promote(newcomer);
-    brief();
+    const previous = service.current;
+    if (previous !== undefined) await this.#stepAside(previous);
+    const done = new Deferred<string | undefined>(this.#timeouts.ready, "it did not take up its work in time");
+    this.#serviceHandover = { candidate, previous, done };
+    service.promote(candidate);
+    sendSnapshot();
     const problem = await done.promise().catch((error: Error) => error.message);
     if (problem === undefined) {
-      this.#handing = undefined;
-      former?.kill();
+      this.#serviceHandover = undefined;
+      previous?.kill();
       return version;
     }
-    // Its end brings the former one back.
-    if (newcomer.exists) newcomer.kill();
+    // Its exit restores the previous one.
+    if (candidate.isRunning) candidate.kill();
     throw new Error(problem);
   }
 
   async #replaceLogger(argv: readonly string[]): Promise<string> {
     const { logger } = this.#parts;
-    const newcomer = logger.spawnCandidate(argv);
-    const { version } = await firstWord(newcomer, "ready", this.#patience.load);
-    const former = logger.current;
-    if (former === undefined) {
-      logger.promote(newcomer);
+    const candidate = logger.spawnCandidate(argv);
+    const { version } = await firstMessage(candidate, "ready", this.#timeouts.load);
+    const previous = logger.current;
+    if (previous === undefined) {
+      logger.promote(candidate);
       return version;
     }
-    const done = new Deferred<void>(this.#patience.handover, "the old one still holds lines that it can't write");
-    this.#leaving = { newcomer, done };
-    former.kill("SIGUSR1");
+    const done = new Deferred<void>(this.#timeouts.handover, "the old one still holds lines that it can't write");
+    this.#loggerHandover = { candidate, done };
+    previous.kill("SIGUSR1");
     try {
       await done.promise();
     } catch (error) {
-      this.#leaving = undefined;
-      newcomer.kill();
+      this.#loggerHandover = undefined;
+      candidate.kill();
       throw error;
     }
     return version;
   }
 
-  /** One that doesn't, or ends instead, is ended: what it had decided has arrived, or it is decided anew. */
-  async #stepAside(former: UpgradedService): Promise<void> {
-    const aside = new Deferred<void>(this.#patience.aside, "");
+  /** A service that doesn't step aside in time is killed. What it had decided has arrived, or is decided again. */
+  async #stepAside(previous: UpgradedService): Promise<void> {
+    const aside = new Deferred<void>(this.#timeouts.aside, "");
     this.#aside = aside;
-    former.send({ t: "aside" });
-    await aside.promise().catch(() => former.kill());
+    previous.send({ t: "aside" });
+    await aside.promise().catch(() => previous.kill());
     this.#aside = undefined;
   }
 
-  #restore(former: UpgradedService): void {
-    this.#parts.service.promote(former);
-    this.#parts.brief();
+  #restore(previous: UpgradedService): void {
+    this.#parts.service.promote(previous);
+    this.#parts.sendSnapshot();
   }
 }
 
-/** The first message of a newcomer, or why it has none to say. */
-function firstWord<To, From extends { readonly t: string }, T extends From["t"]>(
-  newcomer: IpcProcess<To, From>,
+/** Resolves with the first message of a candidate; rejects if it ends or is too slow. */
+function firstMessage<To, From extends { readonly t: string }, T extends From["t"]>(
+  candidate: IpcProcess<To, From>,
   type: T,
   ms: number,
 ): Promise<Extract<From, { readonly t: T }>> {
-  const latch = new Deferred<Extract<From, { readonly t: T }>>(ms, "it did not load in time");
-  newcomer.events = {
-    messages: ([first]) => first?.t === type && latch.resolve(first as Extract<From, { readonly t: T }>),
-    exit: ({ code, signal }) => latch.reject(`it ended at once (${signal ?? `exit code ${code}`})`),
+  const deferred = new Deferred<Extract<From, { readonly t: T }>>(ms, "it did not load in time");
+  candidate.events = {
+    messages: ([first]) => first?.t === type && deferred.resolve(first as Extract<From, { readonly t: T }>),
+    exit: ({ code, signal }) => deferred.reject(`it ended at once (${signal ?? `exit code ${code}`})`),
   };
-  return latch.promise().catch((error: Error) => {
-    if (newcomer.exists) newcomer.kill();
+  return deferred.promise().catch((error: Error) => {
+    if (candidate.isRunning) candidate.kill();
     throw error;
   });
 }
 
 async function step(part: UpgradeStep["part"], from: string, replace: () => Promise<string>): Promise<UpgradeStep> {
   const start = performance.now();
-  const took = (): number => Math.round(performance.now() - start);
+  const elapsed = (): number => Math.round(performance.now() - start);
   try {
-    return { part, from, to: await replace(), ok: true, ms: took() };
+    return { part, from, to: await replace(), ok: true, ms: elapsed() };
   } catch (error) {
-    return { part, from, to: from, ok: false, ms: took(), problem: (error as Error).message };
+    return { part, from, to: from, ok: false, ms: elapsed(), problem: (error as Error).message };
   }
 }

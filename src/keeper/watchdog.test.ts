@@ -5,13 +5,13 @@ import { Watchdog } from "./watchdog.ts";
 function counted(): { readonly pulse: Watchdog; readonly counts: { looks: number; pings: number; hangs: number } } {
   const counts = { looks: 0, pings: 0, hangs: 0 };
   const pulse = new Watchdog({
-    look: () => {
+    checkStateDir: () => {
       counts.looks += 1;
     },
     ping: () => {
       counts.pings += 1;
     },
-    hangs: (silentMs) => {
+    onHang: (silentMs) => {
       assert.equal(silentMs, 30_000);
       counts.hangs += 1;
     },
@@ -19,26 +19,26 @@ function counted(): { readonly pulse: Watchdog; readonly counts: { looks: number
   return { pulse, counts };
 }
 
-test("the state folder is looked at with each beat, the service asked every tenth", () => {
+test("each check looks at the state folder, every tenth pings the service", () => {
   const { pulse, counts } = counted();
-  for (let beat = 1; beat <= 25; beat++) pulse.beat();
+  for (let beat = 1; beat <= 25; beat++) pulse.check();
   assert.deepEqual(counts, { looks: 25, pings: 2, hangs: 0 });
 });
 
-test("a service that answers none of three pings hangs, and its successor gets as long", () => {
+test("a service that answers none of three pings hangs, and its successor gets the same time", () => {
   const { pulse, counts } = counted();
-  for (let beat = 1; beat <= 39; beat++) pulse.beat();
+  for (let beat = 1; beat <= 39; beat++) pulse.check();
   assert.equal(counts.hangs, 0);
-  pulse.beat();
+  pulse.check();
   assert.equal(counts.hangs, 1);
-  for (let beat = 1; beat <= 20; beat++) pulse.beat();
+  for (let beat = 1; beat <= 20; beat++) pulse.check();
   assert.equal(counts.hangs, 1);
 });
 
 test("a service that answers one of three pings does not hang", () => {
   const { pulse, counts } = counted();
   for (let beat = 1; beat <= 200; beat++) {
-    pulse.beat();
+    pulse.check();
     if (beat % 30 === 0) pulse.answered();
   }
   assert.equal(counts.hangs, 0);

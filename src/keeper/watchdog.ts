@@ -1,19 +1,19 @@
-/** Looks once a second whether the state folder is still there, and asks now and then whether the service answers. */
+/** Checks the state folder once a second, and pings the service every 10 s. */
 
-const LOOK_MS = 1_000;
-const LOOKS_PER_PING = 10;
-/** So many pings without an answer, and it hangs. Counted instead of measured: time in which the keeper itself was stopped doesn't count. */
-const PATIENCE = 3;
+const CHECK_MS = 1_000;
+const CHECKS_PER_PING = 10;
+/** After so many pings without an answer the service hangs. Pings are counted, so time in which the keeper was stopped doesn't count. */
+const MAX_UNANSWERED = 3;
 
 export type WatchdogEvents = {
-  readonly look: () => void;
+  readonly checkStateDir: () => void;
   readonly ping: () => void;
-  readonly hangs: (silentMs: number) => void;
+  readonly onHang: (silentMs: number) => void;
 };
 
 export class Watchdog {
   readonly #events: WatchdogEvents;
-  #looks = 0;
+  #checks = 0;
   #unanswered = 0;
 
   constructor(events: WatchdogEvents) {
@@ -21,7 +21,7 @@ export class Watchdog {
   }
 
   start(): void {
-    setInterval(() => this.beat(), LOOK_MS);
+    setInterval(() => this.check(), CHECK_MS);
   }
 
   /** The service has answered, or a new one was started. */
@@ -29,12 +29,12 @@ export class Watchdog {
     this.#unanswered = 0;
   }
 
-  beat(): void {
-    this.#looks += 1;
-    this.#events.look();
-    if (this.#looks % LOOKS_PER_PING !== 0) return;
-    if (this.#unanswered >= PATIENCE) {
-      this.#events.hangs(this.#unanswered * LOOKS_PER_PING * LOOK_MS);
+  check(): void {
+    this.#checks += 1;
+    this.#events.checkStateDir();
+    if (this.#checks % CHECKS_PER_PING !== 0) return;
+    if (this.#unanswered >= MAX_UNANSWERED) {
+      this.#events.onHang(this.#unanswered * CHECKS_PER_PING * CHECK_MS);
       this.#unanswered = 0;
     }
     this.#unanswered += 1;

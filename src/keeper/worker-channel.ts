@@ -1,19 +1,19 @@
-/** The channel on which a worker is told to finish: Node's own, so that it comes as a `message` of its `process`. */
+/** The channel on which a worker gets the message "drain": Node's IPC channel, so it comes as a `message` of `process`. */
 import type { ChildProcess } from "node:child_process";
 import { Socket } from "node:net";
 
-/** What a worker sends is thrown away, a piece in so many milliseconds: as much as it likes, it costs no memory and little time. */
+/** What a worker sends is discarded, one chunk in this many milliseconds, so that it costs no memory and little time. */
 const PIECE_MS = 10;
 
 export class WorkerChannel {
   readonly #socket: Socket;
 
-  /** `fd`: what the worker has it as. */
+  /** `fd`: the channel's descriptor in the worker. */
   constructor(child: ChildProcess, fd: number) {
     const end = child.stdio[fd];
     if (!(end instanceof Socket)) throw new Error(`no channel at descriptor ${fd}`);
     this.#socket = end;
-    // Closed by the worker, or by its end.
+    // Emitted when the worker closes it or ends.
     end.on("error", () => end.destroy());
     end.on("data", () => {
       end.pause();
@@ -21,7 +21,7 @@ export class WorkerChannel {
     });
   }
 
-  /** @returns whether the worker can hear it. */
+  /** @returns false when the channel is closed. */
   drain(): boolean {
     if (!this.#socket.writable) return false;
     this.#socket.write('"drain"\n');
@@ -33,7 +33,7 @@ export class WorkerChannel {
   }
 }
 
-/** Node takes up the channel by these, and hides them from the program. */
+/** Node finds the channel by these variables, and removes them from `process.env`. */
 export function channelVariables(fd: number): Readonly<Record<string, string>> {
   return { NODE_CHANNEL_FD: String(fd), NODE_CHANNEL_SERIALIZATION_MODE: "json" };
 }

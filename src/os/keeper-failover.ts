@@ -58,12 +58,12 @@ export function takeFailoverOrder(): FailoverOrder | undefined {
 }
 
 /** In the keeper: its number in a row of failovers (0: a user started it), and whose processes it adopts. */
-export function takeFailedOver(): { readonly revivals: number; readonly lineage: string; readonly stateDir?: string } {
+export function takeFailedOver(): { readonly failovers: number; readonly lineage: string; readonly stateDir?: string } {
   const { [COUNT]: count = "0", [STATE_DIR]: stateDir, [LINEAGE]: lineage } = process.env;
   for (const name of [COUNT, STATE_DIR, LINEAGE]) delete process.env[name];
   // In a container a pid may be the same after each start.
   const own = `${process.pid} ${processStat(process.pid)?.startTime ?? ""}`;
-  return { revivals: Number(count), lineage: lineage ?? own, ...(stateDir === undefined ? {} : { stateDir }) };
+  return { failovers: Number(count), lineage: lineage ?? own, ...(stateDir === undefined ? {} : { stateDir }) };
 }
 
 /** The new keeper inherits the old one's terminal. Resolves once it has started, could not be started, or is no longer needed. */

@@ -97,7 +97,7 @@ test("ENOSPC in the state folder is reported once, supervision and output contin
   await moreRuns(rig, "crash", 5);
   await growth(rig, "print");
   const { pid = 0 } = await rig.until("print", isUp);
-  await waitForOutput(rig, /Cannot write .*journal: .*ENOSPC.*procman goes on/);
+  await waitForOutput(rig, /Cannot write .*journal: .*ENOSPC.*procman continues/);
   assert.equal(rig.output().filter((line) => /Cannot write .*journal/.test(line)).length, 1, "said once");
   empty();
   await waitForOutput(rig, /journal can be written again/);
@@ -158,7 +158,7 @@ for (const what of ["run", "."] as const)
     await growth(rig, "print");
     const { pid } = await rig.until("print", isUp);
     rmSync(join(rig.procman.stateDir, what), { recursive: true });
-    await waitForOutput(rig, /somebody has removed .*made anew/);
+    await waitForOutput(rig, /was removed; procman has recreated it/);
     await growth(rig, "print");
     await moreRuns(rig, "crash", 3);
     const before = rig.procman.parts().keeper;

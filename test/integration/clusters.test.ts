@@ -104,7 +104,7 @@ testBoth("a killed balancer is restarted at once", async (context) => {
     );
     assert.ok(performance.now() - start < 10_000);
   }
-  await web.procman.line(/the balancer ended \(SIGKILL\); it is started again, connections through it are broken/);
+  await web.procman.line(/the balancer ended \(SIGKILL\); it is started again, its connections are broken/);
   await waitForRecord(client, "web-3", isAccepting);
 });
 

@@ -322,7 +322,7 @@ test("a killed keeper is replaced by another, which adopts the processes and con
   const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   const pid = pidIn(await procman.line(/web .*started/));
   procman.child.kill("SIGKILL");
-  await procman.line(/the keeper was killed; this one \(pid \d+\) goes on in its place with 1 process,/);
+  await procman.line(/the keeper was killed; this one \(pid \d+\) replaces it and has adopted 1 process,/);
   assert.ok(isAlive(pid));
   process.kill(pid, "SIGTERM");
   await procman.line(/web .*its exit code is not known.*restart 1/);
