@@ -165,7 +165,7 @@ test("2.5 errors of plugins name the place and the remedy, and processes continu
     ["none", /has no "name"; a plugin's module ends with/],
     ["import", /one of its imports is not there: .*left-pad-of-nobody/],
     ["exit", /has ended its thread itself \(process\.exit\(3\)\)/],
-    ["nowhere", /there is no file .*nowhere\.mjs; make it, or correct "url"/],
+    ["nowhere", /there is no file .*nowhere\.mjs; create it, or correct "url"/],
     ["no-such-package-of-procman", /there is no package .*`npm install no-such-package-of-procman` there/],
     ["picky", /procman\.json:1:\d+: options\.to must be a string, not 5/],
     ["changed", /has the digest sha256-.*; check what has changed, then correct "integrity"/],
