@@ -1,5 +1,5 @@
 /** What follows from the table of configuration fields. */
-import { exported, type JsonSchema } from "../src/base/schema.ts";
+import { type JsonSchema, standardSchema } from "../src/base/schema.ts";
 import { API, configuration, TOP } from "../src/config/config-schema.ts";
 import { CLUSTER } from "../src/config/fields/cluster-fields.ts";
 import type { Field, Fields } from "../src/config/fields/field.ts";
@@ -18,7 +18,7 @@ export function fieldsOf(schema: JsonSchema = configuration, path = ""): readonl
 
 /** What `schema.json` holds: the schema, and "exactly one of cmd and worker". */
 export function schemaJson(): object {
-  const schema = exported(configuration) as { readonly properties: Readonly<Record<string, JsonSchema>> };
+  const schema = standardSchema(configuration) as { readonly properties: Readonly<Record<string, JsonSchema>> };
   const { processes } = schema.properties;
   const items = { ...processes?.items, oneOf: [{ required: ["cmd"] }, { required: ["worker"] }] };
   // `allowTrailingCommas` is not of the standard: VS Code asks for it, comments it accepts in .jsonc anyway.

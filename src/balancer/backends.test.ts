@@ -14,7 +14,7 @@ const proven = (...states: readonly BackendState[]): Backends => {
 const nextIds = (backends: Backends, count: number): readonly (string | undefined)[] =>
   Array.from({ length: count }, () => backends.next("10.0.0.1")?.id);
 
-test("a backend that has come up gets connections once it was seen to accept", () => {
+test("a backend that has come up gets connections once the health check has connected to it", () => {
   const backends = new Backends("round-robin");
   backends.set("round-robin", specs(["up", "up"]));
   assert.equal(backends.next(""), undefined);

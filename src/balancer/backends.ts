@@ -1,7 +1,7 @@
 /** The backends of one frontend: which may get connections, and which gets the next. */
 import type { BackendReport, BackendSpec, BackendState, Strategy } from "../ipc/balancer-protocol.ts";
 
-/** What a strategy knows of a backend. */
+/** The properties of a backend by which a strategy chooses. */
 export type BackendCandidate = { readonly seed: number; readonly connections: number };
 
 /** `turn` counts the choices. */

@@ -19,7 +19,7 @@ test("counters of the processes are added up", () => {
   assert.deepEqual([waiting, backends[0]?.connections, backends[0]?.total], [2, 2, 7]);
 });
 
-test("a backend accepts when it does for all processes: a rolling restart goes on by that", () => {
+test("a backend is reported as accepting when it accepts connections of all processes: a rolling restart waits for that", () => {
   const accepts = (...others: readonly (readonly FrontReport[])[]): boolean | undefined =>
     mergeReports([[front(backend(true))], ...others])[0]?.backends[0]?.accepting;
   assert.equal(accepts(), true);

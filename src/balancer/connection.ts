@@ -17,10 +17,10 @@ export class ProxiedConnection {
   readonly #onClose: (connection: ProxiedConnection) => void;
   #closed = false;
   #bytes = 0;
-  /** `#bytes` when the last tick found it changed, and the time of that tick. */
+  /** `#bytes` when the last check found it changed, and the time of that check. */
   #seen = -1;
   #movedAt = performance.now();
-  /** Long-lived, with traffic since the last tick. */
+  /** Long-lived, with traffic since the last check. */
   isBusy = false;
 
   constructor(tcp: Tcp, { client, backend }: SocketPair, traffic: Traffic, onClose: (connection: ProxiedConnection) => void) {
@@ -45,8 +45,8 @@ export class ProxiedConnection {
     else this.#traffic.bytesOut += bytes;
   }
 
-  /** Without traffic since the last tick, large buffers are given back; after `idleMs` without traffic (0: never) the connection is closed. */
-  tick(now: number, idleMs: number): void {
+  /** Without traffic since the last check, large buffers are given back; after `idleMs` without traffic (0: never) the connection is closed. */
+  check(now: number, idleMs: number): void {
     this.isBusy = this.#bytes !== this.#seen && (this.#seen >= 0 || this.#backend.isReused);
     if (this.#bytes !== this.#seen) {
       this.#seen = this.#bytes;
@@ -138,7 +138,7 @@ class SocketEndpoint implements TcpOwner {
     return status;
   }
 
-  /** The other side has taken all bytes: reads on. */
+  /** The other side has taken all bytes: reading continues. */
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;

@@ -10,7 +10,7 @@ export type Hello = FromBalancer & { readonly t: "hello" };
 
 /** How often it is checked whether the socket file still exists. */
 const CHECK_MS = 2_000;
-/** A running balancer says hello within this time. */
+/** A running balancer sends its hello within this time. */
 const HELLO_MS = 1_000;
 
 export type ControlServerOptions = {
@@ -118,14 +118,14 @@ export function probeExisting(path: string): Promise<Hello | undefined> {
   if (!isOwnSocket(path)) return Promise.resolve(undefined);
   return new Promise((resolve) => {
     const socket = connect(path);
-    const over = (hello?: Hello): void => {
+    const finish = (hello?: Hello): void => {
       socket.destroy();
       resolve(hello);
     };
-    const lines = new JsonLines<FromBalancer>((message) => message.t === "hello" && over(message));
-    socket.setEncoding("utf8").setTimeout(HELLO_MS, () => over());
+    const lines = new JsonLines<FromBalancer>((message) => message.t === "hello" && finish(message));
+    socket.setEncoding("utf8").setTimeout(HELLO_MS, () => finish());
     socket.on("data", (text: string) => lines.push(text));
-    socket.on("error", () => over());
-    socket.on("close", () => over());
+    socket.on("error", () => finish());
+    socket.on("close", () => finish());
   });
 }

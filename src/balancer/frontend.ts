@@ -11,7 +11,7 @@ import { isToItself, REFUSED, type Tcp, type TcpHandle } from "./tcp-handle.ts";
 /** A backend that has not answered within this time counts as refusing. */
 const CONNECT_MS = 2_000;
 
-/** Error numbers of libuv that mean a lack of the balancer's own resources (ports, file descriptors, memory) and say nothing of the backend. */
+/** Error numbers of libuv that mean a lack of the balancer's own resources (ports, file descriptors, memory) and not a fault of the backend. */
 const OWN_FAULTS = new Set([-99, -49, -24, -23, -105, -55, -12]);
 
 type ConnectAttempt = {
@@ -97,10 +97,10 @@ export class Frontend {
   }
 
   /** Applies the time limits of attempts, queued clients and idle connections. */
-  tick(now: number): void {
+  enforceLimits(now: number): void {
     for (const attempt of this.#attempts) if (now > attempt.due && !attempt.isLate) cancel(attempt);
-    this.#queue.tick(now);
-    for (const connection of this.#connections.keys()) connection.tick(now, this.#front.idleMs);
+    this.#queue.rejectLate(now);
+    for (const connection of this.#connections.keys()) connection.check(now, this.#front.idleMs);
   }
 
   /** Accepts no clients any more. Open connections stay. */
@@ -110,7 +110,7 @@ export class Frontend {
     this.#backends.set(this.#front.strategy, []);
   }
 
-  /** No service will tell which backends come up: queued clients get the first that accepts. */
+  /** No service reports backends any more: queued clients get the first that accepts. */
   retire(): void {
     const backends = this.#front.backends.map((backend) => (backend.state === "down" ? { ...backend, state: "up" as const } : backend));
     this.apply({ ...this.#front, backends });

@@ -5,7 +5,7 @@ import type { BalancerIdentity, Front } from "../ipc/balancer-protocol.ts";
 import type { Balancer, ListeningState } from "./balancer.ts";
 import type { Tcp, TcpServer } from "./tcp-handle.ts";
 
-/** Both types are spoken between versions: fields may only be added. */
+/** Both types are exchanged between versions: fields may only be added. */
 export type ToSuccessor =
   /** Accompanied by the listening socket. */
   | { readonly t: "socket"; readonly id: string }
@@ -27,8 +27,8 @@ export type HandoffRequest = { readonly argv: readonly string[]; readonly env: N
 export async function handOver({ argv, env }: HandoffRequest, listeningState: () => ListeningState): Promise<BalancerIdentity> {
   const [program = "", ...args] = argv;
   const successor = spawn(program, [...args, "--successor"], { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true, env });
-  const over = new AbortController();
-  const { signal } = over;
+  const aborter = new AbortController();
+  const { signal } = aborter;
   const ended = Promise.race([
     once(successor, "exit", { signal }).then(([code, name]) => `it ended at once (${name ?? `exit code ${code}`})`),
     once(successor, "error", { signal }).then(([error]) => (error as Error).message),
@@ -48,7 +48,7 @@ export async function handOver({ argv, env }: HandoffRequest, listeningState: ()
     successor.kill("SIGKILL");
     throw error;
   } finally {
-    over.abort();
+    aborter.abort();
   }
 }
 

@@ -74,8 +74,8 @@ export class PortListener {
     return this.#describe(code, code);
   }
 
-  #describe(code: string, otherwise: string): string {
-    return whyNotListening(code, this.#front.port) ?? otherwise;
+  #describe(code: string, fallback: string): string {
+    return whyNotListening(code, this.#front.port) ?? fallback;
   }
 }
 

@@ -47,7 +47,7 @@ async function runFirst(): Promise<void> {
   const identity = { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "", version: VERSION };
   const existing = options.successor ? undefined : await probeExisting(options.socket);
   // A keeper was killed between starting a balancer and recording it.
-  if (existing !== undefined) return leave({ t: "other", pid: existing.pid, startTime: existing.startTime });
+  if (existing !== undefined) return exitWith({ t: "other", pid: existing.pid, startTime: existing.startTime });
   const { tcp, problem } = await chooseTcp(process.env.PROCMAN_BALANCER_TCP);
   if (problem !== undefined) process.stderr.write(`procman: the load balancer uses node:net, which is slower: ${problem}\n`);
   const changed = (): void => {
@@ -109,9 +109,9 @@ async function retire(balancer: Balancer, control: ControlServer): Promise<void>
   process.exit(0);
 }
 
-function leave(word: BalancerReportMessage): void {
+function exitWith(message: BalancerReportMessage): void {
   if (process.send === undefined) process.exit(0);
-  process.send([word], () => process.exit(0));
+  process.send([message], () => process.exit(0));
 }
 
 function runWorker(number: number, tcp: Tcp): void {

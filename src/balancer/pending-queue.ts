@@ -34,11 +34,11 @@ export class PendingQueue {
     for (const client of clients) this.#place(client);
   }
 
-  tick(now: number): void {
+  rejectLate(now: number): void {
     if (this.#clients.length === 0) return;
-    const late = this.#clients.filter(({ since }) => now - since > TIMEOUT_MS);
+    const expired = this.#clients.filter(({ since }) => now - since > TIMEOUT_MS);
     this.#clients = this.#clients.filter(({ since }) => now - since <= TIMEOUT_MS);
-    for (const { client } of late) this.reject(client);
+    for (const { client } of expired) this.reject(client);
     // Some wait because ports or file descriptors had run out; no event tells when they are available again.
     this.placeAll();
   }

@@ -24,7 +24,7 @@ test("node:net passes the self-test too", async () => {
   assert.equal(problem, undefined);
 });
 
-test("node:net takes over where the handles can't be loaded or fail the self-test, and the cause is said", async () => {
+test("node:net is used where the handles can't be loaded or fail the self-test, and the cause is given", async () => {
   const denied = (): Tcp => {
     throw new Error("Access to this API has been restricted");
   };

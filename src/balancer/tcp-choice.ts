@@ -18,7 +18,7 @@ export function tcpOf(name: string): Tcp {
   return name === "net" ? new NetTcp() : loadBinding();
 }
 
-/** `forced`: what PROCMAN_BALANCER_TCP says. */
+/** `forced`: the value of PROCMAN_BALANCER_TCP. */
 export async function chooseTcp(forced: string | undefined, load: () => Tcp = loadBinding): Promise<TcpChoice> {
   if (forced === "net") return { tcp: new NetTcp(), problem: "PROCMAN_BALANCER_TCP is net" };
   try {
@@ -33,12 +33,12 @@ export async function chooseTcp(forced: string | undefined, load: () => Tcp = lo
 /** Listens, connects, accepts, reads, writes, half-closes and resets, as the balancer does. Rejects with the first fault. */
 async function selfTest(tcp: Tcp): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("its self-test was not over in time")), TIMEOUT_MS);
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("its self-test did not finish in time")), TIMEOUT_MS);
   });
   const server = await tcp.bind(HOST, 0);
   try {
-    await Promise.race([echo(tcp, server), late]);
+    await Promise.race([echo(tcp, server), timeout]);
   } finally {
     clearTimeout(timer);
     server.close();
@@ -50,13 +50,13 @@ async function echo(tcp: Tcp, server: TcpServer): Promise<void> {
   const socket = tcp.newSocket();
   try {
     check("connect", await new Promise<number>((resolve) => tcp.connect(socket, HOST, server.port, resolve)));
-    await talk(tcp, socket, await accepted);
+    await exchange(tcp, socket, await accepted);
   } finally {
     socket.close();
   }
 }
 
-async function talk(tcp: Tcp, one: TcpHandle, other: TcpHandle): Promise<void> {
+async function exchange(tcp: Tcp, one: TcpHandle, other: TcpHandle): Promise<void> {
   const [near, far] = [new Peer(tcp, one), new Peer(tcp, other)];
   try {
     check("getsockname", one.getsockname({}));
@@ -101,23 +101,23 @@ class Peer {
     if (this.#tcp.write(this.#handle, Buffer.from(text)) < 0) throw new Error("its self-test failed: write");
   }
 
-  /** Resolves with all that came, once it has this length. */
+  /** Resolves with the received text once it has this length. */
   received(length: number): Promise<string> {
     return new Promise((resolve) => {
       this.#wanted = { length, resolve };
-      this.#tell();
+      this.#resolveIfComplete();
     });
   }
 
   #take(count: number): Buffer | undefined {
     this.#text += this.#buffer.toString("latin1", 0, count);
-    this.#tell();
+    this.#resolveIfComplete();
     if (this.#buffer.length > FIRST_BYTES) return undefined;
     this.#buffer = Buffer.alloc(2 * TEXT.length);
     return this.#buffer;
   }
 
-  #tell(): void {
+  #resolveIfComplete(): void {
     if (this.#wanted !== undefined && this.#text.length >= this.#wanted.length) this.#wanted.resolve(this.#text);
   }
 }

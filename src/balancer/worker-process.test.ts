@@ -20,7 +20,7 @@ process.on("message", (message, socket) => {
 process.on("disconnect", () => process.exit(0));
 `;
 
-test("a listening socket that did not arrive is sent again, and that is said once", async (context) => {
+test("a listening socket that did not arrive is sent again, and reported once", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "procman-worker-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "worker.cjs");

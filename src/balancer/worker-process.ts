@@ -112,9 +112,9 @@ export class WorkerProcess {
     if (exitCode !== null || signalCode !== null) return;
     const ended = new Promise((resolve) => this.#process.once("exit", resolve));
     if (connected) this.#process.disconnect();
-    const late = setTimeout(() => this.#process.kill("SIGKILL"), END_MS);
+    const timeout = setTimeout(() => this.#process.kill("SIGKILL"), END_MS);
     await ended;
-    clearTimeout(late);
+    clearTimeout(timeout);
   }
 
   #start(): ChildProcess {

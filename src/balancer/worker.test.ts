@@ -33,7 +33,7 @@ testBoth("after the first client the load is measured soon, and reported at once
     assert.equal(await Promise.race([told, sleep(200, "not yet")]), expected);
     client.destroy();
     worker.close();
-    // The tick that finds no client is the last.
+    // The check that finds no client is the last.
     while (worker.clients > 0) await sleep(1);
   }
 });

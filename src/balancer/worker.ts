@@ -7,8 +7,8 @@ import { Frontend } from "./frontend.ts";
 import { type Load, NO_LOAD, type PlacedConnection } from "./rebalancer.ts";
 import type { Tcp, TcpHandle, TcpServer } from "./tcp-handle.ts";
 
-/** Interval of time limits and load figures, while there are clients. */
-const TICK_MS = 250;
+/** Interval of checking time limits and load, while there are clients. */
+const CHECK_MS = 250;
 /** Many clients may come at once: the load is first measured after this time, and reported at once above `HIGH_LOAD` (share of a core). */
 const FIRST_LOAD_MS = 30;
 const HIGH_LOAD = 0.2;
@@ -28,7 +28,7 @@ export class Worker {
   readonly #listening = new Map<string, TcpServer>();
   /** Frontends that were closed and still have connections. */
   readonly #closed = new Set<Frontend>();
-  #ticking: NodeJS.Timeout | undefined;
+  #checking: NodeJS.Timeout | undefined;
   #reporting: NodeJS.Timeout | undefined;
   readonly #files = mostOpenFiles();
   readonly #mostConnections = Math.max(1, Math.floor((this.#files - SPARE_FILES) / 2));
@@ -65,7 +65,7 @@ export class Worker {
   adopt({ front, backend }: Omit<PlacedConnection, "connection">, sockets: SocketPair): void {
     const frontend = this.#frontends.get(front) ?? this.#closedFrontend(front);
     frontend.adopt(backend, sockets);
-    this.#startTicking();
+    this.#startChecking();
   }
 
   /** Resolves when applied: no attempt to connect to a backend that may get no connection is under way. */
@@ -138,7 +138,7 @@ export class Worker {
     const frontend = this.#frontends.get(id);
     if (frontend === undefined) return client.close();
     if (process.platform !== "linux") client.setNoDelay(true);
-    this.#startTicking();
+    this.#startChecking();
     if (this.#room <= 0) this.#room = this.#mostConnections - this.clients;
     if (this.#room <= 0) return this.#reject(frontend, client);
     this.#room -= 1;
@@ -156,9 +156,9 @@ export class Worker {
     this.#reportSoon();
   }
 
-  #startTicking(): void {
-    if (this.#ticking !== undefined) return;
-    this.#ticking = setInterval(() => this.#tick(), TICK_MS);
+  #startChecking(): void {
+    if (this.#checking !== undefined) return;
+    this.#checking = setInterval(() => this.#check(), CHECK_MS);
     setTimeout(() => this.#firstLoad(), FIRST_LOAD_MS);
     this.#used = { at: performance.now(), cpu: process.cpuUsage() };
   }
@@ -170,17 +170,17 @@ export class Worker {
 
   #measure(): void {
     const now = performance.now();
-    for (const frontend of this.#all) frontend.tick(now);
+    for (const frontend of this.#all) frontend.enforceLimits(now);
     this.load = this.#loadAt(now);
   }
 
-  #tick(): void {
+  #check(): void {
     this.#measure();
     for (const frontend of this.#closed) if (frontend.clients === 0) this.#closed.delete(frontend);
     this.#report();
     if (this.clients > 0) return;
-    clearInterval(this.#ticking);
-    this.#ticking = undefined;
+    clearInterval(this.#checking);
+    this.#checking = undefined;
   }
 
   #loadAt(now: number): Load {

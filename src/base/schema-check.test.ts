@@ -5,7 +5,20 @@ import fc from "fast-check";
 import { asJson, damage, inflict, type Json, objectsIn, refusalOf, valuesOf } from "../../test/support/json-schema.ts";
 import { configuration } from "../config/config-schema.ts";
 import { validateConfiguration } from "../config/validate.ts";
-import { boolean, enumeration, exported, integer, list, literal, map, object, openObject, optional, string, union } from "./schema.ts";
+import {
+  boolean,
+  enumeration,
+  integer,
+  list,
+  literal,
+  map,
+  object,
+  openObject,
+  optional,
+  standardSchema,
+  string,
+  union,
+} from "./schema.ts";
 import { faultsOf, matches, type Path, violations } from "./schema-check.ts";
 
 const schema = configuration as Json;
@@ -112,6 +125,6 @@ test("a member that is undefined counts as absent", () => {
 test("what is exported has the words of the standard alone", () => {
   const inner = string({ allowed: "a word" });
   const all = object({ a: union([inner, list(inner)], { allowed: "words" }), b: optional(map(inner, { propertyNames: inner })) });
-  assert.ok(!JSON.stringify(exported(all)).includes("allowed"));
-  assert.deepEqual(exported(object({ allowed: inner })).properties, { allowed: { type: "string" } });
+  assert.ok(!JSON.stringify(standardSchema(all)).includes("allowed"));
+  assert.deepEqual(standardSchema(object({ allowed: inner })).properties, { allowed: { type: "string" } });
 });

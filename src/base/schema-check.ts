@@ -1,11 +1,11 @@
-/** Checks values against schemas: `matches` says yes or no, `violations` finds everything that is wrong, `faultsOf` says it in plain words. */
+/** Checks values against schemas: `matches` returns yes or no, `violations` all violations, `faultsOf` messages. */
 import type { ErrorPlace } from "./errors.ts";
 import { branchesOf, type JsonSchema, type Schema } from "./schema.ts";
 import { didYouMean } from "./suggest.ts";
 
 export type Path = readonly (string | number)[];
 
-/** What of the schema is not satisfied. `anyOf` stands for `oneOf`, too. */
+/** The part of the schema that is violated; `anyOf` also stands for `oneOf`. */
 export type Keyword = OwnKeyword | "required" | "additionalProperties" | "propertyNames" | "anyOf";
 
 const OWN_KEYWORDS = [
@@ -21,12 +21,12 @@ export type Violation = {
   /** The schema that has the keyword; for a missing member, the schema of that member. */
   readonly schema: JsonSchema;
   readonly found: unknown;
-  /** Of `anyOf`: what is wrong by each alternative. */
+  /** For `anyOf`: the violations of each alternative. */
   readonly branches?: readonly (readonly Violation[])[];
 };
 
-/** More faults than these are not listed. */
-export const MOST_FAULTS = 20;
+/** Most faults that are listed. */
+export const MAX_FAULTS = 20;
 
 type Check = (value: unknown) => boolean;
 
@@ -37,13 +37,13 @@ export function matches<Value>(value: unknown, schema: Schema<Value>): value is 
   return checkOf(schema)(value);
 }
 
-/** Made when it is first needed: most values are checked against the schemas of a list's entries, of which one is like another. */
+/** Compiled on first use, and cached: most values are entries of lists, which share one schema. */
 function checkOf(schema: JsonSchema): Check {
-  const known = checks.get(schema);
-  if (known !== undefined) return known;
-  const made = compile(schema);
-  checks.set(schema, made);
-  return made;
+  const cached = checks.get(schema);
+  if (cached !== undefined) return cached;
+  const compiled = compile(schema);
+  checks.set(schema, compiled);
+  return compiled;
 }
 
 function compile(schema: JsonSchema): Check {
@@ -97,18 +97,18 @@ function membersCheck(schema: JsonSchema): Check {
   };
 }
 
-/** Everything that is wrong with the value, in the order in which it is written; at most so much. */
-export function violations(value: unknown, schema: JsonSchema, most = Number.POSITIVE_INFINITY): readonly Violation[] {
+/** All violations, in the order of the value's members; at most `limit`. */
+export function violations(value: unknown, schema: JsonSchema, limit = Number.POSITIVE_INFINITY): readonly Violation[] {
   const found: Violation[] = [];
-  check(value, schema, { path: [], found, most });
+  check(value, schema, { path: [], found, limit: limit });
   return found;
 }
 
-type Visit = { readonly path: Path; readonly found: Violation[]; readonly most: number };
+type Visit = { readonly path: Path; readonly found: Violation[]; readonly limit: number };
 
 function check(value: unknown, schema: JsonSchema, visit: Visit): void {
-  const { path, found, most } = visit;
-  if (found.length >= most) return;
+  const { path, found, limit } = visit;
+  if (found.length >= limit) return;
   const keyword = ownViolation(value, schema);
   if (keyword !== undefined) return void found.push({ path, keyword, schema, found: value });
   const branches = branchesOf(schema);
@@ -118,7 +118,7 @@ function check(value: unknown, schema: JsonSchema, visit: Visit): void {
       keyword: "anyOf",
       schema,
       found: value,
-      branches: branches.map((branch) => violations(value, branch, most)),
+      branches: branches.map((branch) => violations(value, branch, limit)),
     });
   if (isObject(value)) return checkMembers(value, schema, visit);
   if (!Array.isArray(value) || schema.items === undefined) return;
@@ -126,12 +126,12 @@ function check(value: unknown, schema: JsonSchema, visit: Visit): void {
 }
 
 function checkMembers(value: Readonly<Record<string, unknown>>, schema: JsonSchema, visit: Visit): void {
-  const { path, found, most } = visit;
+  const { path, found, limit } = visit;
   const { propertyNames } = schema;
-  for (const name of missingIn(value, schema).slice(0, most - found.length))
+  for (const name of missingIn(value, schema).slice(0, limit - found.length))
     found.push({ path: [...path, name], keyword: "required", schema: schema.properties?.[name] ?? {}, found: undefined });
   for (const [name, inside] of Object.entries(value)) {
-    if (found.length >= most) return;
+    if (found.length >= limit) return;
     const at = [...path, name];
     const member = memberOf(schema, name);
     if (member === false) found.push({ path: at, keyword: "additionalProperties", schema, found: inside });
@@ -141,7 +141,7 @@ function checkMembers(value: Readonly<Record<string, unknown>>, schema: JsonSche
   }
 }
 
-/** The schema of a member; `true`: anything, `false`: there must be none. */
+/** The schema of a member; `true`: anything is allowed, `false`: the member is not allowed. */
 function memberOf({ properties, additionalProperties = true }: JsonSchema, name: string): JsonSchema | boolean {
   return (properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined) ?? additionalProperties;
 }
@@ -150,7 +150,7 @@ function missingIn(value: Readonly<Record<string, unknown>>, { required = [] }: 
   return required.filter((name) => !Object.hasOwn(value, name) || value[name] === undefined);
 }
 
-/** What is wrong with the value itself, apart from what is in it. */
+/** The violation of the value itself, without those of its members or items. */
 function ownViolation(value: unknown, schema: JsonSchema): OwnKeyword | undefined {
   if (schema.type !== undefined && !isOfType(value, schema.type)) return "type";
   if (schema.const !== undefined && value !== schema.const) return "const";
@@ -181,16 +181,15 @@ function listViolation({ length }: readonly unknown[], { minItems, maxItems }: J
 
 const expressions = new Map<string, RegExp>();
 
-/** Compiled once. */
 function expression(pattern: string): RegExp {
-  const known = expressions.get(pattern);
-  if (known !== undefined) return known;
-  const made = new RegExp(pattern, "u");
-  expressions.set(pattern, made);
-  return made;
+  const cached = expressions.get(pattern);
+  if (cached !== undefined) return cached;
+  const compiled = new RegExp(pattern, "u");
+  expressions.set(pattern, compiled);
+  return compiled;
 }
 
-/** Whether it is a regular expression of JavaScript. */
+/** Whether the text is a JavaScript regular expression. */
 export function isExpression(text: string): boolean {
   try {
     return new RegExp(text) instanceof RegExp;
@@ -215,11 +214,11 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What is wrong with the value of this place, in words; at most `MOST_FAULTS`. */
+/** Messages about the value at `place`; at most `MAX_FAULTS`. */
 export function faultsOf(value: unknown, schema: JsonSchema, place: string): readonly ErrorPlace[] {
-  return violations(value, schema, MOST_FAULTS).map((violation) => ({
+  return violations(value, schema, MAX_FAULTS).map((violation) => ({
     place: place + violation.path.map(step).join(""),
-    message: inWords(violation),
+    message: messageOf(violation),
   }));
 }
 
@@ -227,7 +226,7 @@ function step(part: string | number): string {
   return typeof part === "number" ? `[${part}]` : `.${part.slice(0, 64)}`;
 }
 
-function inWords(violation: Violation): string {
+function messageOf(violation: Violation): string {
   const { keyword, schema, found } = violation;
   switch (keyword) {
     case "required":
@@ -237,33 +236,33 @@ function inWords(violation: Violation): string {
     case "propertyNames":
       return "is no name that is allowed here";
     case "type":
-      return `must be ${article(schema.type ?? "")}, not ${shown(found)}`;
+      return `must be ${article(schema.type ?? "")}, not ${shortened(found)}`;
     case "const":
-      return `must be ${JSON.stringify(schema.const)}, not ${shown(found)}`;
+      return `must be ${JSON.stringify(schema.const)}, not ${shortened(found)}`;
     case "anyOf":
-      return choiceInWords(violation);
+      return choiceMessage(violation);
     default:
-      return boundInWords(keyword, schema, found);
+      return boundMessage(keyword, schema, found);
   }
 }
 
 type Bound = Exclude<OwnKeyword, "type" | "const">;
 
-function boundInWords(keyword: Bound, schema: JsonSchema, found: unknown): string {
+function boundMessage(keyword: Bound, schema: JsonSchema, found: unknown): string {
   const length = (found as { readonly length?: number }).length;
   switch (keyword) {
     case "enum":
-      return `must be one of ${(schema.enum ?? []).join(", ")}, not ${shown(found)}.${didYouMean(String(found), schema.enum ?? [])}`;
+      return `must be one of ${(schema.enum ?? []).join(", ")}, not ${shortened(found)}.${didYouMean(String(found), schema.enum ?? [])}`;
     case "minLength":
       return schema.minLength === 1 ? "must not be empty" : `must have ${schema.minLength} characters at least`;
     case "maxLength":
       return `may have ${schema.maxLength} characters, not ${length}`;
     case "format":
       return schema.format === "regex"
-        ? `must be a regular expression, not ${shown(found)}`
-        : `must be a time as 2026-01-31T12:00:00Z, not ${shown(found)}`;
+        ? `must be a regular expression, not ${shortened(found)}`
+        : `must be a time as 2026-01-31T12:00:00Z, not ${shortened(found)}`;
     case "pattern":
-      return `must be like ${schema.pattern}, not ${shown(found)}`;
+      return `must be like ${schema.pattern}, not ${shortened(found)}`;
     case "minItems":
       return `must have ${schema.minItems} entries at least, not ${length}`;
     case "maxItems":
@@ -272,29 +271,29 @@ function boundInWords(keyword: Bound, schema: JsonSchema, found: unknown): strin
       return `may have ${schema.maxProperties} members at most`;
     case "minimum":
     case "maximum":
-      return rangeInWords(schema, found);
+      return rangeMessage(schema, found);
     default:
       return keyword satisfies never;
   }
 }
 
-function rangeInWords({ minimum, maximum }: JsonSchema, found: unknown): string {
-  if (maximum === undefined) return `must be ${minimum} or more, not ${shown(found)}`;
+function rangeMessage({ minimum, maximum }: JsonSchema, found: unknown): string {
+  if (maximum === undefined) return `must be ${minimum} or more, not ${shortened(found)}`;
   return minimum === undefined
-    ? `must be ${maximum} or less, not ${shown(found)}`
-    : `must be ${minimum} to ${maximum}, not ${shown(found)}`;
+    ? `must be ${maximum} or less, not ${shortened(found)}`
+    : `must be ${minimum} to ${maximum}, not ${shortened(found)}`;
 }
 
-/** What is wrong by the alternative that has the right type, or which alternatives there are. */
-function choiceInWords({ schema, found, branches = [] }: Violation): string {
+/** The first violation of the alternative with the right type, or else the list of alternatives. */
+function choiceMessage({ schema, found, branches = [] }: Violation): string {
   const alternatives = branchesOf(schema);
-  const near = alternatives.findIndex(({ type }) => type !== undefined && isOfType(found, type));
-  const [first] = branches[near] ?? [];
-  if (first !== undefined) return `${first.path.map(step).join("")} ${inWords(first)}`.trim();
+  const matching = alternatives.findIndex(({ type }) => type !== undefined && isOfType(found, type));
+  const [first] = branches[matching] ?? [];
+  if (first !== undefined) return `${first.path.map(step).join("")} ${messageOf(first)}`.trim();
   const allowed = alternatives.map(({ type, const: only }) =>
     only !== undefined ? JSON.stringify(only) : type === undefined ? "another value" : article(type),
   );
-  return `must be ${allowed.join(" or ")}, not ${shown(found)}`;
+  return `must be ${allowed.join(" or ")}, not ${shortened(found)}`;
 }
 
 function article(type: string): string {
@@ -302,7 +301,7 @@ function article(type: string): string {
   return type === "integer" ? "a whole number" : /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-function shown(value: unknown): string {
+function shortened(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
   if (Array.isArray(value)) return "an array";
   return typeof value === "object" && value !== null ? "an object" : String(value);

@@ -3,7 +3,7 @@
  * Configuration, requests, answers, notes and plugin options are written with these builders; `schema-check.ts` checks values.
  */
 
-/** The part of JSON Schema (2020-12) that is used. */
+/** The supported part of JSON Schema (2020-12). */
 export type JsonSchema = {
   /** Describes answers, which are not checked: `schema-check.ts` does not follow it. */
   readonly $ref?: string;
@@ -29,7 +29,7 @@ export type JsonSchema = {
   readonly anyOf?: readonly JsonSchema[];
   /** Checked as `anyOf`: the alternatives exclude each other. */
   readonly oneOf?: readonly JsonSchema[];
-  /** Not of the standard, and not exported: the words of a message that follow "allowed:". */
+  /** Not part of the standard, and not exported: the text after "allowed:" in messages. */
   readonly allowed?: string;
 };
 
@@ -55,7 +55,7 @@ export type ObjectOf<Of extends Members> = Flat<
 /** Any value. */
 export const anything: Schema = {};
 
-export const nothing: Schema<null> = { type: "null" };
+export const nullSchema: Schema<null> = { type: "null" };
 
 export function string(more: JsonSchema = {}): Schema<string> {
   return { type: "string", ...more };
@@ -128,7 +128,7 @@ export type MembersOf<Of> = {
   readonly [Name in keyof Of]-?: undefined extends Of[Name] ? Optional<Exclude<Of[Name], undefined>> : Schema<Of[Name]>;
 };
 
-/** The schema of a type that is declared elsewhere: a member that the type has and the schema has not is an error of the compiler. */
+/** The schema of a type that is declared elsewhere. A member of the type that is missing in the schema is a compile error. */
 export function schemaFor<Of>(members: MembersOf<Of>, more: JsonSchema = {}): Schema<Of> {
   return openObject(members as unknown as Members, more) as Schema<Of>;
 }
@@ -147,17 +147,19 @@ export function branchesOf({ anyOf, oneOf }: JsonSchema): readonly JsonSchema[] 
   return anyOf ?? oneOf ?? [];
 }
 
-/** The schema in the words of the standard alone. */
-export function exported(schema: JsonSchema): JsonSchema {
+/** The schema without the additions to the standard. */
+export function standardSchema(schema: JsonSchema): JsonSchema {
   const { allowed: _, ...standard } = schema;
   const { properties, items, additionalProperties, propertyNames, anyOf, oneOf } = standard;
   return {
     ...standard,
-    ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, exported(member)])) }),
-    ...(items && { items: exported(items) }),
-    ...(typeof additionalProperties === "object" && { additionalProperties: exported(additionalProperties) }),
-    ...(propertyNames && { propertyNames: exported(propertyNames) }),
-    ...(anyOf && { anyOf: anyOf.map(exported) }),
-    ...(oneOf && { oneOf: oneOf.map(exported) }),
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, standardSchema(member)])),
+    }),
+    ...(items && { items: standardSchema(items) }),
+    ...(typeof additionalProperties === "object" && { additionalProperties: standardSchema(additionalProperties) }),
+    ...(propertyNames && { propertyNames: standardSchema(propertyNames) }),
+    ...(anyOf && { anyOf: anyOf.map(standardSchema) }),
+    ...(oneOf && { oneOf: oneOf.map(standardSchema) }),
   };
 }

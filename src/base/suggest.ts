@@ -1,4 +1,4 @@
-/** "Did you mean": finds the known word nearest to a misspelled one. */
+/** "Did you mean": finds the candidate nearest to a misspelled word. */
 
 /** Longer words are cut: the cost of a comparison is the product of both lengths. */
 const LONGEST = 64;

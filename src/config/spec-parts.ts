@@ -6,7 +6,7 @@ import {
   list,
   literal,
   map,
-  nothing,
+  nullSchema,
   number,
   openObject,
   optional,
@@ -33,7 +33,7 @@ export const policy: Schema<Policy> = schemaFor<Policy>({
   restart: enumeration(["never", "error", "always"]),
   restartDelayMs: optional(number()),
   // JSON has no infinity, and says null.
-  restartLimit: union([count, nothing]) as Schema<number>,
+  restartLimit: union([count, nullSchema]) as Schema<number>,
   restartResetMs: number(),
   graceMs: number(),
   terminateMs: number(),

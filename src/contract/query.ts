@@ -1,7 +1,7 @@
 /** What a route takes after the `?`: how each parameter is written, read and described. */
 import { type ErrorPlace, ProcmanError } from "../base/errors.ts";
 import type { JsonSchema } from "../base/schema.ts";
-import { faultsOf, MOST_FAULTS } from "../base/schema-check.ts";
+import { faultsOf, MAX_FAULTS } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
 import { EVENT_TYPES } from "./event-record.ts";
 import { CATEGORIES, SEVERITIES } from "./records.ts";
@@ -45,7 +45,7 @@ export function invalid(faults: readonly ErrorPlace[]): ProcmanError {
   const message = first?.message.replace(/\.$/, "") ?? "";
   const more = others.length === 0 ? "" : message.endsWith("?") ? ` And ${others.length} more` : `; and ${others.length} more`;
   return new ProcmanError("input-invalid", `Cannot take this request: "${first?.place}" ${message}${more}`, {
-    faults: faults.slice(0, MOST_FAULTS),
+    faults: faults.slice(0, MAX_FAULTS),
   });
 }
 

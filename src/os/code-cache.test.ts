@@ -1,4 +1,4 @@
-/** A bundle that runs with the code that was compiled for it before. */
+/** Running a bundle with code compiled at an earlier start. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ function folderOf(context: TestContext): string {
   return folder;
 }
 
-/** What the bundle prints. In a process of its own, as the code is written at the end of one. */
+/** The output of the bundle. It runs in another process, as the code is written when the process ends. */
 function run(bundle: string, { env = {}, uid }: { readonly env?: NodeJS.ProcessEnv; readonly uid?: number } = {}): string {
   const script = `import { runCached } from ${MODULE}; runCached(${JSON.stringify(bundle)}, "exit");`;
   const args = ["--import", "tsx", "--input-type=module", "-e", script];
@@ -27,7 +27,7 @@ function run(bundle: string, { env = {}, uid }: { readonly env?: NodeJS.ProcessE
   }).trim();
 }
 
-test("it has all that a required file has, its chunks find it, and its code lies beside it, once", (context) => {
+test("a bundle runs as with require, its chunks find it, and one cache of its code lies beside it", (context) => {
   const folder = folderOf(context);
   const bundle = join(folder, "main.cjs");
   writeFileSync(join(folder, "chunk.cjs"), `exports.seen = require("./main.cjs").name;`);
@@ -40,7 +40,7 @@ test("it has all that a required file has, its chunks find it, and its code lies
   }
 });
 
-test("code that V8 can't use is compiled anew, and replaced", (context) => {
+test("cached code that V8 rejects is replaced", (context) => {
   const folder = folderOf(context);
   const bundle = join(folder, "main.cjs");
   writeFileSync(bundle, `console.log("here");`);
@@ -61,7 +61,7 @@ test("a folder that others can write is not used", (context) => {
   assert.deepEqual(readdirSync(join(folder, "cache")), []);
 });
 
-test("where the installation can't be written, its code lies in the user's own folder of caches", (context) => {
+test("if the installation is not writable, the cache is in the user's cache folder", (context) => {
   const folder = folderOf(context);
   const [bundle, caches] = [join(folder, "main.cjs"), join(folder, "caches")];
   writeFileSync(bundle, `console.log("here");`);

@@ -1,13 +1,13 @@
 /**
- * The handle of a `net.Server`, which Node has and doesn't document. A process that only holds a listening socket must not have opened it,
- * as libuv accepts from whatever it has made listen; and Node has no documented way to pass such a socket to another process.
+ * The handle of a `net.Server`, which Node doesn't document. A process that only holds a listening socket must not have opened it, as
+ * libuv accepts from each socket that it has opened; and Node has no documented way to pass a socket that another process has opened.
  */
 import type { Server } from "node:net";
 
-/** May be sent to a child or parent with a message. */
+/** Can be sent to a child or parent with a message. */
 type ServerHandle = { readonly fd: number; readonly setBlocking: (isBlocking: boolean) => number };
 
-/** @throws if this version of Node has none, or another one */
+/** @throws if this version of Node has no such handle */
 export function handleOf(server: Server): ServerHandle {
   const { _handle: handle } = server as { readonly _handle?: Partial<ServerHandle> | null };
   if (typeof handle?.fd === "number" && handle.fd >= 0 && typeof handle.setBlocking === "function") return handle as ServerHandle;
@@ -16,7 +16,7 @@ export function handleOf(server: Server): ServerHandle {
   );
 }
 
-/** What came with the message of a process that called `handleOf`. */
+/** Checks a handle that was received with a message. */
 export function isListeningHandle(handle: unknown): handle is { readonly fd: number; readonly close: () => void } {
   const { fd, close } = (handle ?? {}) as { readonly fd?: unknown; readonly close?: unknown };
   return typeof fd === "number" && fd >= 0 && typeof close === "function";

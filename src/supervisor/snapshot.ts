@@ -1,5 +1,5 @@
 /** The persisted state of a process, from which the next service continues. It is validated when it is read. */
-import { boolean, enumeration, integer, literal, map, nothing, number, openObject, optional, string, union } from "../base/schema.ts";
+import { boolean, enumeration, integer, literal, map, nullSchema, number, openObject, optional, string, union } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
 import type { InstanceState, ScheduledAction, SpawnFault } from "./states.ts";
 
@@ -64,7 +64,7 @@ const pid = integer({ minimum: 2 });
 const occupied = optional(openObject({ port: count, by: string() }));
 const details = { outOfMemory: optional(literal(true)), occupied, at: optional(moment) };
 const ending = union([
-  openObject({ kind: literal("exited"), code: union([number(), nothing]), signal: union([string(), nothing]), ...details }),
+  openObject({ kind: literal("exited"), code: union([number(), nullSchema]), signal: union([string(), nullSchema]), ...details }),
   openObject({
     kind: literal("unstartable"),
     message: string(),
