@@ -6,7 +6,7 @@ import { failpoint } from "../os/failpoint.ts";
 /** At a first start so many processes go to the keeper together, which starts them while the service decides for the next ones. */
 const FIRST_BATCH = 8;
 /** How long a message may wait for others. Milliseconds. */
-const LATER_MS = 20;
+const DELAY_MS = 20;
 
 /** What the link needs of a process with an IPC channel. */
 export type KeeperTransport = Pick<NodeJS.EventEmitter, "on" | "off" | "once"> & {
@@ -17,7 +17,7 @@ export type KeeperTransport = Pick<NodeJS.EventEmitter, "on" | "off" | "once"> &
 export class KeeperChannel {
   readonly #channel: KeeperTransport;
   readonly #receive: (messages: unknown) => void;
-  readonly #ended: () => void;
+  readonly #onClosed: () => void;
   #outbox: ToKeeper[] = [];
   /** The latest memory of each process that changed in this turn; texts are notes as they are. */
   readonly #notes = new Map<string, unknown>();
@@ -25,18 +25,18 @@ export class KeeperChannel {
   #isFirstStart = false;
   /** Processes of a first start whose spawn is not sent yet. */
   readonly #starting = new Set<string>();
-  #held: unknown[] | undefined;
+  #heldBatches: unknown[] | undefined;
   #flushing = false;
   #closed = false;
-  readonly #later: ToKeeper[] = [];
+  readonly #delayed: ToKeeper[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #syncs = 0;
-  readonly #waiting = new Map<number, () => void>();
+  #lastCommit = 0;
+  readonly #pendingCommits = new Map<number, () => void>();
 
   constructor(channel: KeeperTransport, on: { readonly message: (message: FromKeeper) => void; readonly closed: () => void }) {
     this.#channel = channel;
     this.#receive = (messages) => {
-      if (this.#held !== undefined) return void this.#held.push(messages);
+      if (this.#heldBatches !== undefined) return void this.#heldBatches.push(messages);
       for (const message of messages as FromKeeper[]) {
         if (message.t === "snapshot") this.#isFirstStart = isEmpty(message);
         on.message(message);
@@ -45,13 +45,13 @@ export class KeeperChannel {
       this.flush();
     };
     channel.on("message", this.#receive);
-    this.#ended = on.closed;
-    channel.once("disconnect", this.#ended);
+    this.#onClosed = on.closed;
+    channel.once("disconnect", this.#onClosed);
   }
 
   send(message: ToKeeper): void {
     if (this.#closed) return;
-    if (this.#isFirstStart && message.t === "spawn") this.#sendAhead(message.slot.split(":", 1)[0] ?? "");
+    if (this.#isFirstStart && message.t === "spawn") this.#sendFirstBatches(message.slot.split(":", 1)[0] ?? "");
     this.#outbox.push(message);
     this.#schedule();
   }
@@ -59,14 +59,14 @@ export class KeeperChannel {
   /** For what nobody waits for: the first goes at once, and in a storm the many that follow go as one. */
   sendLater(message: ToKeeper): void {
     if (this.#closed) return;
-    if (this.#timer !== undefined) return void this.#later.push(message);
+    if (this.#timer !== undefined) return void this.#delayed.push(message);
     this.send(message);
-    this.#timer = setTimeout(() => this.#sendLate(), LATER_MS);
+    this.#timer = setTimeout(() => this.#sendDelayed(), DELAY_MS);
   }
 
   /** Remembered with the commands of the same turn: both arrive or neither. */
-  remember(id: string, memory: unknown): void {
-    this.#notes.set(id, memory);
+  remember(id: string, note: unknown): void {
+    this.#notes.set(id, note);
     this.#schedule();
   }
 
@@ -76,10 +76,10 @@ export class KeeperChannel {
 
   /** What comes until then is heard then. */
   hold(until: Promise<void>): void {
-    this.#held = [];
+    this.#heldBatches = [];
     void until.then(() => {
-      const held = this.#held ?? [];
-      this.#held = undefined;
+      const held = this.#heldBatches ?? [];
+      this.#heldBatches = undefined;
       if (!this.#closed) for (const messages of held) this.#receive(messages);
     });
   }
@@ -87,25 +87,25 @@ export class KeeperChannel {
   /** Sends what is left to send, and nothing after; hears nothing more. */
   close(): void {
     clearTimeout(this.#timer);
-    this.#outbox.push(...this.#later.splice(0));
+    this.#outbox.push(...this.#delayed.splice(0));
     this.flush();
     this.#closed = true;
     this.#channel.off("message", this.#receive);
-    this.#channel.off("disconnect", this.#ended);
+    this.#channel.off("disconnect", this.#onClosed);
   }
 
   /** Resolves once the keeper has all that was decided; never if that, or the way to it, ends first. */
   commit(): Promise<void> {
-    this.#syncs += 1;
-    const number = this.#syncs;
+    this.#lastCommit += 1;
+    const number = this.#lastCommit;
     this.send({ t: "sync", number });
     this.flush();
-    return new Promise((resolve) => this.#waiting.set(number, resolve));
+    return new Promise((resolve) => this.#pendingCommits.set(number, resolve));
   }
 
-  synced(number: number): void {
-    this.#waiting.get(number)?.();
-    this.#waiting.delete(number);
+  onSynced(number: number): void {
+    this.#pendingCommits.get(number)?.();
+    this.#pendingCommits.delete(number);
   }
 
   flush(): void {
@@ -113,33 +113,33 @@ export class KeeperChannel {
     if (this.#closed) return;
     this.#isFirstStart = false;
     this.#starting.clear();
-    this.#pack([...this.#notes.keys()]);
-    this.#dispatch();
+    this.#addNotes([...this.#notes.keys()]);
+    this.#sendOutbox();
   }
 
   /**
    * `id`: of the process that is started next; of those before it all is decided. Their notes go with them, and no others: a process
    * without a note is started by the next service.
    */
-  #sendAhead(id: string): void {
+  #sendFirstBatches(id: string): void {
     if (this.#starting.size >= FIRST_BATCH && !this.#starting.has(id)) {
-      this.#pack([...this.#notes.keys()].filter((each) => this.#starting.has(each)));
+      this.#addNotes([...this.#notes.keys()].filter((each) => this.#starting.has(each)));
       this.#starting.clear();
-      this.#dispatch();
+      this.#sendOutbox();
       failpoint("service.begun");
     }
     this.#starting.add(id);
   }
 
-  #pack(ids: readonly string[]): void {
+  #addNotes(ids: readonly string[]): void {
     for (const id of ids) {
-      const memory = this.#notes.get(id);
-      this.#outbox.push({ t: "note", id, note: typeof memory === "string" ? memory : JSON.stringify(memory) });
+      const note = this.#notes.get(id);
+      this.#outbox.push({ t: "note", id, note: typeof note === "string" ? note : JSON.stringify(note) });
       this.#notes.delete(id);
     }
   }
 
-  #dispatch(): void {
+  #sendOutbox(): void {
     if (this.#outbox.length === 0 || !this.#channel.connected) return;
     failpoint("service.decided");
     // An error means that the keeper is gone: so does `disconnect`, which follows. Unheard, it would end the service before that.
@@ -148,11 +148,11 @@ export class KeeperChannel {
     this.#outbox = [];
   }
 
-  #sendLate(): void {
+  #sendDelayed(): void {
     this.#timer = undefined;
-    if (this.#later.length === 0) return;
-    this.#outbox.push(...this.#later.splice(0));
-    this.#timer = setTimeout(() => this.#sendLate(), LATER_MS);
+    if (this.#delayed.length === 0) return;
+    this.#outbox.push(...this.#delayed.splice(0));
+    this.#timer = setTimeout(() => this.#sendDelayed(), DELAY_MS);
     this.flush();
   }
 

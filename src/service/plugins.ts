@@ -16,8 +16,8 @@ import type { Subsystem } from "./subsystem.ts";
 /** The first processes are started before. Milliseconds. */
 const DELAY_MS = 300;
 /** At the end of all, and where somebody waits for it: an upgrade, a change. Milliseconds. */
-const LAST_MS = 5_000;
-const SOON_MS = 2_000;
+const SHUTDOWN_CLOSE_MS = 5_000;
+const CLOSE_MS = 2_000;
 
 export type PluginPorts = {
   readonly config: () => Config;
@@ -54,17 +54,17 @@ export class ServicePlugins implements Subsystem {
   apply(): void {
     const { plugins } = this.#ports.config();
     if (this.#isClosed) return;
-    if (this.#host !== undefined) void this.#host.apply(plugins, SOON_MS);
+    if (this.#host !== undefined) void this.#host.apply(plugins, CLOSE_MS);
     else if (plugins.length > 0) this.#loading ??= this.#load();
   }
 
   /** What they have not dealt with yet may take a little longer. */
   stopped(): Promise<void> {
-    return this.#close(LAST_MS);
+    return this.#close(SHUTDOWN_CLOSE_MS);
   }
 
   retire(): Promise<void> {
-    return this.#close(SOON_MS);
+    return this.#close(CLOSE_MS);
   }
 
   async #close(ms: number): Promise<void> {
@@ -93,7 +93,7 @@ export class ServicePlugins implements Subsystem {
       this.#attempts,
     );
     this.#stopListening = events.listen((event) => this.#host?.offer(event));
-    void this.#host.apply(this.#ports.config().plugins, SOON_MS);
+    void this.#host.apply(this.#ports.config().plugins, CLOSE_MS);
   }
 
   #write(id: string, severity: Severity, text: string): void {

@@ -6,7 +6,7 @@ import { monotonicMs } from "../os/clock.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import type { FileChangeBatch } from "./recovery/notes.ts";
 import { RestartOnChange } from "./restart-on-change.ts";
-import { planOf } from "./spec-registry.ts";
+import { definitionOf } from "./spec-registry.ts";
 
 function setup() {
   const { processes: specs } = configOf("/tmp", [
@@ -31,7 +31,7 @@ function setup() {
     ...{ rollingRestarts, processes: () => supervisor.processes },
     ...{ write: (id, { text }) => void said.push(`${id}: ${text}`), folder: () => "/app", flush: () => undefined },
   });
-  supervisor.apply(specs.map(planOf));
+  supervisor.apply(specs.map(definitionOf));
   for (const { id } of specs) spawner.up(id);
   const change = (...files: readonly string[]): void =>
     news.onChange(

@@ -12,7 +12,7 @@ import type { FileChangeBatch } from "./recovery/notes.ts";
 import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
 
 /** On a busy machine a change is heard of so much later. Milliseconds. */
-const LATE_MS = 2_000;
+const MAX_REPORT_DELAY_MS = 2_000;
 
 export type RestartOnChangePorts = {
   readonly processes: () => readonly Process[];
@@ -39,10 +39,10 @@ export class RestartOnChange {
     for (const { id, cluster } of specs) {
       const process = this.#ports.processes().find((each) => each.id === id);
       if (process === undefined) continue;
-      if (cluster === undefined) this.#tellProcess(process, files);
+      if (cluster === undefined) this.#restartProcess(process, files);
       else clusters.set(cluster.id, [...(clusters.get(cluster.id) ?? []), process]);
     }
-    for (const [cluster, instances] of clusters) this.#tellCluster(cluster, instances, files);
+    for (const [cluster, instances] of clusters) this.#restartCluster(cluster, instances, files);
   }
 
   /** All over: no timer is left. */
@@ -50,30 +50,30 @@ export class RestartOnChange {
     this.#guards.close();
   }
 
-  #tellProcess(process: Process, files: readonly ChangedFiles[]): void {
-    const change = this.#changeOf(files.filter((file) => isNews(file, process)));
+  #restartProcess(process: Process, files: readonly ChangedFiles[]): void {
+    const change = this.#changeOf(files.filter((file) => hasChangedSinceStart(file, process)));
     const effect = change === undefined ? undefined : process.effectOf(change);
     if (change === undefined || effect === undefined) return;
-    const again = (): void => {
+    const retry = (): void => {
       process.onFileChange({ ...change, at: monotonicMs() });
       this.#ports.flush();
     };
-    if (effect === "blocked" || this.#guards.admits({ id: process.id, since: sinceOf([process], change.at) }, change, again))
+    if (effect === "blocked" || this.#guards.allows({ id: process.id, since: sinceOf([process], change.at) }, change, retry))
       process.onFileChange(change);
   }
 
-  #tellCluster(cluster: string, instances: readonly Process[], files: readonly ChangedFiles[]): void {
-    const concerned = instances.filter((process) => files.some((file) => isNews(file, process)));
-    const change = this.#changeOf(files.filter((file) => concerned.some((process) => isNews(file, process))));
+  #restartCluster(cluster: string, instances: readonly Process[], files: readonly ChangedFiles[]): void {
+    const concerned = instances.filter((process) => files.some((file) => hasChangedSinceStart(file, process)));
+    const change = this.#changeOf(files.filter((file) => concerned.some((process) => hasChangedSinceStart(file, process))));
     if (change === undefined) return;
-    const news: FileChangeBatch = { ...change, ids: concerned.map(({ id }) => id) };
+    const batch: FileChangeBatch = { ...change, ids: concerned.map(({ id }) => id) };
     const { rollingRestarts } = this.#ports;
-    const again = (): void => {
-      rollingRestarts.onFileChange(cluster, { ...news, at: monotonicMs() }, () => true);
+    const retry = (): void => {
+      rollingRestarts.onFileChange(cluster, { ...batch, at: monotonicMs() }, () => true);
       this.#ports.flush();
     };
-    rollingRestarts.onFileChange(cluster, news, () =>
-      this.#guards.admits({ id: cluster, since: sinceOf(instances, news.at) }, news, again),
+    rollingRestarts.onFileChange(cluster, batch, () =>
+      this.#guards.allows({ id: cluster, since: sinceOf(instances, batch.at) }, batch, retry),
     );
   }
 
@@ -91,10 +91,10 @@ function sinceOf(processes: readonly Process[], at: number): number | undefined 
 }
 
 /** Whether it has changed since the run began, and was not only heard of since. What a run has from its beginning is no news. */
-function isNews({ file, at }: ChangedFiles, { states: [state] }: Process): boolean {
+function hasChangedSinceStart({ file, at }: ChangedFiles, { states: [state] }: Process): boolean {
   if (state?.status !== "running") return true;
   const { since } = state;
-  if (at <= since || at - since > LATE_MS) return at > since;
+  if (at <= since || at - since > MAX_REPORT_DELAY_MS) return at > since;
   const changedAt = stampAt(file)?.changedAt;
   // File times lag by a tick of the kernel, and so does the program behind its fork: what changes in between, it reads.
   return changedAt === undefined || changedAt > Date.now() - (monotonicMs() - since);
@@ -105,7 +105,7 @@ function isNews({ file, at }: ChangedFiles, { states: [state] }: Process): boole
 type GuardedProcess = { readonly guard: RestartLoopGuard; rested: () => void };
 
 /** A process or a cluster, and when it was started last, if it runs; monotonic milliseconds. */
-type StartedRun = { readonly id: string; readonly since: number | undefined };
+type GuardedStart = { readonly id: string; readonly since: number | undefined };
 
 class RestartLoopGuards {
   readonly #write: (id: string, line: LogLine) => void;
@@ -116,7 +116,7 @@ class RestartLoopGuards {
   }
 
   /** `rested`: what is to be done when it is not admitted now, and its files have come to rest. */
-  admits({ id, since }: StartedRun, { files: [file = ""], at }: FileChange, rested: () => void): boolean {
+  allows({ id, since }: GuardedStart, { files: [file = ""], at }: FileChange, rested: () => void): boolean {
     const { guard } = this.#of(id, rested);
     const verdict = guard.verdict(at, since);
     if (verdict === "held")

@@ -31,7 +31,7 @@ import type { ServiceEvents } from "./reporting/service-events.ts";
 import type { ServiceMetrics } from "./reporting/service-metrics.ts";
 
 /** `Control` for each who asks. */
-export function controlsOf(ports: ControlPorts): (caller: Caller) => Control {
+export function controlFactory(ports: ControlPorts): (caller: Caller) => Control {
   return (caller) => new ServiceControl(ports, caller);
 }
 
@@ -61,21 +61,23 @@ class ServiceControl implements Control {
   async act(id: string, action: Action, options: ActOptions = {}): Promise<ProcessRecord> {
     const { actions, commit } = this.#ports;
     const caller = this.#caller;
-    const requested = this.#audited(action, id, () => actions.act(this.#find(id), { id, action, isHard: options.hard === true, caller }));
+    const requested = this.#runAudited(action, id, () =>
+      actions.act(this.#find(id), { id, action, isHard: options.hard === true, caller }),
+    );
     const record = this.process(id);
     // Before the answer: what was accepted is carried out, whoever is killed right after.
     await commit();
-    return this.#awaited(requested, { id, options, record });
+    return this.#waitAndRead(requested, { id, options, record });
   }
 
   async scale(id: string, scaling: Scaling, options: ActOptions = {}): Promise<ProcessRecord> {
     const { scaler, commit } = this.#ports;
-    const requested = this.#audited(`scale${numberOf(scaling)}`, id, () => {
+    const requested = this.#runAudited(`scale${scalingText(scaling)}`, id, () => {
       this.#find(id);
       return scaler.scale(id, scaling, this.#caller);
     });
     await commit();
-    return this.#awaited(requested, { id, options });
+    return this.#waitAndRead(requested, { id, options });
   }
 
   async plan(options: PlanOptions = {}): Promise<PlanRecord> {
@@ -112,12 +114,12 @@ class ServiceControl implements Control {
 
   async log(submission: LogSubmission): Promise<LogEntry> {
     const { process = this.#caller.process } = submission;
-    if (process !== undefined) this.#checkSpeaker(process);
+    if (process !== undefined) this.#checkMaySpeakFor(process);
     return this.#ports.logBook.log({ ...submission, ...(process === undefined ? {} : { process }) }, this.#caller);
   }
 
   async telemetry(report: TelemetryReport): Promise<void> {
-    this.#checkSpeaker(report.process);
+    this.#checkMaySpeakFor(report.process);
     return this.#ports.events.telemetry(report, this.#caller);
   }
 
@@ -141,7 +143,7 @@ class ServiceControl implements Control {
   }
 
   /** Who speaks for a process is there, and a process speaks for itself alone. */
-  #checkSpeaker(process: string): void {
+  #checkMaySpeakFor(process: string): void {
     const { consumer, process: own = process } = this.#caller;
     if (own !== process) {
       const why = `Cannot speak for "${process}": the token of "${consumer}" is good for "${own}" alone`;
@@ -152,7 +154,7 @@ class ServiceControl implements Control {
   }
 
   /** The record once what was asked for is the case; where nobody waits for that, `record`, or that of now. */
-  async #awaited(
+  async #waitAndRead(
     requested: AcceptedRequest,
     { id, options, record }: { readonly id: string; readonly options: ActOptions; readonly record?: Promise<ProcessRecord> },
   ): Promise<ProcessRecord> {
@@ -162,7 +164,7 @@ class ServiceControl implements Control {
   }
 
   /** Says who has asked for it, and what came of that. */
-  #audited<T>(what: string, id: string, carryOut: () => T): T {
+  #runAudited<T>(what: string, id: string, carryOut: () => T): T {
     const { consumer } = this.#caller;
     const subject = id === "all" ? undefined : id;
     try {
@@ -192,7 +194,7 @@ class ServiceControl implements Control {
   }
 }
 
-function numberOf({ instances, by }: Scaling): string {
+function scalingText({ instances, by }: Scaling): string {
   if (instances !== undefined) return ` to ${instances}`;
   return by === undefined ? "" : ` by ${by > 0 ? "+" : ""}${by}`;
 }

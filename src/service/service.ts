@@ -21,14 +21,14 @@ import { Scaler } from "./operations/scale.ts";
 import { Shutdown } from "./operations/shutdown.ts";
 import { ServicePlugins } from "./plugins.ts";
 import { NoteStore } from "./recovery/notes.ts";
-import { endWish, messageForNotice } from "./recovery/process-events.ts";
+import { endReasonOf, messageForNotice } from "./recovery/process-events.ts";
 import { reconcile } from "./recovery/reconcile.ts";
 import { restore } from "./recovery/restore.ts";
 import { messageFor } from "./reporting/lifecycle-messages.ts";
 import { newReporting, type Reporting } from "./reporting/reporting.ts";
 import { ServiceLog } from "./reporting/service-log.ts";
 import { serviceStatus } from "./reporting/service-status.ts";
-import { controlsOf } from "./service-control.ts";
+import { controlFactory } from "./service-control.ts";
 import { limitOf, MemoryLimitWatch } from "./spawn/memory-limit.ts";
 import { PidFiles } from "./spawn/pid-file.ts";
 import { Probes } from "./spawn/probing.ts";
@@ -86,7 +86,7 @@ export class ProcmanService {
       spec: (slot: string) => activeConfig.spec(slot),
       processes: () => this.supervisor.processes,
       statesOf: (id: string) => this.supervisor.statesOf(id),
-      trouble: (id: string, problem: string | undefined) => stats.setProblem(id, problem),
+      setProblem: (id: string, problem: string | undefined) => stats.setProblem(id, problem),
       flush: () => link.flush(),
     };
     this.#sockets = new SharedSockets({ ...ports, sockets: options.sockets });
@@ -98,11 +98,11 @@ export class ProcmanService {
     const { rollingRestarts } = this;
     this.reloads = new Reloads({ ...operating, ...options, resetCounts: () => this.scaler.resetCounts() });
     this.scaler = new Scaler({ ...operating, source: options.source });
-    this.actions = new Actions({ ...operating, removing: () => activeConfig.leaving, rollingRestarts });
+    this.actions = new Actions({ ...operating, removing: () => activeConfig.removing, rollingRestarts });
     this.#shutdown = this.#newShutdown(options.exitWith);
     this.control = this.#newControl();
     const { control } = this;
-    this.#api = new ApiService({ config, control, log, keeper: process.ppid, moved: () => this.#spawner.renew() });
+    this.#api = new ApiService({ config, control, log, keeper: process.ppid, onAddressChanged: () => this.#spawner.refreshPrepared() });
     this.#plugins = new ServicePlugins({ ...ports, control });
     this.#subsystems = [
       ...[new PidFiles(ports), new Probes(ports), new MemoryLimitWatch(ports)],
@@ -127,7 +127,7 @@ export class ProcmanService {
   receive(message: Exclude<FromKeeper, { readonly t: "refused" | "aside" | "keep" | "drop" }>): void {
     switch (message.t) {
       case "snapshot":
-        return this.#begin(message);
+        return this.#onSnapshot(message);
       case "spawned":
       case "exited":
       case "failed":
@@ -137,7 +137,7 @@ export class ProcmanService {
       case "stop":
         return void this.terminate(message.signal);
       case "synced":
-        return this.#link.synced(message.number);
+        return this.#link.onSynced(message.number);
       case "ping":
         return this.#link.send({ t: "pong" });
       case "cgroups":
@@ -170,15 +170,15 @@ export class ProcmanService {
     return this.#activeConfig.spec(slot);
   }
 
-  #begin(snapshot: ServiceSnapshot): void {
+  #onSnapshot(snapshot: ServiceSnapshot): void {
     const { notes, running, lineage } = snapshot;
     const { metrics, incidents, events } = this.#reporting;
     this.#notes.load(notes, lineage);
     const config = this.scaler.resume(this.config);
-    this.#activeConfig.tellStyle();
+    this.#activeConfig.sendStyle();
     this.#spawner.load(snapshot);
     const past = reconcile(snapshot, config);
-    this.#activeConfig.resume(past.former);
+    this.#activeConfig.resume(past.previous);
     restore(past, config, {
       supervisor: this.supervisor,
       spawner: this.#spawner,
@@ -191,7 +191,7 @@ export class ProcmanService {
       this.reloads.recover(config);
       this.#shutdown.checkExitWith();
     }
-    this.#spawner.settle();
+    this.#spawner.deliverBuffered();
     incidents.recover();
     events.publishServiceState();
     metrics.start();
@@ -207,7 +207,7 @@ export class ProcmanService {
   /** The configuration is another one. */
   #apply(): void {
     for (const subsystem of this.#subsystems) subsystem.apply?.();
-    this.#spawner.renew();
+    this.#spawner.refreshPrepared();
   }
 
   #newReporting(): Reporting {
@@ -240,13 +240,13 @@ export class ProcmanService {
     const { bus, stats } = this.#reporting;
     return new Supervisor({
       clock: systemClock,
-      spawner: this.#balancing.guard(this.#spawner),
+      spawner: this.#balancing.withDrain(this.#spawner),
       publish: (transition) => {
         const spec = this.spec(transition.slot);
         bus.transitions.publish({ id: spec.id, spec, transition, line: messageFor(transition, stats.messageContext(spec.id)) });
         if (transition.to.status === "idle") this.#shutdown.checkExitWith();
       },
-      notice: (id, notice) => bus.notices.publish({ id, notice, line: messageForNotice(notice), endReason: endWish(notice) }),
+      notice: (id, notice) => bus.notices.publish({ id, notice, line: messageForNotice(notice), endReason: endReasonOf(notice) }),
       removed: (id) => {
         bus.removed.publish(id);
         this.#activeConfig.drop(id);
@@ -276,7 +276,7 @@ export class ProcmanService {
     const { supervisor, actions, reloads, scaler } = this;
     const { stateDir } = this.config;
     const find = (id: string): ProcessSpec | undefined => this.config.processes.find((spec) => spec.id === id);
-    return controlsOf({
+    return controlFactory({
       ...this.#reporting,
       ...{ supervisor, actions, reloads, scaler, log: this.#log },
       logBook: new StoredLog({ stateDir, log: this.#log, find }),
@@ -300,8 +300,8 @@ export class ProcmanService {
       messageContext: (id: string) => stats.messageContext(id),
       publishState: (id: string, text: string) => events.publishState(id, text),
       reason: (process: Process) => records.of(process).reason,
-      connectionProblem: (id: string) => balancing.flawOf(id),
-      checkSocket: (spec: ProcessSpec) => this.#sockets.checkRoll(spec),
+      connectionProblem: (id: string) => balancing.connectionProblem(id),
+      checkSocket: (spec: ProcessSpec) => this.#sockets.checkRestart(spec),
     } as const;
   }
 

@@ -6,12 +6,12 @@ import type { ConfigSnapshot } from "./recovery/config-snapshot.ts";
 export class SpecRegistry {
   #config: Config;
   #present: ReadonlyMap<string, ProcessSpec>;
-  readonly #leaving: Map<string, ProcessSpec>;
+  readonly #removing: Map<string, ProcessSpec>;
 
-  constructor({ config, leaving }: ConfigSnapshot) {
+  constructor({ config, removing }: ConfigSnapshot) {
     this.#config = config;
     this.#present = byId(config.processes);
-    this.#leaving = new Map(byId(leaving));
+    this.#removing = new Map(byId(removing));
   }
 
   get config(): Config {
@@ -19,7 +19,7 @@ export class SpecRegistry {
   }
 
   get removing(): readonly ProcessSpec[] {
-    return [...this.#leaving.values()];
+    return [...this.#removing.values()];
   }
 
   /** Of a process or one of its slots. */
@@ -38,19 +38,19 @@ export class SpecRegistry {
   /** Processes that another configuration doesn't have stay known until they are dropped. */
   replace(config: Config): void {
     const present = byId(config.processes);
-    for (const [id, spec] of this.#present) if (!present.has(id)) this.#leaving.set(id, spec);
-    for (const id of present.keys()) this.#leaving.delete(id);
+    for (const [id, spec] of this.#present) if (!present.has(id)) this.#removing.set(id, spec);
+    for (const id of present.keys()) this.#removing.delete(id);
     this.#config = config;
     this.#present = present;
   }
 
   drop(id: string): void {
-    this.#leaving.delete(id);
+    this.#removing.delete(id);
   }
 
   #find(slot: string): ProcessSpec | undefined {
     const id = processOf(slot);
-    return this.#present.get(id) ?? this.#leaving.get(id);
+    return this.#present.get(id) ?? this.#removing.get(id);
   }
 }
 
@@ -64,7 +64,7 @@ function byId(specs: readonly ProcessSpec[]): ReadonlyMap<string, ProcessSpec> {
 }
 
 /** What the supervisor has to know of it. */
-export function planOf({ id, policy, autostart, overrun, cron, terminate, watch, dependsOn }: ProcessSpec): ProcessDefinition {
+export function definitionOf({ id, policy, autostart, overrun, cron, terminate, watch, dependsOn }: ProcessSpec): ProcessDefinition {
   return {
     id,
     policy,

@@ -12,7 +12,7 @@ import { RestartOnChange } from "./restart-on-change.ts";
 import type { Subsystem } from "./subsystem.ts";
 
 /** Processes that watch the same share a watcher. `isOpen`: it knows all files. */
-type WatchPlace = { readonly specs: readonly ProcessSpec[]; readonly watcher: Watcher; readonly since: number; isOpen: boolean };
+type SharedWatcher = { readonly specs: readonly ProcessSpec[]; readonly watcher: Watcher; readonly since: number; isOpen: boolean };
 
 export type FileWatchingPorts = {
   readonly config: () => Config;
@@ -29,36 +29,36 @@ export class FileWatching implements Subsystem {
   readonly #notes: NoteStore;
   readonly #flush: () => void;
   readonly #write: (id: string, line: LogLine) => void;
-  readonly #shared = new Map<string, WatchPlace>();
-  readonly #news: RestartOnChange;
-  #noted = new Map<string, WatchedFiles>();
+  readonly #watchers = new Map<string, SharedWatcher>();
+  readonly #restartOnChange: RestartOnChange;
+  #notedFiles = new Map<string, WatchedFiles>();
 
   constructor({ config, processes, rollingRestarts, notes, flush, log }: FileWatchingPorts) {
     this.#config = config;
     this.#notes = notes;
     this.#flush = flush;
     this.#write = (id, line) => log.write(id, line);
-    this.#news = new RestartOnChange({ processes, rollingRestarts, write: this.#write, folder: () => this.#folder, flush });
+    this.#restartOnChange = new RestartOnChange({ processes, rollingRestarts, write: this.#write, folder: () => this.#folder, flush });
   }
 
   resume(): void {
-    this.#noted = new Map(this.#notes.read(":watched"));
+    this.#notedFiles = new Map(this.#notes.read(":watched"));
   }
 
   apply(): void {
     const groups = groupsOf(this.#config());
-    const untold = this.#close(groups);
-    const gone = [...this.#noted.keys()].filter((key) => !groups.has(key));
-    for (const key of gone) this.#noted.delete(key);
+    const undelivered = this.#close(groups);
+    const gone = [...this.#notedFiles.keys()].filter((key) => !groups.has(key));
+    for (const key of gone) this.#notedFiles.delete(key);
     if (gone.length > 0) this.#remember();
     for (const [key, specs] of groups) {
-      const known = this.#shared.get(key);
+      const known = this.#watchers.get(key);
       if (known === undefined) this.#open(key, specs);
-      else this.#shared.set(key, { ...known, specs });
+      else this.#watchers.set(key, { ...known, specs });
     }
     const watching = new Set([...groups.values()].flat().map(({ id }) => id));
-    for (const { specs, files } of untold)
-      this.#news.onChange(
+    for (const { specs, files } of undelivered)
+      this.#restartOnChange.onChange(
         specs.filter(({ id }) => watching.has(id)),
         files,
       );
@@ -69,9 +69,9 @@ export class FileWatching implements Subsystem {
   }
 
   retire(): void {
-    for (const { watcher } of this.#shared.values()) watcher.close();
-    this.#shared.clear();
-    this.#news.close();
+    for (const { watcher } of this.#watchers.values()) watcher.close();
+    this.#watchers.clear();
+    this.#restartOnChange.close();
   }
 
   get #folder(): string {
@@ -82,30 +82,30 @@ export class FileWatching implements Subsystem {
   #close(
     groups: ReadonlyMap<string, unknown>,
   ): readonly { readonly specs: readonly ProcessSpec[]; readonly files: readonly ChangedFiles[] }[] {
-    const former = [...this.#shared].filter(([key]) => !groups.has(key));
-    for (const [key] of former) this.#shared.delete(key);
+    const former = [...this.#watchers].filter(([key]) => !groups.has(key));
+    for (const [key] of former) this.#watchers.delete(key);
     return former.map(([, { specs, watcher }]) => ({ specs, files: watcher.finish() }));
   }
 
   #open(key: string, specs: readonly ProcessSpec[]): void {
     const config = this.#config();
     const { id, cluster, watch } = specs[0] as ProcessSpec;
-    const around = { folder: this.#folder, own: ownFiles(config) };
-    const watcher = new Watcher(watch, config.watcher, around, {
+    const context = { folder: this.#folder, own: ownFiles(config) };
+    const watcher = new Watcher(watch, config.watcher, context, {
       opened: (opened) => this.#onOpened(key, opened),
       changed: (files) => this.#onChange(key, files),
       warn: (text) => this.#write(cluster?.id ?? id, warn(`watch: ${text.replaceAll(`${this.#folder}/`, "")}`)),
     });
-    this.#shared.set(key, { specs, watcher, since: Date.now(), isOpen: false });
+    this.#watchers.set(key, { specs, watcher, since: Date.now(), isOpen: false });
     watcher.open();
   }
 
   /** What has changed while nobody watched: before a service was there again, or while files were looked at for the first time. */
   #onOpened(key: string, { fingerprint: now, newest }: OpenedWatcher): void {
-    const shared = this.#shared.get(key);
+    const shared = this.#watchers.get(key);
     if (shared === undefined) return;
     shared.isOpen = true;
-    const noted = this.#noted.get(key);
+    const noted = this.#notedFiles.get(key);
     const before = noted?.at ?? shared.since;
     const isNewer = newest !== undefined && newest.at > before;
     const isChanged = noted === undefined ? isNewer : noted.fingerprint !== now;
@@ -115,33 +115,33 @@ export class FileWatching implements Subsystem {
   }
 
   #onChange(key: string, files: readonly ChangedFiles[]): void {
-    const shared = this.#shared.get(key);
+    const shared = this.#watchers.get(key);
     if (shared === undefined) return;
-    this.#news.onChange(shared.specs, files);
+    this.#restartOnChange.onChange(shared.specs, files);
     // Until all files are known there is nothing to compare with later.
     if (shared.isOpen) this.#note(key, shared);
     this.#flush();
   }
 
-  #note(key: string, { watcher }: WatchPlace): void {
-    this.#noted.set(key, { fingerprint: watcher.fingerprint, at: Date.now() });
+  #note(key: string, { watcher }: SharedWatcher): void {
+    this.#notedFiles.set(key, { fingerprint: watcher.fingerprint, at: Date.now() });
     this.#remember();
   }
 
   /** With the commands of the same turn: a service that is killed before they are sent leaves the change to the next one. */
   #remember(): void {
-    if (this.#noted.size === 0) this.#notes.remove(":watched");
-    else this.#notes.write(":watched", this.#noted);
+    if (this.#notedFiles.size === 0) this.#notes.remove(":watched");
+    else this.#notes.write(":watched", this.#notedFiles);
   }
 }
 
 /** By what they watch, as the watcher would see it. */
 function groupsOf(config: Config): ReadonlyMap<string, readonly ProcessSpec[]> {
   const groups = new Map<string, ProcessSpec[]>();
-  const around = JSON.stringify([config.watcher, folderOf(config), ownFiles(config)]);
+  const context = JSON.stringify([config.watcher, folderOf(config), ownFiles(config)]);
   for (const spec of config.processes) {
     if (spec.watch.length === 0) continue;
-    const key = fingerprint(JSON.stringify(spec.watch) + around);
+    const key = fingerprint(JSON.stringify(spec.watch) + context);
     groups.set(key, [...(groups.get(key) ?? []), spec]);
   }
   return groups;

@@ -53,7 +53,7 @@ export class Service {
       link: this.#link,
       sweeper: sweeper as unknown as Sweeper,
       request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
-      isSteady: () => true,
+      isKnownInAdvance: () => true,
       marker: (slot, run) => keyOf({ slot, run }),
       drains: () => undefined,
       occupied: () => undefined,
@@ -94,7 +94,7 @@ export class Service {
     for (const [id, note] of Object.entries(snapshot.notes)) memories.set(id, decodeSnapshot(JSON.parse(note), id) ?? assert.fail(note));
     this.supervisor.resume(this.#plans, memories);
     this.supervisor.apply(this.#plans);
-    this.#spawner.settle();
+    this.#spawner.deliverBuffered();
     this.#link.flush();
     this.begun = true;
   }

@@ -17,8 +17,8 @@ import type { RollingRestarts } from "../../src/service/operations/rolling-resta
 import { ProcessBus } from "../../src/service/reporting/process-bus.ts";
 import { RecordCache } from "../../src/service/reporting/record-cache.ts";
 import { serviceStatus } from "../../src/service/reporting/service-status.ts";
-import { controlsOf } from "../../src/service/service-control.ts";
-import { planOf } from "../../src/service/spec-registry.ts";
+import { controlFactory } from "../../src/service/service-control.ts";
+import { definitionOf } from "../../src/service/spec-registry.ts";
 import { Supervisor } from "../../src/supervisor/supervisor.ts";
 import { FakeLogBook, FakeReporting } from "./control-fakes.ts";
 import { FakeClock, FakeSpawner } from "./fakes.ts";
@@ -81,7 +81,7 @@ export function controlRig() {
   });
   const status = () =>
     serviceStatus({ config, processes: supervisor.processes, isTerminating: false, startedAt: 0, keeper: 7, plugins: undefined });
-  const control = controlsOf({
+  const control = controlFactory({
     ...{ supervisor, spec, records, status, logBook, events: reporting, metrics: reporting, incidents: reporting },
     terminate: async (why) => void terminations.push(why),
     commit: async () => undefined,
@@ -101,7 +101,7 @@ export function controlRig() {
     },
     log: { audit: ({ text }, id) => said.push(id === undefined ? text : `${id}: ${text}`) },
   });
-  supervisor.apply(config.processes.map(planOf));
+  supervisor.apply(config.processes.map(definitionOf));
   for (const { id } of config.processes) spawner.up(id);
   spawner.asked();
   return { clock, spawner, logBook, reporting, supervisor, said, terminations, reloads, scales, control };

@@ -5,9 +5,9 @@ import type { FromBalancer, Front, FrontReport, ToBalancer } from "../../ipc/bal
 import { balancerSocket, isOwnSocket } from "../../os/balancer-socket.ts";
 
 /** Between two attempts to reach it: at first, and after a second. Milliseconds. */
-const SOON_MS = 20;
-const LATER_MS = 200;
-const SOON_COUNT = 50;
+const FAST_RETRY_MS = 20;
+const SLOW_RETRY_MS = 200;
+const FAST_RETRIES = 50;
 
 export type BalancerClientOptions = {
   readonly stateDir: string;
@@ -24,7 +24,7 @@ export class BalancerClient {
   #attempts = 0;
   #closed = false;
   #serial = 0;
-  readonly #waiting = new Map<number, () => void>();
+  readonly #pending = new Map<number, () => void>();
 
   constructor(options: BalancerClientOptions) {
     this.#options = options;
@@ -34,8 +34,8 @@ export class BalancerClient {
   /** Resolves when the balancer goes by it; where none is there, or another one comes, that one. */
   async send(): Promise<void> {
     const serial = ++this.#serial;
-    const applied = new Promise<void>((resolve) => this.#waiting.set(serial, resolve));
-    this.#tell(serial);
+    const applied = new Promise<void>((resolve) => this.#pending.set(serial, resolve));
+    this.#sendFronts(serial);
     await applied;
   }
 
@@ -43,12 +43,12 @@ export class BalancerClient {
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#socket?.end();
-    this.#release();
+    this.#resolveUpTo();
   }
 
   #connect(): void {
     const path = balancerSocket(this.#options.stateDir);
-    if (!isOwnSocket(path)) return this.#again();
+    if (!isOwnSocket(path)) return this.#reconnectLater();
     const socket = connect(path);
     const lines = new JsonLines<FromBalancer>((message) => this.#receive(message));
     this.#socket = socket;
@@ -58,35 +58,35 @@ export class BalancerClient {
     socket.on("error", () => socket.destroy());
     socket.on("close", () => {
       this.#isUp = false;
-      this.#again();
+      this.#reconnectLater();
     });
   }
 
   #receive(message: FromBalancer): void {
     if (message.t === "report") return this.#options.onReport(message.fronts);
-    if (message.t === "applied") return this.#release(message.serial);
+    if (message.t === "applied") return this.#resolveUpTo(message.serial);
     if (message.t !== "hello") return;
     this.#isUp = true;
     this.#attempts = 0;
-    this.#tell(++this.#serial);
+    this.#sendFronts(++this.#serial);
   }
 
   /** All that is to be served now. */
-  #tell(serial: number): void {
+  #sendFronts(serial: number): void {
     if (this.#isUp) this.#socket?.write(jsonLine({ t: "fronts", serial, fronts: this.#options.fronts() } satisfies ToBalancer));
   }
 
-  #again(): void {
+  #reconnectLater(): void {
     if (this.#closed) return;
-    this.#timer = setTimeout(() => this.#connect(), this.#attempts++ < SOON_COUNT ? SOON_MS : LATER_MS);
+    this.#timer = setTimeout(() => this.#connect(), this.#attempts++ < FAST_RETRIES ? FAST_RETRY_MS : SLOW_RETRY_MS);
   }
 
   /** Each message has all that those before it had. */
-  #release(serial = Number.POSITIVE_INFINITY): void {
-    for (const [number, resolve] of this.#waiting) {
+  #resolveUpTo(serial = Number.POSITIVE_INFINITY): void {
+    for (const [number, resolve] of this.#pending) {
       if (number > serial) continue;
       resolve();
-      this.#waiting.delete(number);
+      this.#pending.delete(number);
     }
   }
 }

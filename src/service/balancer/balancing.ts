@@ -10,10 +10,10 @@ import type { KeeperChannel } from "../keeper-channel.ts";
 import type { NoteStore } from "../recovery/notes.ts";
 import type { LogLine } from "../reporting/lifecycle-messages.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
-import { type GuardedPort, PortConflicts } from "../spawn/port-conflicts.ts";
+import { type InstancePort, PortConflicts } from "../spawn/port-conflicts.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { BalancerClient } from "./balancer-client.ts";
-import { clusterShown, instanceShown, linesOf, sharedShown } from "./balancer-records.ts";
+import { frontendMessages, withBackend, withFrontend, withSharedSocket } from "./balancer-records.ts";
 import { ConnectionDrain } from "./drain.ts";
 import { type UnreachableInstance, UnreachableInstances } from "./unreachable-instances.ts";
 
@@ -37,9 +37,9 @@ export class Balancing implements Subsystem {
   #reports = new Map<string, FrontReport>();
   #isChanged = false;
   #isClosed = false;
-  readonly #silences: UnreachableInstances;
-  readonly #strangers: PortConflicts;
-  readonly #draining: ConnectionDrain;
+  readonly #unreachable: UnreachableInstances;
+  readonly #portConflicts: PortConflicts;
+  readonly #drain: ConnectionDrain;
   readonly #watchers = new Set<() => void>();
 
   constructor(ports: BalancingPorts) {
@@ -49,18 +49,18 @@ export class Balancing implements Subsystem {
     this.#link = link;
     this.#write = (id, line) => log.write(id, line);
     bus.transitions.listen(({ spec: { front } }) => {
-      if (front !== undefined) this.#changed();
+      if (front !== undefined) this.#scheduleUpdate();
     });
-    this.#draining = new ConnectionDrain({
-      told: () => this.#balancer?.send(),
+    this.#drain = new ConnectionDrain({
+      applied: () => this.#balancer?.send(),
       port: (slot) => activeConfig.spec(slot).cluster?.port,
       notes,
     });
-    this.#silences = new UnreachableInstances(() => this.#silent(), this.#write);
-    this.#strangers = new PortConflicts((id) => this.#guarded(id), {
-      changed: () => {
-        this.#changed();
-        this.#tellWatchers();
+    this.#unreachable = new UnreachableInstances(() => this.#findUnreachable(), this.#write);
+    this.#portConflicts = new PortConflicts((id) => this.#instancePort(id), {
+      onChange: () => {
+        this.#scheduleUpdate();
+        this.#notifyWatchers();
       },
       write: this.#write,
     });
@@ -75,16 +75,16 @@ export class Balancing implements Subsystem {
   }
 
   /** The spawner, but whoever has a front gets SIGTERM, or is told to finish, only when nobody new is sent to it any more. */
-  guard(spawner: Spawner): Spawner {
-    this.#draining.spawner = spawner;
+  withDrain(spawner: Spawner): Spawner {
+    this.#drain.spawner = spawner;
     return {
       spawn: (slot, run, on) => spawner.spawn(slot, run, on),
       prepare: (slot, run, after) => spawner.prepare(slot, run, after),
       unprepare: (slot, run) => spawner.unprepare(slot, run),
       follow: (slot, run, on) => spawner.follow(slot, run, on),
       signal: (slot, run, signal) =>
-        signal !== "SIGKILL" && this.#isServed(slot) ? this.#draining.add({ slot, run, signal }) : spawner.signal(slot, run, signal),
-      drain: (slot, run) => (this.#isServed(slot) ? this.#draining.add({ slot, run, drain: true }) : spawner.drain(slot, run)),
+        signal !== "SIGKILL" && this.#isServed(slot) ? this.#drain.add({ slot, run, signal }) : spawner.signal(slot, run, signal),
+      drain: (slot, run) => (this.#isServed(slot) ? this.#drain.add({ slot, run, drain: true }) : spawner.drain(slot, run)),
       sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
       adopt: (slot, run, seen, on) => spawner.adopt(slot, run, seen, on),
       remember: (id, snapshot) => spawner.remember(id, snapshot),
@@ -94,13 +94,13 @@ export class Balancing implements Subsystem {
 
   /** A service was killed while somebody waited for its SIGTERM. */
   resume(): void {
-    this.#draining.resume();
+    this.#drain.resume();
   }
 
   /** The configuration is another one. */
   apply(): void {
     const isWanted = this.#specs.some(({ front }) => front !== undefined);
-    if (isWanted === (this.#balancer !== undefined)) return this.#changed();
+    if (isWanted === (this.#balancer !== undefined)) return this.#scheduleUpdate();
     this.#link.send({ t: "balancer", wanted: isWanted });
     if (isWanted) {
       const { stateDir } = this.#config.config;
@@ -114,27 +114,27 @@ export class Balancing implements Subsystem {
   }
 
   /** The state of an instance may have changed. What one turn brings is told at once. */
-  #changed(): void {
+  #scheduleUpdate(): void {
     if (this.#balancer === undefined || this.#isChanged) return;
     this.#isChanged = true;
     setImmediate(() => {
       this.#isChanged = false;
       void this.#balancer?.send();
-      this.#silences.look();
+      this.#unreachable.check();
     });
   }
 
   /** Everything is about to be stopped: nobody new is served. */
   end(): void {
     this.#isClosed = true;
-    this.#silences.stop();
-    this.#changed();
+    this.#unreachable.stop();
+    this.#scheduleUpdate();
   }
 
   /** Another service tells the balancer from now on. */
   retire(): void {
-    this.#silences.stop();
-    this.#strangers.stop();
+    this.#unreachable.stop();
+    this.#portConflicts.stop();
     this.#balancer?.close();
     this.#balancer = undefined;
   }
@@ -143,7 +143,7 @@ export class Balancing implements Subsystem {
   accepts(id: string): boolean {
     const { front } = this.#config.spec(id);
     const report = front === undefined ? undefined : this.#reports.get(front.id);
-    return report?.backends.find((backend) => backend.id === id)?.accepting === true && this.#strangers.of(id) === undefined;
+    return report?.backends.find((backend) => backend.id === id)?.accepting === true && this.#portConflicts.of(id) === undefined;
   }
 
   /** Calls whenever another instance may get connections, or one of them none, until the function that it returns is called. */
@@ -153,23 +153,23 @@ export class Balancing implements Subsystem {
   }
 
   /** Why it gets none; undefined: nothing that we know of. */
-  flawOf(id: string): string | undefined {
-    return this.#strangers.of(id) ?? this.#silences.of(id);
+  connectionProblem(id: string): string | undefined {
+    return this.#portConflicts.of(id) ?? this.#unreachable.of(id);
   }
 
   /** With what the load balancer says of it. */
   decorate(record: ProcessRecord): ProcessRecord {
     const isCluster = record.type === "cluster";
     const share = isCluster ? this.#specs.find(({ cluster }) => cluster?.id === record.id)?.share : undefined;
-    if (share !== undefined) return sharedShown(record, share);
+    if (share !== undefined) return withSharedSocket(record, share);
     const clusterId = isCluster ? record.id : record.cluster;
     const report = clusterId === undefined ? undefined : this.#reports.get(clusterId);
     if (report === undefined) return record;
     const front = this.#specs.find((spec) => spec.front?.id === clusterId)?.front;
-    if (isCluster) return front === undefined ? record : clusterShown(record, front, report);
+    if (isCluster) return front === undefined ? record : withFrontend(record, front, report);
     const backend = report.backends.find(({ id }) => id === record.id);
     const port = this.#config.spec(record.id).cluster?.port ?? 0;
-    return backend === undefined ? record : instanceShown(record, backend, { port, silence: this.flawOf(record.id) });
+    return backend === undefined ? record : withBackend(record, backend, { port, connectionProblem: this.connectionProblem(record.id) });
   }
 
   #isServed(slot: string): boolean {
@@ -181,35 +181,35 @@ export class Balancing implements Subsystem {
     for (const { id, front, cluster } of this.#isClosed ? [] : this.#specs) {
       if (front === undefined || cluster?.port === undefined) continue;
       const known = fronts.get(front.id) ?? { ...front, backends: [] };
-      known.backends.push({ id, port: cluster.port, state: this.#stateOf(id) });
+      known.backends.push({ id, port: cluster.port, state: this.#backendState(id) });
       fronts.set(front.id, known);
     }
     // Nobody new is sent there, and who is there stays until its end.
-    for (const { id, front, cluster } of this.#config.leaving) {
-      const state = stateOf(this.#supervisor.statesOf(id)) === "down" ? "down" : "draining";
+    for (const { id, front, cluster } of this.#config.removing) {
+      const state = backendState(this.#supervisor.statesOf(id)) === "down" ? "down" : "draining";
       if (cluster?.port !== undefined) fronts.get(front?.id ?? "")?.backends.push({ id, port: cluster.port, state });
     }
     return [...fronts.values()];
   }
 
   /** Of those that serve: who starts or stops gets no connections anyway. */
-  #tellBackends({ id: front, backends }: FrontReport, before: FrontReport | undefined): void {
+  #publishBackends({ id: front, backends }: FrontReport, before: FrontReport | undefined): void {
     const accepted = new Map(before?.backends.map(({ id, accepting }) => [id, accepting]));
     const known = new Set(this.#specs.filter((spec) => spec.front?.id === front).map(({ id }) => id));
     for (const { id, accepting } of backends) {
-      if (!known.has(id) || accepting === (accepted.get(id) ?? false) || stateOf(this.#supervisor.statesOf(id)) !== "up") continue;
-      if (accepting && this.#strangers.check(id) !== undefined) continue;
+      if (!known.has(id) || accepting === (accepted.get(id) ?? false) || backendState(this.#supervisor.statesOf(id)) !== "up") continue;
+      if (accepting && this.#portConflicts.check(id) !== undefined) continue;
       this.#ports.publishState(id, accepting ? "accepts connections" : "refuses connections; others get them");
     }
   }
 
   /** Nobody is sent to a program that has the port of an instance. */
-  #stateOf(id: string): BackendState {
-    const state = stateOf(this.#supervisor.statesOf(id));
-    return state === "up" && this.#strangers.of(id) !== undefined ? "draining" : state;
+  #backendState(id: string): BackendState {
+    const state = backendState(this.#supervisor.statesOf(id));
+    return state === "up" && this.#portConflicts.of(id) !== undefined ? "draining" : state;
   }
 
-  #guarded(id: string): GuardedPort | undefined {
+  #instancePort(id: string): InstancePort | undefined {
     const [state] = this.#supervisor.statesOf(id);
     return state?.status === "running" ? { spec: this.#config.spec(id), pid: state.pid } : undefined;
   }
@@ -217,31 +217,31 @@ export class Balancing implements Subsystem {
   #onReport(reports: readonly FrontReport[]): void {
     const before = this.#reports;
     this.#reports = new Map(reports.map((report) => [report.id, report]));
-    for (const report of reports) this.#tellBackends(report, before.get(report.id));
+    for (const report of reports) this.#publishBackends(report, before.get(report.id));
     for (const report of reports) {
       const front = this.#specs.find((spec) => spec.front?.id === report.id)?.front;
-      const lines = front === undefined ? [] : linesOf(front, report, before.get(report.id));
+      const lines = front === undefined ? [] : frontendMessages(front, report, before.get(report.id));
       for (const line of lines) this.#write(report.id, line);
     }
-    this.#silences.look();
-    this.#tellWatchers();
+    this.#unreachable.check();
+    this.#notifyWatchers();
   }
 
-  #tellWatchers(): void {
+  #notifyWatchers(): void {
     for (const call of this.#watchers) call();
   }
 
   /** They run, as far as is known well, and get no connections. */
-  #silent(): readonly UnreachableInstance[] {
+  #findUnreachable(): readonly UnreachableInstance[] {
     return this.#specs.flatMap(({ id, front, cluster }) => {
       const [state] = front === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
-      if (state?.status !== "running" || !isServing(state) || this.accepts(id) || this.#strangers.of(id) !== undefined) return [];
+      if (state?.status !== "running" || !isServing(state) || this.accepts(id) || this.#portConflicts.of(id) !== undefined) return [];
       return [{ id, pid: state.pid, port: cluster?.port ?? 0 }];
     });
   }
 }
 
-function stateOf(states: readonly InstanceState[]): BackendState {
+function backendState(states: readonly InstanceState[]): BackendState {
   if (states.some(isServing)) return "up";
   // One that is not ready, or not well, keeps the connections that it has.
   return states.some((state) => "pid" in state && !("ending" in state)) ? "draining" : "down";

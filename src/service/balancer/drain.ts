@@ -11,7 +11,7 @@ const QUEUE_MS = 50;
 
 export type ConnectionDrainPorts = {
   /** Resolves when the balancer has heard who shall get no connection; undefined: there is none. */
-  readonly told: () => Promise<void> | undefined;
+  readonly applied: () => Promise<void> | undefined;
   /** Where an instance listens. */
   readonly port: (slot: string) => number | undefined;
   readonly notes: NoteStore;
@@ -19,7 +19,7 @@ export type ConnectionDrainPorts = {
 
 export class ConnectionDrain {
   readonly #ports: ConnectionDrainPorts;
-  readonly #owed = new Map<string, PendingStop>();
+  readonly #pending = new Map<string, PendingStop>();
   spawner: Pick<Spawner, "signal" | "drain"> | undefined;
 
   constructor(ports: ConnectionDrainPorts) {
@@ -27,24 +27,24 @@ export class ConnectionDrain {
   }
 
   /** It gets what it is owed when it may. */
-  add(owed: PendingStop): void {
-    this.#owed.set(owed.slot, owed);
+  add(stop: PendingStop): void {
+    this.#pending.set(stop.slot, stop);
     this.#note();
-    void this.#carryOut(owed);
+    void this.#stopWhenDrained(stop);
   }
 
   /** A service was killed while somebody waited for its SIGTERM. */
   resume(): void {
-    for (const owed of this.#ports.notes.read(":owed") ?? []) this.add(owed);
+    for (const stop of this.#ports.notes.read(":owed") ?? []) this.add(stop);
   }
 
-  async #carryOut(owed: PendingStop): Promise<void> {
-    const { slot, run, signal = "SIGTERM", drain } = owed;
-    await Promise.race([this.#ports.told(), sleep(DRAIN_MS)]);
-    const late = performance.now() + DRAIN_MS;
+  async #stopWhenDrained(stop: PendingStop): Promise<void> {
+    const { slot, run, signal = "SIGTERM", drain } = stop;
+    await Promise.race([this.#ports.applied(), sleep(DRAIN_MS)]);
+    const limit = performance.now() + DRAIN_MS;
     do await sleep(QUEUE_MS);
-    while (this.#isQueuing(slot) && performance.now() < late);
-    if (this.#owed.get(slot) === owed) this.#owed.delete(slot);
+    while (this.#isQueuing(slot) && performance.now() < limit);
+    if (this.#pending.get(slot) === stop) this.#pending.delete(slot);
     this.#note();
     if (drain === true) this.spawner?.drain(slot, run);
     else this.spawner?.signal(slot, run, signal);
@@ -57,8 +57,8 @@ export class ConnectionDrain {
   }
 
   #note(): void {
-    const owed = [...this.#owed.values()];
-    if (owed.length === 0) this.#ports.notes.remove(":owed");
-    else this.#ports.notes.write(":owed", owed);
+    const stops = [...this.#pending.values()];
+    if (stops.length === 0) this.#ports.notes.remove(":owed");
+    else this.#ports.notes.write(":owed", stops);
   }
 }

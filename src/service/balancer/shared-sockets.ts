@@ -27,53 +27,53 @@ export class SharedSockets implements Subsystem {
   #isChanged = false;
   #isClosed = false;
   /** What the keeper was told last. */
-  #told: string | undefined;
+  #lastSent: string | undefined;
 
   constructor(ports: SharedSocketsPorts) {
     this.#ports = ports;
     ports.bus.transitions.listen(({ spec: { share } }) => {
-      if (share !== undefined) this.#changed();
+      if (share !== undefined) this.#scheduleUpdate();
     });
   }
 
   /** A service before this one may have been killed before it told of a stop. */
   resume(): void {
     this.#isResumed = true;
-    this.#changed();
+    this.#scheduleUpdate();
   }
 
   /** Why no instance of its can be started beside those that run, and what to do; undefined: for nothing that we know of. */
   readonly remedy = ({ share, cluster }: Pick<ProcessSpec, "share" | "cluster">): string | undefined => {
     if (share === undefined || cluster === undefined || !this.#isLost(share)) return undefined;
-    return lossOf(cluster.id);
+    return lostSocketText(cluster.id);
   };
 
   /** @throws {ProcmanError} `roll-failed` */
-  checkRoll(spec: Pick<ProcessSpec, "share" | "cluster">): void {
+  checkRestart(spec: Pick<ProcessSpec, "share" | "cluster">): void {
     const why = this.remedy(spec);
     if (why !== undefined) throw new ProcmanError("roll-failed", `Cannot restart "${spec.cluster?.id}" one by one: ${why}`);
   }
 
   apply(): void {
-    this.#changed();
+    this.#scheduleUpdate();
   }
 
   /** An instance rests, or doesn't any more. What one turn brings is told at once: in a restart nobody rests. */
-  #changed(): void {
+  #scheduleUpdate(): void {
     if (this.#isChanged) return;
     this.#isChanged = true;
     setImmediate(() => {
       this.#isChanged = false;
       if (this.#isClosed) return;
-      if (this.#isResumed) this.#lookForLost();
+      if (this.#isResumed) this.#findLost();
       this.#isResumed = false;
-      this.#tell();
+      this.#send();
     });
   }
 
   /** Whoever comes from now on shall not wait for instances that are about to end. */
   end(): void {
-    this.#tell([]);
+    this.#send([]);
     this.#isClosed = true;
   }
 
@@ -81,21 +81,21 @@ export class SharedSockets implements Subsystem {
     this.#isClosed = true;
   }
 
-  #tell(wanted = this.#wanted): void {
+  #send(wanted = this.#wanted): void {
     const now = JSON.stringify(wanted);
-    if (now === this.#told) return;
-    this.#told = now;
+    if (now === this.#lastSent) return;
+    this.#lastSent = now;
     this.#ports.link.send({ t: "sockets", wanted });
   }
 
   /** Keeper, service and logger were killed at once: nobody was left to hand on the sockets. */
-  #lookForLost(): void {
+  #findLost(): void {
     const { sockets, log } = this.#ports;
     for (const { id, share, cluster } of this.#ports.config().processes) {
       if (sockets === undefined || share === undefined || cluster === undefined || sockets.has(addressOf(share))) continue;
-      if (this.#lost.has(addressOf(share)) || !this.#runs(id)) continue;
+      if (this.#lost.has(addressOf(share)) || !this.#isRunning(id)) continue;
       this.#lost.add(addressOf(share));
-      log.write(cluster.id, warn(`Cannot start another instance: ${lossOf(cluster.id)}`));
+      log.write(cluster.id, warn(`Cannot start another instance: ${lostSocketText(cluster.id)}`));
     }
   }
 
@@ -103,24 +103,24 @@ export class SharedSockets implements Subsystem {
     return this.#lost.has(addressOf(share)) && this.#ports.sockets?.has(addressOf(share)) === false;
   }
 
-  #runs(id: string): boolean {
+  #isRunning(id: string): boolean {
     const process = this.#ports.processes().find((each) => each.id === id);
     return process?.states.some(({ status }) => status === "running") === true;
   }
 
   get #wanted(): readonly Listening[] {
-    const awake = new Set(
+    const active = new Set(
       this.#ports
         .processes()
         .filter(({ states }) => states.some(({ status }) => status !== "idle"))
         .map(({ id }) => id),
     );
-    const wanted = this.#ports.config().processes.flatMap(({ id, share }) => (share !== undefined && awake.has(id) ? [share] : []));
+    const wanted = this.#ports.config().processes.flatMap(({ id, share }) => (share !== undefined && active.has(id) ? [share] : []));
     return [...new Map(wanted.map((share) => [JSON.stringify(share), share])).values()];
   }
 }
 
-function lossOf(cluster: string): string {
+function lostSocketText(cluster: string): string {
   const why = "since all of procman's own processes were killed at once";
   return `only the running instances of "${cluster}" have its socket, ${why}; "procman restart --hard ${cluster}" opens it again`;
 }

@@ -13,7 +13,7 @@ type ObservedSocket = { readonly pid: number; readonly at: number; text?: string
 export class UnreachableInstances {
   readonly #find: () => readonly UnreachableInstance[];
   readonly #write: (id: string, line: LogLine) => void;
-  readonly #seen = new Map<string, ObservedSocket>();
+  readonly #observed = new Map<string, ObservedSocket>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -23,23 +23,23 @@ export class UnreachableInstances {
   }
 
   /** Somebody may have come up, or ceased to accept. */
-  look(): void {
+  check(): void {
     if (this.#isStopped) return;
     const now = performance.now();
-    const silent = this.#find();
-    const ids = new Set(silent.map(({ id }) => id));
-    for (const id of this.#seen.keys()) if (!ids.has(id)) this.#seen.delete(id);
-    for (const { id, pid, port } of silent) {
-      const known = this.#seen.get(id);
-      if (known?.pid !== pid) this.#seen.set(id, { pid, at: now });
-      else if (known.text === undefined && now - known.at >= UNREACHABLE_AFTER_MS) this.#tell(id, known, port);
+    const unreachable = this.#find();
+    const ids = new Set(unreachable.map(({ id }) => id));
+    for (const id of this.#observed.keys()) if (!ids.has(id)) this.#observed.delete(id);
+    for (const { id, pid, port } of unreachable) {
+      const known = this.#observed.get(id);
+      if (known?.pid !== pid) this.#observed.set(id, { pid, at: now });
+      else if (known.text === undefined && now - known.at >= UNREACHABLE_AFTER_MS) this.#report(id, known, port);
     }
     this.#arm(now);
   }
 
   /** What is wrong with this one; undefined: nothing, as far as is known. */
   of(id: string): string | undefined {
-    return this.#seen.get(id)?.text;
+    return this.#observed.get(id)?.text;
   }
 
   /** Everything ends, or another service tells from now on. */
@@ -48,19 +48,19 @@ export class UnreachableInstances {
     clearTimeout(this.#timer);
   }
 
-  #tell(id: string, seen: ObservedSocket, port: number): void {
-    const ports = portsOf(seen.pid);
+  #report(id: string, socket: ObservedSocket, port: number): void {
+    const ports = portsOf(socket.pid);
     const others = ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`;
-    seen.text = `accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)${others}`;
-    this.#write(id, warn(`runs, but ${seen.text}`));
+    socket.text = `accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)${others}`;
+    this.#write(id, warn(`runs, but ${socket.text}`));
   }
 
   #arm(now: number): void {
     clearTimeout(this.#timer);
-    const untold = [...this.#seen.values()].filter(({ text }) => text === undefined);
-    if (untold.length === 0) return;
-    const next = Math.min(...untold.map(({ at }) => at)) + UNREACHABLE_AFTER_MS - now;
-    this.#timer = setTimeout(() => this.look(), Math.max(next, 1));
+    const unreported = [...this.#observed.values()].filter(({ text }) => text === undefined);
+    if (unreported.length === 0) return;
+    const next = Math.min(...unreported.map(({ at }) => at)) + UNREACHABLE_AFTER_MS - now;
+    this.#timer = setTimeout(() => this.check(), Math.max(next, 1));
     this.#timer.unref();
   }
 }

@@ -8,7 +8,7 @@ import type { NoteStore } from "../recovery/notes.ts";
 import { consoleStyle, storeSettings } from "../reporting/service-log.ts";
 import { captureOf } from "../spawn/launch.ts";
 import { removePidFile } from "../spawn/pid-file.ts";
-import { planOf, SpecRegistry } from "../spec-registry.ts";
+import { definitionOf, SpecRegistry } from "../spec-registry.ts";
 
 export type ActiveConfigPorts = {
   readonly link: KeeperChannel;
@@ -25,7 +25,7 @@ export class ActiveConfig {
 
   constructor(config: Config, ports: ActiveConfigPorts) {
     this.#ports = ports;
-    this.#specs = new SpecRegistry({ config, leaving: [] });
+    this.#specs = new SpecRegistry({ config, removing: [] });
   }
 
   get config(): Config {
@@ -33,7 +33,7 @@ export class ActiveConfig {
   }
 
   /** No longer in the configuration, and not over yet. */
-  get leaving(): readonly ProcessSpec[] {
+  get removing(): readonly ProcessSpec[] {
     return this.#specs.removing;
   }
 
@@ -57,14 +57,14 @@ export class ActiveConfig {
     const { changed } = diff([...before.values()], config.processes);
     const supervisor = this.#ports.supervisor();
     this.#specs.replace(config);
-    this.tellStyle();
+    this.sendStyle();
     for (const { id, route } of changed) {
       const { pidFile } = before.get(id) as ProcessSpec;
       if (pidFile !== undefined && pidFile !== this.spec(id).pidFile) removePidFile(pidFile);
       const runs = supervisor.processes.find((process) => process.id === id)?.runs ?? [];
       if (route) for (const { slot, run } of runs) this.route(slot, run);
     }
-    supervisor.apply(config.processes.map(planOf), new Map(changed.map((change) => [change.id, change])));
+    supervisor.apply(config.processes.map(definitionOf), new Map(changed.map((change) => [change.id, change])));
     this.#ports.apply();
     this.#note();
   }
@@ -82,7 +82,7 @@ export class ActiveConfig {
   }
 
   /** How the console looks, and what the log store may keep; once for each. */
-  tellStyle(): void {
+  sendStyle(): void {
     const message = { t: "style", style: consoleStyle(this.config), store: storeSettings(this.config) } as const;
     const text = JSON.stringify(message);
     if (text !== this.#style) this.#ports.link.send({ t: "logger", message });
@@ -91,6 +91,6 @@ export class ActiveConfig {
 
   /** For a later service; with the commands of the same turn. */
   #note(): void {
-    this.#ports.notes.write(":config", { config: this.config, leaving: this.leaving });
+    this.#ports.notes.write(":config", { config: this.config, removing: this.removing });
   }
 }

@@ -1,24 +1,24 @@
 /** `--watch-config`: tells when the configuration file is another one. For development: a look four times a second. */
 import { stampOf } from "../../os/file-identity.ts";
 
-const LOOK_MS = 250;
+const POLL_MS = 250;
 
 export class ConfigFileWatch {
   readonly #file: string;
-  readonly #changed: () => void;
+  readonly #onChange: () => void;
   #stamp: string;
   /** As it was at the last look, where that was another than the one before: it may still be being written. */
-  #fresh: string | undefined;
+  #unsettledStamp: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(file: string, changed: () => void) {
     this.#file = file;
-    this.#changed = changed;
+    this.#onChange = changed;
     this.#stamp = stampOf(file);
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => this.look(), LOOK_MS).unref();
+    this.#timer ??= setInterval(() => this.check(), POLL_MS).unref();
   }
 
   stop(): void {
@@ -26,16 +26,16 @@ export class ConfigFileWatch {
   }
 
   /** A file that is gone for a moment is about to be written anew. */
-  look(): void {
+  check(): void {
     const stamp = stampOf(this.#file);
     if (stamp === "" || stamp === this.#stamp) {
-      this.#fresh = undefined;
+      this.#unsettledStamp = undefined;
       return;
     }
-    const isWritten = stamp === this.#fresh;
-    this.#fresh = stamp;
+    const isWritten = stamp === this.#unsettledStamp;
+    this.#unsettledStamp = stamp;
     if (!isWritten) return;
     this.#stamp = stamp;
-    this.#changed();
+    this.#onChange();
   }
 }

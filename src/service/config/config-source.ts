@@ -16,15 +16,15 @@ export type ConfigSourceOptions = {
 };
 
 export function configSource(options: ConfigSourceOptions): ConfigSource {
-  return (scale, profile = options.profile) => asWished(load(options.config, process.cwd(), profile, scale), options);
+  return (scale, profile = options.profile) => withOptions(load(options.config, process.cwd(), profile, scale), options);
 }
 
 /** A state folder can't be changed while anything runs. */
-export function inFolder(found: Config, stateDir: string | undefined): Config {
+export function withStateDir(found: Config, stateDir: string | undefined): Config {
   return stateDir === undefined || found.stateDir === stateDir ? found : { ...found, stateDir };
 }
 
-function asWished(found: Config, options: ConfigSourceOptions): Config {
+function withOptions(found: Config, options: ConfigSourceOptions): Config {
   const { console, processes, stateDir } = found;
   return {
     ...found,

@@ -10,33 +10,35 @@ const WAITING_LIMIT = 256;
  * A port of one's own choice lies below those that Linux gives to clients (ip_local_port_range, 32768 and up; others have them
  * from 49152): while the service is away for a moment, no client may get it for itself.
  */
-const CHOICE = { from: 20_000, to: 32_767 } as const;
-const TRIES = 20;
+const PORT_RANGE = { from: 20_000, to: 32_767 } as const;
+const PORT_TRIES = 20;
 /** A service that was killed may hold its port for a moment. */
-const FORMER_TRIES = 10;
-const FORMER_AGAIN_MS = 50;
+const PREVIOUS_PORT_TRIES = 10;
+const PREVIOUS_PORT_RETRY_MS = 50;
 
 export class ApiListener {
   readonly #waiting = new Set<Socket>();
-  readonly #knocked: () => void;
+  readonly #onEarlyConnection: () => void;
   readonly #reserved: ReadonlySet<number>;
   #server: Server | undefined;
 
   /** `knocked`: somebody waits. `reserved`: ports for others, of which it chooses none. */
-  constructor(knocked: () => void, reserved: ReadonlySet<number> = new Set()) {
-    this.#knocked = knocked;
+  constructor(onEarlyConnection: () => void, reserved: ReadonlySet<number> = new Set()) {
+    this.#onEarlyConnection = onEarlyConnection;
     this.#reserved = reserved;
   }
 
   /** Resolves with the port: the one that was asked for, else that of before, which clients know, else any. */
-  async open(hostname: string, port: number | undefined, former: number | undefined): Promise<number> {
+  async open(hostname: string, port: number | undefined, previous: number | undefined): Promise<number> {
     if (port !== undefined)
       return this.#listen(hostname, port).catch((error: NodeJS.ErrnoException) => {
-        throw named(error, port);
+        throw withHolder(error, port);
       });
     return (
-      (former === undefined ? undefined : await this.#tryToListen(hostname, Array(FORMER_TRIES).fill(former), FORMER_AGAIN_MS)) ??
-      (await this.#tryToListen(hostname, this.#choices())) ??
+      (previous === undefined
+        ? undefined
+        : await this.#tryToListen(hostname, Array(PREVIOUS_PORT_TRIES).fill(previous), PREVIOUS_PORT_RETRY_MS)) ??
+      (await this.#tryToListen(hostname, this.#randomPorts())) ??
       this.#listen(hostname, 0)
     );
   }
@@ -77,8 +79,8 @@ export class ApiListener {
     this.#server = undefined;
   }
 
-  #choices(): readonly number[] {
-    return Array.from({ length: TRIES }, anyPort).filter((port) => !this.#reserved.has(port));
+  #randomPorts(): readonly number[] {
+    return Array.from({ length: PORT_TRIES }, randomPort).filter((port) => !this.#reserved.has(port));
   }
 
   #listen(host: string, port: number): Promise<number> {
@@ -97,16 +99,16 @@ export class ApiListener {
   #receive(socket: Socket): void {
     this.#waiting.add(socket);
     socket.once("close", () => this.#waiting.delete(socket));
-    this.#knocked();
+    this.#onEarlyConnection();
   }
 }
 
-function anyPort(): number {
-  return CHOICE.from + Math.floor(Math.random() * (CHOICE.to - CHOICE.from));
+function randomPort(): number {
+  return PORT_RANGE.from + Math.floor(Math.random() * (PORT_RANGE.to - PORT_RANGE.from));
 }
 
 /** Who has the port is the first that one wants to know. */
-function named(error: NodeJS.ErrnoException, port: number): Error {
+function withHolder(error: NodeJS.ErrnoException, port: number): Error {
   const holder = error.code === "EADDRINUSE" ? holderOfPort(port) : undefined;
   return holder === undefined ? error : Object.assign(new Error(`${error.message}, by ${holder}`, { cause: error }), { code: error.code });
 }

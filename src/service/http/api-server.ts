@@ -24,20 +24,20 @@ export type ApiServicePorts = {
   readonly log: Pick<ServiceLog, "audit" | "info" | "error">;
   readonly keeper: number;
   /** What processes need to speak for themselves is another now. */
-  readonly moved: () => void;
+  readonly onAddressChanged: () => void;
 };
 
-const ANNOUNCE_AGAIN_MS = 1_000;
+const PUBLISH_RETRY_MS = 1_000;
 /** After that a port that could not be had is tried again: who has it may end, and its address may come up. */
-const LISTEN_AGAIN_MS = 3_000;
+const LISTEN_RETRY_MS = 3_000;
 
 export class ApiService implements Subsystem {
-  readonly #served: ApiServicePorts;
-  readonly #doorway: ApiListener;
+  readonly #ports: ApiServicePorts;
+  readonly #listener: ApiListener;
   readonly #credentials: Credentials;
   /** Of processes, by id; of the secret that they were made with. */
   readonly #tokens = new Map<string, string>();
-  readonly #former: number | undefined;
+  readonly #previousPort: number | undefined;
   #listening: Promise<void> | undefined;
   #port: number | undefined;
   #problem: string | undefined;
@@ -48,21 +48,21 @@ export class ApiService implements Subsystem {
   #endpoint: Endpoint | undefined;
   #closed = false;
 
-  constructor(served: ApiServicePorts) {
-    this.#served = served;
-    const [reserved, former] = [portsOf(served.config), lastPort(served.config.stateDir)];
-    this.#doorway = new ApiListener(() => this.#begin(), reserved);
-    this.#former = former === undefined || reserved.has(former) ? undefined : former;
-    this.#credentials = new Credentials(served.config, {
-      changed: () => {
+  constructor(ports: ApiServicePorts) {
+    this.#ports = ports;
+    const [reserved, previous] = [portsOf(ports.config), lastPort(ports.config.stateDir)];
+    this.#listener = new ApiListener(() => this.#startOnce(), reserved);
+    this.#previousPort = previous === undefined || reserved.has(previous) ? undefined : previous;
+    this.#credentials = new Credentials(ports.config, {
+      onChanged: () => {
         this.#tokens.clear();
-        served.moved();
+        ports.onAddressChanged();
         this.#api?.recheck();
       },
-      unsaved: (why) =>
+      onUnsaved: (why) =>
         why === undefined
-          ? served.log.info("the secret of the API is in its file now: commands reach procman again")
-          : served.log.error(
+          ? ports.log.info("the secret of the API is in its file now: commands reach procman again")
+          : ports.log.error(
               `the secret of the API can't be written to its file: ${why}; commands can't reach procman until it is; retrying every second`,
             ),
     });
@@ -70,7 +70,7 @@ export class ApiService implements Subsystem {
 
   /** Takes the port, which the first processes are told: they wait for it. One that is known may be the former service's until that steps aside. */
   listen(): Promise<void> | undefined {
-    const listening = this.#former === undefined ? this.#listen() : undefined;
+    const listening = this.#previousPort === undefined ? this.#listen() : undefined;
     // For the tokens of the first processes, while the keeper is at work.
     process.getBuiltinModule("node:crypto");
     return listening;
@@ -78,20 +78,20 @@ export class ApiService implements Subsystem {
 
   /** Supervision goes on without an API: `done` gets the reason. `isFirst`: nothing ran before; who knocks in the meantime is answered at once. */
   start(isFirst: boolean, done: (problem?: string) => void): void {
-    this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${this.#at}: ${why}`);
+    this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${this.#address}: ${why}`);
     void this.#listen();
     // Clients sign with it: it must be there before they find the address.
     this.#credentials.secret();
     this.#credentials.watch();
-    if (isFirst) this.#timer = setTimeout(() => this.#begin(), DELAY_MS);
-    else this.#begin();
+    if (isFirst) this.#timer = setTimeout(() => this.#startOnce(), DELAY_MS);
+    else this.#startOnce();
   }
 
   /** What a process needs to speak for itself; undefined: there is no API. */
   accessOf(process: string): ApiAccess | undefined {
-    const { name, api } = this.#served.config;
+    const { name, api } = this.#ports.config;
     // Of the service before, when it was asked for in the very turn in which listening began.
-    const port = this.#port ?? api.port ?? this.#former;
+    const port = this.#port ?? api.port ?? this.#previousPort;
     if (port === undefined || this.#problem !== undefined) return undefined;
     let token = this.#tokens.get(process);
     if (token === undefined) {
@@ -108,28 +108,28 @@ export class ApiService implements Subsystem {
     this.#credentials.stop();
     await this.#listening;
     await this.#started;
-    this.#doorway.close();
+    this.#listener.close();
     await this.#api?.close();
   }
 
   /** There is nothing to be reached any more. */
   stopped(): void {
     this.#closed = true;
-    removeEndpoint(this.#served.config.stateDir);
+    removeEndpoint(this.#ports.config.stateDir);
   }
 
   /** Somebody has removed the state folder, with secret and endpoint. */
   renew(): void {
-    this.#credentials.renew();
-    if (this.#endpoint !== undefined) this.#announce(this.#endpoint);
+    this.#credentials.restoreFile();
+    if (this.#endpoint !== undefined) this.#publish(this.#endpoint);
   }
 
-  get #at(): string {
-    const { hostname, port } = this.#served.config.api;
+  get #address(): string {
+    const { hostname, port } = this.#ports.config.api;
     return port === undefined ? hostname : `${hostname}:${port}`;
   }
 
-  #begin(): void {
+  #startOnce(): void {
     const done = this.#done;
     // Who knocks before the state folder is ours waits.
     if (done === undefined || this.#started !== undefined || this.#closed) return;
@@ -139,8 +139,8 @@ export class ApiService implements Subsystem {
 
   /** Never rejects. */
   #listen(): Promise<void> {
-    const { hostname, port } = this.#served.config.api;
-    this.#listening ??= this.#doorway.open(hostname, port, this.#former).then(
+    const { hostname, port } = this.#ports.config.api;
+    this.#listening ??= this.#listener.open(hostname, port, this.#previousPort).then(
       (found) => {
         this.#port = found;
         this.#problem = undefined;
@@ -157,14 +157,14 @@ export class ApiService implements Subsystem {
     await this.#listen();
     if (this.#problem === undefined) await this.#serve();
     if (this.#closed) return undefined;
-    if (this.#problem !== undefined) this.#timer = setTimeout(() => this.#again(), LISTEN_AGAIN_MS).unref();
+    if (this.#problem !== undefined) this.#timer = setTimeout(() => this.#retryListen(), LISTEN_RETRY_MS).unref();
     const isKnown = this.#endpoint !== undefined && this.#endpoint.problem === this.#problem;
-    const untold = isKnown ? undefined : this.#announce(this.#endpointNow());
-    return this.#problem ?? untold;
+    const publishProblem = isKnown ? undefined : this.#publish(this.#endpointNow());
+    return this.#problem ?? publishProblem;
   }
 
   #endpointNow(): Endpoint {
-    const { config, keeper } = this.#served;
+    const { config, keeper } = this.#ports;
     const { hostname, port = 0 } = config.api;
     const startTime = processStat(process.pid)?.startTime ?? "";
     const problem = this.#problem === undefined ? {} : { problem: this.#problem };
@@ -172,42 +172,42 @@ export class ApiService implements Subsystem {
     return this.#endpoint;
   }
 
-  #again(): void {
+  #retryListen(): void {
     if (this.#closed) return;
     this.#listening = undefined;
     this.#started = this.#start().then(
       () => {
         if (this.#problem !== undefined || this.#closed) return;
-        this.#served.moved();
-        this.#served.log.info(`the API is served at ${this.#at} now`);
+        this.#ports.onAddressChanged();
+        this.#ports.log.info(`the API is served at ${this.#address} now`);
       },
-      (error: Error) => this.#served.log.error(`Cannot serve the API at ${this.#at}: ${error.message}`),
+      (error: Error) => this.#ports.log.error(`Cannot serve the API at ${this.#address}: ${error.message}`),
     );
   }
 
   /** What there is no room for is told once there is. Returns why not yet. */
-  #announce(endpoint: Endpoint): string | undefined {
+  #publish(endpoint: Endpoint): string | undefined {
     if (this.#closed) return undefined;
     try {
       // Whoever finds the address and no secret makes one, and all tokens of before would be void.
       if (!this.#credentials.save()) throw new Error("its secret has no file");
-      publishEndpoint(this.#served.config.stateDir, endpoint);
+      publishEndpoint(this.#ports.config.stateDir, endpoint);
       return undefined;
     } catch (error) {
-      this.#timer = setTimeout(() => this.#announce(endpoint), ANNOUNCE_AGAIN_MS).unref();
+      this.#timer = setTimeout(() => this.#publish(endpoint), PUBLISH_RETRY_MS).unref();
       return `${(error as Error).message}; retrying until clients can find it`;
     }
   }
 
   /** Loaded apart from the service, which starts its processes first. */
   async #serve(): Promise<void> {
-    const { control, log, config } = this.#served;
+    const { control, log, config } = this.#ports;
     const { Api } = await import("../../http/server.ts");
     const credentials = this.#credentials;
     const denied = (text: string): void => log.audit({ severity: "warn", text });
     const access = { secret: () => credentials.secret(), isRevoked: (consumer: string) => credentials.isRevoked(consumer) };
     this.#api = new Api({ control, denied, access, audience: config.name, hostname: config.api.hostname, cors: config.api.cors ?? [] });
-    if (!this.#closed) await this.#doorway.handOver(this.#api.server);
+    if (!this.#closed) await this.#listener.handOver(this.#api.server);
   }
 }
 

@@ -22,11 +22,11 @@ function rig(context: TestContext) {
   mkdirSync(config.stateDir);
   let changes = 0;
   const unsaved: (string | undefined)[] = [];
-  const credentials = new Credentials(config, { changed: () => changes++, unsaved: (why) => unsaved.push(why) });
+  const credentials = new Credentials(config, { onChanged: () => changes++, onUnsaved: (why) => unsaved.push(why) });
   /** How many changes were told by a look. */
   const look = (): number => {
     const before = changes;
-    credentials.look();
+    credentials.check();
     return changes - before;
   };
   return { folder, config, write, credentials, look, unsaved };
@@ -64,7 +64,7 @@ test("a secret that is replaced counts at the next look; one that is gone stays 
   rmSync(config.stateDir, { recursive: true });
   assert.equal(look(), 0);
   mkdirSync(config.stateDir);
-  credentials.renew();
+  credentials.restoreFile();
   assert.equal(look(), 0, "it is the same");
   assert.deepEqual(Buffer.from(credentials.secret()), Buffer.from(second));
 });

@@ -8,15 +8,15 @@ import { keepSecret, newSecret, secretFile, secretIn } from "../../os/secret.ts"
 
 export type CredentialEvents = {
   /** Tokens of before may be void. */
-  readonly changed: () => void;
+  readonly onChanged: () => void;
   /** Why the secret is known here alone for now; undefined: it is in its file at last. */
-  readonly unsaved: (why: string | undefined) => void;
+  readonly onUnsaved: (why: string | undefined) => void;
 };
 
 /** A revocation counts within two of these. Milliseconds. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 /** A file that was written so shortly before may have been read before that. Milliseconds. */
-const FRESH_MS = 10_000;
+const RECENT_MS = 10_000;
 
 export class Credentials {
   readonly #config: Config;
@@ -32,7 +32,7 @@ export class Credentials {
     this.#config = config;
     this.#events = events;
     this.#revoked = new Set(config.api.revoked);
-    this.#configStamp = stampOf(config.file, FRESH_MS);
+    this.#configStamp = stampOf(config.file, RECENT_MS);
   }
 
   /** Needs the state folder, but no room in it: processes are started with their tokens all the same. Another array once it is another secret. */
@@ -43,7 +43,7 @@ export class Credentials {
 
   /** Whether clients can sign with it; what there was no room for is tried again. */
   save(): boolean {
-    if (this.#isUnsaved) this.renew();
+    if (this.#isUnsaved) this.restoreFile();
     return !this.#isUnsaved;
   }
 
@@ -52,7 +52,7 @@ export class Credentials {
   }
 
   watch(): void {
-    this.#timer ??= setInterval(() => this.look(), LOOK_MS).unref();
+    this.#timer ??= setInterval(() => this.check(), POLL_MS).unref();
   }
 
   stop(): void {
@@ -60,27 +60,27 @@ export class Credentials {
   }
 
   /** Somebody has removed the state folder. */
-  renew(): void {
+  restoreFile(): void {
     const secret = this.#secret;
     if (secret !== undefined) this.#attempt(() => keepSecret(this.#config.stateDir, secret));
   }
 
   /** Whether anything is another now. */
-  look(): void {
+  check(): void {
     this.save();
-    const secret = this.#lookAtSecret();
-    const revoked = this.#lookAtConfig();
-    if (secret || revoked) this.#events.changed();
+    const secret = this.#checkSecret();
+    const revoked = this.#checkConfig();
+    if (secret || revoked) this.#events.onChanged();
   }
 
   #attempt<T>(call: () => T): T | undefined {
     try {
       const result = call();
-      if (this.#isUnsaved) this.#events.unsaved(undefined);
+      if (this.#isUnsaved) this.#events.onUnsaved(undefined);
       this.#isUnsaved = false;
       return result;
     } catch (error) {
-      if (!this.#isUnsaved) this.#events.unsaved((error as Error).message);
+      if (!this.#isUnsaved) this.#events.onUnsaved((error as Error).message);
       this.#isUnsaved = true;
       return undefined;
     }
@@ -95,7 +95,7 @@ export class Credentials {
     return secret;
   }
 
-  #lookAtSecret(): boolean {
+  #checkSecret(): boolean {
     const stamp = stampOf(secretFile(this.#config.stateDir));
     if (this.#secret === undefined || stamp === "" || stamp === this.#secretStamp) return false;
     const found = this.#attempt(() => this.#read());
@@ -105,7 +105,7 @@ export class Credentials {
   }
 
   /** A file that is not valid, or not there just now, changes nothing. */
-  #lookAtConfig(): boolean {
+  #checkConfig(): boolean {
     const { file, profile } = this.#config;
     const stamp = stampOf(file);
     if (stamp === "" || stamp === this.#configStamp) return false;

@@ -5,8 +5,8 @@ import type { PlannedAction, PlannedChange, PlanRecord } from "../../contract/pl
 import { type ChangeEffect, effectOf, hasRun } from "../../supervisor/definition.ts";
 import { inStartOrder } from "../../supervisor/dependencies.ts";
 import type { Process } from "../../supervisor/process.ts";
-import { sentence } from "../recovery/process-events.ts";
-import { planOf } from "../spec-registry.ts";
+import { fieldsText } from "../recovery/process-events.ts";
+import { definitionOf } from "../spec-registry.ts";
 
 type ProcessesById = ReadonlyMap<string, Process>;
 
@@ -44,7 +44,7 @@ function plannedChange(process: string, action: PlannedAction, reason: string, f
 }
 
 function planAdded(spec: ProcessSpec, live: ProcessesById): PlannedChange {
-  const { autostart } = planOf(spec);
+  const { autostart } = definitionOf(spec);
   if (live.has(spec.id))
     return plannedChange(spec.id, autostart ? "start" : "none", "is in the configuration again, while it is being stopped");
   if (autostart) return plannedChange(spec.id, "start", "is new");
@@ -75,9 +75,9 @@ function planChanged(
 ): PlannedChange {
   const process = live.get(spec.id);
   if (process === undefined) return planAdded(spec, live);
-  const effect = effectOf(change, planOf(old), { plan: planOf(spec), blocked: process.isBlocked, states: process.states });
+  const effect = effectOf(change, definitionOf(old), { plan: definitionOf(spec), blocked: process.isBlocked, states: process.states });
   const note = effect === "blocked" ? "; not restarted, as it is blocked" : process.states.some(hasRun) ? "" : "; it doesn't run";
-  return plannedChange(spec.id, ACTIONS[effect], `${sentence(change.fields)}${note}`, change.fields);
+  return plannedChange(spec.id, ACTIONS[effect], `${fieldsText(change.fields)}${note}`, change.fields);
 }
 
 /** Marks instances of clusters of several, which keep serving, and processes that are restarted with what they depend on, once. */

@@ -4,7 +4,7 @@ import type { Caller } from "../../contract/control.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { FileChangeBatch, NoteStore, RollingRestartState } from "../recovery/notes.ts";
-import { fileSentence } from "../recovery/process-events.ts";
+import { filesText } from "../recovery/process-events.ts";
 import { error, info, type LogLine, type MessageContext, warn } from "../reporting/lifecycle-messages.ts";
 import { whyNotUp } from "../reporting/status-text.ts";
 import type { Subsystem } from "../subsystem.ts";
@@ -104,7 +104,7 @@ export class RollingRestarts implements Subsystem {
     if (current.length > 0 && queuedChange === undefined && isLate)
       this.#ports.log.write(
         cluster,
-        info(`${fileSentence(change)} meanwhile: instances started before that are restarted after this rolling restart`),
+        info(`${filesText(change)} meanwhile: instances started before that are restarted after this rolling restart`),
       );
     restart.state = { ...restart.state, queuedChange: mergeChanges(queuedChange, change) };
     restart.shouldRun = shouldRun;

@@ -178,8 +178,8 @@ export class Scaler {
 
   /** A port that is free by the file may still be used by the active configuration. */
   #checkConflicts(id: string, to: number, added: readonly ProcessSpec[]): void {
-    const { config, leaving } = this.#ports.activeConfig;
-    const others = [...config.processes, ...leaving].filter(({ cluster }) => cluster?.id !== id);
+    const { config, removing } = this.#ports.activeConfig;
+    const others = [...config.processes, ...removing].filter(({ cluster }) => cluster?.id !== id);
     for (const spec of added) {
       const other = others.find((each) => conflictOf(spec, each) !== undefined);
       if (other === undefined) continue;

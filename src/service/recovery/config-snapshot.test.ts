@@ -50,13 +50,13 @@ const config: Config = {
 test("a configuration comes back as it was, also where it allows any number of restarts", () => {
   const [web, ...others] = config.processes;
   assert.ok(web !== undefined && web.policy.restartLimit === Number.POSITIVE_INFINITY);
-  const former = readConfigSnapshot(writeConfigSnapshot({ config: { ...config, processes: others }, leaving: [web] }));
-  assert.deepEqual(former, { config: { ...config, processes: others }, leaving: [web] });
+  const former = readConfigSnapshot(writeConfigSnapshot({ config: { ...config, processes: others }, removing: [web] }));
+  assert.deepEqual(former, { config: { ...config, processes: others }, removing: [web] });
   assert.deepEqual(diff(former?.config.processes ?? [], others), { added: [], removed: [], changed: [] });
 });
 
 test("a note that is missing, torn, older or strange is none", () => {
-  const note = writeConfigSnapshot({ config, leaving: [] });
+  const note = writeConfigSnapshot({ config, removing: [] });
   const strange = [
     undefined,
     "",

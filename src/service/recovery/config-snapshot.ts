@@ -6,11 +6,11 @@ import { isPattern } from "../../supervisor/schedule.ts";
 export type ConfigSnapshot = {
   readonly config: Config;
   /** No longer in the configuration, and not over yet. */
-  readonly leaving: readonly ProcessSpec[];
+  readonly removing: readonly ProcessSpec[];
 };
 
-export function writeConfigSnapshot({ config, leaving }: ConfigSnapshot): string {
-  return JSON.stringify({ config: { ...config, warnings: [] }, leaving });
+export function writeConfigSnapshot({ config, removing }: ConfigSnapshot): string {
+  return JSON.stringify({ config: { ...config, warnings: [] }, leaving: removing });
 }
 
 /** undefined: there is none, or none that is understood here. */
@@ -26,7 +26,10 @@ export function readConfigSnapshot(note: string | undefined): ConfigSnapshot | u
   const { config, leaving } = value;
   if (![...config.processes, ...leaving].every(hasSchedules)) return undefined;
   const { plugins = [] } = config;
-  return { config: { ...config, plugins, processes: config.processes.map(whole), warnings: [] }, leaving: leaving.map(whole) };
+  return {
+    config: { ...config, plugins, processes: config.processes.map(withRestartLimit), warnings: [] },
+    removing: leaving.map(withRestartLimit),
+  };
 }
 
 function hasSchedules({ cron, terminate }: ProcessSpec): boolean {
@@ -34,7 +37,7 @@ function hasSchedules({ cron, terminate }: ProcessSpec): boolean {
 }
 
 /** JSON has no infinity, and says null. */
-function whole(spec: ProcessSpec): ProcessSpec {
+function withRestartLimit(spec: ProcessSpec): ProcessSpec {
   const { restartLimit } = spec.policy as { readonly restartLimit: number | null };
   return { ...spec, policy: { ...spec.policy, restartLimit: restartLimit ?? Number.POSITIVE_INFINITY } };
 }

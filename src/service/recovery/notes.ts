@@ -126,8 +126,8 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
   }),
   ":reload": perSession({
     encode: ({ to, from, current, pending, keepsCounts }) => ({
-      to: writeConfigSnapshot({ config: to, leaving: [] }),
-      ...(from === undefined ? {} : { from: writeConfigSnapshot({ config: from, leaving: [] }) }),
+      to: writeConfigSnapshot({ config: to, removing: [] }),
+      ...(from === undefined ? {} : { from: writeConfigSnapshot({ config: from, removing: [] }) }),
       at: current,
       left: pending,
       ...(keepsCounts === true ? { keepsCounts } : {}),
@@ -270,12 +270,12 @@ function rolloutOf({ to, from, at, left = [], keepsCounts }: TypeOf<typeof store
     : { to: target, from: readConfigSnapshot(from)?.config, current: at, pending: left, ...(keepsCounts === true ? { keepsCounts } : {}) };
 }
 
-type Values<Content> = {
+type ValueCodec<Content> = {
   readonly encode: (content: Content) => unknown;
   readonly decode: (value: Readonly<Record<string, unknown>>) => Content | undefined;
 };
 
-function plain<Content>({ encode, decode }: Values<Content>): Codec<Content> {
+function plain<Content>({ encode, decode }: ValueCodec<Content>): Codec<Content> {
   return {
     encode,
     decode: (note) => {
@@ -285,7 +285,7 @@ function plain<Content>({ encode, decode }: Values<Content>): Codec<Content> {
   };
 }
 
-function perSession<Content>({ encode, decode }: Values<Content>): Codec<Content> {
+function perSession<Content>({ encode, decode }: ValueCodec<Content>): Codec<Content> {
   return {
     encode: (content, lineage) => ({ ...(encode(content) as object), lineage }),
     decode: (note, lineage) =>

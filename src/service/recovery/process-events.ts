@@ -21,11 +21,11 @@ export function messageForNotice(notice: ProcessEvent): LogLine {
     case "missed":
       return warn(`not ${notice.kind === "start" ? "started" : "terminated"} by its schedule ${timesOf(notice)}: procman was away then`);
     case "changed":
-      return changed(sentence(notice.fields), notice.effect);
+      return changeMessage(fieldsText(notice.fields), notice.effect);
     case "follows":
       return info(`restarted with ${notice.id}, on which it depends`);
     case "watch":
-      return fileChange(notice);
+      return fileChangeMessage(notice);
     case "removed":
       return info(`${notice.isIdle ? "forgotten" : "stopped for good"}: no longer in the configuration`);
     default:
@@ -34,28 +34,28 @@ export function messageForNotice(notice: ProcessEvent): LogLine {
 }
 
 /** What a new service found that is worth a word. `named`: ids of the configuration. */
-export function messageForPast(
-  { takenUp, damaged, leftovers }: RecoveredState,
+export function recoveryMessages(
+  { unknownRuns, damagedNotes, outdatedRuns }: RecoveredState,
   named: ReadonlySet<string>,
 ): readonly { id?: string; line: LogLine }[] {
   return [
-    ...damaged.map((id) => ({ line: warn(`Cannot use the note of "${id}": it is damaged or of another version; ignoring it`) })),
-    ...takenUp.map(({ slot, pid }) => ({
+    ...damagedNotes.map((id) => ({ line: warn(`Cannot use the note of "${id}": it is damaged or of another version; ignoring it`) })),
+    ...unknownRuns.map(({ slot, pid }) => ({
       id: slot,
       line: named.has(processOf(slot))
         ? info(`already running (pid ${pid}); its history is not known`)
         : info(`runs (pid ${pid}), but the configuration does not have it; it is stopped`),
     })),
-    ...leftovers.map(({ slot, pid }) => ({ id: slot, line: warn(`an earlier run of it is still there (pid ${pid}); it is killed`) })),
+    ...outdatedRuns.map(({ slot, pid }) => ({ id: slot, line: warn(`an earlier run of it is still there (pid ${pid}); it is killed`) })),
   ];
 }
 
 function timesOf({ first, last, times, isCapped }: ProcessEvent & { readonly type: "missed" }): string {
-  if (times === 1) return `(${moment(first)})`;
-  return isCapped ? `more than ${times - 1} times (since ${moment(first)})` : `${times} times (${moment(first)} to ${moment(last)})`;
+  if (times === 1) return `(${timeText(first)})`;
+  return isCapped ? `more than ${times - 1} times (since ${timeText(first)})` : `${times} times (${timeText(first)} to ${timeText(last)})`;
 }
 
-function changed(what: string, effect: ChangeEffect): LogLine {
+function changeMessage(what: string, effect: ChangeEffect): LogLine {
   switch (effect) {
     case "restarts":
       return info(`restarted: ${what}`);
@@ -72,33 +72,33 @@ function changed(what: string, effect: ChangeEffect): LogLine {
   }
 }
 
-function fileChange({ effect, ...change }: ProcessEvent & { readonly type: "watch" }): LogLine {
-  const what = fileSentence(change);
+function fileChangeMessage({ effect, ...change }: ProcessEvent & { readonly type: "watch" }): LogLine {
+  const what = filesText(change);
   return effect === "blocked" ? warn(`${what}; not restarted, as it is blocked`) : info(`${effect}: ${what}`);
 }
 
 /** Why a run shall end, if it says that one shall. */
-export function endWish(notice: ProcessEvent): string | undefined {
+export function endReasonOf(notice: ProcessEvent): string | undefined {
   if (notice.type === "removed") return "no longer in the configuration";
   if (notice.type === "follows") return `${notice.id}, on which it depends, was started again`;
   if (notice.type === "changed" && notice.effect === "restarts") return "its configuration has changed";
-  return notice.type === "watch" && notice.effect === "restarts" ? fileSentence(notice) : undefined;
+  return notice.type === "watch" && notice.effect === "restarts" ? filesText(notice) : undefined;
 }
 
 /** "src/a.ts and 2 others have changed" */
-export function fileSentence({ files: [file = ""], count }: Pick<FileChange, "files" | "count">): string {
+export function filesText({ files: [file = ""], count }: Pick<FileChange, "files" | "count">): string {
   if (count === 1) return `${file} has changed`;
   return `${file} and ${count === 2 ? "another" : `${count - 1} others`} have changed`;
 }
 
 /** "its cwd and env have changed" */
-export function sentence(fields: readonly string[]): string {
+export function fieldsText(fields: readonly string[]): string {
   const [last = "", ...others] = fields.toReversed();
   return others.length === 0 ? `its ${last} has changed` : `its ${others.toReversed().join(", ")} and ${last} have changed`;
 }
 
 /** Of today the time alone. */
-function moment(at: number): string {
+function timeText(at: number): string {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date().toDateString();
   const two = (number: number): string => String(number).padStart(2, "0");

@@ -46,22 +46,22 @@ function past(
 const ids = (list: readonly { readonly id: string }[]): readonly string[] => list.map(({ id }) => id);
 
 test("3.1 what is known of a run that goes on counts as it is", () => {
-  const { memories, takenUp, damaged } = past(configOf("web"), { notes: { web: memory("web", up()) }, running: [run("web")] });
-  assert.deepEqual(memories.get("web"), { blocked: true, slots: { web: up() } });
-  assert.deepEqual([takenUp, damaged], [[], []]);
+  const { snapshots, unknownRuns, damagedNotes } = past(configOf("web"), { notes: { web: memory("web", up()) }, running: [run("web")] });
+  assert.deepEqual(snapshots.get("web"), { blocked: true, slots: { web: up() } });
+  assert.deepEqual([unknownRuns, damagedNotes], [[], []]);
 });
 
 test("a run of which nothing is known is taken up as it runs, also an overlapping one, and one that is newer than what is known", () => {
-  const { memories, takenUp } = past(configOf("web", "late", "idle"), {
+  const { snapshots, unknownRuns } = past(configOf("web", "late", "idle"), {
     notes: { late: memory("late", up(3)), idle: memory("idle", { status: "idle", run: 4, restarts: 1, outcome: { kind: "stopped" } }) },
     running: [run("web"), run("web:2", 9), run("late", 6), run("idle", 4)],
   });
   const fresh = (number: number): InstanceState => ({ ...up(number), restarts: 0 }) as InstanceState;
-  assert.deepEqual(memories.get("web"), { blocked: false, slots: { web: fresh(4), "web:2": fresh(9) } });
-  assert.deepEqual(memories.get("late"), { blocked: true, slots: { late: fresh(6) } });
-  assert.deepEqual(memories.get("idle")?.slots, { idle: fresh(4) });
+  assert.deepEqual(snapshots.get("web"), { blocked: false, slots: { web: fresh(4), "web:2": fresh(9) } });
+  assert.deepEqual(snapshots.get("late"), { blocked: true, slots: { late: fresh(6) } });
+  assert.deepEqual(snapshots.get("idle")?.slots, { idle: fresh(4) });
   assert.deepEqual(
-    takenUp.map(({ slot }) => slot),
+    unknownRuns.map(({ slot }) => slot),
     ["web", "web:2", "late", "idle"],
   );
 });
@@ -71,24 +71,24 @@ test("a run that the keeper has started as it was prepared is known by the one b
   const [plain, followed] = [[report], [{ ...report, followed: true }] as EndReport[]].map((ended) =>
     past(configOf("web"), { notes: { web: memory("web", up(4)) }, running: [run("web", 5)], ended }),
   );
-  assert.deepEqual(followed?.memories.get("web")?.slots, { web: up(4) });
-  assert.deepEqual([followed?.takenUp, followed?.leftovers], [[], []]);
-  assert.deepEqual(plain?.takenUp, [run("web", 5)]);
+  assert.deepEqual(followed?.snapshots.get("web")?.slots, { web: up(4) });
+  assert.deepEqual([followed?.unknownRuns, followed?.outdatedRuns], [[], []]);
+  assert.deepEqual(plain?.unknownRuns, [run("web", 5)]);
 });
 
 test("a run that is older than what is known of its slot is a leftover", () => {
-  const { memories, leftovers } = past(configOf("web"), { notes: { web: memory("web", up(5)) }, running: [run("web", 4)] });
-  assert.deepEqual(memories.get("web")?.slots, { web: up(5) });
-  assert.deepEqual(leftovers, [run("web", 4)]);
+  const { snapshots, outdatedRuns } = past(configOf("web"), { notes: { web: memory("web", up(5)) }, running: [run("web", 4)] });
+  assert.deepEqual(snapshots.get("web")?.slots, { web: up(5) });
+  assert.deepEqual(outdatedRuns, [run("web", 4)]);
 });
 
 test("3.1 the end of a run of which nothing is known is decided on by its latest report", () => {
-  const { memories } = past(configOf("web", "known"), {
+  const { snapshots } = past(configOf("web", "known"), {
     notes: { known: memory("known", up(9)) },
     ended: [exited("web", 2, 0), exited("web", 3, 1), exited("known", 8, 1)],
   });
-  assert.deepEqual(memories.get("web")?.slots, { web: { status: "starting", run: 3, restarts: 0 } });
-  assert.deepEqual(memories.get("known")?.slots, { known: up(9) });
+  assert.deepEqual(snapshots.get("web")?.slots, { web: { status: "starting", run: 3, restarts: 0 } });
+  assert.deepEqual(snapshots.get("known")?.slots, { known: up(9) });
 });
 
 test("notes that are torn, foreign or of a newer version are left out and named; what runs is taken up all the same", () => {
@@ -100,20 +100,20 @@ test("notes that are torn, foreign or of a newer version are left out and named;
     fine: memory("fine", up()),
     ":later": "something of a newer version",
   };
-  const { memories, damaged, takenUp } = past(configOf("torn", "newer", "fine"), { notes, running: [run("torn"), run("fine")] });
-  assert.deepEqual(damaged, ["torn", "newer", "foreign"]);
-  assert.deepEqual([...memories.keys()].toSorted(), ["fine", "torn"]);
-  assert.deepEqual(takenUp, [run("torn")]);
+  const { snapshots, damagedNotes, unknownRuns } = past(configOf("torn", "newer", "fine"), { notes, running: [run("torn"), run("fine")] });
+  assert.deepEqual(damagedNotes, ["torn", "newer", "foreign"]);
+  assert.deepEqual([...snapshots.keys()].toSorted(), ["fine", "torn"]);
+  assert.deepEqual(unknownRuns, [run("torn")]);
 });
 
 test("3.3 the configuration that the runs were started by is that of the note, else that of now", () => {
   const before = configOf("web", "old");
-  const note = writeConfigSnapshot({ config: before, leaving: configOf("going").processes });
-  const kept = past(configOf("web", "new"), { notes: { ":config": note } }).former;
-  assert.deepEqual([ids(kept.config.processes), ids(kept.leaving)], [["web", "old"], ["going"]]);
+  const note = writeConfigSnapshot({ config: before, removing: configOf("going").processes });
+  const kept = past(configOf("web", "new"), { notes: { ":config": note } }).previous;
+  assert.deepEqual([ids(kept.config.processes), ids(kept.removing)], [["web", "old"], ["going"]]);
   const now = configOf("web", "new");
-  assert.deepEqual(past(now, { notes: { ":config": "{torn" } }).former.config.processes, now.processes);
-  const same = past(now, { notes: { ":config": writeConfigSnapshot({ config: now, leaving: [] }) } }).former;
+  assert.deepEqual(past(now, { notes: { ":config": "{torn" } }).previous.config.processes, now.processes);
+  const same = past(now, { notes: { ":config": writeConfigSnapshot({ config: now, removing: [] }) } }).previous;
   assert.ok(
     same.config.processes.every((spec, index) => spec === now.processes[index]),
     "nothing is to be compared",
@@ -122,18 +122,18 @@ test("3.3 the configuration that the runs were started by is that of the note, e
 
 test("who is there and was in no configuration is on its way out; who is in that of now goes on", () => {
   const notes = {
-    ":config": writeConfigSnapshot({ config: configOf("web"), leaving: [] }),
+    ":config": writeConfigSnapshot({ config: configOf("web"), removing: [] }),
     idle: memory("idle", { ...up(), status: "waiting" } as InstanceState),
   };
-  const { former } = past(configOf("web", "api"), { notes, running: [run("stranger:2"), run("api")] });
+  const { previous } = past(configOf("web", "api"), { notes, running: [run("stranger:2"), run("api")] });
   assert.deepEqual(
-    [ids(former.config.processes), ids(former.leaving)],
+    [ids(previous.config.processes), ids(previous.removing)],
     [
       ["web", "api"],
       ["idle", "stranger"],
     ],
   );
-  const [stranger] = former.leaving.slice(1);
+  const [stranger] = previous.removing.slice(1);
   assert.deepEqual([stranger?.policy.terminateMs, stranger?.policy.restart, stranger?.autostart], [30_000, "never", false]);
 });
 
@@ -151,17 +151,17 @@ test("whatever the notes are, each run that the keeper sees is taken up, known, 
       fc.subarray(slots),
       (notes, alive, over) => {
         const running = alive.map((slot) => run(slot));
-        const { memories, leftovers, former } = past(configOf("web", "api"), {
+        const { snapshots, outdatedRuns, previous } = past(configOf("web", "api"), {
           notes,
           running,
           ended: over.map((slot) => exited(slot, 4, 1)),
         });
         for (const each of running) {
-          const state = (memories.get(each.slot.split(":")[0] ?? "") as ProcessSnapshot).slots[each.slot];
-          assert.ok(state?.run === each.run || leftovers.includes(each), `${each.slot}: ${JSON.stringify(state)}`);
+          const state = (snapshots.get(each.slot.split(":")[0] ?? "") as ProcessSnapshot).slots[each.slot];
+          assert.ok(state?.run === each.run || outdatedRuns.includes(each), `${each.slot}: ${JSON.stringify(state)}`);
         }
-        const known = new Set([...ids(former.config.processes), ...ids(former.leaving)]);
-        for (const id of memories.keys()) assert.ok(known.has(id), `${id} has a specification`);
+        const known = new Set([...ids(previous.config.processes), ...ids(previous.removing)]);
+        for (const id of snapshots.keys()) assert.ok(known.has(id), `${id} has a specification`);
       },
     ),
   );

@@ -4,8 +4,8 @@ import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import type { KeeperSpawner } from "../spawn/spawner.ts";
-import { planOf } from "../spec-registry.ts";
-import { messageForPast } from "./process-events.ts";
+import { definitionOf } from "../spec-registry.ts";
+import { recoveryMessages } from "./process-events.ts";
 import type { RecoveredState } from "./reconcile.ts";
 
 export type RestoredService = {
@@ -17,17 +17,17 @@ export type RestoredService = {
   readonly spec: (slot: string) => ProcessSpec;
 };
 
-export function restore(past: RecoveredState, config: Config, { supervisor, spawner, link, log, spec }: RestoredService): void {
-  const { former, memories, takenUp, damaged, leftovers } = past;
+export function restore(recovered: RecoveredState, config: Config, { supervisor, spawner, link, log, spec }: RestoredService): void {
+  const { previous, snapshots, unknownRuns, damagedNotes, outdatedRuns } = recovered;
   const named = new Set(config.processes.map(({ id }) => id));
-  for (const { id, line } of messageForPast(past, named)) log.write(id, line);
-  for (const id of damaged) link.forget(id);
-  for (const { slot } of takenUp) {
+  for (const { id, line } of recoveryMessages(recovered, named)) log.write(id, line);
+  for (const id of damagedNotes) link.forget(id);
+  for (const { slot } of unknownRuns) {
     const { id } = spec(slot);
-    const snapshot = memories.get(id);
+    const snapshot = snapshots.get(id);
     if (snapshot !== undefined) spawner.remember(id, snapshot);
   }
-  for (const { slot, run } of leftovers) spawner.signal(slot, run, "SIGKILL");
-  const plans = [...former.config.processes, ...former.leaving].map(planOf);
-  supervisor.resume(plans, memories, new Set(former.leaving.map(({ id }) => id)));
+  for (const { slot, run } of outdatedRuns) spawner.signal(slot, run, "SIGKILL");
+  const plans = [...previous.config.processes, ...previous.removing].map(definitionOf);
+  supervisor.resume(plans, snapshots, new Set(previous.removing.map(({ id }) => id)));
 }

@@ -4,9 +4,9 @@ import { didYouMean } from "../../base/suggest.ts";
 
 /** `ids`: those that there are. */
 export function unknownProcess(id: string, ids: readonly string[]): ProcmanError {
-  return new ProcmanError("process-unknown", `Cannot find process ${shown(id)}: there is none of this id.${didYouMean(id, ids)}`);
+  return new ProcmanError("process-unknown", `Cannot find process ${shortened(id)}: there is none of this id.${didYouMean(id, ids)}`);
 }
 
-function shown(id: string): string {
+function shortened(id: string): string {
   return JSON.stringify(id.length > 80 ? `${id.slice(0, 80)}…` : id);
 }

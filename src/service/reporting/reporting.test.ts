@@ -14,9 +14,9 @@ import { Supervisor } from "../../supervisor/supervisor.ts";
 import { Actions } from "../operations/action.ts";
 import { Operations } from "../operations/operations.ts";
 import { NoteStore, type StoredNotes } from "../recovery/notes.ts";
-import { endWish, messageForNotice } from "../recovery/process-events.ts";
-import { controlsOf } from "../service-control.ts";
-import { planOf, processOf } from "../spec-registry.ts";
+import { endReasonOf, messageForNotice } from "../recovery/process-events.ts";
+import { controlFactory } from "../service-control.ts";
+import { definitionOf, processOf } from "../spec-registry.ts";
 import { StoredLog } from "../stored-log.ts";
 import { systemClock } from "../system-clock.ts";
 import type { ReadLastLines } from "./incidents.ts";
@@ -82,7 +82,7 @@ function watched(
       const id = processOf(transition.slot);
       bus.transitions.publish({ id, spec: spec(id), transition, line: messageFor(transition, stats.messageContext(id)) });
     },
-    notice: (id, notice) => bus.notices.publish({ id, notice, line: messageForNotice(notice), endReason: endWish(notice) }),
+    notice: (id, notice) => bus.notices.publish({ id, notice, line: messageForNotice(notice), endReason: endReasonOf(notice) }),
     removed: (id) => bus.removed.publish(id),
   });
   const notAsked = () => assert.fail("not asked for");
@@ -92,7 +92,7 @@ function watched(
     recordRequester: (id, caller) => incidents.recordRequester(id, caller),
     reason: (process) => records.of(process).reason,
   });
-  const controls = controlsOf({
+  const controls = controlFactory({
     ...{ ...reporting, supervisor, spec, status, actions, reloads: { plan: notAsked, reload: notAsked }, scaler: { scale: notAsked } },
     logBook: new StoredLog({ stateDir, log, find: () => undefined }),
     terminate: async () => undefined,
@@ -118,7 +118,7 @@ function watched(
     supervisor.dispose();
     close();
   });
-  supervisor.apply(config.processes.map(planOf));
+  supervisor.apply(config.processes.map(definitionOf));
   return { supervisor, spawner, begin, close, onShutdown, bus, control, service, problems, stateDir, notes };
 }
 

@@ -14,21 +14,21 @@ test("2.2 envFile: a line that is not well-formed is said once, not at each of a
     { line: 3, problem: "is wrong" },
     { line: 4, problem: "is wrong" },
   ];
-  for (const slot of ["web-1", "web-2", "web-1"]) faults.look(slot, "/a/.env", [one]);
+  for (const slot of ["web-1", "web-2", "web-1"]) faults.report(slot, "/a/.env", [one]);
   assert.deepEqual(heard(), ["web-1 warn: /a/.env:3 is wrong"]);
-  faults.look("web-2", "/a/.env", [one, other]);
+  faults.report("web-2", "/a/.env", [one, other]);
   assert.deepEqual(heard(), ["web-2 warn: /a/.env:3 is wrong", "web-2 warn: /a/.env:4 is wrong"], "it has become another");
-  faults.look("web-1", "/a/.env", []);
+  faults.report("web-1", "/a/.env", []);
   assert.deepEqual(heard(), []);
-  faults.look("web-1", "/a/.env", [one]);
+  faults.report("web-1", "/a/.env", [one]);
   assert.deepEqual(heard(), ["web-1 warn: /a/.env:3 is wrong"], "it was mended meanwhile");
-  faults.look("web-1", "/b/.env", []);
+  faults.report("web-1", "/b/.env", []);
   assert.deepEqual(heard(), []);
 });
 
 test("2.2 envFile: of a file that is none five lines are said, and how many more there are", () => {
   const { faults, heard } = listener();
-  faults.look(
+  faults.report(
     "web",
     "/a/x.yaml",
     Array.from({ length: 40 }, (_, index) => ({ line: index + 1, problem: "is wrong" })),

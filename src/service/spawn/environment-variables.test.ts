@@ -67,7 +67,7 @@ test("2.2 envFile: what is wrong with a line is heard with its file, and the oth
   const folder = folderOf(context, { ".env": "A: 1\nB=2\n", "good.env": "C=3\n" });
   const heard: (readonly [string, readonly number[]])[] = [];
   const envFile = [join(folder, ".env"), join(folder, "good.env")];
-  const found = variablesOf({ envFile, env: {} }, { heard: (file, faults) => heard.push([file, faults.map(({ line }) => line)]) });
+  const found = variablesOf({ envFile, env: {} }, { onFaults: (file, faults) => heard.push([file, faults.map(({ line }) => line)]) });
   assert.deepEqual(found, { B: "2", C: "3" });
   assert.deepEqual(heard, [
     [envFile[0], [1]],

@@ -74,17 +74,17 @@ export type EnvironmentContext = {
   /** Default: the environment of this process. */
   readonly own?: NodeJS.ProcessEnv;
   /** Hears of each env file what is wrong with its lines, if anything. */
-  readonly heard?: (file: string, faults: readonly EnvFault[]) => void;
+  readonly onFaults?: (file: string, faults: readonly EnvFault[]) => void;
 };
 
 /** @throws {MissingVariableError} */
 export function variablesOf(
   { envFile = [], env }: EnvironmentVariables,
-  { own = process.env, heard }: EnvironmentContext = {},
+  { own = process.env, onFaults }: EnvironmentContext = {},
 ): Record<string, string> {
   const files = envFile.map((file) => {
     const { variables, faults } = readEnvFile(textOf(file, `its env file ${file}`, '"envFile"'));
-    heard?.(file, faults);
+    onFaults?.(file, faults);
     return variables;
   });
   const found: Record<string, string> = Object.assign({}, ...files);
@@ -131,23 +131,23 @@ function textOf(file: string, what: string, key: string): string {
 /** Says which lines of an env file are not well-formed: once, however many runs read it, and again when they are others. */
 
 /** Of something else that was taken for an env file not every line. */
-const MOST = 5;
+const MAX_LOGGED = 5;
 
 export class EnvFileWarnings {
   readonly #log: Pick<ServiceLog, "write">;
   /** What was said last, by file. */
-  readonly #said = new Map<string, string>();
+  readonly #logged = new Map<string, string>();
 
   constructor(log: Pick<ServiceLog, "write">) {
     this.#log = log;
   }
 
   /** A run of the slot is about to be started with it. */
-  look(slot: string, file: string, faults: readonly EnvFault[]): void {
+  report(slot: string, file: string, faults: readonly EnvFault[]): void {
     const state = JSON.stringify(faults);
-    if (state === (this.#said.get(file) ?? "[]")) return;
-    this.#said.set(file, state);
-    for (const { line, problem } of faults.slice(0, MOST)) this.#log.write(slot, warn(`${file}:${line} ${problem}`));
-    if (faults.length > MOST) this.#log.write(slot, warn(`${faults.length - MOST} more lines of ${file} are like that`));
+    if (state === (this.#logged.get(file) ?? "[]")) return;
+    this.#logged.set(file, state);
+    for (const { line, problem } of faults.slice(0, MAX_LOGGED)) this.#log.write(slot, warn(`${file}:${line} ${problem}`));
+    if (faults.length > MAX_LOGGED) this.#log.write(slot, warn(`${faults.length - MAX_LOGGED} more lines of ${file} are like that`));
   }
 }

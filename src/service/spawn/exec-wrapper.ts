@@ -18,13 +18,13 @@ const FLAGS: Readonly<Record<keyof Ulimits, { readonly flag: string; readonly un
 /** What dash calls `-u`. */
 const OTHER_NPROC = "-p";
 /** sd_listen_fds(3): a passed socket is for this pid alone, which only the process itself knows before its program begins. */
-const LISTENER = "export LISTEN_PID=$$";
+const SET_LISTEN_PID = "export LISTEN_PID=$$";
 /** EX_CONFIG of sysexits.h: 126 would be taken for a command that may not be executed. */
-const REFUSED = 78;
+const EX_CONFIG = 78;
 
 export function wrapWithLimits(argv: readonly string[], { ulimits = {}, umask, nice, share }: InheritedLimits): readonly string[] {
   const limits = Object.entries(ulimits).map(([name, value]) => limitOf(name as keyof Ulimits, value));
-  const steps = [...limits, ...(umask === undefined ? [] : [`umask ${umask}`]), ...(share === undefined ? [] : [LISTENER])];
+  const steps = [...limits, ...(umask === undefined ? [] : [`umask ${umask}`]), ...(share === undefined ? [] : [SET_LISTEN_PID])];
   if (steps.length === 0 && nice === undefined) return argv;
   const last = nice === undefined ? 'exec "$@"' : `exec nice -n ${nice} "$@"`;
   return ["/bin/sh", "-c", [...steps, last].join("\n"), "procman", ...argv];
@@ -37,7 +37,7 @@ function limitOf(name: keyof Ulimits, value: number): string {
   const flags = name === "nproc" ? [flag, OTHER_NPROC] : [flag];
   const tries = flags.map((each) => `ulimit ${each} ${amount} 2>/dev/null`).join(" || ");
   const problem = `Cannot start: the limit ${name} cannot be ${value < 0 ? "unlimited" : value}; this user may not go beyond the hard limit`;
-  return `${tries} || { echo '${problem}' >&2; exit ${REFUSED}; }`;
+  return `${tries} || { echo '${problem}' >&2; exit ${EX_CONFIG}; }`;
 }
 
 /** From a command line to what is executed. */

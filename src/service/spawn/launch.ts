@@ -11,27 +11,30 @@ import type { CaptureSpec } from "../../ipc/logger-protocol.ts";
 import { type ApiAccess, environmentOf, variablesOf } from "./environment.ts";
 import { shellArgv, wrapWithLimits } from "./exec-wrapper.ts";
 import { notifyFile } from "./probing.ts";
-import { identityOf, runsAs } from "./run-identity.ts";
+import { credentialsOf, userVariables } from "./run-identity.ts";
 
-export type RunFolder = {
+export type LaunchContext = {
   readonly stateDir: string;
   readonly marker: string;
   readonly slot: string;
   readonly run: number;
   readonly api: (id: string) => ApiAccess | undefined;
   /** Hears what is wrong with the lines of an env file. */
-  readonly heard?: (file: string, faults: readonly EnvFault[]) => void;
+  readonly onFaults?: (file: string, faults: readonly EnvFault[]) => void;
 };
 
 /** @throws {Unlaunchable} */
-export function launchOf(spec: ProcessSpec, { stateDir, marker, slot, run, api, heard }: RunFolder): Omit<SpawnRequest, keyof RunKey> {
+export function launchOf(
+  spec: ProcessSpec,
+  { stateDir, marker, slot, run, api, onFaults }: LaunchContext,
+): Omit<SpawnRequest, keyof RunKey> {
   const { id, path, cwd, cluster, share, memoryMax } = spec;
-  const env = { ...identityOf(spec), ...variablesOf(spec, heard === undefined ? {} : { heard }) };
+  const env = { ...userVariables(spec), ...variablesOf(spec, onFaults === undefined ? {} : { onFaults }) };
   const access = api(id);
   const capture = captureOf(spec, run);
   return {
     argv: wrapWithLimits(argvOf(spec), spec),
-    as: runsAs(spec),
+    as: credentialsOf(spec),
     cwd,
     env: {
       ...environmentOf({ env, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),

@@ -5,7 +5,7 @@ import type { ProcessBus } from "../reporting/process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
 
 /** One look may fall on a peak that is over in a moment. */
-const LOOKS = 3;
+const SAMPLES_OVER_LIMIT = 3;
 
 type Samples = ReadonlyMap<string, { readonly memoryBytes: number }>;
 
@@ -14,7 +14,7 @@ export type MemoryLimitPorts = {
   readonly processes: () => readonly Process[];
   readonly spec: (slot: string) => ProcessSpec;
   /** What is wrong with its run. */
-  readonly trouble: (id: string, problem: string) => void;
+  readonly setProblem: (id: string, problem: string) => void;
 };
 
 export class MemoryLimitWatch implements Subsystem {
@@ -24,24 +24,24 @@ export class MemoryLimitWatch implements Subsystem {
 
   constructor(ports: MemoryLimitPorts) {
     this.#ports = ports;
-    this.#stop = ports.bus.samples.listen(({ samples }) => this.weigh(samples));
+    this.#stop = ports.bus.samples.listen(({ samples }) => this.check(samples));
   }
 
   retire(): void {
     this.#stop();
   }
 
-  weigh(samples: Samples): void {
+  check(samples: Samples): void {
     for (const process of this.#ports.processes()) {
       const { id } = process;
       const limit = limitOf(this.#ports.spec(id)) ?? Number.POSITIVE_INFINITY;
       const memoryBytes = samples.get(id)?.memoryBytes ?? 0;
-      const looks = memoryBytes > limit ? (this.#over.get(id) ?? 0) + 1 : 0;
-      if (looks === 0) this.#over.delete(id);
-      else this.#over.set(id, looks);
-      if (looks < LOOKS) continue;
+      const samplesOver = memoryBytes > limit ? (this.#over.get(id) ?? 0) + 1 : 0;
+      if (samplesOver === 0) this.#over.delete(id);
+      else this.#over.set(id, samplesOver);
+      if (samplesOver < SAMPLES_OVER_LIMIT) continue;
       this.#over.delete(id);
-      this.#ports.trouble(id, `${megabytes(memoryBytes)} MB, more than its ${megabytes(limit)} MB`);
+      this.#ports.setProblem(id, `${megabytes(memoryBytes)} MB, more than its ${megabytes(limit)} MB`);
       for (const { slot, run } of process.runs) process.report(slot, { type: "fault", run, fault: "memory" });
     }
   }

@@ -22,7 +22,7 @@ export class PidFiles implements Subsystem {
   constructor(ports: PidFilePorts) {
     this.#ports = ports;
     ports.bus.transitions.listen(({ spec: { pidFile }, transition: { slot, from, to } }) => {
-      if (pidFile !== undefined) this.#report(slot, keepPidFile(pidFile, from, to));
+      if (pidFile !== undefined) this.#report(slot, updatePidFile(pidFile, from, to));
     });
   }
 
@@ -36,7 +36,7 @@ export class PidFiles implements Subsystem {
 }
 
 /** @returns what went wrong, for the log: a pid file that can't be written stops no process. */
-function keepPidFile(path: string, from: InstanceState, to: InstanceState): string | undefined {
+function updatePidFile(path: string, from: InstanceState, to: InstanceState): string | undefined {
   const [before, now] = [pidOf(from), pidOf(to)];
   if (before === now) return undefined;
   try {
@@ -51,7 +51,7 @@ function keepPidFile(path: string, from: InstanceState, to: InstanceState): stri
 /** A service that was killed while a process came up has written no pid file. */
 function restorePidFile(path: string | undefined, states: readonly InstanceState[]): string | undefined {
   const state = states.find(({ status }) => status === "running");
-  return path === undefined || state === undefined ? undefined : keepPidFile(path, initial, state);
+  return path === undefined || state === undefined ? undefined : updatePidFile(path, initial, state);
 }
 
 export function removePidFile(path: string): void {

@@ -9,8 +9,8 @@ import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 function portOf({ cluster, share, ready, health }: Pick<ProcessSpec, "cluster" | "share" | "ready" | "health">): number | undefined {
   // A shared socket is everybody's.
   if (share !== undefined) return undefined;
-  const asked = ready?.kind === "port" ? ready : health?.probe.kind === "port" ? health.probe : undefined;
-  return cluster?.port ?? asked?.port;
+  const probed = ready?.kind === "port" ? ready : health?.probe.kind === "port" ? health.probe : undefined;
+  return cluster?.port ?? probed?.port;
 }
 
 /** Why an answer from there is none of this run: another program gives it. `port`: where it was asked. */
@@ -21,7 +21,7 @@ export function programAtPort(spec: ProcessSpec, port: number | undefined, leade
 }
 
 /** Who has the port of a run that has ended, and is none of that run. */
-export function occupiedOf(spec: ProcessSpec, marker: string): Occupied | undefined {
+export function occupiedPortOf(spec: ProcessSpec, marker: string): Occupied | undefined {
   const port = portOf(spec);
   if (port === undefined) return undefined;
   const isOwn = (pid: number): boolean => processEnvironment(pid)?.includes(`PROCMAN_RUN_ID=${marker}`) === true;
@@ -32,26 +32,26 @@ export function occupiedOf(spec: ProcessSpec, marker: string): Occupied | undefi
 /** Foreign programs on the ports of instances: the load balancer sends nobody there while they have them. */
 
 /** They may have ended; and a run that ends for them says so itself. Milliseconds. */
-const AGAIN_MS = 500;
+const RECHECK_MS = 500;
 
 /** It runs. */
-export type GuardedPort = { readonly spec: ProcessSpec; readonly pid: number };
+export type InstancePort = { readonly spec: ProcessSpec; readonly pid: number };
 
 export type PortConflictsPorts = {
   /** Some are gone, or have come. */
-  readonly changed: () => void;
+  readonly onChange: () => void;
   readonly write: (id: string, line: LogLine) => void;
 };
 
-type ObservedPort = { readonly pid: number; readonly problem: string | undefined; readonly isSaid?: boolean };
+type ObservedPort = { readonly pid: number; readonly problem: string | undefined; readonly isLogged?: boolean };
 
 export class PortConflicts {
-  readonly #find: (id: string) => GuardedPort | undefined;
+  readonly #find: (id: string) => InstancePort | undefined;
   readonly #ports: PortConflictsPorts;
-  readonly #seen = new Map<string, ObservedPort>();
+  readonly #observed = new Map<string, ObservedPort>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(find: (id: string) => GuardedPort | undefined, ports: PortConflictsPorts) {
+  constructor(find: (id: string) => InstancePort | undefined, ports: PortConflictsPorts) {
     this.#find = find;
     this.#ports = ports;
   }
@@ -59,38 +59,38 @@ export class PortConflicts {
   /** What is wrong with the port of this one; undefined: nothing. Each run is looked at once. */
   of(id: string): string | undefined {
     const pid = this.#find(id)?.pid;
-    if (pid === undefined) this.#seen.delete(id);
-    else if (this.#seen.get(id)?.pid !== pid) this.check(id);
-    return this.#seen.get(id)?.problem;
+    if (pid === undefined) this.#observed.delete(id);
+    else if (this.#observed.get(id)?.pid !== pid) this.check(id);
+    return this.#observed.get(id)?.problem;
   }
 
   /** Somebody accepts connections there: is it this one? */
   check(id: string): string | undefined {
     const found = this.#find(id);
     if (found === undefined) {
-      this.#seen.delete(id);
+      this.#observed.delete(id);
       return undefined;
     }
     const { spec, pid } = found;
-    const known = this.#seen.get(id);
+    const known = this.#observed.get(id);
     const problem = programAtPort(spec, spec.cluster?.port, pid);
     const isSame = known?.pid === pid && known.problem === problem;
-    if (isSame && problem !== undefined && known.isSaid !== true) this.#ports.write(id, warn(`runs, but ${problem}`));
-    this.#seen.set(id, { pid, problem, isSaid: isSame });
-    if (known?.pid === pid && !isSame) this.#ports.changed();
+    if (isSame && problem !== undefined && known.isLogged !== true) this.#ports.write(id, warn(`runs, but ${problem}`));
+    this.#observed.set(id, { pid, problem, isLogged: isSame });
+    if (known?.pid === pid && !isSame) this.#ports.onChange();
     if (problem !== undefined) this.#arm();
     return problem;
   }
 
   stop(): void {
     clearTimeout(this.#timer);
-    this.#seen.clear();
+    this.#observed.clear();
   }
 
   #arm(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      for (const [id, { problem }] of this.#seen) if (problem !== undefined) this.check(id);
-    }, AGAIN_MS).unref();
+      for (const [id, { problem }] of this.#observed) if (problem !== undefined) this.check(id);
+    }, RECHECK_MS).unref();
   }
 }

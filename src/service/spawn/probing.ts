@@ -15,7 +15,7 @@ import { systemClock } from "../system-clock.ts";
 import { environmentOf, MissingVariableError, variablesOf } from "./environment.ts";
 import { shellArgv } from "./exec-wrapper.ts";
 import { programAtPort } from "./port-conflicts.ts";
-import { identityOf, runsAs } from "./run-identity.ts";
+import { credentialsOf, userVariables } from "./run-identity.ts";
 
 export type ProbePorts = {
   readonly bus: ProcessBus;
@@ -25,7 +25,7 @@ export type ProbePorts = {
   readonly supervisor: () => Pick<Supervisor, "find">;
   readonly spec: (slot: string) => ProcessSpec;
   /** What is wrong with its run; undefined: nothing any more. */
-  readonly trouble: (id: string, problem: string | undefined) => void;
+  readonly setProblem: (id: string, problem: string | undefined) => void;
 };
 
 type ProbeQuestion = { readonly ready: ReadyProbe } | { readonly health: HealthSpec };
@@ -40,11 +40,12 @@ export class Probes implements Subsystem {
 
   constructor(ports: ProbePorts) {
     this.#ports = ports;
-    ports.bus.transitions.listen(({ transition: { slot, to } }) => this.#look(slot, to));
+    ports.bus.transitions.listen(({ transition: { slot, to } }) => this.#update(slot, to));
   }
 
   apply(): void {
-    for (const { id } of this.#ports.specs()) for (const { slot, state } of this.#ports.supervisor().find(id).runs) this.#look(slot, state);
+    for (const { id } of this.#ports.specs())
+      for (const { slot, state } of this.#ports.supervisor().find(id).runs) this.#update(slot, state);
   }
 
   /** Nobody asks any more. */
@@ -54,7 +55,7 @@ export class Probes implements Subsystem {
   }
 
   /** The state of a slot, or what is asked of it, may be another one. */
-  #look(slot: string, state: InstanceState): void {
+  #update(slot: string, state: InstanceState): void {
     const spec = this.#ports.spec(slot);
     const known = this.#sessions.get(slot);
     const question = questionOf(state, spec);
@@ -66,53 +67,53 @@ export class Probes implements Subsystem {
     this.#sessions.set(slot, { run: state.run, question, stop: () => session.stop() });
   }
 
-  #begin(question: ProbeQuestion, asked: ProbeRequest): { readonly stop: () => void } {
-    return "ready" in question ? this.#beginReadiness(question.ready, asked) : this.#beginHealth(question.health, asked);
+  #begin(question: ProbeQuestion, request: ProbeRequest): { readonly stop: () => void } {
+    return "ready" in question ? this.#beginReadiness(question.ready, request) : this.#beginHealth(question.health, request);
   }
 
   #beginReadiness(probe: ReadyProbe, { slot, state, spec }: ProbeRequest): Readiness {
-    const { stateDir, supervisor, trouble } = this.#ports;
+    const { stateDir, supervisor, setProblem } = this.#ports;
     const { id, policy } = spec;
     const { run, since } = state;
     return new Readiness(
       {
         probe,
         timeoutMs: policy.readyMs ?? 0,
-        scene: sceneOf(spec, stateDir),
+        scene: execContextOf(spec, stateDir),
         file: notifyFile(stateDir, slot),
         objection: () => programAtPort(spec, "port" in probe ? probe.port : undefined, state.pid),
         lines: (signal) => linesOf(stateDir, { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) }, signal),
       },
       {
         ready: () => {
-          trouble(id, undefined);
+          setProblem(id, undefined);
           supervisor().find(id).report(slot, { type: "ready", run });
         },
-        waits: (problem) => trouble(id, problem),
+        waits: (problem) => setProblem(id, problem),
       },
     );
   }
 
   #beginHealth(health: HealthSpec, { slot, state: { run, since, healthy }, spec }: ProbeRequest): Health {
-    const { stateDir, supervisor, trouble } = this.#ports;
+    const { stateDir, supervisor, setProblem } = this.#ports;
     const { id } = spec;
-    const tell = (good: boolean): void => supervisor().find(id).report(slot, { type: "health", run, good });
+    const report = (good: boolean): void => supervisor().find(id).report(slot, { type: "health", run, good });
     return new Health(
       {
         spec: health,
-        scene: sceneOf(spec, stateDir),
+        scene: execContextOf(spec, stateDir),
         // It was asked before, by an earlier service.
         startMs: healthy === undefined ? since + health.startMs - systemClock.now() : 0,
         phase: systemClock.chance(),
       },
       {
         well: () => {
-          trouble(id, undefined);
-          tell(true);
+          setProblem(id, undefined);
+          report(true);
         },
         ill: (problem, counts) => {
-          trouble(id, problem);
-          if (counts) tell(false);
+          setProblem(id, problem);
+          if (counts) report(false);
         },
       },
     );
@@ -132,11 +133,11 @@ export function notifyFile(stateDir: string, slot: string): string {
 }
 
 /** As the process itself is run, but as none of its run: whoever looks for that finds it by its marker. */
-function sceneOf(spec: ProcessSpec, stateDir: string): ExecContext {
+function execContextOf(spec: ProcessSpec, stateDir: string): ExecContext {
   const { cwd, path, id, cluster } = spec;
-  const env = { ...identityOf(spec), ...variablesIfThere(spec) };
+  const env = { ...userVariables(spec), ...variablesIfThere(spec) };
   const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({ env, path, id, marker: "", stateDir, ...(cluster && { cluster }) });
-  return { cwd, env: { ...process.env, ...own }, argv: shellArgv, as: runsAs(spec) };
+  return { cwd, env: { ...process.env, ...own }, argv: shellArgv, as: credentialsOf(spec) };
 }
 
 type ProbeSubject = { readonly id: string; readonly run: number; readonly from: number };

@@ -4,12 +4,12 @@ import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import { type ApiAccess, EnvFileWarnings, markerOf } from "./environment.ts";
-import { exitCodeOf, launchOf, type RunFolder, whyUnstartable } from "./launch.ts";
-import { occupiedOf } from "./port-conflicts.ts";
+import { exitCodeOf, type LaunchContext, launchOf, whyUnstartable } from "./launch.ts";
+import { occupiedPortOf } from "./port-conflicts.ts";
 import { KeeperSpawner } from "./spawner.ts";
 import type { Sweeper } from "./sweeper.ts";
 
-export type SpawnerService = {
+export type SpawnerContext = {
   readonly stateDir: string;
   /** Of a process or one of its slots. */
   readonly spec: (slot: string) => ProcessSpec;
@@ -19,17 +19,17 @@ export type SpawnerService = {
   readonly log: Pick<ServiceLog, "write">;
 };
 
-export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, { stateDir, spec, api, remedy, log }: SpawnerService): KeeperSpawner {
+export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, { stateDir, spec, api, remedy, log }: SpawnerContext): KeeperSpawner {
   const faults = new EnvFileWarnings(log);
   const marker = (slot: string, run: number): string => markerOf(slot, run, stateDir);
   return new KeeperSpawner({
     link,
     sweeper,
     marker,
-    isSteady: (slot) => isSteady(spec(slot)),
+    isKnownInAdvance: (slot) => isKnownInAdvance(spec(slot)),
     request: (slot, run) => {
-      const heard: RunFolder["heard"] = (file, found) => faults.look(slot, file, found);
-      return launchOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api, heard });
+      const onFaults: LaunchContext["onFaults"] = (file, found) => faults.report(slot, file, found);
+      return launchOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api, onFaults });
     },
     drains: (slot) => (spec(slot).command.kind === "worker" ? stopSignalOf(spec(slot).policy) : undefined),
     whyUnstartable: (failed) => {
@@ -38,11 +38,11 @@ export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, { stateDir, spe
       const message = whyUnstartable(own, failed);
       return { message: what === undefined ? message : `${message}; ${what}`, exitCode: exitCodeOf(failed) };
     },
-    occupied: ({ slot, run, survivors }) => (survivors ? undefined : occupiedOf(spec(slot), marker(slot, run))),
+    occupied: ({ slot, run, survivors }) => (survivors ? undefined : occupiedPortOf(spec(slot), marker(slot, run))),
   });
 }
 
 /** What its runs consist of doesn't change by itself. Secrets are for nobody to keep; a cgroup is made anew for each run. */
-function isSteady({ envFile = [], env, memoryMax }: ProcessSpec): boolean {
+function isKnownInAdvance({ envFile = [], env, memoryMax }: ProcessSpec): boolean {
   return envFile.length === 0 && Object.values(env).every((value) => typeof value === "string") && memoryMax === undefined;
 }

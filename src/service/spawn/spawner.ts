@@ -27,7 +27,7 @@ export type KeeperSpawnerOptions = {
   /** What a run of a slot consists of; made anew for each run. */
   readonly request: (slot: string, run: number) => Omit<SpawnRequest, keyof RunKey>;
   /** Whether that can be said before it starts: secrets and env files are read when it does. */
-  readonly isSteady: (slot: string) => boolean;
+  readonly isKnownInAdvance: (slot: string) => boolean;
   readonly marker: (slot: string, run: number) => string;
   /** The signal in place of the message for those that listen to more than signals; undefined: it doesn't. */
   readonly drains: (slot: string) => StopSignal | undefined;
@@ -43,12 +43,12 @@ export class KeeperSpawner implements Spawner {
   /** What the keeper's snapshot told of runs that nobody has asked about yet. */
   readonly #running = new Map<string, RunningRun>();
   readonly #ended = new Map<string, EndReport>();
-  readonly #adopted: (() => void)[] = [];
+  readonly #buffered: (() => void)[] = [];
   /** By slot. */
   readonly #prepared = new Map<string, { readonly run: number; readonly after: Following }>();
   #cgroups: string | undefined;
-  #loaded = false;
-  #settled = false;
+  #isLoaded = false;
+  #isDelivered = false;
 
   constructor(options: KeeperSpawnerOptions) {
     this.#options = options;
@@ -57,7 +57,7 @@ export class KeeperSpawner implements Spawner {
   /** Before the supervisor takes up its processes: what the keeper knows. */
   load({ running, ended, cgroups }: FromKeeper & { readonly t: "snapshot" }): void {
     this.#cgroups = cgroups;
-    this.#loaded = true;
+    this.#isLoaded = true;
     for (const run of running) this.#running.set(keyOf(run.slot, run.run), run);
     for (const report of ended) this.#ended.set(keyOf(report.slot, report.run), report);
     failpoint("service.loaded");
@@ -81,7 +81,7 @@ export class KeeperSpawner implements Spawner {
 
   prepare(slot: string, run: number, after: Following): void {
     this.#prepared.set(slot, { run, after });
-    if (!this.#options.isSteady(slot)) return;
+    if (!this.#options.isKnownInAdvance(slot)) return;
     try {
       this.#options.link.send({ t: "prepare", slot, run, ...this.#options.request(slot, run), after });
     } catch (error) {
@@ -96,7 +96,7 @@ export class KeeperSpawner implements Spawner {
   }
 
   /** What runs consist of may be another now. */
-  renew(): void {
+  refreshPrepared(): void {
     for (const [slot, { run, after }] of this.#prepared) {
       this.#options.link.send({ t: "unprepare", slot, run });
       this.prepare(slot, run, after);
@@ -104,8 +104,8 @@ export class KeeperSpawner implements Spawner {
   }
 
   follow(slot: string, run: number, on: RunReports): void {
-    if (this.#settled) this.#reports.set(slot, { run, on });
-    else this.#takeUp(slot, run, { seen: "asked", on })();
+    if (this.#isDelivered) this.#reports.set(slot, { run, on });
+    else this.#adoptRun(slot, run, { seen: "asked", on })();
   }
 
   signal(slot: string, run: number, signal: SignalName): void {
@@ -126,12 +126,12 @@ export class KeeperSpawner implements Spawner {
   }
 
   adopt(slot: string, run: number, seen: "asked" | "alive" | "ended", on: RunReports): void {
-    const tell = this.#takeUp(slot, run, { seen, on });
-    if (seen !== "ended") this.#adopted.push(tell);
+    const deliver = this.#adoptRun(slot, run, { seen, on });
+    if (seen !== "ended") this.#buffered.push(deliver);
   }
 
   /** Gives the way to tell what has become of it by the snapshot. */
-  #takeUp(slot: string, run: number, { seen, on }: { readonly seen: "asked" | "alive" | "ended"; readonly on: RunReports }): () => void {
+  #adoptRun(slot: string, run: number, { seen, on }: { readonly seen: "asked" | "alive" | "ended"; readonly on: RunReports }): () => void {
     const key = keyOf(slot, run);
     const [running, ended] = [this.#running.get(key), this.#ended.get(key)];
     this.#reports.set(slot, { run, on });
@@ -147,12 +147,12 @@ export class KeeperSpawner implements Spawner {
   }
 
   /** All runs are taken up, and it is known what the configuration of now wants of them: what became of them is told. Nobody asks for the ends of others. */
-  settle(): void {
-    for (const tell of this.#adopted.splice(0)) tell();
+  deliverBuffered(): void {
+    for (const deliver of this.#buffered.splice(0)) deliver();
     for (const { slot, run } of this.#ended.values()) this.#options.link.send({ t: "ack", slot, run });
     this.#ended.clear();
     this.#running.clear();
-    this.#settled = true;
+    this.#isDelivered = true;
     failpoint("service.settled");
   }
 
@@ -166,7 +166,7 @@ export class KeeperSpawner implements Spawner {
 
   receive(message: SpawnedReport | EndReport): void {
     // What came before the snapshot is in it. An answer now would make the keeper forget what nobody has heard.
-    if (!this.#loaded) return;
+    if (!this.#isLoaded) return;
     if (message.t === "spawned") this.#on(message.slot, message.run)?.spawned(message.pid, message.since);
     else this.#end(message);
   }

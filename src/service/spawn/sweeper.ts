@@ -16,28 +16,28 @@ export type LeftoverProcesses = {
 type SweepRun = LeftoverProcesses & { signal: SignalName; readonly signalled: Set<string>; readonly done: () => void };
 
 /** First look, then ever later ones. Milliseconds. */
-const FIRST_LOOK_MS = 5;
-const LONGEST_LOOK_MS = 250;
+const FIRST_POLL_MS = 5;
+const MAX_POLL_MS = 250;
 /** What SIGKILL doesn't end hangs in the kernel; it is waited for no longer than this. Milliseconds. */
-const HOPELESS_MS = 5_000;
+const GIVE_UP_MS = 5_000;
 
 export class Sweeper {
   readonly #sweeps = new Map<string, SweepRun>();
   #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
-  #delay = FIRST_LOOK_MS;
+  #delay = FIRST_POLL_MS;
 
   /** One look at the process table serves all sweeps that are under way. */
-  sweep(who: LeftoverProcesses, signal: SignalName, done: () => void): void {
-    const { marker, cgroup } = who;
+  sweep(target: LeftoverProcesses, signal: SignalName, done: () => void): void {
+    const { marker, cgroup } = target;
     const known = this.#sweeps.get(marker);
-    if (known === undefined) this.#sweeps.set(marker, { ...who, signal, signalled: new Set(), done });
+    if (known === undefined) this.#sweeps.set(marker, { ...target, signal, signalled: new Set(), done });
     else if (known.signal !== signal) Object.assign(known, { signal }).signalled.clear();
     if (signal === "SIGKILL") {
       if (cgroup !== undefined) killCgroup(cgroup);
-      setTimeout(() => this.#finish(marker), HOPELESS_MS).unref();
+      setTimeout(() => this.#finish(marker), GIVE_UP_MS).unref();
     }
-    this.#delay = FIRST_LOOK_MS;
-    if (this.#timer === undefined) this.#timer = setImmediate(() => this.#look());
+    this.#delay = FIRST_POLL_MS;
+    if (this.#timer === undefined) this.#timer = setImmediate(() => this.#poll());
   }
 
   /** Nobody is looked for any more. */
@@ -48,7 +48,7 @@ export class Sweeper {
     this.#timer = undefined;
   }
 
-  #look(): void {
+  #poll(): void {
     this.#timer = undefined;
     const left = this.#members();
     for (const [marker, sweep] of [...this.#sweeps]) {
@@ -57,8 +57,8 @@ export class Sweeper {
       for (const member of members) signalOnce(sweep, member);
     }
     if (this.#sweeps.size === 0 || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => this.#look(), this.#delay);
-    this.#delay = Math.min(LONGEST_LOOK_MS, this.#delay * 2);
+    this.#timer = setTimeout(() => this.#poll(), this.#delay);
+    this.#delay = Math.min(MAX_POLL_MS, this.#delay * 2);
   }
 
   #finish(marker: string): void {
@@ -70,16 +70,16 @@ export class Sweeper {
   #members(): ReadonlyMap<string, readonly ProcessStat[]> {
     const all = allProcesses();
     const groups = this.#groups(new Set(all.map(({ pid }) => pid)));
-    const caged = new Map(
+    const inCgroup = new Map(
       [...this.#sweeps.values()].flatMap(({ cgroup, marker }) =>
         cgroup === undefined ? [] : cgroupMembers(cgroup).map((pid) => [pid, marker] as const),
       ),
     );
-    const carried = this.#carried();
+    const marked = this.#markersByPid();
     const found = new Map<string, ProcessStat[]>();
     for (const stat of all) {
       if (stat.state === "Z" || stat.pid === process.pid) continue;
-      const marker = caged.get(stat.pid) ?? groups.get(stat.group) ?? groups.get(stat.session) ?? carried.get(stat.pid);
+      const marker = inCgroup.get(stat.pid) ?? groups.get(stat.group) ?? groups.get(stat.session) ?? marked.get(stat.pid);
       if (marker !== undefined) found.set(marker, [...(found.get(marker) ?? []), stat]);
     }
     return found;
@@ -91,19 +91,19 @@ export class Sweeper {
   }
 
   /** Markers of those that are swept, by who carries them. */
-  #carried(): ReadonlyMap<number, string> {
-    const carried = new Map<number, string>();
+  #markersByPid(): ReadonlyMap<number, string> {
+    const marked = new Map<number, string>();
     for (const [pid, environment] of allEnvironments()) {
       const marker = /(?:^|[\0 ])PROCMAN_RUN_ID=([^\0 ]*)/.exec(environment)?.[1];
-      if (marker !== undefined && this.#sweeps.has(marker)) carried.set(pid, marker);
+      if (marker !== undefined && this.#sweeps.has(marker)) marked.set(pid, marker);
     }
-    return carried;
+    return marked;
   }
 }
 
 function signalOnce({ signal, signalled }: SweepRun, { pid, startTime }: ProcessStat): void {
-  const who = `${pid} ${startTime}`;
-  if (signalled.has(who)) return;
-  signalled.add(who);
+  const key = `${pid} ${startTime}`;
+  if (signalled.has(key)) return;
+  signalled.add(key);
   signalIfThere(pid, signal);
 }
