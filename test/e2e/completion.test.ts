@@ -45,20 +45,20 @@ test("bash completes commands, options, choices and the ids of running processes
     { id: "mail", cmd: "sleep 1000", autostart: true },
   ]);
   assert.deepEqual(await tab(folder, "re"), ["restart", "reload", "remove"]);
-  assert.deepEqual(await tab(folder, "stop", "m"), ["mail"], "from the file, as none runs");
+  assert.deepEqual(await tab(folder, "stop", "m"), ["mail"], "from the file, as no procman runs");
   await procman(folder, ["run", "--detach"]);
   assert.deepEqual(await tab(folder, "restart", ""), ["web", "web-1", "web-2", "mail", "all"]);
   assert.deepEqual(await tab(folder, "restart", "mail", "web-"), ["web-1", "web-2"]);
-  assert.deepEqual(await tab(folder, "scale", ""), ["web"], "clusters alone");
+  assert.deepEqual(await tab(folder, "scale", ""), ["web"], "only clusters");
   assert.deepEqual(await tab(folder, "scale", "web", ""), ["max"], "or a number");
   assert.deepEqual(await tab(folder, "scale", "web", "2", ""), []);
   assert.deepEqual(await tab(folder, "stop", "--no"), ["--no-wait"]);
   assert.deepEqual(await tab(folder, "logs", "--severity", "w"), ["warn"]);
-  assert.deepEqual(await tab(folder, "logs", "--config", ""), [], "a file, which bash completes itself");
+  assert.deepEqual(await tab(folder, "logs", "--config", ""), [], "bash completes files itself");
   assert.deepEqual(await tab(folder, "help", "un"), ["unblock"]);
   assert.deepEqual(await tab(folder, "completion", ""), ["bash", "zsh", "fish"]);
   assert.deepEqual(await tab(folder, "--v"), ["--version"]);
-  assert.deepEqual(await tab(folder, "remove", ""), ["web", "mail"], "what the file has: no instances, and not all");
+  assert.deepEqual(await tab(folder, "remove", ""), ["web", "mail"], "the ids of the file: no instances, no `all`");
   assert.deepEqual(await tab(folder, "run", "--exit-with", ""), ["web", "mail"]);
 });
 

@@ -28,7 +28,7 @@ function leftovers(folder: string): readonly string[] {
 }
 
 /** Blocks a `procman run --detached` at its start until the file `go` exists; it writes its pid to `blocked`. */
-function blockade(folder: string): { readonly env: NodeJS.ProcessEnv; readonly pid: () => Promise<number>; readonly lift: () => void } {
+function blockStart(folder: string): { readonly env: NodeJS.ProcessEnv; readonly pid: () => Promise<number>; readonly lift: () => void } {
   const script = join(folder, "block.cjs");
   const [blocked, go] = [join(folder, "blocked"), join(folder, "go")];
   writeFileSync(
@@ -184,7 +184,7 @@ test("run --detach of a procman that ends during its start prints its messages a
 
 test("run --detach reports that procman was killed during its start", async (context) => {
   const { folder } = homeOf(context, [SLEEPER]);
-  const { env, pid } = blockade(folder);
+  const { env, pid } = blockStart(folder);
   const started = procman(folder, ["run", "--detach"], env);
   process.kill(await pid(), "SIGKILL");
   const { code, err } = await started;
@@ -193,7 +193,7 @@ test("run --detach reports that procman was killed during its start", async (con
 
 test("Ctrl-C ends only the waiting of run --detach, and a message says so", async (context) => {
   const { folder, state } = homeOf(context, [SLEEPER]);
-  const { env, pid, lift } = blockade(folder);
+  const { env, pid, lift } = blockStart(folder);
   const command = spawn(process.execPath, [BIN, "run", "--detach"], {
     cwd: folder,
     env: cleanEnvironment(env),
@@ -213,7 +213,7 @@ test("Ctrl-C ends only the waiting of run --detach, and a message says so", asyn
 
 test("a procman that needs too long to start is left running, and its pid is printed", async (context: TestContext) => {
   const { folder, state } = homeOf(context, [SLEEPER]);
-  const { env, pid, lift } = blockade(folder);
+  const { env, pid, lift } = blockStart(folder);
   const before = process.env.NODE_OPTIONS;
   context.after(() => {
     if (before === undefined) delete process.env.NODE_OPTIONS;

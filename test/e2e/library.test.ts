@@ -14,7 +14,7 @@ const INDEX = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true } as const;
 
 /** A folder with the state of `name` in it; after the test its procman is ended. */
-function placeOf(context: TestContext, name = "mine"): { readonly folder: string; readonly state: string } {
+function projectFolder(context: TestContext, name = "mine"): { readonly folder: string; readonly state: string } {
   const { folder } = homeOf(context, []);
   const state = join(folder, `.procman/${name}/.procman/${name}`);
   context.after(async () => {
@@ -44,7 +44,7 @@ setInterval(() => undefined, 1000);`,
 }
 
 test("the library runs a configuration object, controls it, and ends it", async (context) => {
-  const { folder, state } = placeOf(context);
+  const { folder, state } = projectFolder(context);
   mkdirSync(join(folder, "app"));
   const procman = await Procman.run(
     { name: "mine", processes: [SLEEPER, { id: "where", cmd: "pwd > here; exec sleep 1000", cwd: "app", autostart: true }] },
@@ -70,7 +70,7 @@ test("the library runs a configuration object, controls it, and ends it", async 
 });
 
 test("the library runs with a profile; plan names it, and a reload keeps it", async (context) => {
-  const { folder } = placeOf(context);
+  const { folder } = projectFolder(context);
   const profiles = {
     many: {
       processes: [
@@ -92,7 +92,7 @@ test("the library runs with a profile; plan names it, and a reload keeps it", as
 });
 
 test("7 a bad configuration starts nothing, and every problem is named", async (context) => {
-  const { folder } = placeOf(context);
+  const { folder } = projectFolder(context);
   await assert.rejects(
     Procman.run({ name: "mine", processes: [{ id: "web" }, { id: "Web", cmd: "true" }] }, { cwd: folder }),
     (error) => error instanceof ConfigurationError && error.problems.length >= 2,
@@ -109,7 +109,7 @@ test("7 a bad configuration starts nothing, and every problem is named", async (
 });
 
 test("a program that dies leaves procman and its processes to the next program", async (context) => {
-  const { folder, state } = placeOf(context);
+  const { folder, state } = projectFolder(context);
   const { child, web } = await program(folder, {});
   const keeper = keeperIn(state);
   child.kill("SIGKILL");
@@ -124,7 +124,7 @@ test("a program that dies leaves procman and its processes to the next program",
 });
 
 test("with detached: false the processes end with the program, also when the program and the keeper were killed", async (context) => {
-  const { folder, state } = placeOf(context);
+  const { folder, state } = projectFolder(context);
   const { child, web } = await program(folder, { detached: false });
   const first = keeperIn(state);
   assert.ok(first > 1);
@@ -137,7 +137,7 @@ test("with detached: false the processes end with the program, also when the pro
 });
 
 test("onLine gets each line; lines that it takes over are not printed", async (context) => {
-  const { folder } = placeOf(context);
+  const { folder } = projectFolder(context);
   const entries: LogEntry[] = [];
   const procman = await Procman.run(
     { name: "mine", processes: [{ id: "web", cmd: "for i in 1 2 3; do echo line $i; done; exec sleep 1000", autostart: true }] },
@@ -158,7 +158,7 @@ test("onLine gets each line; lines that it takes over are not printed", async (c
 });
 
 test("event listeners and onLine get the last lines of a procman that is terminated; log returns each line", async (context) => {
-  const { folder } = placeOf(context);
+  const { folder } = projectFolder(context);
   const [lines, logged, ended]: [string[], string[], string[]] = [[], [], []];
   const cmd = "trap 'echo farewell; exit 0' TERM; echo hello; while :; do sleep 0.05; done";
   const procman = await Procman.run(

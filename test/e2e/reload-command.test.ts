@@ -103,7 +103,7 @@ api.port  next-run  has changed; takes effect when procman is terminated and run
   assert.deepEqual([after.same, after.eased], [before.same, before.eased]);
   assert.ok(after.changed !== before.changed && after.changed !== 0 && after.new !== 0);
   await processExit(before.gone ?? 0);
-  assert.match((await procman(home.folder, ["plan"])).out, /^ID .*\napi\.port/, "what can't be changed now is shown until it is");
+  assert.match((await procman(home.folder, ["plan"])).out, /^ID .*\napi\.port/, "a setting that needs a restart is shown until then");
 });
 
 test("7 an invalid file: plan and reload print all problems with their places, exit code 78, and nothing changes", async (context) => {

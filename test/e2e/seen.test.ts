@@ -67,7 +67,7 @@ async function why(
     const { code, out } = await command(folder, ["why", id, "--json"]);
     if (code === 0 && JSON.parse(out).incidents.length >= ends) return JSON.parse(out);
   }
-  throw new Error(`waited in vain for ${ends} ends of ${id}`);
+  throw new Error(`timed out waiting for ${ends} ends of ${id}`);
 }
 
 test("why shows the end of a run: its cause, what followed, its last lines, and the requester", async (context) => {
@@ -102,23 +102,23 @@ test("6 a program gets events by their type, also over a killed service, until p
   await endpoint(procman);
   const library = await Library.connect(join(procman.folder, "procman.json"));
   context.after(() => library.close());
-  const heard: string[] = [];
-  library.on("process.state", ({ process }) => heard.push(`${process.id} ${process.status}`));
-  library.on("process.incident", ({ incident }) => heard.push(`incident ${incident.cause} ${incident.by}`));
-  library.on("service.state", ({ state }) => heard.push(`service ${state.status}`));
-  const silent = (): void => assert.fail("it was taken away");
+  const received: string[] = [];
+  library.on("process.state", ({ process }) => received.push(`${process.id} ${process.status}`));
+  library.on("process.incident", ({ incident }) => received.push(`incident ${incident.cause} ${incident.by}`));
+  library.on("service.state", ({ state }) => received.push(`service ${state.status}`));
+  const silent = (): void => assert.fail("the listener was removed");
   library.on("process.state", silent).off("process.state", silent);
   const ended = new Promise<void>((resolve) => library.on("end", () => resolve()));
-  const comes = (what: string, from = 0): Promise<true> => eventually(() => heard.slice(from).includes(what) || undefined);
+  const waitForEvent = (what: string, from = 0): Promise<true> => eventually(() => received.slice(from).includes(what) || undefined);
   // The listener is connected later: repeated until it gets the event.
   await library.restart("web");
-  while (!heard.includes("web running")) await library.restart("web");
-  await comes("incident operator library");
-  const before = heard.length;
+  while (!received.includes("web running")) await library.restart("web");
+  await waitForEvent("incident operator library");
+  const before = received.length;
   await killService(procman);
   await endpoint(procman);
   await library.stop("web");
-  await comes("web stopped", before);
+  await waitForEvent("web stopped", before);
   assert.equal(await procman.stop(), 0);
   await ended;
 });
@@ -141,5 +141,5 @@ test("6 a client that resumes with its last event id misses no event of the new 
     `${last}: ${ids}`,
   );
   const again = await events(procman, missed.at(-2)?.id, stopped);
-  assert.deepEqual(again, missed.slice(-1), "what was seen does not come again");
+  assert.deepEqual(again, missed.slice(-1), "events already seen are not repeated");
 });

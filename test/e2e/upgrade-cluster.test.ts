@@ -28,7 +28,7 @@ async function allAccept(state: string): Promise<readonly ProcessRecord[]> {
 }
 
 /** Pid of the balancer that the control socket leads to. */
-async function servingIn(state: string): Promise<number> {
+async function balancerPid(state: string): Promise<number> {
   const socket = connect(balancerSocket(state)).setEncoding("utf8");
   const [line] = (await once(socket, "data")) as [string];
   socket.destroy();
@@ -94,7 +94,7 @@ test("a keeper that is killed while the balancer is replaced leaves one serving 
   assert.equal((await run(old, folder, "run", "--detach")).code, 0);
   await allAccept(state);
   const keeper = keeperIn(state);
-  const former = await servingIn(state);
+  const former = await balancerPid(state);
   const upgrading = run(slow, folder, "upgrade");
   await eventually(() => (existsSync(loading) ? true : undefined));
   assert.ok(keeper > 1);
@@ -103,7 +103,7 @@ test("a keeper that is killed while the balancer is replaced leaves one serving 
   await processExit(former);
   await allAccept(state);
   assert.ok((await ask(port)) > 1);
-  const pid = await servingIn(state);
+  const pid = await balancerPid(state);
   assert.ok(pid > 1 && pid !== former);
   process.kill(pid, "SIGKILL");
   await processExit(pid);

@@ -22,7 +22,7 @@ function endpointIn(state: string): Endpoint {
 }
 
 /** Sends requests to the API all the time. The returned function stops that, and returns the longest time without an answer. Milliseconds. */
-function asked({ hostname, port }: Endpoint): () => Promise<number> {
+function measureOutage({ hostname, port }: Endpoint): () => Promise<number> {
   let [goesOn, longest, last] = [true, 0, performance.now()];
   const asking = (async () => {
     while (goesOn) {
@@ -59,7 +59,7 @@ function checkLines(file: string, id: string): number {
   return expected;
 }
 
-async function grown(file: string, bytes: number): Promise<void> {
+async function waitForGrowth(file: string, bytes: number): Promise<void> {
   const size = (): number => (existsSync(file) ? readFileSync(file).length : 0);
   const from = size();
   await eventually(() => (size() >= from + bytes ? true : undefined));
@@ -80,9 +80,9 @@ test("service and logger are replaced under a flood of lines: same pids, every l
   const [old, next] = [version(folder, "1.0.0"), version(folder, "1.1.0")];
   assert.equal((await run(old, folder, "run", "--detach")).code, 0);
   const pids = await pidsIn(old, folder);
-  await grown(join(folder, "a.log"), 1_000_000);
+  await waitForGrowth(join(folder, "a.log"), 1_000_000);
   const before = endpointIn(state);
-  const away = asked(before);
+  const away = measureOutage(before);
   const upgraded = await run(next, folder, "upgrade", "--json");
   const ms = await away();
   assert.equal(upgraded.code, 0, upgraded.err);
@@ -99,7 +99,7 @@ test("service and logger are replaced under a flood of lines: same pids, every l
   const { port, version: serving, keeper: holder } = endpointIn(state);
   assert.deepEqual({ port, serving, holder }, { port: before.port, serving: "1.1.0", holder: before.keeper });
   await processExit(before.pid);
-  await grown(join(folder, "a.log"), 1_000_000);
+  await waitForGrowth(join(folder, "a.log"), 1_000_000);
   assert.deepEqual(await pidsIn(next, folder), pids);
   assert.equal((await run(next, folder, "terminate")).code, 0);
   for (const id of ["a", "b"]) assert.ok(checkLines(join(folder, `${id}.log`), id) > 10_000);
@@ -141,11 +141,11 @@ test("a new logger that ends at once: the old one stays and no line is missing; 
   const old = version(folder, "1.0.0");
   const bad = version(folder, "1.1.0", (dist) => prepend(dist, "logger.cjs", "process.exit(5);"));
   assert.equal((await run(old, folder, "run", "--detach")).code, 0);
-  await grown(join(folder, "a.log"), 1_000_000);
+  await waitForGrowth(join(folder, "a.log"), 1_000_000);
   const upgraded = await run(bad, folder, "upgrade");
   assert.equal(upgraded.code, 1);
   assert.match(upgraded.out + upgraded.err, /logger.*ended at once \(exit code 5\)/s);
-  await grown(join(folder, "a.log"), 1_000_000);
+  await waitForGrowth(join(folder, "a.log"), 1_000_000);
   assert.equal((await run(old, folder, "terminate")).code, 0);
   assert.ok(checkLines(join(folder, "a.log"), "a") > 10_000);
 });

@@ -47,15 +47,15 @@ test("after an orderly end `why` shows the last run with its lines, its problem,
     ["web", "api-1", "api-2", "late"],
   );
   const late = await procman(folder, ["why", "late"]);
-  assert.deepEqual([late.code, late.out, NONE.test(late.err)], [69, "", true], "there is nothing to tell");
+  assert.deepEqual([late.code, late.out, NONE.test(late.err)], [69, "", true], "no incident is left");
   const unknown = await procman(folder, ["why", "wbe"]);
   assert.equal(unknown.code, 1);
   assert.match(unknown.err, /^procman: Cannot find process "wbe": there is none of this id\. Did you mean "web"\?\n$/);
   const slip = await procman(folder, ["logs", "wbe"]);
-  assert.deepEqual([slip.code, slip.err], [1, unknown.err], "logs knows it from the file, too");
+  assert.deepEqual([slip.code, slip.err], [1, unknown.err], "logs knows the id from the file, too");
   assert.deepEqual(await procman(folder, ["logs", "late"]), { code: 0, out: "", err: "procman: no matching log entries\n" });
   writeFileSync(join(folder, "procman.json"), '{ "name": "test", "processes": [{ "id": "other", "cmd": 5 }] }');
-  assert.match((await procman(folder, ["why", "web"])).out, INTRO, "it is in the file no longer, which is not valid either");
+  assert.match((await procman(folder, ["why", "web"])).out, INTRO, "the file is invalid and no longer has the id");
   rmSync(state, { recursive: true });
   assert.equal((await procman(folder, ["why", "web"])).code, 1);
 });

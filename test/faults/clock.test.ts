@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { eventually } from "../support/procman.ts";
 import { skip } from "../support/skip.ts";
-import { folderFor, growth, program, startRig } from "./fault-rig.ts";
+import { folderFor, program, startRig, waitForGrowth } from "./fault-rig.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -57,14 +57,15 @@ test("a clock that jumps hours ahead and back restarts no process and ends no ti
   if (world === undefined) return;
   const { rig, set, folder } = world;
   const lastStamp = (): number => Date.parse(/(\S+Z) tick\n$/.exec(readFileSync(join(folder, "logs/ticks.log"), "utf8"))?.[1] ?? "");
-  const follows = (hours: number) => eventually(() => (Math.abs(lastStamp() - Date.now() - hours * HOUR_MS) < 60_000 ? true : undefined));
-  await growth(rig, "print");
-  await follows(0);
+  const logTimesFollow = (hours: number) =>
+    eventually(() => (Math.abs(lastStamp() - Date.now() - hours * HOUR_MS) < 60_000 ? true : undefined));
+  await waitForGrowth(rig, "print");
+  await logTimesFollow(0);
   const before = await rig.records();
   for (const hours of [5, -3, 0]) {
     set(hours);
-    await follows(hours);
-    await growth(rig, "print", 100_000);
+    await logTimesFollow(hours);
+    await waitForGrowth(rig, "print", 100_000);
   }
   const pids = (records: typeof before): readonly unknown[] => records.map(({ id, pid, run, restarts }) => [id, pid, run, restarts]);
   assert.deepEqual(pids(await rig.records()), pids(before));
@@ -89,15 +90,15 @@ test("2.2 cron: a clock that jumps hours ahead leads to one run, one that jumps 
   set(5);
   await eventually(() => (count("hourly") > hourly ? true : undefined));
   await more(3);
-  assert.equal(count("hourly"), hourly + 1, "five times were due, and it ran once");
+  assert.equal(count("hourly"), hourly + 1, "five times were due, and one run started");
   set(-2);
   await more(3);
-  assert.equal(count("hourly"), hourly + 1, "and not again for going back");
+  assert.equal(count("hourly"), hourly + 1, "no run after the clock went back");
   const ends = await rig.verdict();
   assert.deepEqual(ends, []);
   const runs = [...rig.procman.journal.runs.values()].filter(({ slot }) => slot.startsWith("often"));
   assert.ok(
     runs.every(({ slot }) => slot === "often"),
-    "never two at a time",
+    "no overlapping runs",
   );
 });

@@ -14,6 +14,6 @@ test("the example kills every component of procman, and only exit codes that no 
   assert.equal(manager, "procman");
   assert.equal(kills, 4);
   assert.ok(Number(lines) > 1_000 && Number(exits) > Number(exitsLost), stdout);
-  assert.ok(Number(marked) <= 2 * 2 * (65_536 + 21_000), "at most what two killed loggers can have held of two printers");
+  assert.ok(Number(marked) <= 2 * 2 * (65_536 + 21_000), "at most the unwritten data of two printers in two killed loggers");
   assert.deepEqual(Object.keys(backMs as object), ["service", "logger", "keeper", "everything"]);
 });

@@ -83,7 +83,7 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
     begin: crash,
     isOver: isNext,
   },
-  "a crash that leaves somebody behind": {
+  "a crash that leaves children behind": {
     process: { ...always, restartDelayMs: 0 },
     redirect: "& p=$!; sleep 1000 & wait $p; exit $?",
     points: ["keeper.exited", "keeper.over", ...DECISION, "keeper.noted", "keeper.asked", "keeper.forked"],
@@ -161,7 +161,7 @@ function pointsIn(folder: string, points: readonly Failpoint[]) {
     env: { PROCMAN_FAILPOINTS: points.map((point) => `${point}=${join(arms, point)}`).join(",") },
     arm: (point: Failpoint): void => writeFileSync(join(arms, point), ""),
     reached: (point: Failpoint) =>
-      eventually(() => (existsSync(join(arms, point)) ? undefined : true)).catch(() => assert.fail(`${point} is not reached`)),
+      eventually(() => (existsSync(join(arms, point)) ? undefined : true)).catch(() => assert.fail(`${point} was not reached`)),
   };
 }
 
@@ -214,7 +214,7 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
         await eventually(() => (runs().length > length ? true : undefined));
       }
       assert.deepEqual(await verdict({ kills }), []);
-      assert.equal(new Set(runs()).size, runs().length, `none is started twice: ${runs().join(" ")}`);
+      assert.equal(new Set(runs()).size, runs().length, `no run is started twice: ${runs().join(" ")}`);
       assert.equal([...procman.journal.ends.values()].filter(({ unknown, at }) => unknown && at < (kills[0]?.at ?? 0)).length, 0);
       if (overrun) assert.ok(runs().some((run) => run.startsWith("job:2.")));
     });
@@ -263,6 +263,6 @@ describe("procman is killed at each step of", { concurrency: 3 }, () => {
       for (let answer = first; answer === undefined && !isOver(); ) answer = await procman.api.ask("POST", "/terminate");
       await eventually(() => (isOver() ? true : undefined));
       assert.deepEqual(await procman.end(), []);
-      assert.ok(!procman.journal.ends.has("print#2"), "it is not started again");
+      assert.ok(!procman.journal.ends.has("print#2"), "no second run");
     });
 });

@@ -6,9 +6,9 @@ const PROGRAMS = fileURLToPath(new URL("../../examples/kill-the-manager/programs
 /** Crash and are restarted by policy; nothing else starts or stops them, so their runs can be counted. */
 export const CRASHERS = ["crash-quick", "crash-slow", "crash-error", "crash-family"] as const;
 /** Started, stopped, restarted and blocked by an operator. */
-export const TOYS = ["toy-plain", "toy-once", "toy-stubborn"] as const;
+export const OPERATED = ["toy-plain", "toy-once", "toy-stubborn"] as const;
 /** Processes with numbered lines. */
-export const PRINTERS = ["print", "print-rotated", "print-errors", ...TOYS] as const;
+export const PRINTERS = ["print", "print-rotated", "print-errors", ...OPERATED] as const;
 
 export function loadIn(folder: string): readonly object[] {
   const program = (name: string, id: string, ...args: readonly (string | number)[]): string =>
@@ -23,7 +23,7 @@ export function loadIn(folder: string): readonly object[] {
     logger: log(id),
     ...more,
   });
-  const toy = (id: string, more: object = {}) => ({ id, cmd: program("printer", id, 20_000, 150), logger: log(id), ...more });
+  const operated = (id: string, more: object = {}) => ({ id, cmd: program("printer", id, 20_000, 150), logger: log(id), ...more });
   return [
     { id: "print", cmd: program("printer", "print", 300_000, 70), ...always, logger: log("print") },
     {
@@ -45,8 +45,8 @@ export function loadIn(folder: string): readonly object[] {
     { id: "job", cmd: program("crasher", "job", 10, 300), cron: "* * * * * *", logger: log("job") },
     { id: "overrun", cmd: "sleep 2.5", cron: "* * * * * *", overrun: true },
     { id: "timeout", cmd: "sleep 1000", ...always, restartDelayMs: 10, timeout: 0.7 },
-    toy("toy-plain", { autostart: true, restart: "always" }),
-    toy("toy-once"),
-    toy("toy-stubborn", { autostart: true, terminateTimeout: 0.2, env: { STUBBORN: "1" } }),
+    operated("toy-plain", { autostart: true, restart: "always" }),
+    operated("toy-once"),
+    operated("toy-stubborn", { autostart: true, terminateTimeout: 0.2, env: { STUBBORN: "1" } }),
   ];
 }

@@ -77,12 +77,12 @@ export async function startRig(
         const record = (await records()).find((each) => each.id === id);
         if (record !== undefined && holds(record)) return record;
       }
-      throw new Error(`waited in vain for ${id}: ${JSON.stringify(await records())}`);
+      throw new Error(`timed out waiting for ${id}: ${JSON.stringify(await records())}`);
     },
     act: async (id, action) => {
-      for (let asked = 1; ; asked += 1) {
+      for (let attempt = 1; ; attempt += 1) {
         const answer = await procman.api.ask("POST", `/processes/${id}/${action}`);
-        if (answer?.status === 200 || (answer?.status === 409 && asked > 1)) return;
+        if (answer?.status === 200 || (answer?.status === 409 && attempt > 1)) return;
         if (answer !== undefined) throw new Error(`${action} of ${id}: ${JSON.stringify(answer)}`);
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
@@ -122,7 +122,7 @@ export function waitForOutput(rig: FaultRig, line: RegExp): Promise<string> {
 }
 
 /** Resolves once the log of this process has grown by `bytes`. */
-export async function growth({ folder }: FaultRig, id: string, bytes = 300_000): Promise<void> {
+export async function waitForGrowth({ folder }: FaultRig, id: string, bytes = 300_000): Promise<void> {
   const file = join(folder, `logs/${id}.log`);
   const size = (): number => (existsSync(file) ? statSync(file).size : 0);
   const from = size();

@@ -7,8 +7,8 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { story } from "./kill-schedule.ts";
-import { judge, type Verdict } from "./verdict.ts";
+import { runScenario } from "./kill-schedule.ts";
+import { assess, type Verdict } from "./verdict.ts";
 
 const KILLS = 60;
 const SEEDS = [1, 2];
@@ -19,9 +19,9 @@ async function verdictOf(context: TestContext, seed: number): Promise<Verdict> {
   const folder = mkdtempSync(join(tmpdir(), `procman-seed-${seed}-`));
   mkdirSync(join(folder, "progress"));
   context.diagnostic(`seed ${seed} (PROCMAN_FAULT_SEED=${seed} repeats it), ${folder}`);
-  const told = await story(folder, seed, KILLS);
-  context.after(() => told.procman.destroy());
-  const verdict = judge(folder, told, await told.procman.end());
+  const scenario = await runScenario(folder, seed, KILLS);
+  context.after(() => scenario.procman.destroy());
+  const verdict = assess(folder, scenario, await scenario.procman.end());
   context.diagnostic(JSON.stringify(verdict.counts));
   if (verdict.findings.length === 0) rmSync(folder, { recursive: true, force: true });
   else console.error(`seed ${seed}, kept in ${folder}:\n${verdict.findings.join("\n")}`);

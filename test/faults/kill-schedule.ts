@@ -4,9 +4,9 @@ import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { kill, marked } from "../../examples/kill-the-manager/processes.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { loadIn, TOYS } from "./fault-load.ts";
-import { operate, type Played } from "./operator.ts";
-import { Chance } from "./seeded-random.ts";
+import { loadIn, OPERATED } from "./fault-load.ts";
+import { type OperatorReport, runOperator } from "./operator.ts";
+import { SeededRandom } from "./seeded-random.ts";
 
 /** What is killed together, with its weight. */
 const WEIGHTS = {
@@ -33,49 +33,49 @@ const LATE_MS = 1_200;
 
 export type Kill = { readonly what: string; readonly at: number; readonly pids: readonly number[] };
 
-export type Story = {
+export type Scenario = {
   readonly procman: Procman;
   readonly kills: readonly Kill[];
-  readonly played: readonly Played[];
+  readonly operatorReports: readonly OperatorReport[];
   /** How often the test had to start procman again. */
-  readonly revived: number;
+  readonly restartsByTest: number;
   /** All records after the last kill. */
   readonly settled: readonly ProcessRecord[] | undefined;
 };
 
 /** Resolves once procman has settled after the last of `wanted` kills. */
-export async function story(folder: string, seed: number, wanted: number): Promise<Story> {
-  const chance = new Chance(seed);
+export async function runScenario(folder: string, seed: number, wanted: number): Promise<Scenario> {
+  const random = new SeededRandom(seed);
   const procman = new Procman({ folder, processes: loadIn(folder) });
   procman.start();
   const first = await procman.answered();
   if (first === undefined) throw new Error("procman does not start");
-  const killer = new Killer(procman, chance);
+  const killer = new Killer(procman, random);
   let over = false;
   const isOver = (): boolean => over;
   const guard = killer.guard(isOver);
-  const operators = TOYS.map((id, index) =>
-    operate(id, { procman, chance: new Chance(seed + index + 1), isOver, isExcused: (at) => killer.keeperDied(at) }),
+  const operators = OPERATED.map((id, index) =>
+    runOperator(id, { procman, random: new SeededRandom(seed + index + 1), isOver, isExcused: (at) => killer.keeperDied(at) }),
   );
   while (killer.count < wanted) await killer.next();
   await procman.answered();
   over = true;
-  const played = await Promise.all(operators);
+  const operatorReports = await Promise.all(operators);
   await guard;
   const settled = (await procman.answered()) as readonly ProcessRecord[] | undefined;
-  return { procman, kills: killer.kills, played, revived: killer.revived, settled };
+  return { procman, kills: killer.kills, operatorReports, restartsByTest: killer.restartsByTest, settled };
 }
 
 class Killer {
   readonly kills: Kill[] = [];
-  revived = 0;
+  restartsByTest = 0;
   readonly #procman: Procman;
-  readonly #chance: Chance;
+  readonly #random: SeededRandom;
   #services = 0;
 
-  constructor(procman: Procman, chance: Chance) {
+  constructor(procman: Procman, random: SeededRandom) {
     this.#procman = procman;
-    this.#chance = chance;
+    this.#random = random;
   }
 
   /** Number of killed processes. */
@@ -90,10 +90,10 @@ class Killer {
 
   /** Waits for a random time, within the last transition or after it, and kills something. */
   async next(): Promise<void> {
-    const gap = this.#chance.weighted({ none: 10, short: 30, medium: 45, long: 15 });
+    const gap = this.#random.weighted({ none: 10, short: 30, medium: 45, long: 15 });
     const [from, to] = { none: [0, 5], short: [5, 120], medium: [120, 600], long: [600, 2_500] }[gap] as [number, number];
-    await sleep(this.#chance.between(from, to));
-    const chosen = this.#chance.weighted(WEIGHTS);
+    await sleep(this.#random.between(from, to));
+    const chosen = this.#random.weighted(WEIGHTS);
     const what = this.#services >= SERVICE_LIMIT && /service/.test(chosen) ? "keeper" : chosen;
     if (/service/.test(what)) this.#services += 1;
     if (/keeper|everything/.test(what)) this.#services = 0;
@@ -105,8 +105,8 @@ class Killer {
   }
 
   #killChild(): void {
-    const id = this.#chance.of(VICTIMS);
-    const signal = this.#chance.of(SIGNALS);
+    const id = this.#random.of(VICTIMS);
+    const signal = this.#random.of(SIGNALS);
     const { journal, mark } = this.#procman;
     const running = [...journal.runs].filter(([key, { slot }]) => slot === id && !journal.ends.has(key)).map(([, { pid }]) => pid);
     // The pid of an ended child may belong to another program.
@@ -121,7 +121,7 @@ class Killer {
       await sleep(20);
       since = this.#procman.keeper === undefined ? (since ?? monotonicMs()) : undefined;
       if (since === undefined || monotonicMs() - since < LATE_MS) continue;
-      this.revived += 1;
+      this.restartsByTest += 1;
       this.#procman.start();
       since = undefined;
     }

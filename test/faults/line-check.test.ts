@@ -32,7 +32,7 @@ test("a log with every line once and in order has no finding, with interleaved r
 
 const text = lines(1, 100);
 const without = (from: number, to: number): string[] => text.filter((_, index) => index + 1 < from || index + 1 > to);
-const replaced = (number: number, by: string | Buffer): (string | Buffer)[] =>
+const withLineReplaced = (number: number, by: string | Buffer): (string | Buffer)[] =>
   text.map((each, index) => (index + 1 === number ? by : each));
 const PLANTED: Readonly<
   Record<string, { readonly log: readonly (string | Buffer)[]; readonly printed?: number; readonly isCut?: boolean; readonly says: RegExp }>
@@ -45,20 +45,20 @@ const PLANTED: Readonly<
   "one line doubled": { log: [...text.slice(0, 60), line(60), ...text.slice(60)], says: /^doubled: web r1 60 at .*:61$/ },
   "an old block doubled": { log: [...text, ...lines(10, 12)], says: /^doubled: .* 10 at/ },
   "two lines swapped": { log: [...lines(1, 9), line(11), line(10), ...lines(12, 100)], says: /^disorder: web r1 10 at .*:11 after 11$/ },
-  "a character changed": { log: replaced(40, line(40).replace("#", "+")), says: /^damaged: .*:40/ },
+  "a character changed": { log: withLineReplaced(40, line(40).replace("#", "+")), says: /^damaged: .*:40/ },
   "a multi-byte character cut": {
-    log: replaced(1, Buffer.concat([Buffer.from(line(1)).filter((_, at) => at !== 16), Buffer.from("\n")])),
+    log: withLineReplaced(1, Buffer.concat([Buffer.from(line(1)).filter((_, at) => at !== 16), Buffer.from("\n")])),
     says: /^damaged/,
   },
-  "a line cut in two": { log: replaced(70, `${line(70).slice(0, 30)}\n${line(70).slice(30)}`), says: /^damaged: .*:70/ },
-  "two lines on one": { log: replaced(70, line(70) + line(71)), says: /^damaged: .*:70/ },
-  "an empty line": { log: replaced(70, `${line(70)}\n`), says: /^damaged: .*:71: ""/ },
+  "a line cut in two": { log: withLineReplaced(70, `${line(70).slice(0, 30)}\n${line(70).slice(30)}`), says: /^damaged: .*:70/ },
+  "two lines on one": { log: withLineReplaced(70, line(70) + line(71)), says: /^damaged: .*:70/ },
+  "an empty line": { log: withLineReplaced(70, `${line(70)}\n`), says: /^damaged: .*:71: ""/ },
   "more lines than were printed": { log: text, printed: 90, says: /^damaged: .*100 lines, though it printed 90/ },
-  "a cut end of a run that ended by itself": { log: [...text, line(101).slice(0, 20)], says: /^damaged: .*:101/ },
+  "a cut end of a run that wasn't killed": { log: [...text, line(101).slice(0, 20)], says: /^damaged: .*:101/ },
   "a gap before the mark": { log: [...lines(1, 10), ...lines(12, 50), MARK, ...lines(51, 100)], says: /^missing: .*11 to 11/ },
   "a second gap behind one mark": { log: [...lines(1, 50), MARK, ...lines(53, 70), ...lines(73, 100)], says: /^missing: .*71 to 72/ },
   "a doubled line behind the mark": { log: [...lines(1, 50), MARK, ...lines(50, 100)], says: /^doubled: .* 50 at/ },
-  "a piece behind the mark that is nobody's": { log: [...lines(1, 50), MARK, "nonsense", ...lines(53, 100)], says: /^damaged: .*nonsense/ },
+  "a piece of no line after the mark": { log: [...lines(1, 50), MARK, "nonsense", ...lines(53, 100)], says: /^damaged: .*nonsense/ },
   "a piece before the mark that does not go on": {
     log: [...lines(1, 50), line(53).slice(0, 30), MARK, ...lines(53, 100)],
     says: /^damaged: .*:51/,
@@ -97,7 +97,7 @@ test("a mark excuses the line that was cut in the file, and the rest of the line
   assert.deepEqual(findings, []);
   assert.ok(excusedBytes > 0 && excusedBytes < bytesOf("web", "r1", 51, 60));
   const lastBytes = check(context, [...lines(1, 99), MARK, line(100).slice(40)], [knows(100)]);
-  assert.deepEqual(lastBytes.findings, [], "also where nothing follows");
+  assert.deepEqual(lastBytes.findings, [], "also at the end of the log");
 });
 
 test("a killed run may end within a line, an unread one may lack its last 64 KiB, and no more", (context) => {

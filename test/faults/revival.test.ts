@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import { eventually, processExit } from "../support/procman.ts";
-import { type FaultRig, folderFor, growth, program, startRig, successor } from "./fault-rig.ts";
+import { type FaultRig, folderFor, program, startRig, successor, waitForGrowth } from "./fault-rig.ts";
 
 const printer = (folder: string) => ({
   id: "print",
@@ -31,7 +31,7 @@ test("two keepers are killed while the first logger is stopped: it continues, th
     printer(folder),
     { id: "halves", cmd: halves, autostart: true, restart: "always", logger: { stdout: "logs/halves.log" } },
   ]);
-  await growth(rig, "print");
+  await waitForGrowth(rig, "print");
   const [first = 0] = rig.procman.parts().logger;
   kill(first, "SIGSTOP");
   await killKeeper(rig);
@@ -39,7 +39,7 @@ test("two keepers are killed while the first logger is stopped: it continues, th
   assert.ok(rig.procman.parts().logger.includes(first));
   kill(first, "SIGCONT");
   await eventually(() => (rig.procman.parts().logger.includes(first) ? undefined : true));
-  await growth(rig, "print");
+  await waitForGrowth(rig, "print");
   writeFileSync(join(folder, "go"), "");
   const log = join(folder, "logs/halves.log");
   assert.equal(await eventually(() => readFileSync(log, "utf8") || undefined), "one half and the other\n");
@@ -49,7 +49,7 @@ test("two keepers are killed while the first logger is stopped: it continues, th
 test("a service that tries to start a keeper too late starts nothing: everything was stopped in order meanwhile", async (context) => {
   const folder = folderFor(context);
   const rig = await startRig(context, folder, [printer(folder)]);
-  await growth(rig, "print");
+  await waitForGrowth(rig, "print");
   const { service, keeper } = rig.procman.parts();
   for (const pid of service) kill(pid, "SIGSTOP");
   rig.killPart("keeper");
@@ -109,9 +109,9 @@ test("ten keepers are killed as soon as they have started: no line is lost, doub
       const { keeper } = rig.procman;
       return keeper === undefined || killed.has(keeper) ? undefined : keeper;
     });
-    if (kills % 4 === 3) await growth(rig, "print", 3_000_000);
+    if (kills % 4 === 3) await waitForGrowth(rig, "print", 3_000_000);
   }
-  await growth(rig, "print");
+  await waitForGrowth(rig, "print");
   assert.deepEqual(await rig.verdict(), []);
 });
 
@@ -121,14 +121,14 @@ test("internal environment variables of procman don't reach processes, also unde
   const env = { MALLOC_ARENA_MAX: "3", NODE_OPTIONS: "--no-deprecation" };
   const rig = await startRig(context, folder, [{ id: "told", cmd, logger: { stdout: "logs/told.log" } }], { env });
   const log = join(folder, "logs/told.log");
-  const tells = async (lines: string): Promise<void> => {
+  const startAndExpect = async (lines: string): Promise<void> => {
     await rig.act("told", "start");
     await eventually(() => (existsSync(log) && readFileSync(log, "utf8") === lines ? true : undefined));
   };
   const line = "heaps: 3, arguments: --no-deprecation\n";
   for (const pid of rig.procman.parts().service) assert.match(readFileSync(`/proc/${pid}/environ`, "utf8"), /(?:^|\0)MALLOC_ARENA_MAX=1\0/);
-  await tells(line);
+  await startAndExpect(line);
   await killKeeper(rig);
-  await tells(line + line);
+  await startAndExpect(line + line);
   assert.deepEqual(await rig.verdict(), []);
 });

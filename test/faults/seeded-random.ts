@@ -1,5 +1,5 @@
 /** Random numbers from a seed (mulberry32). */
-export class Chance {
+export class SeededRandom {
   readonly seed: number;
   #state: number;
 

@@ -9,7 +9,7 @@ import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { eventually } from "../support/procman.ts";
 import { smallDisk } from "../support/skip.ts";
-import { type FaultRig, folderFor, growth, program, startRig, successor, waitForOutput } from "./fault-rig.ts";
+import { type FaultRig, folderFor, program, startRig, successor, waitForGrowth, waitForOutput } from "./fault-rig.ts";
 
 /** How long a process is stopped by SIGSTOP: `PROCMAN_FAULT_MINUTES` makes it a minute. Milliseconds. */
 const STILL_MS = process.env.PROCMAN_FAULT_MINUTES === undefined ? 4_000 : 60_000;
@@ -60,9 +60,9 @@ async function moreRuns(rig: FaultRig, id: string, count: number): Promise<void>
 }
 
 /** On a full disk the journal lacks what these checks read. */
-async function withoutJournal(rig: FaultRig): Promise<readonly string[]> {
+async function verdictWithoutJournal(rig: FaultRig): Promise<readonly string[]> {
   const findings = await rig.verdict();
-  return findings.filter((finding) => !/^lost exit: nobody knows|^run numbers|never ended in the journal/.test(finding));
+  return findings.filter((finding) => !/^lost exit: procman does not know|^run numbers|never ended in the journal/.test(finding));
 }
 
 /** The log store would use up the space. */
@@ -80,11 +80,11 @@ test("ENOSPC during a restart of the service: it reports that it can't be reache
   const empty = fill(disk);
   rig.killPart("service");
   await waitForOutput(rig, /Cannot serve the API at .*ENOSPC/);
-  await growth(rig, "print");
+  await waitForGrowth(rig, "print");
   empty();
   assert.equal((await rig.until("print", isUp)).pid, pid);
   await moreRuns(rig, "crash", 2);
-  assert.deepEqual(await withoutJournal(rig), []);
+  assert.deepEqual(await verdictWithoutJournal(rig), []);
 });
 
 test("ENOSPC in the state folder is reported once, supervision and output continue; with room again procman survives kills", async (context) => {
@@ -92,22 +92,22 @@ test("ENOSPC in the state folder is reported once, supervision and output contin
   if (disk === undefined) return;
   const folder = folderFor(context);
   const rig = await onDisk(context, folder, disk);
-  await growth(rig, "print");
+  await waitForGrowth(rig, "print");
   const empty = fill(disk);
   await moreRuns(rig, "crash", 5);
-  await growth(rig, "print");
+  await waitForGrowth(rig, "print");
   const { pid = 0 } = await rig.until("print", isUp);
   await waitForOutput(rig, /Cannot write .*journal: .*ENOSPC.*procman continues/);
-  assert.equal(rig.output().filter((line) => /Cannot write .*journal/.test(line)).length, 1, "said once");
+  assert.equal(rig.output().filter((line) => /Cannot write .*journal/.test(line)).length, 1, "reported once");
   empty();
   await waitForOutput(rig, /journal can be written again/);
   await moreRuns(rig, "crash", 3);
   const before = rig.procman.parts().keeper;
   rig.killPart("keeper");
   await successor(rig.procman, "keeper", before);
-  assert.equal((await rig.until("print", isUp)).pid, pid, "adopted by what could be written again");
+  assert.equal((await rig.until("print", isUp)).pid, pid, "adopted by the rewritten journal");
   await moreRuns(rig, "crash", 2);
-  assert.deepEqual(await withoutJournal(rig), []);
+  assert.deepEqual(await verdictWithoutJournal(rig), []);
 });
 
 test("EMFILE at run time: a process that can't be restarted says why and restarts when descriptors are free; others aren't affected", async (context) => {
@@ -119,18 +119,18 @@ test("EMFILE at run time: a process that can't be restarted says why and restart
     logger: { stdout: "logs/print-steady.log" },
   };
   const rig = await startRig(context, folder, [printer(folder), steady]);
-  await growth(rig, "print");
+  await waitForGrowth(rig, "print");
   const [keeper = 0] = rig.procman.parts().keeper;
   const limit = (files: number): Buffer => execFileSync("prlimit", ["--pid", String(keeper), `--nofile=${files}:`]);
   limit(readdirSync(`/proc/${keeper}/fd`).length);
   kill((await rig.until("print", isUp)).pid ?? 0, "SIGKILL");
   await rig.until("print", ({ reason }) => /EMFILE/.test(reason));
   const { pid } = await rig.until("print-steady", isUp);
-  await growth(rig, "print-steady", 20_000);
+  await waitForGrowth(rig, "print-steady", 20_000);
   limit(4096);
   await rig.until("print", isUp);
   assert.equal((await rig.until("print-steady", isUp)).pid, pid);
-  await growth(rig, "print");
+  await waitForGrowth(rig, "print");
   assert.deepEqual(await rig.verdict(), []);
 });
 
@@ -138,13 +138,13 @@ for (const part of ["keeper", "service", "logger"] as const)
   test(`SIGSTOP of the ${part} for ${STILL_MS / 1_000} s: after SIGCONT everything continues, and no line and no exit is lost`, async (context) => {
     const folder = folderFor(context);
     const rig = await startRig(context, folder, [printer(folder), crasher(folder)]);
-    await growth(rig, "print");
+    await waitForGrowth(rig, "print");
     const { pid } = await rig.until("print", isUp);
     const [stopped = 0] = rig.procman.parts()[part];
     kill(stopped, "SIGSTOP");
     await sleep(STILL_MS);
     kill(stopped, "SIGCONT");
-    await growth(rig, "print");
+    await waitForGrowth(rig, "print");
     assert.equal((await rig.until("print", isUp)).pid, pid);
     await moreRuns(rig, "crash", 5);
     assert.deepEqual(await rig.verdict(), []);
@@ -155,31 +155,31 @@ for (const what of ["run", "."] as const)
   test(`${what === "run" ? "the run folder" : "the whole state folder"} is deleted while procman runs: it is created again, nothing is lost, and procman survives kills`, async (context) => {
     const folder = folderFor(context);
     const rig = await startRig(context, folder, [printer(folder), crasher(folder)]);
-    await growth(rig, "print");
+    await waitForGrowth(rig, "print");
     const { pid } = await rig.until("print", isUp);
     rmSync(join(rig.procman.stateDir, what), { recursive: true });
     await waitForOutput(rig, /was removed; procman has recreated it/);
-    await growth(rig, "print");
+    await waitForGrowth(rig, "print");
     await moreRuns(rig, "crash", 3);
     const before = rig.procman.parts().keeper;
     rig.killPart("keeper");
     await successor(rig.procman, "keeper", before);
     assert.equal((await rig.until("print", isUp)).pid, pid);
-    await growth(rig, "print");
+    await waitForGrowth(rig, "print");
     assert.deepEqual(await rig.verdict(), []);
   });
 
 test("the state folder is deleted and procman killed at once: the next procman finds the processes and where their output goes", async (context) => {
   const folder = folderFor(context);
   const rig = await startRig(context, folder, [printer(folder)]);
-  await growth(rig, "print");
+  await waitForGrowth(rig, "print");
   const { pid } = await rig.until("print", isUp);
   rmSync(rig.procman.stateDir, { recursive: true });
   rig.killPart("everything");
   await eventually(() => (rig.procman.parts().keeper.length === 0 ? true : undefined));
   rig.procman.start();
   assert.equal((await rig.until("print", isUp)).pid, pid);
-  await growth(rig, "print");
+  await waitForGrowth(rig, "print");
   assert.deepEqual(await rig.verdict({ loggersKilled: 1 }), []);
   assert.match(readFileSync(join(folder, "logs/print.log"), "latin1"), /the logger was restarted here/);
 });

@@ -8,7 +8,7 @@ import { checkDiary, type Run } from "../../examples/kill-the-manager/run-check.
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import type { InstanceState } from "../../src/supervisor/states.ts";
 import { CRASHERS, PRINTERS } from "./fault-load.ts";
-import type { Kill, Story } from "./kill-schedule.ts";
+import type { Kill, Scenario } from "./kill-schedule.ts";
 
 /** On a busy machine an exit is in the journal within this time. Milliseconds. */
 const UNNOTED_MS = 400;
@@ -21,7 +21,11 @@ const DRAIN_MS = 4_000;
 
 export type Verdict = { readonly findings: readonly string[]; readonly counts: Readonly<Record<string, number>> };
 
-export function judge(folder: string, { procman, kills, played, settled }: Story, leftovers: readonly { command: string }[]): Verdict {
+export function assess(
+  folder: string,
+  { procman, kills, operatorReports, settled }: Scenario,
+  leftovers: readonly { command: string }[],
+): Verdict {
   const diary = checkDiary(folder);
   const { ends, runs: started, notes } = procman.journal;
   const logs = checkLogs(folder, diary.runs, { kills, ends });
@@ -33,22 +37,22 @@ export function judge(folder: string, { procman, kills, played, settled }: Story
     ...gaps(started, ends),
     ...CRASHERS.flatMap((id) => [...restarts(id, notes), ...decisions(id, diary.runs, { notes, ends })]),
     ...disagreements(settled),
-    ...played.flatMap((each) => each.findings),
+    ...operatorReports.flatMap((each) => each.findings),
     ...leftovers.map(({ command }) => `left behind: ${command}`),
     ...files(folder, procman.stateDir),
   ];
-  const killed = (what: string): number => kills.filter((each) => new RegExp(`${what}|everything`).test(each.what)).length;
+  const countKills = (what: string): number => kills.filter((each) => new RegExp(`${what}|everything`).test(each.what)).length;
   return {
     findings,
     counts: {
       kills: kills.reduce((sum, { pids }) => sum + pids.length, 0),
-      service: killed("service"),
-      logger: killed("logger"),
-      keeper: killed("keeper"),
+      service: countKills("service"),
+      logger: countKills("logger"),
+      keeper: countKills("keeper"),
       runs: diary.runs.length,
       ends: ends.size,
       unknown: unknown.length,
-      commands: played.reduce((sum, { accepted }) => sum + accepted, 0),
+      commands: operatorReports.reduce((sum, { accepted }) => sum + accepted, 0),
       lines: logs.lines,
       megabytes: Math.round(logs.bytes / 1e6),
       marks: logs.marks,
@@ -103,10 +107,10 @@ export function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]):
   return runs.flatMap((run) => {
     const key = keyOf(run);
     const end = ends.get(key);
-    if (end === undefined) return [`lost exit: nobody knows of the end of ${key}`];
+    if (end === undefined) return [`lost exit: procman does not know the end of ${key}`];
     const to = run.to ?? end.at;
     const mayBeUnknown = wasKilled(kills, "keeper", run.from - BIRTH_MS, to + UNNOTED_MS);
-    if (end.unknown) return mayBeUnknown ? [] : [`lost exit: that of ${key} is unknown, though its keeper lived`];
+    if (end.unknown) return mayBeUnknown ? [] : [`lost exit: the exit of ${key} is unknown, though its keeper wasn't killed`];
     if (run.to === undefined || run.asked === true) return [];
     return end.code === run.code || isCutShort(run, end, runs)
       ? []
@@ -132,7 +136,7 @@ export function gaps(started: ReadonlyMap<string, { readonly slot: string; reado
 function restarts(id: string, notes: Notes): readonly string[] {
   const last = notes.get(id)?.at(-1)?.slots[id];
   if (last === undefined) return [`restarts: nothing is noted of ${id}`];
-  return last.restarts === last.run - 1 ? [] : [`restarts: ${id} has run ${last.run} times and counts ${last.restarts} restarts`];
+  return last.restarts === last.run - 1 ? [] : [`restarts: ${id} has ${last.run} runs and ${last.restarts} restarts`];
 }
 
 /**
@@ -140,20 +144,20 @@ function restarts(id: string, notes: Notes): readonly string[] {
  * longer than the delay, the next run follows in the same turn.)
  */
 function decisions(id: string, runs: readonly Run[], { notes, ends }: { readonly notes: Notes; readonly ends: Ends }): readonly string[] {
-  const taken = new Map<number, InstanceState>();
+  const processed = new Map<number, InstanceState>();
   for (const { slots } of notes.get(id) ?? []) {
     const state = slots[id];
-    if (state?.status === "backoff") taken.set(state.run, state);
+    if (state?.status === "backoff") processed.set(state.run, state);
   }
   const crashes = runs.filter((run) => run.id === id && run.to !== undefined && run.asked !== true);
-  if (taken.size < crashes.length / 2) return [`lost exit: of ${crashes.length} ends of ${id} the service took account of ${taken.size}`];
+  if (processed.size < crashes.length / 2) return [`lost exit: of ${crashes.length} ends of ${id} the service processed ${processed.size}`];
   return crashes.flatMap((run) => {
-    const state = taken.get(Number(keyOf(run).split("#")[1]));
+    const state = processed.get(Number(keyOf(run).split("#")[1]));
     const end = ends.get(keyOf(run));
     if (state?.status !== "backoff") return [];
     const { ending } = state;
     const agrees = end?.unknown === true ? ending.kind === "unknown" : ending.kind === "exited" && ending.code === run.code;
-    return agrees ? [] : [`wrong exit: of ${keyOf(run)} (code ${run.code}) the service took ${JSON.stringify(ending)}`];
+    return agrees ? [] : [`wrong exit: of ${keyOf(run)} (code ${run.code}) the service has ${JSON.stringify(ending)}`];
   });
 }
 

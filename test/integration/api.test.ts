@@ -24,7 +24,7 @@ function endpoint({ folder }: Procman): Promise<Endpoint> {
 
 type Ask = (token: string, path: string, init?: RequestInit) => Promise<Response>;
 
-async function asking(procman: Procman): Promise<Ask> {
+async function connectApi(procman: Procman): Promise<Ask> {
   const { port } = await endpoint(procman);
   return (token, path, init = {}) =>
     fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } });
@@ -57,7 +57,7 @@ test("4 a record shows when its run started or ended, also after a kill of the s
   await procman.line(/^job .* exited with code 3/);
   const token = await command(procman.folder, "token", "--consumer", "ci");
   const times = async (id: string): Promise<readonly (number | undefined)[]> => {
-    const { started, exited, updated } = (await (await (await asking(procman))(token, `/processes/${id}`)).json()) as ProcessRecord;
+    const { started, exited, updated } = (await (await (await connectApi(procman))(token, `/processes/${id}`)).json()) as ProcessRecord;
     return [started, exited, updated].map((time) => (time === undefined ? undefined : Date.parse(time)));
   };
   const [job, web] = [await times("job"), await times("web")];
@@ -76,7 +76,7 @@ test("4 GET /state describes procman and its machine", async (context) => {
   const procman = await startProcman(context, [ENVIRONMENT]);
   const { hostname, port } = await endpoint(procman);
   const token = await command(procman.folder, "token", "--consumer", "ci");
-  const { started, updated, ...state } = (await (await (await asking(procman))(token, "/state")).json()) as StateRecord;
+  const { started, updated, ...state } = (await (await (await connectApi(procman))(token, "/state")).json()) as StateRecord;
   assert.deepEqual(state.api, { hostname, port });
   assert.deepEqual(state.processes, { total: 1, running: 1 });
   assert.deepEqual(state.runtime, { name: "node", version: process.versions.node });
@@ -92,7 +92,7 @@ test("5 a process gets its own token at its first start, valid after a kill of t
   const send = async (process: string): Promise<number> =>
     (
       await (
-        await asking(procman)
+        await connectApi(procman)
       )(token, "/log", {
         method: "POST",
         headers: { "content-type": "application/json" },
@@ -100,17 +100,17 @@ test("5 a process gets its own token at its first start, valid after a kill of t
       })
     ).status;
   assert.equal(await send("job"), 403);
-  assert.equal((await (await asking(procman))(token, "/processes")).status, 403);
+  assert.equal((await (await connectApi(procman))(token, "/processes")).status, 403);
   await otherService(procman);
   assert.equal(Number(port), (await endpoint(procman)).port);
-  assert.equal(await send("job"), 403, "the token is good, for another process it is not");
+  assert.equal(await send("job"), 403, "the token is valid, but not for another process");
 });
 
 test("5 revocation and rotation take effect at once, for open streams too", async (context) => {
   const stubborn = { id: "stubborn", cmd: "trap '' TERM; while :; do sleep 0.1; done", autostart: true, terminateTimeout: 600 };
   const processes = [ENVIRONMENT, stubborn];
   const procman = await startProcman(context, processes);
-  const ask = await asking(procman);
+  const ask = await connectApi(procman);
   const token = await command(procman.folder, "token", "--consumer", "ci", "--scope", "read,control", "--expire-in", "600");
   const other = await command(procman.folder, "token", "--consumer", "other");
   assert.equal((await ask(token, "/state")).status, 200);
@@ -132,7 +132,7 @@ test("5 revocation and rotation take effect at once, for open streams too", asyn
 test("4 actions wait on request, and the log names the requester", async (context) => {
   const procman = await startProcman(context, [ENVIRONMENT]);
   await variables(procman.folder);
-  const ask = await asking(procman);
+  const ask = await connectApi(procman);
   const token = await command(procman.folder, "token", "--consumer", "ci");
   const act = async (action: string): Promise<unknown> => {
     const response = await ask(token, `/processes/web/${action}?wait=20`, { method: "POST" });

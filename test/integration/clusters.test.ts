@@ -191,7 +191,7 @@ testBoth(
     const again = await api({ procman });
     await waitForRecord(again, "web-1", isAccepting);
     for (let turn = 0; turn < 12; turn++) assert.equal(await ask(port), pid);
-    assert.deepEqual(met, [], "no client and no health check has connected there");
+    assert.deepEqual(met, [], "no client and no health check has connected to it");
     holder.close();
     const other = await waitForRecord(again, "web-2", isAccepting);
     const pids = new Set<number>();
@@ -259,11 +259,11 @@ testBoth("metrics, `status` and events show the connections of each backend", as
   const web = await cluster(context, { instances: 2 });
   const client = await api(web);
   const over = new AbortController();
-  const told: string[] = [];
+  const texts: string[] = [];
   const events = (async () => {
     for await (const event of client.events(undefined, over.signal))
       if (event.type === "process.state" && event.text !== undefined)
-        told.push(`${event.process.id} ${event.text}, total ${event.process.backend?.totalConnections}`);
+        texts.push(`${event.process.id} ${event.text}, total ${event.process.backend?.totalConnections}`);
   })().catch((error: Error) => {
     if (!over.signal.aborted) throw error;
   });
@@ -273,9 +273,9 @@ testBoth("metrics, `status` and events show the connections of each backend", as
     instances.map(({ backend }) => backend?.totalConnections ?? 0);
   const areOver = (instances: readonly ProcessRecord[] = []): boolean => instances.every(({ backend }) => backend?.connections === 0);
   // Each process of the balancer reports separately.
-  const counted = ({ instances }: ProcessRecord): boolean =>
+  const allCounted = ({ instances }: ProcessRecord): boolean =>
     areOver(instances) && totals(instances).reduce((sum, each) => sum + each, 0) === 6;
-  const { instances } = await waitForRecord(client, "web", counted);
+  const { instances } = await waitForRecord(client, "web", allCounted);
   assert.ok(
     totals(instances).every((total) => total >= 2),
     `in turn: ${totals(instances)}`,
@@ -292,7 +292,7 @@ testBoth("metrics, `status` and events show the connections of each backend", as
   const { pid = 0 } = await client.process("web-2");
   assert.ok(pid > 1);
   process.kill(pid, "SIGKILL");
-  await eventually(() => (told.some((line) => /^web-2 accepts connections, total \d+$/.test(line)) ? true : undefined));
+  await eventually(() => (texts.some((line) => /^web-2 accepts connections, total \d+$/.test(line)) ? true : undefined));
   over.abort();
   await events;
 });

@@ -18,7 +18,7 @@ const TINI = [...UNSHARE, "tini", "--"];
 const loud = { autostart: true, logger: { console: true } };
 
 /** Skips a test where no namespace can be created; fails with CI=true. */
-function isImpossible(context: TestContext): boolean {
+function isNamespaceMissing(context: TestContext): boolean {
   try {
     execFileSync(UNSHARE[0] ?? "", [...UNSHARE.slice(1), "tini", "--", "true"], { stdio: "pipe" });
     return false;
@@ -72,7 +72,7 @@ const processes = [
 ];
 
 test("under tini orphans are reaped, SIGTERM is forwarded, and procman ends in order with exit code 0 and leaves nothing", async (context) => {
-  if (isImpossible(context)) return;
+  if (isNamespaceMissing(context)) return;
   const box = await container(context, TINI, { processes });
   await box.procman.line(/^family .*here we are/);
   await orphansEnd(box);
@@ -82,7 +82,7 @@ test("under tini orphans are reaped, SIGTERM is forwarded, and procman ends in o
   process.kill(box.init, "SIGTERM");
   assert.deepEqual(await box.procman.exit(), { code: 0, signal: null });
   await box.procman.line(/everything is stopped/);
-  assert.ok(!box.procman.lines.some((line) => line.includes("PID 1")), "nothing to complain about");
+  assert.ok(!box.procman.lines.some((line) => line.includes("PID 1")), "no warning");
   for (const pid of pids) await processExit(pid);
   const state = join(box.procman.folder, ".procman/box");
   const files = readdirSync(state, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
@@ -96,7 +96,7 @@ test("under tini orphans are reaped, SIGTERM is forwarded, and procman ends in o
 
 for (const signal of ["SIGTERM", "SIGINT"] as const)
   test(`as PID 1 procman warns, orphans stay zombies, and ${signal} ends everything in order with exit code 0`, async (context) => {
-    if (isImpossible(context)) return;
+    if (isNamespaceMissing(context)) return;
     const box = await container(context, UNSHARE, { processes });
     await box.procman.line(/^procman: is PID 1 here: orphans .* stay zombies; put an init in front of it, as "docker run --init" or tini$/);
     await box.procman.line(/^family .*here we are/);
@@ -108,7 +108,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
   });
 
 test("with a read-only root and the state folder elsewhere procman runs, and commands find it", async (context) => {
-  if (isImpossible(context)) return;
+  if (isNamespaceMissing(context)) return;
   const state = mkdtempSync(join(tmpdir(), "procman-state-"));
   context.after(() => rmSync(state, { recursive: true, force: true }));
   // The mounts exist only in the container.

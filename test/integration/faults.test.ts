@@ -27,7 +27,7 @@ function idsOf(procman: Procman, pattern: RegExp): readonly string[] {
 const startedPids = (procman: Procman): readonly number[] => procman.lines.filter((line) => / started \(pid/.test(line)).map(pidIn);
 
 /** Resolves when each process was reported as started, or with the reason why not. */
-async function allDecided(procman: Procman, count: number): Promise<void> {
+async function allReported(procman: Procman, count: number): Promise<void> {
   const decided = () => idsOf(procman, /started \(pid|could not be started/);
   await procman.until(() => (decided().length === count ? true : undefined), `${count} that started or could not`);
 }
@@ -39,7 +39,7 @@ async function nextService(keeper: number, before: number | undefined): Promise<
     const service = children.find((pid) => pid !== before && isService(pid));
     if (service !== undefined) return service;
   }
-  throw new Error("no service comes");
+  throw new Error("no service starts");
 }
 
 function isService(pid: number): boolean {
@@ -58,7 +58,7 @@ test("EMFILE at start: processes that can't be started report the reason, the ot
     logger: { console: true },
   }));
   const procman = await startProcman(context, processes, { launcher: limited("-n 64") });
-  await allDecided(procman, 100);
+  await allReported(procman, 100);
   const failed = idsOf(procman, /could not be started: .*(EMFILE|too many open files)/i);
   const started = idsOf(procman, /started \(pid/);
   assert.ok(failed.length > 0, "not all can run");
@@ -79,10 +79,10 @@ test("without inodes in the state folder a process whose output can't be capture
     { id: "silent2", cmd: "sleep 1000", autostart: true },
   ];
   const procman = await startProcman(context, processes, { env: { PROCMAN_STATE_DIR: disk } });
-  await allDecided(procman, 10);
+  await allReported(procman, 10);
   assert.ok(idsOf(procman, /could not be started: its output can't be captured: .*(no space|ENOSPC)/i).length > 0);
   await procman.line(/^procman: the output of silent\d is not stored: /);
-  assert.ok(!procman.lines.some((line) => /the service ended/.test(line)), "nobody dies of it");
+  assert.ok(!procman.lines.some((line) => /the service ended/.test(line)), "the service stays alive");
   const { code, err } = await cli(procman.folder, ["status"], { PROCMAN_STATE_DIR: disk });
   assert.equal(code, 69);
   assert.match(
@@ -132,7 +132,7 @@ test("EAGAIN: without room for more processes some report the reason, the others
     procman.child.kill("SIGKILL");
     for (const pid of startedPids(procman).filter(isAlive)) process.kill(pid, "SIGKILL");
   });
-  await allDecided(procman, 80);
+  await allReported(procman, 80);
   const failed = idsOf(procman, /could not be started: .*EAGAIN/);
   const pids = startedPids(procman);
   assert.ok(failed.length > 0, "not all can run");
@@ -155,13 +155,13 @@ test("the service dies during the first start: started processes continue, and t
   context.after(() => rmSync(dirname(point), { recursive: true, force: true }));
   const procman = new Procman(folder, { env: { PROCMAN_FAILPOINTS: `service.begun=${point}` } });
   await procman.line(/the service ended \(SIGKILL\)/);
-  const ran = (): readonly string[] =>
+  const startedIds = (): readonly string[] =>
     existsSync(join(folder, "ran.txt")) ? readFileSync(join(folder, "ran.txt"), "utf8").trim().split("\n") : [];
-  await eventually(() => (ran().length >= 30 ? true : undefined));
+  await eventually(() => (startedIds().length >= 30 ? true : undefined));
   assert.equal(existsSync(point), false);
-  assert.deepEqual([...ran()].sort(), processes.map(({ id }) => id).sort());
+  assert.deepEqual([...startedIds()].sort(), processes.map(({ id }) => id).sort());
   assert.equal(await procman.stop(), 0);
-  assert.equal(ran().length, 30, "nobody was started twice");
+  assert.equal(startedIds().length, 30, "no process was started twice");
 });
 
 test("the service is killed five times as soon as it starts: afterwards every process runs exactly once", async (context) => {

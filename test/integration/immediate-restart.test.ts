@@ -60,19 +60,19 @@ test("2.2 restart: the next service knows the end, the next run and its number w
 
 test("2.2 restart: changes after the keeper got its restart order still apply: env file, log file, block", async (context) => {
   const cmd = 'echo "said $WORD"; exec sleep 1000';
-  const logged = (stdout: string) => ({ id: "logged", cmd, ...steady, env: { WORD: "all" }, logger: { stdout } });
+  const withLogFile = (stdout: string) => ({ id: "logged", cmd, ...steady, env: { WORD: "all" }, logger: { stdout } });
   const others = [
     { id: "file", cmd, envFile: ".env", ...steady },
     { id: "blocked", cmd, ...steady, env: { WORD: "nothing" } },
   ];
-  const folder = folderWith(context, { processes: [logged("one.log"), ...others] });
+  const folder = folderWith(context, { processes: [withLogFile("one.log"), ...others] });
   const read = (name: string): string => (existsSync(join(folder, name)) ? readFileSync(join(folder, name), "utf8") : "");
   writeFileSync(join(folder, ".env"), "WORD=one\n");
   const procman = new Procman(folder);
   for (const id of ["file", "blocked"]) await procman.line(new RegExp(`${id} .*said`));
   await settled(procman, "logged");
   writeFileSync(join(folder, ".env"), "WORD=two\n");
-  writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes: [logged("two.log"), ...others] }));
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ processes: [withLogFile("two.log"), ...others] }));
   assert.equal((await cli(folder, ["reload"])).code, 0);
   assert.equal((await cli(folder, ["block", "blocked"])).code, 0);
   for (const id of ["logged", "file", "blocked"]) process.kill(pidIn(await procman.line(new RegExp(`^${id} .*started`))), "SIGKILL");

@@ -32,12 +32,12 @@ async function ask<Answer>(procman: Procman, path: string, { method = "GET", con
 }
 
 /** Polls `look` until it returns a result. */
-async function tried<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
+async function poll<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
   for (const end = performance.now() + 25_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const result = await look();
     if (result !== undefined) return result;
   }
-  throw new Error(`waited in vain for ${what}`);
+  throw new Error(`timed out waiting for ${what}`);
 }
 
 /** Polls until a process has `count` incidents and `isLast` is true for the last. */
@@ -47,7 +47,7 @@ async function incidents(
   count: number,
   isLast = (_: Incident): boolean => true,
 ): Promise<readonly Incident[]> {
-  return tried(async () => {
+  return poll(async () => {
     const all = (await new IncidentLog(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
     const last = all.at(-1);
     return all.length >= count && last !== undefined && isLast(last) ? all : undefined;
@@ -118,7 +118,7 @@ test("CPU and memory include the whole process tree, also a process that left th
     { id: "burn", cmd: `exec node ${BURN_CPU}`, autostart: true },
     { id: "idle", cmd: "sleep 1000", autostart: true },
   ]);
-  const seen = await tried(async () => {
+  const seen = await poll(async () => {
     const records = await ask<readonly ProcessRecord[]>(procman, "/processes");
     const numbers = records.map(({ cpuPercent, memoryBytes }) => [cpuPercent ?? -1, memoryBytes ?? -1] as const);
     const [burn] = numbers;
@@ -129,10 +129,10 @@ test("CPU and memory include the whole process tree, also a process that left th
   assert.ok((seen[1]?.[0] ?? 99) < 5 && (seen[1]?.[1] ?? 0) < 10 * 1_048_576, JSON.stringify(seen[1]));
   const store = new SeriesStore({ stateDir: procman.stateDir, hours: () => 24, report: assert.fail });
   const read = async () => (await store.read(["burn"], 0, Number.POSITIVE_INFINITY, Date.now())).get("burn") ?? [];
-  const before = await tried(async () => ((await read()).length > 0 ? read() : undefined), "a point on disk");
+  const before = await poll(async () => ((await read()).length > 0 ? read() : undefined), "a point on disk");
   assert.ok(before.every(({ processes }) => processes >= 1));
   process.kill(procman.helper("service"), "SIGKILL");
-  const after = await tried(async () => {
+  const after = await poll(async () => {
     const points = await read();
     return points.length > before.length ? points : undefined;
   }, "a point of the next service");

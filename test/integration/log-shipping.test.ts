@@ -26,21 +26,21 @@ test("2.5 otlp: lines and metrics of each process arrive in the standard format,
   const collector = await new Collector().listen(context);
   const plugins = [{ url: "procman/otlp", options: { endpoint: collector.url, intervalSeconds: 1, resource: { stage: "test" } } }];
   const procman = withPlugins(context, {}, { plugins, processes: [COUNTING] });
-  const come = (): readonly number[] => numbers(collector.records.map(({ body }) => body));
-  await eventually(() => (come().length > 20 ? true : undefined));
+  const receivedNumbers = (): readonly number[] => numbers(collector.records.map(({ body }) => body));
+  await eventually(() => (receivedNumbers().length > 20 ? true : undefined));
   collector.status = 503;
   await procman.line(/plugin otlp: Cannot send log lines to http:\/\/127\.0\.0\.1:\d+: it answered with 503.*they stay on disk/);
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
   await processExit(service);
-  const before = Math.max(...come());
+  const before = Math.max(...receivedNumbers());
   collector.status = 200;
-  await eventually(() => (Math.max(...come()) > before + 20 ? true : undefined));
-  assertComplete(come());
+  await eventually(() => (Math.max(...receivedNumbers()) > before + 20 ? true : undefined));
+  assertComplete(receivedNumbers());
   assert.deepEqual(collector.faults, []);
   assert.ok(
     collector.records.some(({ service, body }) => service === "count" && /^started \(pid/.test(body)),
-    "also what procman says of it",
+    "also procman's own lines about it",
   );
   const metric = (name: string): true | undefined =>
     collector.metrics.some((each) => each.service === "count" && each.name === name) || undefined;
@@ -52,15 +52,15 @@ test("2.5 logship: syslog over TCP, framed by length; a server that disconnects 
   const server = await new SyslogServer().listen(context);
   const options = { to: `tcp://127.0.0.1:${server.port}`, facility: "local3", hostname: "here", processes: ["count"] };
   const procman = withPlugins(context, {}, { plugins: [{ url: "procman/logship", options }], processes: [COUNTING] });
-  const come = (): readonly number[] => numbers(server.messages.map(({ text }) => text));
-  await eventually(() => (come().length > 20 ? true : undefined));
+  const receivedNumbers = (): readonly number[] => numbers(server.messages.map(({ text }) => text));
+  await eventually(() => (receivedNumbers().length > 20 ? true : undefined));
   server.close();
   await procman.line(/plugin logship: Cannot send log lines to tcp:\/\/127\.0\.0\.1:\d+: .*they stay on disk/);
-  const before = Math.max(...come());
+  const before = Math.max(...receivedNumbers());
   await server.reopen();
-  await eventually(() => (Math.max(...come()) > before + 30 ? true : undefined));
+  await eventually(() => (Math.max(...receivedNumbers()) > before + 30 ? true : undefined));
   await procman.line(/plugin logship: send log lines to .*: it works again/);
-  assertComplete(come());
+  assertComplete(receivedNumbers());
   assert.deepEqual(server.faults, []);
   const line = server.messages.find(({ text }) => text === "number 1");
   assert.deepEqual([line?.priority, line?.host, line?.app, line?.id], [19 * 8 + 6, "here", "count", "stdout"]);

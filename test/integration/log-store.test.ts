@@ -15,7 +15,7 @@ const MARK = /^\[procman: /;
 const MOST_OTHERWISE = 128 * 1024;
 const MEGABYTES = 2_000_000;
 
-async function stored(procman: Procman, process: string, category: Category): Promise<readonly string[]> {
+async function storedLines(procman: Procman, process: string, category: Category): Promise<readonly string[]> {
   const texts: string[] = [];
   for (let cursor: string | undefined; ; ) {
     const query = { processes: [process], categories: [category], order: "asc", limit: 10_000 } as const;
@@ -43,7 +43,7 @@ function checkAlike(one: readonly string[], other: readonly string[], most: numb
   }
 }
 
-async function grown(path: string): Promise<void> {
+async function waitForGrowth(path: string): Promise<void> {
   const size = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   const from = size();
   await eventually(() => (size() > from + MEGABYTES ? true : undefined));
@@ -63,7 +63,7 @@ for (const [name, kills, most] of [
     const abort = new AbortController();
     context.after(() => abort.abort());
     const file = join(procman.folder, "logs/a.log");
-    await grown(file);
+    await waitForGrowth(file);
     const followed: string[] = [];
     const following = (async () => {
       const query = { processes: ["a"], categories: ["stdout"], from: 0 } as const;
@@ -78,17 +78,17 @@ for (const [name, kills, most] of [
       assert.ok(pid > 1);
       process.kill(pid, kill === "replace" ? "SIGUSR1" : "SIGKILL");
       await processExit(pid);
-      await grown(file);
+      await waitForGrowth(file);
     }
     rmSync(go);
     await following;
     await procman.count(/everything|finished|exited|ended/, 2);
     await procman.stop();
     for (const id of ["a", "b"]) {
-      checkAlike(await stored(procman, id, "stdout"), fileLines(procman, `${id}.log`), most);
-      checkAlike(await stored(procman, id, "stderr"), fileLines(procman, `${id}.err`), most);
+      checkAlike(await storedLines(procman, id, "stdout"), fileLines(procman, `${id}.log`), most);
+      checkAlike(await storedLines(procman, id, "stderr"), fileLines(procman, `${id}.err`), most);
     }
-    assert.deepEqual(followed, await stored(procman, "a", "stdout"));
+    assert.deepEqual(followed, await storedLines(procman, "a", "stdout"));
     const marks = (await readLogs(procman.stateDir, { processes: ["a"], categories: ["service"] })).entries;
     assert.equal(marks.length, most === 0 ? 0 : 1);
     const own = (await readLogs(procman.stateDir, { processes: ["a"], categories: ["lifecycle"], order: "asc" })).entries;

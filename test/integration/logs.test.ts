@@ -23,17 +23,17 @@ const MOST_MISSING = 64 * 1024 + 256;
 const flood = (id: string, args: string, logger: object) => ({ id, cmd: `${PRINT_FAST} ${id} ${args}`, autostart: true, logger });
 
 function linesOf(text: string): string[] {
-  assert.ok(text === "" || text.endsWith("\n"), `the last line is whole: ${JSON.stringify(text.slice(-80))}`);
+  assert.ok(text === "" || text.endsWith("\n"), `the last line is complete: ${JSON.stringify(text.slice(-80))}`);
   return text.split("\n").slice(0, -1);
 }
 
 /** Checks that every line of each stream is there once, complete and in order. Returns the number of each. */
-function counted(lines: readonly string[]): Map<string, number> {
+function lineCounts(lines: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   const ended = new Set<string>();
   for (const line of lines) {
     const [, stream = "", number] = LINE.exec(line) ?? END.exec(line) ?? assert.fail(`a damaged line: ${JSON.stringify(line)}`);
-    assert.ok(!ended.has(stream), `${stream} goes on after its end`);
+    assert.ok(!ended.has(stream), `${stream} continues after its end`);
     const last = counts.get(stream) ?? 0;
     if (END.test(line)) {
       assert.equal(last, Number(number), `${stream} has all lines that were printed`);
@@ -43,7 +43,7 @@ function counted(lines: readonly string[]): Map<string, number> {
       counts.set(stream, last + 1);
     }
   }
-  assert.deepEqual([...ended].sort(), [...counts.keys()].sort(), "every stream came to its end");
+  assert.deepEqual([...ended].sort(), [...counts.keys()].sort(), "every stream is complete");
   return counts;
 }
 
@@ -60,7 +60,7 @@ function checkAroundMark(path: string): void {
     some.map((line) => Number((LINE.exec(line) ?? assert.fail(`${path}: a damaged line away from the mark: ${JSON.stringify(line)}`))[2]));
   const [head, tail] = [numbers(before), numbers(after.slice(0, -1))];
   for (const [index, number] of head.entries()) assert.equal(number, index + 1, `${path}: in order before the mark`);
-  const first = tail[0] ?? assert.fail(`${path} goes on after the mark`);
+  const first = tail[0] ?? assert.fail(`${path} continues after the mark`);
   for (const [index, number] of tail.entries()) assert.equal(number, first + index, `${path}: in order after the mark`);
   assert.equal(Number(END.exec(after.at(-1) ?? "")?.[2]), tail.at(-1), `${path} has its end`);
   const missing = first - head.length - 1;
@@ -73,7 +73,7 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
 const textOf = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8") : "");
 
 /** Resolves when the file has grown by `bytes`. */
-async function grown(path: string, bytes: number): Promise<void> {
+async function waitForGrowth(path: string, bytes: number): Promise<void> {
   const from = sizeOf(path);
   await eventually(() => (sizeOf(path) >= from + bytes ? true : undefined));
 }
@@ -104,10 +104,10 @@ test("2.3 four processes under full load, into one file and into separate files:
   );
   await procman.count(/ finished/, 4);
   assert.equal(await procman.stop(), 0);
-  const all = counted(linesOf(readFileSync(join(procman.folder, "logs/all.log"), "utf8")));
+  const all = lineCounts(linesOf(readFileSync(join(procman.folder, "logs/all.log"), "utf8")));
   assert.deepEqual(Object.fromEntries(all), Object.fromEntries(FOUR.map((id) => [`${id} out`, 60_000])));
   for (const id of FOUR)
-    assert.deepEqual([...counted(linesOf(readFileSync(join(procman.folder, `logs/${id}.err`), "utf8")))], [[`${id} err`, 6_000]]);
+    assert.deepEqual([...lineCounts(linesOf(readFileSync(join(procman.folder, `logs/${id}.err`), "utf8")))], [[`${id} err`, 6_000]]);
 });
 
 test("2.3 the service is killed three times under a flood of lines: no line is lost, doubled or torn", async (context) => {
@@ -119,17 +119,17 @@ test("2.3 the service is killed three times under a flood of lines: no line is l
   const last = join(procman.folder, "logs/d.log");
   await procman.count(/ started/, 4);
   for (let kills = 1; kills <= 3; kills += 1) {
-    await grown(last, 100_000);
+    await waitForGrowth(last, 100_000);
     process.kill(await serviceOf(procman), "SIGKILL");
     await procman.count(/service ended \(SIGKILL\); it is started again/, kills);
     await serviceOf(procman);
   }
-  await grown(last, 100_000);
+  await waitForGrowth(last, 100_000);
   rmSync(go);
   await procman.count(/ finished/, 4);
   assert.equal(await procman.stop(), 0);
   for (const id of FOUR) {
-    const counts = counted(linesOf(readFileSync(join(procman.folder, `logs/${id}.log`), "latin1")));
+    const counts = lineCounts(linesOf(readFileSync(join(procman.folder, `logs/${id}.log`), "latin1")));
     assert.deepEqual([...counts.keys()].sort(), [`${id} err`, `${id} out`]);
   }
 });
@@ -142,9 +142,9 @@ test("2.3 the logger is killed under a flood of lines: missing lines are beside 
   );
   const logs = join(procman.folder, "logs");
   const paths = FOUR.flatMap((id) => [join(logs, `${id}.log`), join(logs, `${id}.err`)]);
-  await Promise.all(paths.map((path) => grown(path, 20_000)));
+  await Promise.all(paths.map((path) => waitForGrowth(path, 20_000)));
   process.kill(procman.helper("logger"), "SIGKILL");
-  await Promise.all(paths.map((path) => grown(path, 300_000)));
+  await Promise.all(paths.map((path) => waitForGrowth(path, 300_000)));
   rmSync(go);
   await procman.count(/ finished/, 4);
   assert.equal(await procman.stop(), 0);
@@ -241,14 +241,14 @@ test("2.3 console: each line of both streams with the id before it, no time and 
     procman.lines.join("\n"),
   );
   assert.ok(!procman.lines.some((line) => line.includes("\u001b")), "no colours");
-  assert.ok(!procman.lines.some((line) => line.includes("nothing")), "who has no console is not shown");
+  assert.ok(!procman.lines.some((line) => line.includes("nothing")), "a process without console is not shown");
 });
 
 test("2.3 console: decorate adds the time, colors colours each line and ends the colour", async (context) => {
   const web = { id: "web", cmd: "echo hello", autostart: true, logger: { console: true } };
   const config = { logger: { decorate: true, colors: true } };
   const plain = await startProcman(context, [web], { config });
-  assert.match(await plain.line(/hello/), /^\d{4}-\d\d-\d\dT[\d:.]+Z web +\| hello$/, "not on a terminal");
+  assert.match(await plain.line(/hello/), /^\d{4}-\d\d-\d\dT[\d:.]+Z web +\| hello$/, "without a terminal");
   const procman = await startProcman(context, [web], { config, env: { FORCE_COLOR: "1" } });
   const line = await procman.line(/hello/);
   assert.match(line, /^\u001b\[\d+m\d{4}-\d\d-\d\dT[\d:.]+Z web +\| \u001b\[0m.*hello/);
@@ -265,7 +265,7 @@ test("2.3 a last line without a newline gets one, and bytes stay as they are", a
   assert.equal(await procman.stop(), 0);
   assert.equal(readFileSync(join(procman.folder, "logs/last.log"), "utf8"), "one\ntwo\n");
   assert.equal(readFileSync(join(procman.folder, "logs/bytes.log"), "latin1"), "a\r\n\n\xff\0\tb\n");
-  assert.ok(readFileSync(join(procman.folder, "logs/long.log"), "utf8") === `${"y".repeat(900_000)}\n`, "a long line is whole");
+  assert.ok(readFileSync(join(procman.folder, "logs/long.log"), "utf8") === `${"y".repeat(900_000)}\n`, "a long line is complete");
 });
 
 test("2.3 a log folder that is deleted during writing is created again with the next lines", async (context) => {
@@ -291,7 +291,7 @@ test("2.3 rotation: over all files of a log, compressed or not, every line is th
   const logs = join(procman.folder, "logs");
   await eventually(() => (readdirSync(logs).some((name) => name.endsWith(".gz")) ? true : undefined));
   assert.equal(await procman.stop(), 0);
-  assert.ok(!readdirSync(logs).some((name) => name.endsWith(".tmp")), "no half compressed file is left");
+  assert.ok(!readdirSync(logs).some((name) => name.endsWith(".tmp")), "no partly compressed file is left");
   for (const id of ["a", "b"]) {
     const rotated = readdirSync(logs).filter((name) => name.startsWith(`${id}.log.`));
     assert.ok(rotated.length >= 10, `${rotated.length} rotated files`);
@@ -300,7 +300,7 @@ test("2.3 rotation: over all files of a log, compressed or not, every line is th
       return name.endsWith(".gz") ? gunzipSync(bytes) : bytes;
     });
     for (const part of parts) assert.ok(part.length <= 200_000, `a file of ${part.length} bytes`);
-    const counts = counted(linesOf(Buffer.concat(parts).toString("utf8")));
+    const counts = lineCounts(linesOf(Buffer.concat(parts).toString("utf8")));
     assert.deepEqual(Object.fromEntries(counts), { [`${id} out`]: 30_000, [`${id} err`]: 3_000 });
   }
 });
@@ -318,7 +318,7 @@ test("2.3 rotation: all rotated files together stay within their total; the olde
   const numbers = lines.slice(0, -1).map((line) => Number(LINE.exec(line)?.[2]));
   assert.ok(numbers.length > 3_000);
   const kept = Array.from({ length: numbers.length }, (_, index) => 20_000 - numbers.length + 1 + index);
-  assert.deepEqual(numbers, kept, "what is kept is the end, without a gap");
+  assert.deepEqual(numbers, kept, "the last lines are kept, without a gap");
 });
 
 test("2.3 SIGUSR2 after the file was renamed opens it again at once, even without output", async (context) => {
@@ -356,12 +356,12 @@ test("2.3 a full disk is reported once and other logs continue; with room again 
   const before = ticks();
   // More than a second: several attempts to write.
   await eventually(() => (ticks() >= before + 20 ? true : undefined));
-  assert.equal(procman.lines.filter((line) => /full\.log/.test(line)).length, 1, "said once");
+  assert.equal(procman.lines.filter((line) => /full\.log/.test(line)).length, 1, "reported once");
   rmSync(ballast);
   await procman.line(/full\.log.*can be written again.*no line was lost/);
   await procman.line(/full .*finished/);
   assert.equal(await procman.stop(), 0);
-  assert.deepEqual(Object.fromEntries(counted(linesOf(textOf(join(disk, "full.log"))))), { "full out": 1_800, "full err": 200 });
+  assert.deepEqual(Object.fromEntries(lineCounts(linesOf(textOf(join(disk, "full.log"))))), { "full out": 1_800, "full err": 200 });
   assert.deepEqual(
     linesOf(textOf(other)),
     Array.from({ length: ticks() }, (_, index) => `tick ${index + 1}`),

@@ -20,30 +20,30 @@ type Document = {
 };
 
 /** As strict as a generated client: an unknown member is a fault. */
-function strictly(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(strictly);
+function strict(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(strict);
   if (typeof schema !== "object" || schema === null) return schema;
-  const all = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, strictly(value)])) as Json;
+  const all = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, strict(value)])) as Json;
   return all.type === "object" && all.properties !== undefined && all.additionalProperties === undefined
     ? { ...all, additionalProperties: false }
     : all;
 }
 
 function checkerOf({ paths, components }: Document) {
-  const schemas = strictly(components.schemas) as Json;
+  const schemas = strict(components.schemas) as Json;
   const definitions = Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [`#/components/schemas/${name}`, schema]));
   return ([method, path]: readonly [string, string], { status, headers }: Response, answer: unknown): void => {
     const type = headers.get("content-type")?.split(";")[0] ?? "";
     const content = paths[path]?.[method]?.responses[status]?.content?.[type];
     assert.ok(content !== undefined, `the document has no ${status} (${type}) of ${method} ${path}`);
-    const refusal = refusalOf(answer, strictly(content.schema) as Json, definitions);
+    const refusal = refusalOf(answer, strict(content.schema) as Json, definitions);
     assert.ok(refusal === undefined, `${method} ${path} ${status}: ${refusal}\n${JSON.stringify(answer, null, 2).slice(0, 2_000)}`);
   };
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (const limit = performance.now() + 30_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 50)))
-    assert.ok(performance.now() < limit, "waited in vain");
+    assert.ok(performance.now() < limit, "timed out");
 }
 
 const LISTENER = "require('net').createServer((c) => c.end()).listen(+process.env.PROCMAN_CLUSTER_PORT, '127.0.0.1')";

@@ -24,7 +24,7 @@ async function answer(port: number): Promise<string> {
       // It doesn't listen yet.
     }
   }
-  throw new Error(`nobody answers at port ${port}`);
+  throw new Error(`no answer at port ${port}`);
 }
 
 async function ask(port: number, text: string): Promise<string> {
@@ -129,7 +129,7 @@ test("2.2 a stop of a shell script with background children leaves none of them"
   const children = (await procman.count(/child \d+$/, 5)).map((line) => Number(/child (\d+)$/.exec(line)?.[1]));
   for (const child of children) assert.ok(isAlive(child));
   assert.equal(await procman.stop(), 0);
-  for (const child of children) assert.ok(!isAlive(child), `${child} is left`);
+  for (const child of children) assert.ok(!isAlive(child), `${child} still runs`);
 });
 
 test("nginx with stopSignal SIGQUIT completes its current answers before it stops", async (context) => {
@@ -204,5 +204,5 @@ test("2.2 cmd: the pid is the program's own, also with a quoted path", async (co
   assert.match(readFileSync(`/proc/${pid}/cmdline`, "latin1"), /node\0.*ignore-signals\.js\0$/);
   assert.equal(await procman.stop(), 0);
   const lines = procman.lines.filter((line) => /quoted .*(stopped|kill)/.test(line));
-  assert.deepEqual(lines, [...new Set(lines)], "each event is said once");
+  assert.deepEqual(lines, [...new Set(lines)], "each event is reported once");
 });

@@ -120,7 +120,7 @@ test("a run isn't ready if another program answers on its port: that program is 
   process.kill(procman.helper("service"), "SIGKILL");
   await procman.line(/the service ended/);
   const again = await api(procman);
-  assert.match((await again.process("hasty")).reason, new RegExp(`\\(${held}\\)`), "a later service knows it, too");
+  assert.match((await again.process("hasty")).reason, new RegExp(`\\(${held}\\)`), "the next service knows it, too");
   assert.equal(isReady(procman), false);
   holder.close();
   await procman.line(/patient .*ready after/);

@@ -19,7 +19,9 @@ async function pidsOf(client: Client): Promise<readonly number[]> {
 }
 
 /** A cluster whose next runs fail while the file `broken` is there. */
-async function breakable(context: TestContext): Promise<{ readonly procman: Procman; readonly port: number; readonly client: Client }> {
+async function startBreakable(
+  context: TestContext,
+): Promise<{ readonly procman: Procman; readonly port: number; readonly client: Client }> {
   const [port, startPort] = [await freePort(), await freeRange()];
   const cmd = `test ! -e broken && exec node ${DRAINING_SERVER}`;
   const shape = { instances: 3, startPort, commonPort: port };
@@ -107,7 +109,7 @@ test("a reload of a cluster continues only when the previous instance gets conne
 });
 
 test("a rolling restart ends if an instance doesn't come up: the others keep running, and the failure is reported", async (context) => {
-  const { procman, port, client } = await breakable(context);
+  const { procman, port, client } = await startBreakable(context);
   const [, second, third] = await pidsOf(client);
   writeFileSync(join(procman.folder, "broken"), "");
   const load = new LoadGenerator(context, port, 6);

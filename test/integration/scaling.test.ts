@@ -83,7 +83,7 @@ test("an instance that is being removed answers over its open connections, gets 
   });
   const answers = await Promise.all(agents.map((agent) => ask(port, agent)));
   const held = agents.filter((_, index) => answers[index] === second);
-  assert.ok(held.length > 0, "some connections are the second one's");
+  assert.ok(held.length > 0, "the second instance has some connections");
   await client.scale("web", { instances: 1 });
   await waitForRecord(client, "web-2", ({ status }) => status === "stopping");
   for (let turn = 0; turn < 10; turn++) assert.equal(await ask(port), first);
@@ -107,7 +107,7 @@ test("with `terminateGracePeriod` a removed instance serves its open connections
   });
   const answers = await Promise.all(agents.map((agent) => ask(port, agent)));
   const held = agents.filter((_, index) => answers[index] === second);
-  const begun = performance.now();
+  const startedAt = performance.now();
   await client.scale("web", { instances: 1 });
   await waitForRecord(client, "web-2", ({ status, reason }) => status === "stopping" && /has time to finish/.test(reason));
   process.kill(procman.helper("service"), "SIGKILL");
@@ -117,10 +117,10 @@ test("with `terminateGracePeriod` a removed instance serves its open connections
   // After its SIGTERM it would end each connection with the first answer, and the other instance would give the second.
   for (const agent of [...held, ...held]) assert.equal(await ask(port, agent), second);
   for (let turn = 0; turn < 10; turn++) assert.equal(await ask(port), first);
-  assert.ok(performance.now() - begun < 5_000, "the machine is too slow for this test");
+  assert.ok(performance.now() - startedAt < 5_000, "the machine is too slow for this test");
   for (const agent of agents) agent.destroy();
   await processExit(second);
-  assert.ok(performance.now() - begun >= 5_000);
+  assert.ok(performance.now() - startedAt >= 5_000);
   await waitForRecord(next, "web", ({ instances = [] }) => instances.length === 1);
 });
 

@@ -247,14 +247,14 @@ test("the configuration changes while the service is down: processes are removed
   const lines = procman.lines.length;
   await serviceKilled(procman);
   await procman.line(/it is started again/, lines);
-  assert.ok(!procman.lines.slice(lines).some((line) => /changed|stopped for good/.test(line)), "the next one has nothing to say of that");
+  assert.ok(!procman.lines.slice(lines).some((line) => /changed|stopped for good/.test(line)), "the next service reports nothing");
 });
 
 test("another log file causes no restart, and the keeper knows the new destination of the output", async (context) => {
-  const logged = (stdout: string): ProcessConfig => ({ id: "web", ...sleeper, logger: { stdout } });
-  const procman = await startProcman(context, [logged("logs/a.log")]);
+  const withLogFile = (stdout: string): ProcessConfig => ({ id: "web", ...sleeper, logger: { stdout } });
+  const procman = await startProcman(context, [withLogFile("logs/a.log")]);
   const pid = pidIn(await procman.line(/web .*started/));
-  configure(procman, [logged("logs/b.log")]);
+  configure(procman, [withLogFile("logs/b.log")]);
   await serviceKilled(procman);
   await procman.line(/web .*its logger has changed; it runs on/);
   await eventually(() =>
@@ -354,7 +354,7 @@ test("with lost or damaged notes running processes are adopted, with the same pi
   await next.line(/lost .*restart 1 at once/);
   const lines = next.lines.length;
   await serviceKilled(next);
-  assert.ok(!next.lines.slice(lines).some((line) => /Cannot use/.test(line)), "said once");
+  assert.ok(!next.lines.slice(lines).some((line) => /Cannot use/.test(line)), "reported once");
 });
 
 test("scheduled runs that were missed while procman was down are reported once, and not made up for", async (context) => {
@@ -369,7 +369,7 @@ test("scheduled runs that were missed while procman was down are reported once, 
   const ran = readFileSync(join(procman.folder, "runs"), "utf8").length;
   const next = nextRun(context, procman);
   await next.line(/job .*not started by its schedule \d+ times \(\d\d:\d\d:\d\d to \d\d:\d\d:\d\d\): procman was away then/);
-  assert.ok(readFileSync(join(procman.folder, "runs"), "utf8").length <= ran + 8, "one run at most may have begun since");
+  assert.ok(readFileSync(join(procman.folder, "runs"), "utf8").length <= ran + 8, "at most one run may have started since");
   await next.line(/job .*starts by its schedule/);
   assert.equal(next.lines.filter((line) => /procman was away/.test(line)).length, 1);
 });
@@ -383,7 +383,7 @@ test("the API restarts at the same address", async (context) => {
 });
 
 /** Runs procman with `--exit-with`. */
-function exitingWith(context: TestContext, id: string, processes: readonly ProcessConfig[]): Procman {
+function runExitWith(context: TestContext, id: string, processes: readonly ProcessConfig[]): Procman {
   const procman = new Procman(folderWith(context, { processes }), { args: ["--exit-with", id] });
   context.after(async () => {
     if (procman.child.exitCode === null && procman.child.signalCode === null) await procman.stop("SIGTERM");
@@ -400,7 +400,7 @@ test("exit-with: when its process ends, procman stops all others and ends with i
     ["./not-executable", 126],
   ];
   for (const [cmd, code] of ends) {
-    const procman = exitingWith(context, "job", [
+    const procman = runExitWith(context, "job", [
       { id: "web", ...sleeper },
       { id: "job", cmd, autostart: true, restartLimit: 0 },
     ]);
@@ -413,7 +413,7 @@ test("exit-with: when its process ends, procman stops all others and ends with i
 });
 
 test("exit-with: restarts come first; a stop by SIGTERM has the process's code, too; an operator's stop is an end", async (context) => {
-  const restarts = exitingWith(context, "job", [{ id: "job", cmd: "exit 9", autostart: true, restartLimit: 2, restartDelayMs: 5 }]);
+  const restarts = runExitWith(context, "job", [{ id: "job", cmd: "exit 9", autostart: true, restartLimit: 2, restartDelayMs: 5 }]);
   assert.equal((await restarts.exit()).code, 9);
   assert.equal(startedPids(restarts, "job").length, 3);
   const trapping = {
@@ -423,10 +423,10 @@ test("exit-with: restarts come first; a stop by SIGTERM has the process's code, 
     restart: "always",
     logger: { console: true },
   };
-  const signalled = exitingWith(context, "job", [trapping]);
+  const signalled = runExitWith(context, "job", [trapping]);
   await signalled.line(/job .*up$/);
   assert.equal(await signalled.stop(), 5);
-  const stopped = exitingWith(context, "job", [trapping, { id: "web", ...sleeper }]);
+  const stopped = runExitWith(context, "job", [trapping, { id: "web", ...sleeper }]);
   await stopped.line(/job .*up$/);
   await (await api(stopped)).act("job", "stop");
   assert.equal((await stopped.exit()).code, 5);
@@ -434,7 +434,7 @@ test("exit-with: restarts come first; a stop by SIGTERM has the process's code, 
 
 test("exit-with: a process that is killed by a second SIGTERM to procman sets no exit code", async (context) => {
   const job = { id: "job", cmd: "trap '' TERM; echo up; while :; do sleep 0.02; done", autostart: true, logger: { console: true } };
-  const procman = exitingWith(context, "job", [job]);
+  const procman = runExitWith(context, "job", [job]);
   await procman.line(/job .*up$/);
   procman.child.kill("SIGTERM");
   await procman.line(/job .*stopping/);
@@ -443,7 +443,7 @@ test("exit-with: a process that is killed by a second SIGTERM to procman sets no
 
 test("exit-with survives a restart of the service, also when its process ends meanwhile", async (context) => {
   for (const isDown of [false, true]) {
-    const procman = exitingWith(context, "job", [
+    const procman = runExitWith(context, "job", [
       { id: "job", cmd: "while [ ! -e go ]; do sleep 0.02; done; exit 6", autostart: true, restartLimit: 0 },
       { id: "web", ...sleeper },
     ]);
@@ -460,7 +460,7 @@ test("exit-with survives a restart of the service, also when its process ends me
 });
 
 test("exit-with an unknown id: exit code 64, a suggestion, and nothing starts", async (context) => {
-  const procman = exitingWith(context, "wbe", [{ id: "web", cmd: "touch ran; sleep 1000", autostart: true }]);
+  const procman = runExitWith(context, "wbe", [{ id: "web", cmd: "touch ran; sleep 1000", autostart: true }]);
   assert.equal((await procman.exit()).code, 64);
   await procman.line(/Cannot exit with process "wbe": the configuration has none of this id\. Did you mean "web"\?/);
   assert.ok(!existsSync(join(procman.folder, "ran")));

@@ -31,7 +31,7 @@ async function areUp({ client }: Shared): Promise<void> {
 }
 
 /** Resolves when the next run of this instance has started. */
-async function restarted(client: Client, id: string): Promise<void> {
+async function waitForNextRun(client: Client, id: string): Promise<void> {
   const { run = 0 } = await client.process(id);
   await client.act(id, "restart");
   await waitForRecord(client, id, (now) => (now.run ?? 0) > run && now.status === "running");
@@ -63,7 +63,7 @@ test("during a restart of all instances at once connections wait in the kernel",
   await bothServe(web);
   const load = new LoadGenerator(context, web.port, 8);
   await eventually(() => (load.pids.size > 0 ? true : undefined));
-  await Promise.all(IDS.map((id) => restarted(web.client, id)));
+  await Promise.all(IDS.map((id) => waitForNextRun(web.client, id)));
   const next = await Promise.all(IDS.map(async (id) => (await web.client.process(id)).pid ?? 0));
   await eventually(() => (next.some((pid) => load.pids.has(pid)) ? true : undefined));
   await load.stop();
@@ -77,15 +77,15 @@ test("after kills of service and keeper new instances serve on the same socket, 
   const load = new LoadGenerator(context, port, 6);
   process.kill(procman.helper("service"), "SIGKILL");
   await procman.line(/the service ended \(SIGKILL\); it is started again/);
-  await restarted(await api(web), "web-1");
+  await waitForNextRun(await api(web), "web-1");
   let killed = procman.pid;
   for (const id of ["web-2", "web-1"]) {
     process.kill(killed, "SIGKILL");
     killed = await procman.successor(killed);
     const client = await api(web);
-    await restarted(client, id);
+    await waitForNextRun(client, id);
     // Once more: the second keeper opens nothing, it has the socket.
-    await restarted(client, id);
+    await waitForNextRun(client, id);
   }
   await load.stop();
   assert.deepEqual(load.errors, []);
@@ -106,7 +106,7 @@ test("after a simultaneous kill of keeper and service the logger hands the share
   process.kill(service, "SIGKILL");
   await procman.successor();
   const client = await api(web);
-  for (const id of IDS) await restarted(client, id);
+  for (const id of IDS) await waitForNextRun(client, id);
   await load.stop();
   assert.deepEqual(load.errors, []);
 });
@@ -153,7 +153,7 @@ test("a program with plain accept() and sd_listen_fds(3) works, also after a kil
   process.kill(web.procman.pid, "SIGKILL");
   await web.procman.successor();
   const client = await api(web);
-  await restarted(client, "web-2");
+  await waitForNextRun(client, "web-2");
   await bothServe({ ...web, client });
   const { restarts } = await client.process("web-1");
   assert.equal(restarts, 0);
@@ -178,7 +178,7 @@ test("if the shared port is in use, its holder is named, other processes run, an
 });
 
 /** Resolves once the port is closed. */
-async function refused(port: number): Promise<void> {
+async function waitUntilClosed(port: number): Promise<void> {
   for (;;) {
     const outcome = await ask(port).catch(({ message }: Error) => message);
     if (/ECONNREFUSED/.test(String(outcome))) return;
@@ -192,7 +192,7 @@ test("while all instances are stopped the shared port is closed; it opens with t
   await web.client.act("web", "stop");
   for (const id of IDS) await waitForRecord(web.client, id, ({ status }) => status === "stopped");
   // A client that connects while the port is being closed is reset.
-  await refused(web.port);
+  await waitUntilClosed(web.port);
   await web.client.act("web-2", "start");
   await waitForRecord(web.client, "web-2", ({ status }) => status === "running");
   assert.equal(await ask(web.port), (await web.client.process("web-2")).pid);

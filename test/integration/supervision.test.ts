@@ -159,7 +159,7 @@ test("2.2 stop: a process that ignores SIGTERM is killed after terminateTimeout;
       /^sleep\x00100[12]\x00/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1")),
   );
   assert.deepEqual(left, []);
-  assert.deepEqual(readdirSync(join(folder, ".procman", "procman", "run")), [], "no file is left of the runs");
+  assert.deepEqual(readdirSync(join(folder, ".procman", "procman", "run")), [], "the files of the runs are removed");
 });
 
 test("2.2 terminateGracePeriod: a process that finishes by itself gets no SIGTERM", async (context) => {

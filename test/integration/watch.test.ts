@@ -14,7 +14,7 @@ import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processEx
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 
 /** A procman with these files in its folder before it starts. */
-function watching(context: TestContext, processes: readonly ProcessConfig[], files: readonly string[], watcher: object = {}): Procman {
+function startWatching(context: TestContext, processes: readonly ProcessConfig[], files: readonly string[], watcher: object = {}): Procman {
   const folder = folderWith(context, { processes, watcher: { interval: 100, ...watcher } });
   for (const file of files) write({ folder }, file);
   return new Procman(folder);
@@ -37,7 +37,7 @@ async function tick(): Promise<void> {
 }
 
 /** Waits until the keeper has the fingerprint of the watched files; a change before that would be missed. */
-async function known(procman: Procman): Promise<void> {
+async function waitForFingerprint(procman: Procman): Promise<void> {
   await eventually(() => {
     const journal = join(procman.folder, ".procman/procman/run/journal");
     return existsSync(journal) && readFileSync(journal, "utf8").includes(":watched") ? true : undefined;
@@ -61,7 +61,7 @@ async function incidents(procman: Procman, id: string, count: number): Promise<r
     const all = (await new IncidentLog(procman.stateDir, assert.fail).read(id)).map(({ incident }) => incident);
     if (all.length >= count) return all;
   }
-  throw new Error(`waited in vain for ${count} incidents of ${id}`);
+  throw new Error(`timed out waiting for ${count} incidents of ${id}`);
 }
 
 function endpointOf({ folder }: Procman): Promise<Endpoint> {
@@ -72,7 +72,7 @@ function endpointOf({ folder }: Procman): Promise<Endpoint> {
 }
 
 /** Two turns of the service's event loop: it has handled all earlier events of the kernel. */
-async function heard(procman: Procman): Promise<void> {
+async function flushEvents(procman: Procman): Promise<void> {
   const { hostname, port } = await endpointOf(procman);
   for (let round = 0; round < 2; round++) await (await fetch(`http://${hostname}:${port}/openapi.json`)).arrayBuffer();
 }
@@ -100,9 +100,9 @@ async function eventAfter(procman: Procman, type: EventRecord["type"], act: () =
 }
 
 test("2.2, 2.4 a process with only watch starts at once, and restarts when a file changes; log, event and incident name the file", async (context) => {
-  const procman = watching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src"] }], ["src/lib/a.ts"]);
+  const procman = startWatching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src"] }], ["src/lib/a.ts"]);
   const first = pidIn(await procman.line(/^web .*started \(pid/));
-  await known(procman);
+  await waitForFingerprint(procman);
   const event = await eventAfter(procman, "process.watch", () => write(procman, "src/lib/a.ts"));
   assert.deepEqual(
     [event.type === "process.watch" && event.process, event.type === "process.watch" && event.file],
@@ -119,9 +119,9 @@ test("2.2, 2.4 a process with only watch starts at once, and restarts when a fil
 });
 
 test("2.4 created, deleted and renamed files, recreated folders and several changes at once are noticed", async (context) => {
-  const procman = watching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src", "dist"] }], ["src/a.ts", "dist/x/old.js"]);
+  const procman = startWatching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src", "dist"] }], ["src/a.ts", "dist/x/old.js"]);
   await procman.line(/^web .*started/);
-  await known(procman);
+  await waitForFingerprint(procman);
   const restartsFor = async (file: RegExp, act: () => void): Promise<void> => {
     const from = procman.lines.length;
     await tick();
@@ -143,7 +143,7 @@ test("2.4 created, deleted and renamed files, recreated folders and several chan
 
 test("2.4 two processes and a cluster watch the same folder and restart; a process that watches another one doesn't", async (context) => {
   const sleeper = { cmd: "sleep 1000", watch: ["src"] };
-  const procman = watching(
+  const procman = startWatching(
     context,
     [
       { id: "a", ...sleeper },
@@ -153,7 +153,7 @@ test("2.4 two processes and a cluster watch the same folder and restart; a proce
     ["src/a.ts", "lib/b.ts"],
   );
   await procman.count(/started \(pid/, 4);
-  await known(procman);
+  await waitForFingerprint(procman);
   await tick();
   write(procman, "src/a.ts");
   for (const id of ["a", "b-1", "b-2"]) await procman.count(new RegExp(`^${id} .*started \\(pid`), 2);
@@ -162,7 +162,7 @@ test("2.4 two processes and a cluster watch the same folder and restart; a proce
 
 test("2.4 files that procman itself writes into a watched folder are no change", async (context) => {
   const cmd = "while sleep 0.02; do echo line; done";
-  const procman = watching(context, [{ id: "web", cmd, watch: ["."], pidFile: "web.pid", logger: { stdout: "web.log" } }], ["a.ts"], {
+  const procman = startWatching(context, [{ id: "web", cmd, watch: ["."], pidFile: "web.pid", logger: { stdout: "web.log" } }], ["a.ts"], {
     exts: [],
     match: ["**"],
   });
@@ -177,7 +177,7 @@ test("2.4 files that procman itself writes into a watched folder are no change",
 });
 
 test("2.4 a process that changes its own folder at each start is no longer restarted after a while, and that is reported", async (context) => {
-  const procman = watching(
+  const procman = startWatching(
     context,
     [{ id: "web", cmd: "sleep 0.05; date +%N > src/built.ts; exec sleep 1000", watch: ["src"] }],
     ["src/a.ts"],
@@ -188,13 +188,13 @@ test("2.4 a process that changes its own folder at each start is no longer resta
 });
 
 test("2.2 watch: files that a process writes at its end are no change for the next run", async (context) => {
-  const procman = watching(
+  const procman = startWatching(
     context,
     [{ id: "web", cmd: "trap 'date +%N > src/state.ts; exit 0' TERM; while :; do sleep 0.05; done", watch: ["src"] }],
     ["src/a.ts"],
   );
   await procman.line(/^web .*started/);
-  await known(procman);
+  await waitForFingerprint(procman);
   const from = procman.lines.length;
   await tick();
   write(procman, "src/a.ts");
@@ -208,10 +208,10 @@ test("2.2 watch: files that a process writes at its end are no change for the ne
 });
 
 test("2.4 a change while the service is down restarts the process when the next service starts; without a change nothing happens", async (context) => {
-  const procman = watching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src"] }], ["src/a.ts", "src/b.ts"]);
+  const procman = startWatching(context, [{ id: "web", cmd: "sleep 1000", watch: ["src"] }], ["src/a.ts", "src/b.ts"]);
   const first = pidIn(await procman.line(/^web .*started/));
-  await known(procman);
-  const killed = async (act: () => void): Promise<void> => {
+  await waitForFingerprint(procman);
+  const whileServiceDown = async (act: () => void): Promise<void> => {
     const service = await serviceOf(procman);
     process.kill(service, "SIGSTOP");
     await tick();
@@ -219,8 +219,8 @@ test("2.4 a change while the service is down restarts the process when the next 
     process.kill(service, "SIGKILL");
     await processExit(service);
   };
-  await killed(() => undefined);
-  await killed(() => write(procman, "src/b.ts"));
+  await whileServiceDown(() => undefined);
+  await whileServiceDown(() => write(procman, "src/b.ts"));
   await procman.line(/^web .*restarts: src\/b\.ts has changed/);
   await processExit(first);
   await procman.count(/^web .*started/, 2);
@@ -233,12 +233,12 @@ test("2.4 a change while the service is down restarts the process when the next 
 
 test("2.4 a change that waits for its interval when a reload replaces the watcher restarts the process at once", async (context) => {
   const web = { id: "web", cmd: "sleep 1000", watch: ["src"] };
-  const procman = watching(context, [web], ["src/a.ts"], { interval: 600_000 });
+  const procman = startWatching(context, [web], ["src/a.ts"], { interval: 600_000 });
   await procman.line(/^web .*started/);
-  await known(procman);
+  await waitForFingerprint(procman);
   await tick();
   write(procman, "src/a.ts");
-  await heard(procman);
+  await flushEvents(procman);
   const reloaded = JSON.stringify({ processes: [web], watcher: { interval: 500_000 } });
   writeFileSync(join(procman.folder, "procman.json"), reloaded);
   process.kill(procman.pid, "SIGHUP");
@@ -248,9 +248,9 @@ test("2.4 a change that waits for its interval when a reload replaces the watche
 
 test("2.4 a restart for a changed file in which the service is killed is completed by the next service", async (context) => {
   const cmd = "trap '' TERM; while :; do sleep 0.05; done";
-  const procman = watching(context, [{ id: "web", cmd, watch: ["src"], terminateTimeout: 1 }], ["src/a.ts"]);
+  const procman = startWatching(context, [{ id: "web", cmd, watch: ["src"], terminateTimeout: 1 }], ["src/a.ts"]);
   const first = pidIn(await procman.line(/^web .*started/));
-  await known(procman);
+  await waitForFingerprint(procman);
   await tick();
   write(procman, "src/a.ts");
   await procman.line(/^web .*stopping/);
@@ -272,9 +272,9 @@ const clusterOf = (more: object = {}): ProcessConfig => ({
 const INSTANCES = ["web-1", "web-2", "web-3"];
 
 test("2.4 a watching cluster restarts one instance after another, each names the file; changes meanwhile lead to one more rolling restart", async (context) => {
-  const procman = watching(context, [clusterOf()], ["src/a.ts"]);
+  const procman = startWatching(context, [clusterOf()], ["src/a.ts"]);
   await procman.count(/^web-\d .*started \(pid/, 3);
-  await known(procman);
+  await waitForFingerprint(procman);
   const from = procman.lines.length;
   await tick();
   write(procman, "src/a.ts");
@@ -292,10 +292,10 @@ test("2.4 a watching cluster restarts one instance after another, each names the
 });
 
 test("2.4 if an instance doesn't come up with the changed file, the others keep running until a file is mended", async (context) => {
-  const procman = watching(context, [clusterOf({ restart: "error", restartLimit: 0 })], ["src/a.ts"]);
+  const procman = startWatching(context, [clusterOf({ restart: "error", restartLimit: 0 })], ["src/a.ts"]);
   const started = await procman.count(/^web-\d .*started \(pid/, 3);
   const pidOf = (id: string): number => pidIn(started.find((line) => line.startsWith(id)) ?? "");
-  await known(procman);
+  await waitForFingerprint(procman);
   await tick();
   write(procman, "broken");
   write(procman, "src/a.ts");
@@ -313,9 +313,9 @@ test("2.4 if an instance doesn't come up with the changed file, the others keep 
 });
 
 test("2.4 a rolling restart for a changed file in which the service is killed is continued by the next one, with the changes meanwhile", async (context) => {
-  const procman = watching(context, [clusterOf()], ["src/a.ts"]);
+  const procman = startWatching(context, [clusterOf()], ["src/a.ts"]);
   await procman.count(/^web-\d .*started \(pid/, 3);
-  await known(procman);
+  await waitForFingerprint(procman);
   const from = procman.lines.length;
   await tick();
   write(procman, "src/a.ts");

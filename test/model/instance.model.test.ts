@@ -19,7 +19,7 @@ type Move = { readonly name: string; readonly input: MachineInput; readonly os: 
 
 const PID = 7;
 const now = { at: 0, chance: 0.5 };
-const nobody: Os = { leader: "none", others: false, sweeping: false, sigkill: false };
+const noProcess: Os = { leader: "none", others: false, sweeping: false, sigkill: false };
 const exit = (code: number | null, signal: string | null = null): ExitInfo => ({ kind: "exited", code, signal });
 
 /** All possible next moves; without `free`, only those of timers and forced ends: no operator, and processes ignore SIGTERM. */
@@ -53,7 +53,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       add(
         "unstartable",
         { type: "ended", run, ending: { kind: "unstartable", message: "", permanent }, survivors: false } as MachineInput,
-        nobody,
+        noProcess,
       );
   }
   if (os.leader === "alive") {
@@ -67,7 +67,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       if (!("ending" in state))
         for (const ending of [exit(0), exit(1)]) {
           const input = { type: "ended", run, ending, survivors: false, followed: true };
-          add("followed", input as MachineInput, { ...nobody, leader: "spawning" });
+          add("followed", input as MachineInput, { ...noProcess, leader: "spawning" });
         }
       add("ready", { type: "ready", run } as MachineInput);
       if (policy.readyMs !== undefined)
@@ -75,7 +75,7 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
     }
   }
   // Processes left behind end at any time, at the latest by SIGKILL.
-  if (os.sweeping && (free || os.sigkill || !os.others)) add("swept", { type: "swept", run } as MachineInput, nobody);
+  if (os.sweeping && (free || os.sigkill || !os.others)) add("swept", { type: "swept", run } as MachineInput, noProcess);
   for (const { name } of timers(state, policy)) add(`timer ${name}`, { type: "timer", run, name } as MachineInput);
   return found;
 }
@@ -87,15 +87,15 @@ function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input
     const where = (): string => `${show({ state, os })} on ${name}`;
     if (effect.type === "spawn") {
       holds(result.leader === "none", () => `two children: ${where()}`);
-      holds(!result.others, () => `a start beside those left behind: ${where()}`);
-      result = { ...nobody, leader: "spawning" };
+      holds(!result.others, () => `a start beside processes left behind: ${where()}`);
+      result = { ...noProcess, leader: "spawning" };
     } else if (effect.type === "signal") {
-      holds(result.leader === "alive" && effect.pid === PID, () => `signal to no child: ${where()}`);
+      holds(result.leader === "alive" && effect.pid === PID, () => `a signal without a child: ${where()}`);
       result = { ...result, sigkill: result.sigkill || effect.signal === "SIGKILL" };
     } else if (effect.type === "follow") {
-      holds(result.leader === "spawning" && effect.run === state.run + 1, () => `nobody to follow: ${where()}`);
+      holds(result.leader === "spawning" && effect.run === state.run + 1, () => `no next run: ${where()}`);
     } else if (effect.type === "drain") {
-      holds(result.leader === "alive", () => `a message to no child: ${where()}`);
+      holds(result.leader === "alive", () => `a message without a child: ${where()}`);
     } else {
       holds(result.leader === "none", () => `sweep beside a live leader: ${where()}`);
       result = { ...result, sweeping: true, sigkill: effect.signal === "SIGKILL" };
@@ -119,14 +119,14 @@ function rebase(world: World): World {
 }
 
 function check(policy: Policy): { readonly states: number; readonly steps: number } {
-  const first = rebase({ state: initial, os: nobody });
+  const first = rebase({ state: initial, os: noProcess });
   const seen = new Set([show(first)]);
   const queue = [first];
   let steps = 0;
   for (let world = queue.pop(); world !== undefined; world = queue.pop()) {
     agrees(world);
-    const goesOn = world.state.status === "idle" || world.os.leader === "alive" || moves(world, policy, false).length > 0;
-    holds(goesOn, () => `stuck: ${show(world)}`);
+    const canContinue = world.state.status === "idle" || world.os.leader === "alive" || moves(world, policy, false).length > 0;
+    holds(canContinue, () => `stuck: ${show(world)}`);
     for (const move of moves(world, policy, true)) {
       const next = apply(world, move, policy, move.os);
       if (move.name.startsWith("stale")) holds(next.state === world.state, () => `${move.name} moved ${show(world)}`);
@@ -145,9 +145,9 @@ function check(policy: Policy): { readonly states: number; readonly steps: numbe
 
 /** A slot that is idle, waiting or in backoff has no process; every other status has one. */
 function agrees(world: World): void {
-  const somebody = world.os.leader !== "none" || world.os.sweeping;
+  const hasProcess = world.os.leader !== "none" || world.os.sweeping;
   const expected = !["idle", "waiting", "backoff"].includes(world.state.status);
-  holds(somebody === expected, () => `state and OS disagree: ${show(world)}`);
+  holds(hasProcess === expected, () => `state and OS disagree: ${show(world)}`);
 }
 
 /** From every state, `stop` leads to an idle slot without processes, even if all ignore SIGTERM. */
@@ -158,7 +158,7 @@ function stops(world: World, policy: Policy): void {
     if (move === undefined || turn === 12) return assert.fail(`stop does not end: ${show(world)} -> ${show(now_)}`);
     now_ = apply(now_, move, policy, move.os);
   }
-  holds(now_.os.leader === "none" && !now_.os.others, () => `stopped with somebody alive: ${show(world)}`);
+  holds(now_.os.leader === "none" && !now_.os.others, () => `stopped with a live process: ${show(world)}`);
 }
 
 test("3 the instance machine reaches no state with two children, without a target for a signal, that hangs or that can't be stopped", () => {

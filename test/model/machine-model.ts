@@ -4,10 +4,10 @@ import type { EndReport, FromKeeper, RestartOrder, RunKey, RunningRun, Signal, T
 export type Command = "start" | "stop" | "restart" | "block" | "unblock";
 
 /** A command of an operator, and the run at that time. */
-export type Wish = { readonly command: Command; readonly id: string; readonly run: number };
+export type IssuedCommand = { readonly command: Command; readonly id: string; readonly run: number };
 
 /** An array of the channel, with the command that was accepted in the same turn. */
-export type Sent = { readonly messages: readonly ToKeeper[]; readonly wish: Wish | undefined };
+export type Sent = { readonly messages: readonly ToKeeper[]; readonly issued: IssuedCommand | undefined };
 
 export type Child = {
   readonly slot: string;
@@ -18,8 +18,8 @@ export type Child = {
 };
 
 /** The content of the journal, on disk and in the keeper's memory. */
-type Books = {
-  readonly asked: Set<string>;
+type JournalContent = {
+  readonly requested: Set<string>;
   readonly running: Map<string, RunningRun>;
   readonly ended: Map<string, EndReport>;
   readonly notes: Map<string, string>;
@@ -28,9 +28,9 @@ type Books = {
 /** The process group that a run left behind whose start was not seen. */
 const GROUP = 50;
 
-const emptyBooks = (): Books => ({ asked: new Set(), running: new Map(), ended: new Map(), notes: new Map() });
-const copyOf = ({ asked, running, ended, notes }: Books): Books => ({
-  asked: new Set(asked),
+const emptyJournal = (): JournalContent => ({ requested: new Set(), running: new Map(), ended: new Map(), notes: new Map() });
+const copyOf = ({ requested, running, ended, notes }: JournalContent): JournalContent => ({
+  requested: new Set(requested),
   running: new Map(running),
   ended: new Map(ended),
   notes: new Map(notes),
@@ -50,11 +50,11 @@ export class Machine {
   readonly deaths = new Map<string, { readonly code: number | null; readonly isOrphan: boolean }>();
   readonly toKeeper: Sent[] = [];
   /** The operator's last command that has reached the keeper. */
-  wish: Wish | undefined;
+  issued: IssuedCommand | undefined;
   readonly toService: (readonly FromKeeper[])[] = [];
   #pid = 100;
-  #disk = emptyBooks();
-  #books = emptyBooks();
+  #disk = emptyJournal();
+  #journal = emptyJournal();
   #queue: (ToKeeper & { readonly t: "spawn" })[] = [];
   /** By slot. */
   readonly #prepared = new Map<string, RestartOrder>();
@@ -69,8 +69,8 @@ export class Machine {
 
   /** The keeper takes the next array: it writes the journal, then acts. `dies`: the keeper dies between the two. */
   keeperTakes(dies = false): void {
-    const { messages, wish } = this.toKeeper.shift() ?? { messages: [], wish: undefined };
-    this.wish = wish ?? this.wish;
+    const { messages, issued } = this.toKeeper.shift() ?? { messages: [], issued: undefined };
+    this.issued = issued ?? this.issued;
     for (const message of messages) this.#note(message);
     this.#flush();
     if (dies) return;
@@ -78,8 +78,8 @@ export class Machine {
   }
 
   #note(message: ToKeeper): void {
-    if (message.t === "note") this.#books.notes.set(message.id, message.note);
-    else if (message.t === "ack") this.#books.ended.delete(keyOf(message));
+    if (message.t === "note") this.#journal.notes.set(message.id, message.note);
+    else if (message.t === "ack") this.#journal.ended.delete(keyOf(message));
   }
 
   #act(message: ToKeeper): void {
@@ -91,11 +91,11 @@ export class Machine {
   }
 
   #prepare(request: RestartOrder): void {
-    if (this.#books.running.has(keyOf({ ...request, run: request.run - 1 }))) this.#prepared.set(request.slot, request);
+    if (this.#journal.running.has(keyOf({ ...request, run: request.run - 1 }))) this.#prepared.set(request.slot, request);
   }
 
   #open(): void {
-    const { running, ended, notes } = this.#books;
+    const { running, ended, notes } = this.#journal;
     this.isOpen = true;
     this.#prepared.clear();
     const alive = [...running.values()].map((record) => ({ ...record, captured: true }));
@@ -108,9 +108,9 @@ export class Machine {
   }
 
   #spawn(request: ToKeeper & { readonly t: "spawn" }): void {
-    const known = this.#books.running.get(keyOf(request));
+    const known = this.#journal.running.get(keyOf(request));
     if (known !== undefined) this.#tell({ t: "spawned", ...known });
-    else if (!this.#books.ended.has(keyOf(request)) && !this.#queue.some((each) => keyOf(each) === keyOf(request)))
+    else if (!this.#journal.ended.has(keyOf(request)) && !this.#queue.some((each) => keyOf(each) === keyOf(request)))
       this.#queue.push(request);
   }
 
@@ -120,7 +120,7 @@ export class Machine {
     if (request === undefined) return;
     const { slot, run } = request;
     const key = keyOf(request);
-    this.#books.asked.add(key);
+    this.#journal.requested.add(key);
     this.#flush();
     if (dies === "before") return;
     if (!works) return this.#over({ t: "failed", slot, run, errno: "EAGAIN", step: "fork", message: "", at: this.now });
@@ -128,8 +128,8 @@ export class Machine {
     this.children.push(child);
     if (dies === "after") return;
     const running: RunningRun = { slot, run, pid: child.pid, startTime: String(child.pid), since: this.now };
-    this.#books.asked.delete(key);
-    this.#books.running.set(key, running);
+    this.#journal.requested.delete(key);
+    this.#journal.running.set(key, running);
     this.#flush();
     this.#tell({ t: "spawned", ...running });
   }
@@ -181,17 +181,17 @@ export class Machine {
     this.serviceDies();
     this.#queue = [];
     this.#prepared.clear();
-    this.#books = copyOf(this.#disk);
-    for (const key of [...this.#books.asked]) {
+    this.#journal = copyOf(this.#disk);
+    for (const key of [...this.#journal.requested]) {
       const child = this.children.find((each) => keyOf(each) === key);
-      this.#books.asked.delete(key);
-      if (child !== undefined) this.#books.running.set(key, { ...child, startTime: String(child.pid), since: this.now });
-      else this.#books.ended.set(key, this.#unseen(key));
+      this.#journal.requested.delete(key);
+      if (child !== undefined) this.#journal.running.set(key, { ...child, startTime: String(child.pid), since: this.now });
+      else this.#journal.ended.set(key, this.#unseen(key));
     }
-    this.#adopted = new Set(this.#books.running.keys());
+    this.#adopted = new Set(this.#journal.running.keys());
     // A run that ended meanwhile has left no exit code.
     for (const zombie of this.zombies.splice(0)) {
-      if (!this.#books.running.has(zombie.key)) continue;
+      if (!this.#journal.running.has(zombie.key)) continue;
       this.deaths.set(zombie.key, { code: zombie.code, isOrphan: true });
       this.zombies.push(zombie);
     }
@@ -220,9 +220,9 @@ export class Machine {
 
   #over(report: EndReport): void {
     const key = keyOf(report);
-    this.#books.asked.delete(key);
-    this.#books.running.delete(key);
-    this.#books.ended.set(key, report);
+    this.#journal.requested.delete(key);
+    this.#journal.running.delete(key);
+    this.#journal.ended.set(key, report);
     this.#flush();
     this.#tell(report);
   }
@@ -232,21 +232,21 @@ export class Machine {
   }
 
   #flush(): void {
-    this.#disk = copyOf(this.#books);
+    this.#disk = copyOf(this.#journal);
   }
 
   /** Everything that decides what can happen next; times are relative to now. */
   get fingerprint(): unknown {
-    const { asked, running, ended, notes } = this.#books;
+    const { requested, running, ended, notes } = this.#journal;
     return [
       this.children.map(({ slot, run, signal }) => [slot, run, signal]),
       [...this.leftBehind],
       this.zombies.map(({ key, code }) => [key, code]),
       [...this.deaths],
       this.toKeeper,
-      this.wish,
+      this.issued,
       this.toService,
-      [...asked],
+      [...requested],
       [...running.keys()],
       [...ended.keys()],
       [...notes],

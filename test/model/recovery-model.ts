@@ -20,7 +20,7 @@ export type Bounds = {
 };
 
 /** A world that still moves after so many steps never settles. */
-const QUIET_STEPS = 120;
+const SETTLE_STEPS = 120;
 
 const COMMANDS = ["start", "stop", "restart", "block", "unblock"] as const;
 
@@ -32,7 +32,7 @@ class World {
   readonly seen = new Map<string, string>();
   readonly budget: { -readonly [what in keyof Bounds]: number };
   /** A run that was started without its dependency. */
-  #hasty: string | undefined;
+  #startedEarly: string | undefined;
 
   constructor(plans: readonly ProcessDefinition[], budget: Bounds, machine = new Machine()) {
     this.#plans = plans;
@@ -47,7 +47,7 @@ class World {
         new Service(this.machine, this.#plans, ({ slot, from, to, input }) => {
           if (input.type === "ended") this.seen.set(keyOf({ slot, run: input.run }), describe(input.ending));
           const begins = to.status === "starting" && from.status !== "starting";
-          if (begins && this.service.supervisor.unmetBy(slot).length > 0) this.#hasty ??= keyOf({ slot, run: to.run });
+          if (begins && this.service.supervisor.unmetBy(slot).length > 0) this.#startedEarly ??= keyOf({ slot, run: to.run });
         }),
       () => this.service?.turn ?? [],
     );
@@ -57,7 +57,7 @@ class World {
   moves(): readonly string[] {
     const { machine, service, budget } = this;
     const found: string[] = [];
-    if (service.begun && budget.commands > 0)
+    if (service.isStarted && budget.commands > 0)
       for (const { id } of this.#plans) found.push(...COMMANDS.map((command) => `${command} ${id}`));
     if (service.turn.length > 0) found.push("turn");
     if (machine.toKeeper.length > 0) found.push("toKeeper");
@@ -80,7 +80,7 @@ class World {
   }
 
   /** The next move without operator, exits and kills: the first possible one of these. */
-  settling(): string | undefined {
+  settlingMove(): string | undefined {
     const moves = this.moves();
     for (const next of ["turn", "toKeeper", "toService", "fork", "look", "die", "swept", "tick"]) {
       const move = moves.find((each) => each.split(" ")[0] === next);
@@ -176,9 +176,18 @@ class World {
 
   get fingerprint(): string {
     const { machine, service, budget, seen } = this;
-    const states = service.begun ? service.processes.map(({ states, isBlocked }) => [states, isBlocked]) : [];
+    const states = service.isStarted ? service.processes.map(({ states, isBlocked }) => [states, isBlocked]) : [];
     const timers = service.timers.map(({ due }) => due - machine.now).sort();
-    const whole = [machine.fingerprint, states, timers, service.turn.length, [...service.sweeps.keys()], service.taken, budget, [...seen]];
+    const whole = [
+      machine.fingerprint,
+      states,
+      timers,
+      service.turn.length,
+      [...service.sweeps.keys()],
+      service.accepted,
+      budget,
+      [...seen],
+    ];
     return JSON.stringify(whole, (key, value) => {
       // Times are relative to now; notes are JSON texts with times.
       if (["at", "since", "until", "started"].includes(key)) return Math.max(-50, value - machine.now);
@@ -194,14 +203,14 @@ class World {
       const left = [...leftBehind].find((key) => key.startsWith(`${slot}#`));
       if (left !== undefined) return `${slot} was started beside those that ${left} left behind`;
     }
-    return this.#hasty === undefined ? undefined : `${this.#hasty} was started without what it depends on`;
+    return this.#startedEarly === undefined ? undefined : `${this.#startedEarly} was started without what it depends on`;
   }
 
   /** A violation of what holds in a settled state. */
   unsettled(): string | undefined {
     const { machine, service, seen } = this;
     for (const process of service.processes) {
-      const problem = this.#strayed(process) ?? this.#unfollowed(process);
+      const problem = this.#stateMismatch(process) ?? this.#missedRestart(process);
       if (problem !== undefined) return problem;
     }
     for (const [key, { code, isOrphan }] of machine.deaths) {
@@ -213,22 +222,22 @@ class World {
           : known === String(code);
       if (!isRight) return `${key} ended with ${code}${isOrphan ? " as an orphan" : ""}, the service took it for ${known}`;
     }
-    return this.#unfulfilled();
+    return this.#lostCommand();
   }
 
   /** Its state contradicts the machine. */
-  #strayed({ id, states: [state] }: Process): string | undefined {
+  #stateMismatch({ id, states: [state] }: Process): string | undefined {
     const child = this.machine.children.find(({ slot }) => slot === id);
     if (child !== undefined)
       return state?.status === "running" && state.run === child.run
         ? undefined
         : `${keyOf(child)} lives, the state is ${JSON.stringify(state)}`;
     const isWaiting = state?.status === "waiting" && this.service.supervisor.unmetBy(id).length > 0;
-    return state?.status === "idle" || isWaiting ? undefined : `nobody of ${id} lives, the state is ${JSON.stringify(state)}`;
+    return state?.status === "idle" || isWaiting ? undefined : `${id} has no process, the state is ${JSON.stringify(state)}`;
   }
 
   /** It should have been restarted with its dependency. */
-  #unfollowed({ id, states: [state] }: Process): string | undefined {
+  #missedRestart({ id, states: [state] }: Process): string | undefined {
     const dependencies = this.#plans.find((plan) => plan.id === id)?.dependsOn ?? [];
     for (const member of dependencies.filter(({ restart }) => restart).flatMap(({ members }) => members)) {
       const [other] = this.service.supervisor.find(member).states;
@@ -238,13 +247,13 @@ class World {
     return undefined;
   }
 
-  #unfulfilled(): string | undefined {
-    const { wish, deaths, children } = this.machine;
-    if (wish === undefined) return undefined;
-    const { command, id, run } = wish;
+  #lostCommand(): string | undefined {
+    const { issued, deaths, children } = this.machine;
+    if (issued === undefined) return undefined;
+    const { command, id, run } = issued;
     const { isBlocked, states } = this.service.supervisor.find(id);
     const living = children.find(({ slot }) => slot === id)?.run ?? 0;
-    const said = `${command} of ${id} at run ${run} was not carried out: run ${living} lives, ${JSON.stringify(states)}`;
+    const said = `${command} of ${id} at run ${run} was not completed: run ${living} lives, ${JSON.stringify(states)}`;
     if (command === "stop") return living === 0 ? undefined : said;
     if (command === "block" || command === "unblock") return isBlocked === (command === "block") ? undefined : said;
     // It will be started once its dependency is there.
@@ -283,25 +292,25 @@ export function walk(
     const here = path;
     const world = new World([plans].flat(), bounds, machine());
     for (const move of here) world.do(move);
-    const told = (): string => here.join(", ");
-    assert.equal(world.problem(), undefined, told());
+    const trail = (): string => here.join(", ");
+    assert.equal(world.problem(), undefined, trail());
     const { fingerprint } = world;
     if (seen.has(fingerprint)) continue;
     seen.add(fingerprint);
     for (const move of world.moves()) paths.push([...here, move]);
-    settle(world, told);
+    settle(world, trail);
   }
   return seen.size;
 }
 
-function settle(world: World, told: () => string): void {
+function settle(world: World, trail: () => string): void {
   for (let steps = 0; ; steps += 1) {
-    assert.equal(world.problem(), undefined, told());
-    const move = world.settling();
+    assert.equal(world.problem(), undefined, trail());
+    const move = world.settlingMove();
     if (move === undefined) break;
-    assert.ok(steps < QUIET_STEPS, `never quiet: ${told()}`);
+    assert.ok(steps < SETTLE_STEPS, `never settles: ${trail()}`);
     world.do(move);
   }
   const unsettled = world.unsettled();
-  assert.equal(unsettled, undefined, `${unsettled}: ${told()}`);
+  assert.equal(unsettled, undefined, `${unsettled}: ${trail()}`);
 }

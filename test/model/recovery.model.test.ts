@@ -94,7 +94,7 @@ test("the check itself finds a keeper that forgets ends before the service has p
       const [zombie] = this.zombies;
       super.keeperLooks();
       const [slot = "", run] = zombie?.key.split("#") ?? [];
-      this.toKeeper.unshift({ messages: [{ t: "ack", slot, run: Number(run) }], wish: undefined });
+      this.toKeeper.unshift({ messages: [{ t: "ack", slot, run: Number(run) }], issued: undefined });
     }
   }
   assert.throws(() => walk(planOf({}), { ...NONE, exits: 1, services: 1 }, () => new Forgetful()), assert.AssertionError);

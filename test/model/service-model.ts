@@ -10,7 +10,7 @@ import type { Process } from "../../src/supervisor/process.ts";
 import type { Transition } from "../../src/supervisor/slot.ts";
 import { decodeSnapshot, type ProcessSnapshot } from "../../src/supervisor/snapshot.ts";
 import { Supervisor } from "../../src/supervisor/supervisor.ts";
-import { type Command, keyOf, type Machine, type Wish } from "./machine-model.ts";
+import { type Command, type IssuedCommand, keyOf, type Machine } from "./machine-model.ts";
 
 /** Collects the `setImmediate` calls of the code under test. */
 export type Turn = (() => void)[];
@@ -22,9 +22,9 @@ export class Service {
   readonly timers: { readonly due: number; readonly call: () => void }[] = [];
   readonly sweeps = new Map<string, () => void>();
   readonly supervisor: Supervisor;
-  begun = false;
+  isStarted = false;
   /** The command that was accepted and is not sent yet. */
-  taken: Wish | undefined;
+  accepted: IssuedCommand | undefined;
   readonly #link: KeeperChannel;
   readonly #spawner: KeeperSpawner;
   readonly #plans: readonly ProcessDefinition[];
@@ -40,8 +40,8 @@ export class Service {
       },
       once: () => undefined,
       send: (messages: readonly ToKeeper[]) => {
-        machine.toKeeper.push({ messages: [...messages], wish: this.taken });
-        this.taken = undefined;
+        machine.toKeeper.push({ messages: [...messages], issued: this.accepted });
+        this.accepted = undefined;
       },
     };
     this.#link = new KeeperChannel(channel as unknown as NodeJS.Process, {
@@ -96,7 +96,7 @@ export class Service {
     this.supervisor.apply(this.#plans);
     this.#spawner.deliverBuffered();
     this.#link.flush();
-    this.begun = true;
+    this.isStarted = true;
   }
 
   command(command: Command, id: string): void {
@@ -104,7 +104,7 @@ export class Service {
     const { run } = process.states[0] ?? { run: 0 };
     try {
       process[command]();
-      this.taken = { command, id, run };
+      this.accepted = { command, id, run };
     } catch {
       // Refused in this state.
     }

@@ -5,7 +5,7 @@ import { takeLock } from "../../src/os/lock.ts";
 
 const [stateDir = "", report = ""] = process.argv.slice(2);
 const lock = takeLock(stateDir);
-if (!("release" in lock)) throw new Error(`${stateDir} is ${lock.pid}'s`);
+if (!("release" in lock)) throw new Error(`${stateDir} is locked by ${lock.pid}`);
 
 process.on("SIGUSR1", () => {
   if (report === "") return;

@@ -163,7 +163,7 @@ export class TestBalancer {
   async who(): Promise<string> {
     const socket = await this.client();
     const answer = await received(socket).catch((error: Error) => {
-      throw new Error(`${error.message}; the balancer says ${JSON.stringify(this.#reports)}`);
+      throw new Error(`${error.message}; the balancer reports ${JSON.stringify(this.#reports)}`);
     });
     socket.end();
     return answer;
@@ -257,5 +257,5 @@ export async function eventually<T>(look: () => T | undefined): Promise<T> {
     const result = look();
     if (result !== undefined) return result;
   }
-  throw new Error(`waited in vain for ${look}`);
+  throw new Error(`timed out waiting for ${look}`);
 }

@@ -56,5 +56,5 @@ export async function plugin(procman: Procman, id: string, isRight: (record: Plu
     if (record !== undefined && isRight(record)) return record;
     last = record ?? state;
   }
-  throw new Error(`waited in vain for plugin ${id}; last: ${JSON.stringify(last)}`);
+  throw new Error(`timed out waiting for plugin ${id}; last: ${JSON.stringify(last)}`);
 }

@@ -159,7 +159,7 @@ export class Procman {
       };
       const timer = setTimeout(() => {
         this.#waiting.delete(check);
-        reject(new Error(`waited in vain for ${what}; procman said:\n${this.lines.slice(-60).join("\n")}`));
+        reject(new Error(`timed out waiting for ${what}; procman printed:\n${this.lines.slice(-60).join("\n")}`));
       }, TIMEOUT_MS);
       this.#waiting.add(check);
       check();
@@ -232,7 +232,7 @@ export async function eventually<T>(look: () => T | undefined): Promise<T> {
     const result = look();
     if (result !== undefined) return result;
   }
-  throw new Error(`waited in vain for ${look}`);
+  throw new Error(`timed out waiting for ${look}`);
 }
 
 function childrenOf(pid: number): readonly number[] {

@@ -69,7 +69,7 @@ export function startService(context: TestContext, config: Config, snapshot: Sna
   /** The batch of messages that has this note. */
   const batchOf = (id: string): readonly ToKeeper[] => {
     const batch = channel.batches.find((each) => each.some((message) => message.t === "note" && message.id === id));
-    return batch ?? assert.fail(`${id} is not noted`);
+    return batch ?? assert.fail(`there is no note ${id}`);
   };
   context.after(() => service.retire());
   void service.listen();

@@ -47,19 +47,19 @@ export async function storm(context: TestContext, seconds: number): Promise<Acco
   const end = performance.now() + seconds * 1_000;
   const kills: Kill[] = [];
   let rolls = 0;
-  const deeds = [
+  const activities = [
     repeated(end, (seconds * 1_000) / (ROLLS + 1), async () => {
-      rolls += (await rolled(state, end)) ? 1 : 0;
+      rolls += (await startRollingRestart(state, end)) ? 1 : 0;
     }),
     repeated(end, KILL_MS, (turn) => killInstance(state, IDS[turn % IDS.length] as string, kills)),
     killDaemon(web.procman, seconds),
   ];
-  await Promise.all(deeds);
+  await Promise.all(activities);
   await load.stop();
-  const takers = takersIn(notes);
-  const inexcusable = load.failures.filter((failure) => !isExcused(failure, kills, takers));
+  const readers = readersIn(notes);
+  const inexcusable = load.failures.filter((failure) => !isExcused(failure, kills, readers));
   assert.deepEqual(
-    inexcusable.map((failure) => ({ ...failure, taker: takers.get(failure.path) })),
+    inexcusable.map((failure) => ({ ...failure, reader: readers.get(failure.path) })),
     [],
     `kills: ${JSON.stringify(kills)}`,
   );
@@ -70,17 +70,17 @@ export async function storm(context: TestContext, seconds: number): Promise<Acco
 function isExcused(
   { began, at, path, previousPid: before, error }: Failure,
   kills: readonly Kill[],
-  takers: ReadonlyMap<string, number>,
+  readers: ReadonlyMap<string, number>,
 ): boolean {
   if (!/ECONNRESET|hang up|aborted/.test(error)) return false;
-  const owner = takers.get(path) ?? before;
+  const owner = readers.get(path) ?? before;
   const inTime = kills.filter((kill) => at >= kill.at && at <= kill.over + NOTICE_MS);
   // The first request of its connection, and not read by any instance: it waited in the kernel for the killed one.
   return owner === undefined ? inTime.some((kill) => began <= kill.over) : inTime.some(({ pid }) => pid === owner);
 }
 
 /** The pid that read each request, by path. */
-function takersIn(folder: string): ReadonlyMap<string, number> {
+function readersIn(folder: string): ReadonlyMap<string, number> {
   return new Map(
     readdirSync(folder).flatMap((pid) =>
       readFileSync(join(folder, pid), "utf8")
@@ -104,7 +104,7 @@ async function killDaemon(procman: Awaited<ReturnType<typeof cluster>>["procman"
 }
 
 async function killInstance(state: string, id: string, kills: Kill[]): Promise<void> {
-  const pid = await asked(state, async (client) => (await client.process(id)).pid);
+  const pid = await requestIfUp(state, async (client) => (await client.process(id)).pid);
   if (pid === undefined || pid <= 1) return;
   const kill: Kill = { pid, at: performance.now(), over: Number.POSITIVE_INFINITY };
   kills.push(kill);
@@ -114,21 +114,21 @@ async function killInstance(state: string, id: string, kills: Kill[]): Promise<v
 }
 
 /** Whether a rolling restart was started; retried until `end`, as kills interfere. */
-async function rolled(state: string, end: number): Promise<boolean> {
+async function startRollingRestart(state: string, end: number): Promise<boolean> {
   for (; performance.now() < end; await sleep(AGAIN_MS))
-    if ((await asked(state, (client) => client.act("web", "restart"))) !== undefined) return true;
+    if ((await requestIfUp(state, (client) => client.act("web", "restart"))) !== undefined) return true;
   return false;
 }
 
-async function repeated(end: number, ms: number, deed: (turn: number) => Promise<unknown>): Promise<void> {
+async function repeated(end: number, ms: number, activity: (turn: number) => Promise<unknown>): Promise<void> {
   for (let turn = 0, due = performance.now() + ms; due < end; turn++, due += ms) {
     await sleep(Math.max(0, due - performance.now()));
-    await deed(turn);
+    await activity(turn);
   }
 }
 
 /** The answer of the current service; undefined: it was killed meanwhile, or refuses a second rolling restart. */
-async function asked<T>(state: string, ask: (client: Client) => Promise<T>): Promise<T | undefined> {
+async function requestIfUp<T>(state: string, ask: (client: Client) => Promise<T>): Promise<T | undefined> {
   try {
     return await ask(await clientOf(state));
   } catch (error) {

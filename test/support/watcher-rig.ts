@@ -84,7 +84,8 @@ export class WatcherRig {
   async until(holds: () => boolean, what: string): Promise<void> {
     const timer = setTimeout(() => this.#wake(), TIMEOUT_MS);
     for (const end = Date.now() + TIMEOUT_MS; !holds(); ) {
-      if (Date.now() >= end) throw new Error(`waited in vain for ${what}; told were ${JSON.stringify(this.changes)}, ${this.warnings}`);
+      if (Date.now() >= end)
+        throw new Error(`timed out waiting for ${what}; reported were ${JSON.stringify(this.changes)}, ${this.warnings}`);
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
