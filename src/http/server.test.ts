@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { type ApiRig, startApi } from "../../test/support/control-rig.ts";
-import { eventually } from "../../test/support/procman.ts";
+import { eventually } from "../../test/support/procman-process.ts";
 import type { ProblemRecord } from "../contract/records.ts";
 import type { Route } from "../contract/route.ts";
 import { ROUTES } from "../contract/routes.ts";

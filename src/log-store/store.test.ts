@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import fc from "fast-check";
-import { eventually } from "../../test/support/procman.ts";
+import { eventually } from "../../test/support/procman-process.ts";
 import { allPages, DAY, stateDir, TestStore, texts, WEB } from "../../test/support/store-rig.ts";
 import type { LogQuery } from "../contract/records.ts";
 import { SegmentCompressor } from "./compressor.ts";

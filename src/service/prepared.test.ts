@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { eventually } from "../../test/support/procman.ts";
+import { eventually } from "../../test/support/procman-process.ts";
 import { configOf, folder, spawned, startService } from "../../test/support/service-rig.ts";
 import { replaceSecret } from "../os/secret.ts";
 

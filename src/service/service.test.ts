@@ -5,7 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { eventually } from "../../test/support/procman.ts";
+import { eventually } from "../../test/support/procman-process.ts";
 import { configOf, exited, folder, run, spawned, startService, stateAfterKill } from "../../test/support/service-rig.ts";
 import type { RawProcess } from "../config/config-schema.ts";
 import type { Endpoint } from "../contract/records.ts";

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { BIN, homeOf, procman } from "../support/cli.ts";
-import { cleanEnvironment } from "../support/procman.ts";
+import { cleanEnvironment } from "../support/procman-process.ts";
 import { skip } from "../support/skip.ts";
 
 /** A missing shell skips its test; with CI=true scripts/test.mjs counts it as a failure. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
-import { isAlive } from "../support/procman.ts";
+import { isAlive } from "../support/procman-process.ts";
 
 const SLEEPER = { cmd: "sleep 1000", autostart: true };
 
@@ -18,7 +18,7 @@ async function pidOf(folder: string, id: string): Promise<number> {
   return all.find((record) => record.id === id)?.pid ?? 0;
 }
 
-test("each action waits for its result and says it in one line", async (context) => {
+test("each action waits for its result and reports it in one line", async (context) => {
   const { folder } = homeOf(context, [
     { id: "web", ...SLEEPER },
     { id: "mail", ...SLEEPER },
@@ -54,7 +54,7 @@ test("a blocked process is not started until it is unblocked", async (context) =
   assert.equal((await procman(folder, ["start", "web"])).code, 0);
 });
 
-test("what is refused for one process is told, and done for the others; exit code 1", async (context) => {
+test("an action that is refused for one process is reported, and carried out for the others; exit code 1", async (context) => {
   const { folder } = homeOf(context, [
     { id: "web", ...SLEEPER },
     { id: "mail", ...SLEEPER, autostart: false },
@@ -71,13 +71,13 @@ test("a start that fails has exit code 1 and the reason", async (context) => {
   const { folder } = homeOf(context, [{ id: "job", cmd: "exit 3", cron: "0 3 * * *", restart: "error", restartLimit: 0 }]);
   await procman(folder, ["run", "--detach"]);
   const { code, out, err } = await procman(folder, ["start", "job"]);
-  // It may be seen as running for a moment, as it was.
+  // It may be running for a moment.
   if (code === 0) assert.match(out, /^job: running/);
   else assert.match(err, /"job".* code 3/);
   assert.equal((await procman(folder, ["start", "job", "--timeout", "-1"])).code, 64);
 });
 
-test("instances and clusters are named alike; --json prints records", async (context) => {
+test("4 instances and clusters are selected by id; --json prints records", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", ...SLEEPER, cluster: { instances: 3 } }]);
   await procman(folder, ["run", "--detach"]);
   const one = JSON.parse((await procman(folder, ["stop", "web-2", "--json"])).out) as readonly ProcessRecord[];
@@ -94,7 +94,7 @@ test("instances and clusters are named alike; --json prints records", async (con
   assert.equal((JSON.parse(some.out) as readonly ProcessRecord[]).length, 1);
 });
 
-test("--no-wait returns at once, --timeout gives the waiting up; both leave the stop to go on", async (context) => {
+test("--no-wait returns at once, --timeout ends the waiting; in both cases the stop continues", async (context) => {
   const stubborn = { cmd: "trap '' TERM; while true; do sleep 0.05; done", autostart: true, terminateTimeout: 2 };
   const { folder } = homeOf(context, [
     { id: "one", ...stubborn },
@@ -108,7 +108,7 @@ test("--no-wait returns at once, --timeout gives the waiting up; both leave the 
   assert.match((await procman(folder, ["stop", "two"])).out, /^two: stopped/);
 });
 
-test("next tells what schedules do when", async (context) => {
+test("next shows the scheduled starts and ends", async (context) => {
   const { folder } = homeOf(context, [
     { id: "backup", cmd: "true", cron: "0 3 1 1 *" },
     { id: "web", ...SLEEPER, terminate: "0 3 2 1 *" },
@@ -127,7 +127,7 @@ test("next tells what schedules do when", async (context) => {
   assert.equal((await procman(folder, ["next", "wbe"])).code, 1);
 });
 
-test("without a procman every command says so: exit code 69", async (context) => {
+test("without a procman every command says so, with exit code 69", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", ...SLEEPER }]);
   for (const command of ["start", "stop", "restart", "block", "unblock", "why"]) {
     const { code, err } = await procman(folder, [command, "web"]);
@@ -136,19 +136,22 @@ test("without a procman every command says so: exit code 69", async (context) =>
   }
 });
 
-/** Each takes about a millisecond, of some 20. (`child_process` is loaded by commander, the small `os` by other commands of the same bundle.) */
+/** Each takes about a millisecond, of some 20. (Commander loads `child_process`, other commands of the same bundle the small `os`.) */
 const HEAVY = ["http", "https", "perf_hooks", "readline", "readline/promises", "worker_threads", "zlib"];
 
-test("status loads no part of Node that it has no use for", async (context) => {
+test("status loads no unused module of Node", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", cmd: "sleep 1000", autostart: true }]);
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
   const hook = join(folder, "hook.cjs");
-  const told = "process.moduleLoadList.map((each) => each.replace('NativeModule ', ''))";
-  writeFileSync(hook, `process.on("exit", () => require("node:fs").writeFileSync(__filename + ".json", JSON.stringify(${told})));`);
+  const loadedModules = "process.moduleLoadList.map((each) => each.replace('NativeModule ', ''))";
+  writeFileSync(
+    hook,
+    `process.on("exit", () => require("node:fs").writeFileSync(__filename + ".json", JSON.stringify(${loadedModules})));`,
+  );
   const { code, err } = await procman(folder, ["status"], { NODE_OPTIONS: `--require ${hook}` });
   assert.equal(code, 0, err);
   const loaded = JSON.parse(readFileSync(`${hook}.json`, "utf8")) as readonly string[];
-  assert.ok(loaded.includes("net"), "what it needs is there");
+  assert.ok(loaded.includes("net"), "used modules are found");
   assert.deepEqual(
     HEAVY.filter((name) => loaded.includes(name)),
     [],

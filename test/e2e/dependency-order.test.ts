@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
-import { eventually, isAlive, processExit } from "../support/procman.ts";
+import { eventually, isAlive, processExit } from "../support/procman-process.ts";
 
 type Home = ReturnType<typeof homeOf>;
 

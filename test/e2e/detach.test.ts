@@ -10,7 +10,7 @@ import { ProcmanError } from "../../src/base/errors.ts";
 import { runDetached } from "../../src/cli/detach.ts";
 import { processStat } from "../../src/os/process-stat.ts";
 import { BIN, homeOf, keeperIn, procman } from "../support/cli.ts";
-import { cleanEnvironment, eventually, folderWith, isAlive, processExit } from "../support/procman.ts";
+import { cleanEnvironment, eventually, folderWith, isAlive, processExit } from "../support/procman-process.ts";
 
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
 

@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../support/ports.ts";
-import { cleanEnvironment, eventually, processExit } from "../support/procman.ts";
+import { freePort } from "../support/free-ports.ts";
+import { cleanEnvironment, eventually, processExit } from "../support/procman-process.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 let home = "";

@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ConfigurationError, type LogEntry, Procman, ProcmanError } from "../../src/index.ts";
 import { procman as command, homeOf, keeperIn } from "../support/cli.ts";
-import { cleanEnvironment, eventually, isAlive, processExit } from "../support/procman.ts";
+import { cleanEnvironment, eventually, isAlive, processExit } from "../support/procman-process.ts";
 
 const INDEX = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true } as const;

@@ -1,4 +1,4 @@
-/** `procman logs`: while procman runs, when it has ended, and while its service is killed. */
+/** `procman logs`: while procman runs, after its end, and during kills of the service. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { LogEntry } from "../../src/contract/records.ts";
 import { BIN, homeOf, procman } from "../support/cli.ts";
-import { cleanEnvironment, eventually } from "../support/procman.ts";
+import { cleanEnvironment, eventually } from "../support/procman-process.ts";
 
 const COUNTER = "i=0; while true; do i=$((i+1)); echo line $i; sleep 0.02; done";
 
@@ -15,11 +15,11 @@ function numbersIn(text: string): readonly number[] {
   return [...text.matchAll(/\| line (\d+)$/gm)].map(([, number]) => Number(number));
 }
 
-function counted(first: number, count: number): readonly number[] {
+function consecutive(first: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => first + index);
 }
 
-test("the last lines of all, of some, by severity, category and text; the same when procman has ended", async (context) => {
+test("4 logs prints the last lines, also by id, severity, category and text; the same after the end of procman", async (context) => {
   const { folder } = homeOf(context, [
     { id: "web", cmd: "echo Hello; echo oops >&2; exec sleep 1000", autostart: true },
     { id: "mail", cmd: "echo mail here; exec sleep 1000", autostart: true },
@@ -56,7 +56,7 @@ test("the last lines of all, of some, by severity, category and text; the same w
   assert.match(await ask("-n", "1"), /\| everything is stopped\n$/);
 });
 
-test("-f goes on over kills of the service without a gap or a repeat, and ends with procman", async (context) => {
+test("logs -f continues over kills of the service without a gap or a repeated line, and ends with procman", async (context) => {
   const { folder, state } = homeOf(context, [{ id: "web", cmd: COUNTER, autostart: true }]);
   await procman(folder, ["run", "--detach"]);
   const follower = spawn(process.execPath, [BIN, "logs", "web", "-f", "--category", "stdout", "-n", "10000"], {
@@ -81,15 +81,15 @@ test("-f goes on over kills of the service without a gap or a repeat, and ends w
   await procman(folder, ["terminate"]);
   assert.deepEqual(await ended, [0, null]);
   const numbers = numbersIn(text);
-  assert.deepEqual(numbers, counted(1, numbers.length));
+  assert.deepEqual(numbers, consecutive(1, numbers.length));
   const stored = numbersIn((await procman(folder, ["logs", "web", "--since", "1h"])).out);
   assert.deepEqual(numbers, stored);
 });
 
-test("whoever has read enough ends it quietly, and Ctrl-C too", async (context) => {
+test("logs ends without a message when its reader has ended, and at Ctrl-C", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", cmd: "seq 1 20000; while sleep 0.1; do echo on; done", autostart: true }]);
   await procman(folder, ["run", "--detach"]);
-  // A follower hears of the end of its reader by the next line.
+  // `logs -f` notices the end of its reader at the next line.
   const line = `${process.execPath} ${BIN} logs --since 1h | head -n 1; ${process.execPath} ${BIN} logs -f | head -n 1`;
   const head = spawn("bash", ["-c", `set -o pipefail; ${line}`], {
     cwd: folder,
@@ -113,7 +113,7 @@ test("whoever has read enough ends it quietly, and Ctrl-C too", async (context) 
   assert.deepEqual(await once(follower, "close"), [0, null]);
 });
 
-test("what is wrong with the options is told: exit code 64", async (context) => {
+test("invalid options of logs are reported, with exit code 64", async (context) => {
   const { folder } = homeOf(context, []);
   for (const [args, message] of [
     [["--since", "soon"], /Cannot read --since "soon": it is not a time; allowed are 10m/],
@@ -128,7 +128,7 @@ test("what is wrong with the options is told: exit code 64", async (context) => 
   }
 });
 
-test("where nothing is stored, that is said instead of nothing", async (context) => {
+test("2.3 if nothing is stored, logs says so", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", cmd: "true" }], { logger: { internalLogHours: 0 } });
   const { code, out, err } = await procman(folder, ["logs"]);
   assert.deepEqual([code, out], [0, ""]);
@@ -136,18 +136,18 @@ test("where nothing is stored, that is said instead of nothing", async (context)
   assert.match((await procman(folder, ["logs", "-f"])).err, /^procman: nothing is stored, because /);
 });
 
-test("an output that can't be written is one message, and an error", async (context) => {
+test("an output that can't be written leads to one message and an exit code", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", cmd: "true" }]);
   const full = spawn("sh", ["-c", `${process.execPath} ${BIN} schema > /dev/full`], { cwd: folder, env: cleanEnvironment() });
-  let said = "";
+  let errors = "";
   full.stderr.setEncoding("utf8").on("data", (part) => {
-    said += part;
+    errors += part;
   });
   assert.deepEqual(await once(full, "close"), [1, null]);
-  assert.match(said, /^procman: Cannot write to standard output: ENOSPC[^\n]*\n$/);
+  assert.match(errors, /^procman: Cannot write to standard output: ENOSPC[^\n]*\n$/);
 });
 
-test("what happened to the instances of a cluster is found by the cluster's id", async (context) => {
+test("the id of a cluster selects the log entries of its instances", async (context) => {
   const { folder } = homeOf(context, [{ id: "pool", cmd: "exec sleep 1000", autostart: true, cluster: { instances: 2 } }]);
   await procman(folder, ["run", "--detach"]);
   await procman(folder, ["stop", "pool-2"]);

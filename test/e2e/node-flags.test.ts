@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { BIN } from "../support/cli.ts";
-import { cleanEnvironment, eventually, isAlive, type Procman, processExit, startProcman } from "../support/procman.ts";
+import { cleanEnvironment, eventually, isAlive, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 /** Newer versions have another name for it, and one more flag. */
 const HAS = process.allowedNodeEnvironmentFlags;

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { procman as command, keeperIn } from "../support/cli.ts";
-import { freePort } from "../support/ports.ts";
-import { eventually, Procman } from "../support/procman.ts";
+import { freePort } from "../support/free-ports.ts";
+import { eventually, Procman } from "../support/procman-process.ts";
 
 /** A copy of its folder, with the web server on this free port. */
 async function quickstart(context: TestContext): Promise<{ readonly folder: string; readonly port: number }> {

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { PlanRecord } from "../../src/contract/plan.ts";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
-import { eventually, isAlive, type ProcessConfig, processExit } from "../support/procman.ts";
+import { eventually, isAlive, type ProcessConfig, processExit } from "../support/procman-process.ts";
 
 type Home = ReturnType<typeof homeOf>;
 

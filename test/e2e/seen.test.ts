@@ -9,7 +9,7 @@ import { payloadOf } from "../../src/contract/token-claims.ts";
 import { Procman as Library } from "../../src/index.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { procman as command } from "../support/cli.ts";
-import { eventually, type Procman, processExit, startProcman } from "../support/procman.ts";
+import { eventually, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 const CRASHING = { id: "crash", cmd: "echo one; echo last words; sleep 0.1; exit 3", autostart: true, restartLimit: 1, restartDelayMs: 50 };
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };

@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { processStat } from "../../src/os/process-stat.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
 import { fakeKeeper } from "../support/fake-keeper.ts";
-import { eventually, isAlive, processExit } from "../support/procman.ts";
+import { eventually, isAlive, processExit } from "../support/procman-process.ts";
 
 const RECORD = { id: "web", type: "process", status: "running", blocked: false, restarts: 0, reason: "is served by a test" };
 

@@ -10,8 +10,8 @@ import type { UpgradeReport } from "../../src/ipc/upgrade-protocol.ts";
 import { balancerSocket } from "../../src/os/balancer-socket.ts";
 import { homeOf, keeperIn } from "../support/cli.ts";
 import { ask, clientOf, DRAINING_SERVER, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
-import { freePort, freeRange } from "../support/ports.ts";
-import { eventually, processExit } from "../support/procman.ts";
+import { freePort, freeRange } from "../support/free-ports.ts";
+import { eventually, processExit } from "../support/procman-process.ts";
 import { prepend, run, version } from "../support/versions.ts";
 
 type Home = { readonly folder: string; readonly state: string; readonly port: number };

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import type { Endpoint } from "../../src/contract/records.ts";
 import type { UpgradeReport } from "../../src/ipc/upgrade-protocol.ts";
 import { homeOf, keeperIn } from "../support/cli.ts";
-import { eventually, isAlive, processExit } from "../support/procman.ts";
+import { eventually, isAlive, processExit } from "../support/procman-process.ts";
 import { prepend, run, type Version, version } from "../support/versions.ts";
 
 /** Prints `ID N …` as fast as possible, a thousand lines a write, each with a multi-byte character. */

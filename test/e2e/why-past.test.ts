@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Incident } from "../../src/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
-import { eventually, isAlive, processExit, startProcman } from "../support/procman.ts";
+import { eventually, isAlive, processExit, startProcman } from "../support/procman-process.ts";
 
 const NONE = /^procman: Cannot reach procman: none is running for .*Start it with "procman run"\n$/;
 const INTRO = /^procman is not running; this is what it has left on disk about web, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/m;

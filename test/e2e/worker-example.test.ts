@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { procman as command } from "../support/cli.ts";
-import { Procman } from "../support/procman.ts";
+import { Procman } from "../support/procman-process.ts";
 
 test("2.2 the worker example: a restart and a stop wait until the current job is done", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), "procman-worker-"));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { eventually } from "../support/procman.ts";
+import { eventually } from "../support/procman-process.ts";
 import { skip } from "../support/skip.ts";
 import { folderFor, program, startRig, waitForGrowth } from "./fault-rig.ts";
 

@@ -7,7 +7,7 @@ import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { Incident, ProcessRecord } from "../../src/contract/records.ts";
 import type { Failpoint } from "../../src/os/failpoint.ts";
-import { eventually } from "../support/procman.ts";
+import { eventually } from "../support/procman-process.ts";
 import { type FaultRig, folderFor, program, startRig } from "./fault-rig.ts";
 import type { Kill } from "./kill-schedule.ts";
 

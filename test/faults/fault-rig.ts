@@ -9,7 +9,7 @@ import { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { eventually } from "../support/procman.ts";
+import { eventually } from "../support/procman-process.ts";
 import type { Kill } from "./kill-schedule.ts";
 import { exits, gaps } from "./verdict.ts";
 

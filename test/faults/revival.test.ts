@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
-import { eventually, processExit } from "../support/procman.ts";
+import { eventually, processExit } from "../support/procman-process.ts";
 import { type FaultRig, folderFor, program, startRig, successor, waitForGrowth } from "./fault-rig.ts";
 
 const printer = (folder: string) => ({

@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { eventually } from "../support/procman.ts";
+import { eventually } from "../support/procman-process.ts";
 import { smallDisk } from "../support/skip.ts";
 import { type FaultRig, folderFor, program, startRig, successor, waitForGrowth, waitForOutput } from "./fault-rig.ts";
 

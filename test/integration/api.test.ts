@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import type { StateRecord } from "../../src/contract/state-record.ts";
-import { cleanEnvironment, eventually, type Procman, startProcman } from "../support/procman.ts";
+import { cleanEnvironment, eventually, type Procman, startProcman } from "../support/procman-process.ts";
 
 const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
 

@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { processStat } from "../../src/os/process-stat.ts";
 import { echo, eventually, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
 import { testBoth } from "../support/both-tcp.ts";
-import { freePort, isFree } from "../support/ports.ts";
+import { freePort, isFree } from "../support/free-ports.ts";
 import { isMissing } from "../support/system-programs.ts";
 
 const residentKb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);

@@ -10,8 +10,8 @@ import type { ProcessRecord } from "../../src/contract/records.ts";
 import { testBoth } from "../support/both-tcp.ts";
 import { procman as cli } from "../support/cli.ts";
 import { api, ask, cluster, DRAINING_SERVER, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
-import { freePort, freeRange } from "../support/ports.ts";
-import { allThreadsExit, eventually, isAlive, processExit, startProcman } from "../support/procman.ts";
+import { freePort, freeRange } from "../support/free-ports.ts";
+import { allThreadsExit, eventually, isAlive, processExit, startProcman } from "../support/procman-process.ts";
 
 const RETRYING_SERVER = fileURLToPath(new URL("../programs/retry-listening.js", import.meta.url));
 

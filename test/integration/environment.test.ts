@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { folderWith, Procman } from "../support/procman.ts";
+import { folderWith, Procman } from "../support/procman-process.ts";
 
 const print = (id: string, more: object) => ({ id, cmd: "env", autostart: true, logger: { console: true }, ...more });
 

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { procman as cli } from "../support/cli.ts";
-import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman-process.ts";
 import { skip, smallDisk } from "../support/skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));

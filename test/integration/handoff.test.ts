@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { echo, eventually, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
 import { testBoth } from "../support/both-tcp.ts";
-import { processExit } from "../support/procman.ts";
+import { processExit } from "../support/procman-process.ts";
 
 testBoth(
   "open connections stay with the old balancer, new ones come to the successor, and the old one ends with its last connection",

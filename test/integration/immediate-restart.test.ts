@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { procman as cli } from "../support/cli.ts";
-import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 /** After this time a run has settled and the keeper has its restart order. Milliseconds. */
 const SETTLED_MS = 3_000;

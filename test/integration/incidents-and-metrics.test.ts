@@ -9,7 +9,7 @@ import { payloadOf } from "../../src/contract/token-claims.ts";
 import { IncidentLog } from "../../src/incidents/incident-log.ts";
 import { SeriesStore } from "../../src/metrics/series-store.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { eventually, type Procman, processExit, startProcman } from "../support/procman.ts";
+import { eventually, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 const BURN_CPU = fileURLToPath(new URL("../programs/burn-cpu.js", import.meta.url));
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);

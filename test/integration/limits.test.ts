@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { eventually, startProcman } from "../support/procman.ts";
+import { eventually, startProcman } from "../support/procman-process.ts";
 
 /** The content of a file once it is complete. */
 function text(folder: string, file: string): Promise<string> {

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { withPlugins } from "../support/plugin-rig.ts";
-import { eventually, type ProcessConfig, processExit } from "../support/procman.ts";
+import { eventually, type ProcessConfig, processExit } from "../support/procman-process.ts";
 import { Collector, SyslogServer } from "../support/receivers.ts";
 
 /** Prints numbers, so that missing, doubled and misplaced lines are found. */

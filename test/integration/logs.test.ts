@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { eventually, type Procman, startProcman } from "../support/procman.ts";
+import { eventually, type Procman, startProcman } from "../support/procman-process.ts";
 import { smallDisk } from "../support/skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { promisify } from "node:util";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { type Json, refusalOf } from "../support/json-schema.ts";
-import { eventually, startProcman } from "../support/procman.ts";
+import { eventually, startProcman } from "../support/procman-process.ts";
 
 const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
 

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { plugin, setup, withPlugins } from "../support/plugin-rig.ts";
-import { Procman } from "../support/procman.ts";
+import { Procman } from "../support/procman-process.ts";
 
 const MODULE = setup(`log.info("comes from afar: " + (typeof options.x))`);
 const INTEGRITY = `sha256-${createHash("sha256").update(MODULE).digest("base64")}`;

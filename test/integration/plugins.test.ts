@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { procman as command } from "../support/cli.ts";
 import { api, plugin, setup, TICKING, withPlugins } from "../support/plugin-rig.ts";
-import { eventually, isAlive, type Procman, processExit } from "../support/procman.ts";
+import { eventually, isAlive, type Procman, processExit } from "../support/procman-process.ts";
 
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 const started = async (procman: Procman): Promise<number> => pidIn(await procman.line(/^web +\| started/));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { PlanRecord } from "../../src/contract/plan.ts";
 import { procman as cli } from "../support/cli.ts";
-import { eventually, folderWith, isAlive, Procman, processExit } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, Procman, processExit } from "../support/procman-process.ts";
 
 test("a profile survives a kill of the service, a reload and a kill of the keeper", async (context) => {
   const config = (more: object) => ({

@@ -6,8 +6,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../support/ports.ts";
-import { eventually, isAlive, type Procman, processExit, startProcman } from "../support/procman.ts";
+import { freePort } from "../support/free-ports.ts";
+import { eventually, isAlive, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 import { isMissing, SYSTEM_PATHS } from "../support/system-programs.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));

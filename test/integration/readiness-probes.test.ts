@@ -13,8 +13,8 @@ import { payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { procman as cli } from "../support/cli.ts";
 import { DRAINING_SERVER, waitForRecord } from "../support/cluster-rig.ts";
-import { freePort, freeRange } from "../support/ports.ts";
-import { eventually, isAlive, type ProcessConfig, type Procman, startProcman } from "../support/procman.ts";
+import { freePort, freeRange } from "../support/free-ports.ts";
+import { eventually, isAlive, type ProcessConfig, type Procman, startProcman } from "../support/procman-process.ts";
 
 const RETRYING_SERVER = fileURLToPath(new URL("../programs/retry-listening.js", import.meta.url));
 

@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
 import { procman as cli } from "../support/cli.ts";
 import { api, cluster, DRAINING_SERVER, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
-import { freePort, freeRange } from "../support/ports.ts";
-import { eventually, type Procman, startProcman } from "../support/procman.ts";
+import { freePort, freeRange } from "../support/free-ports.ts";
+import { eventually, type Procman, startProcman } from "../support/procman-process.ts";
 import { isMissing } from "../support/system-programs.ts";
 
 const SLOW_SERVER = fileURLToPath(new URL("../programs/serve-one-at-a-time.py", import.meta.url));

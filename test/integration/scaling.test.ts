@@ -4,7 +4,7 @@ import { Agent } from "node:http";
 import { type TestContext, test } from "node:test";
 import type { Client } from "../../src/client/client.ts";
 import { api, ask, type Cluster, cluster, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
-import { isAlive, processExit } from "../support/procman.ts";
+import { isAlive, processExit } from "../support/procman-process.ts";
 
 /** In the order of their numbers. */
 async function pidsOf(client: Client): Promise<readonly number[]> {

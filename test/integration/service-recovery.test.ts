@@ -8,7 +8,7 @@ import { fetchSend } from "../../src/client/transport.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { expiresIn, payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 const sleeper = { cmd: "sleep 1000", autostart: true } as const;
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);

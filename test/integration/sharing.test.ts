@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
 import { procman as cli } from "../support/cli.ts";
 import { api, ask, type Cluster, DRAINING_SERVER, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
-import { freePort } from "../support/ports.ts";
-import { allThreadsExit, eventually, folderWith, Procman, startProcman } from "../support/procman.ts";
+import { freePort } from "../support/free-ports.ts";
+import { allThreadsExit, eventually, folderWith, Procman, startProcman } from "../support/procman-process.ts";
 import { isMissing } from "../support/system-programs.ts";
 
 const PASSED_SOCKET_SERVER = fileURLToPath(new URL("../programs/serve-passed-socket.py", import.meta.url));

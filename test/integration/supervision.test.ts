@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { ownCgroup } from "../../src/os/cgroup.ts";
 import { procman as cli } from "../support/cli.ts";
 
-import { freePort, freeRange } from "../support/ports.ts";
-import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman.ts";
+import { freePort, freeRange } from "../support/free-ports.ts";
+import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 const loud = { autostart: true, logger: { console: true } };
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);

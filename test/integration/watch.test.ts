@@ -9,7 +9,7 @@ import type { Endpoint, Incident } from "../../src/contract/records.ts";
 import { payloadOf } from "../../src/contract/token-claims.ts";
 import { IncidentLog } from "../../src/incidents/incident-log.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit } from "../support/procman-process.ts";
 
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { eventually, folderWith, isAlive, Procman, processExit } from "../support/procman.ts";
+import { eventually, folderWith, isAlive, Procman, processExit } from "../support/procman-process.ts";
 
 const LOGGER = { console: true };
 /** A grace period that no test uses up. Seconds. */

@@ -11,7 +11,7 @@ import { JsonLines, jsonLine } from "../../src/base/json-lines.ts";
 import type { BackendReport, BackendSpec, FromBalancer, Front, FrontReport } from "../../src/ipc/balancer-protocol.ts";
 import { signalIfThere } from "../../src/os/process-signal.ts";
 import { tcpEnvironment } from "./both-tcp.ts";
-import { freePort } from "./ports.ts";
+import { freePort } from "./free-ports.ts";
 
 const MAIN = fileURLToPath(new URL("../../dist/balancer.cjs", import.meta.url));
 /** Ends a wait for an event that never comes. Milliseconds. */

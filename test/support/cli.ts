@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cleanEnvironment, folderWith, isAlive, type ProcessConfig, processExit } from "./procman.ts";
+import { cleanEnvironment, folderWith, isAlive, type ProcessConfig, processExit } from "./procman-process.ts";
 
 export const BIN: string = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
 

@@ -11,8 +11,8 @@ import { fetchSend } from "../../src/client/transport.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { freePort, freeRange } from "./ports.ts";
-import { eventually, isAlive, type Procman, startProcman } from "./procman.ts";
+import { freePort, freeRange } from "./free-ports.ts";
+import { eventually, isAlive, type Procman, startProcman } from "./procman-process.ts";
 
 export const DRAINING_SERVER = fileURLToPath(new URL("../programs/drain-on-sigterm.js", import.meta.url));
 

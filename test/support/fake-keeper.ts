@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { cleanEnvironment } from "./procman.ts";
+import { cleanEnvironment } from "./procman-process.ts";
 
 const SCRIPT = fileURLToPath(new URL("../programs/hold-state-lock.ts", import.meta.url));
 

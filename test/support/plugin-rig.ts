@@ -6,7 +6,7 @@ import type { Endpoint } from "../../src/contract/records.ts";
 import type { StateRecord } from "../../src/contract/state-record.ts";
 import { payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { eventually, folderWith, type ProcessConfig, Procman } from "./procman.ts";
+import { eventually, folderWith, type ProcessConfig, Procman } from "./procman-process.ts";
 
 type Context = Parameters<typeof folderWith>[0];
 export type Entry = { readonly url: string; readonly integrity?: string; readonly options?: object };

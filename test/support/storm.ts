@@ -12,7 +12,7 @@ import { ProcmanError } from "../../src/base/errors.ts";
 import type { Client } from "../../src/client/client.ts";
 import { signalIfThere } from "../../src/os/process-signal.ts";
 import { api, clientOf, cluster, type Failure, isAccepting, LoadGenerator, waitForRecord } from "./cluster-rig.ts";
-import { allThreadsExit as hasEnded } from "./procman.ts";
+import { allThreadsExit as hasEnded } from "./procman-process.ts";
 
 export const CLIENTS = 20;
 const IDS = ["web-1", "web-2", "web-3"];

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Outcome } from "./cli.ts";
-import { cleanEnvironment } from "./procman.ts";
+import { cleanEnvironment } from "./procman-process.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -1,7 +1,7 @@
 /** Reload of a changed configuration; the service may be killed at any step. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { eventually } from "../../../test/support/procman.ts";
+import { eventually } from "../../../test/support/procman-process.ts";
 import { configOf, exited, folder, run, type Snapshot, spawned, startService } from "../../../test/support/service-rig.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import type { RawProcess } from "../../config/config-schema.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { eventually } from "../../../test/support/procman.ts";
+import { eventually } from "../../../test/support/procman-process.ts";
 import { exited, folder, run, type Snapshot, spawned, startService } from "../../../test/support/service-rig.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import type { Scale } from "../../config/instance-overrides.ts";

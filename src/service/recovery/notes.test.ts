@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { eventually } from "../../../test/support/procman.ts";
+import { eventually } from "../../../test/support/procman-process.ts";
 import { folder, startService } from "../../../test/support/service-rig.ts";
 import { Journal } from "../../keeper/journal.ts";
 import { bootId } from "../../os/process-stat.ts";

@@ -1,4 +1,4 @@
-/** `procman scale` as a user has it: docs/clusters.md. */
+/** `procman scale`: docs/clusters.md. */
 import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -11,7 +11,7 @@ const web = { id: "web", cmd: "sleep 1000", autostart: true, cluster: { instance
 const mail = { id: "mail", cmd: "sleep 1000", autostart: true };
 const db = { id: "db", cmd: "sleep 1000", autostart: true, cluster: { instances: 1, startPort: 23_105 } };
 
-test("scale starts and ends instances, says which, and the others run on", async (context) => {
+test("scale starts and ends instances and names them, and the others keep running", async (context) => {
   const { folder } = homeOf(context, [web, mail]);
   await procman(folder, ["run", "--detach"]);
   const up = await procman(folder, ["scale", "web", "4"]);
@@ -28,7 +28,7 @@ test("scale starts and ends instances, says which, and the others run on", async
   assert.equal((JSON.parse(most.out) as ProcessRecord).instances?.length, availableParallelism());
 });
 
-test("a reload goes by the file again, and plan says so before", async (context) => {
+test("a reload restores the number of instances of the file, and plan shows that before", async (context) => {
   const { folder } = homeOf(context, [web, mail]);
   await procman(folder, ["run", "--detach"]);
   await procman(folder, ["scale", "web", "3"]);
@@ -42,9 +42,9 @@ test("a reload goes by the file again, and plan says so before", async (context)
   assert.match(err, /^procman: Cannot scale "web" to 3 instances: its cmd in procman\.json has changed; reload that first/);
 });
 
-test("what can't be is refused with the reason and the remedy", async (context) => {
+test("an impossible number of instances is refused with the reason and the remedy", async (context) => {
   const { folder } = homeOf(context, [web, db, mail]);
-  assert.equal((await procman(folder, ["scale", "web", "3"])).code, 69, "none runs");
+  assert.equal((await procman(folder, ["scale", "web", "3"])).code, 69, "no procman runs");
   await procman(folder, ["run", "--detach"]);
   for (const [args, code, message] of [
     [

@@ -1,26 +1,26 @@
-/** `procman upgrade`: what the command asks of the keeper, and what it says of the answer. */
+/** `procman upgrade`: its request to the keeper, and its report of the answer. */
 import assert from "node:assert/strict";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { BIN, homeOf, procman } from "../support/cli.ts";
 import { fakeKeeper } from "../support/fake-keeper.ts";
-import { isAlive } from "../support/procman.ts";
+import { isAlive } from "../support/procman-process.ts";
 
 const SERVICE = { part: "service", from: "0.1.0", to: "0.2.0", ok: true, ms: 120 };
 const LOGGER = { part: "logger", from: "0.1.0", to: "0.2.0", ok: true, ms: 80 };
 
-async function upgraded(context: TestContext, report: object, ...args: readonly string[]) {
+async function runUpgrade(context: TestContext, report: object, ...args: readonly string[]) {
   const { folder, state } = homeOf(context, []);
   const { pid } = await fakeKeeper(context, state, report);
   const outcome = await procman(folder, ["upgrade", ...args]);
-  for (const name of ["upgrade.json", "upgraded.json"]) assert.ok(!existsSync(join(state, name)), `${name} is taken away`);
+  for (const name of ["upgrade.json", "upgraded.json"]) assert.ok(!existsSync(join(state, name)), `${name} is removed`);
   assert.ok(isAlive(pid), "the keeper stays");
   return outcome;
 }
 
-test("each part that was replaced gets a line; the keeper stays", async (context) => {
-  const { code, out, err } = await upgraded(context, { ok: true, keeper: "0.1.0", steps: [SERVICE, LOGGER] });
+test("upgrade prints a line for each replaced component; the keeper stays", async (context) => {
+  const { code, out, err } = await runUpgrade(context, { ok: true, keeper: "0.1.0", steps: [SERVICE, LOGGER] });
   assert.deepEqual(
     { code, out, err },
     {
@@ -31,29 +31,29 @@ test("each part that was replaced gets a line; the keeper stays", async (context
   );
 });
 
-test("a notice of the keeper is shown, which is no failure", async (context) => {
+test("upgrade prints a notice of the keeper, which is no failure", async (context) => {
   const notice = "the keeper is older than this version wants; restart procman when it suits you";
-  const { code, err } = await upgraded(context, { ok: true, keeper: "0.1.0", steps: [SERVICE], notice });
+  const { code, err } = await runUpgrade(context, { ok: true, keeper: "0.1.0", steps: [SERVICE], notice });
   assert.deepEqual({ code, err }, { code: 0, err: `procman: ${notice}\n` });
 });
 
-test("a part that did not report well: the reason, and that the old one goes on; exit code 1", async (context) => {
+test("if a component could not be replaced, upgrade prints the reason and that the old one keeps running; exit code 1", async (context) => {
   const steps = [SERVICE, { ...LOGGER, ok: false, problem: "it ended with exit code 70" }];
-  const { code, out, err } = await upgraded(context, { ok: false, keeper: "0.1.0", steps });
+  const { code, out, err } = await runUpgrade(context, { ok: false, keeper: "0.1.0", steps });
   assert.equal(code, 1);
   assert.match(out, /^logger +0\.1\.0 → 0\.2\.0 +not replaced; the old one keeps running$/m);
   assert.equal(err, "procman: Cannot upgrade the logger to 0.2.0: it ended with exit code 70; the old one keeps running\n");
 });
 
-test("--json prints the report; the keeper was told which Node and which bundles", async (context) => {
-  const { code, out } = await upgraded(context, { ok: true, keeper: "0.1.0", steps: [SERVICE] }, "--json");
+test("upgrade --json prints the report; the request names Node and the folder of the programs", async (context) => {
+  const { code, out } = await runUpgrade(context, { ok: true, keeper: "0.1.0", steps: [SERVICE] }, "--json");
   assert.equal(code, 0);
   const { request, ...report } = JSON.parse(out);
   assert.deepEqual(request, { id: report.id, node: process.execPath, folder: realpathSync(dirname(BIN)) });
   assert.deepEqual(report, { id: report.id, ok: true, keeper: "0.1.0", steps: [SERVICE] });
 });
 
-test("a keeper that ends instead of an answer is told at once", async (context) => {
+test("upgrade reports at once that the keeper ended without an answer", async (context) => {
   const { folder, state } = homeOf(context, []);
   const { pid } = await fakeKeeper(context, state, "end");
   const { code, err } = await procman(folder, ["upgrade"]);
