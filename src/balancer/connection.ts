@@ -18,7 +18,7 @@ export class ProxiedConnection {
   #closed = false;
   #bytes = 0;
   /** `#bytes` when the last check found it changed, and the time of that check. */
-  #seen = -1;
+  #checkedBytes = -1;
   #movedAt = performance.now();
   /** Long-lived, with traffic since the last check. */
   isBusy = false;
@@ -47,9 +47,9 @@ export class ProxiedConnection {
 
   /** Without traffic since the last check, large buffers are given back; after `idleMs` without traffic (0: never) the connection is closed. */
   check(now: number, idleMs: number): void {
-    this.isBusy = this.#bytes !== this.#seen && (this.#seen >= 0 || this.#backend.isReused);
-    if (this.#bytes !== this.#seen) {
-      this.#seen = this.#bytes;
+    this.isBusy = this.#bytes !== this.#checkedBytes && (this.#checkedBytes >= 0 || this.#backend.isReused);
+    if (this.#bytes !== this.#checkedBytes) {
+      this.#checkedBytes = this.#bytes;
       this.#movedAt = now;
     } else if (idleMs > 0 && now - this.#movedAt > idleMs) this.close(false);
     else {

@@ -61,14 +61,14 @@ export async function takeOver(tcp: Tcp, balancer: Balancer, serve: () => Promis
   if (!process.connected) lost();
   // Resolves when all processes of this balancer have started.
   await balancer.apply([]);
-  const begun = new Promise<readonly Front[]>((resolve) =>
+  const frontsToServe = new Promise<readonly Front[]>((resolve) =>
     process.on("message", (message: ToSuccessor, socket?: unknown) => {
       if (message.t === "begin") resolve(message.fronts);
       else if (socket !== undefined) servers.set(message.id, tcp.receive(socket));
     }),
   );
   send({ t: "fit" });
-  await balancer.apply(await begun, servers);
+  await balancer.apply(await frontsToServe, servers);
   process.off("disconnect", lost);
   send({ t: "serving", ...(await serve()) });
 }

@@ -22,7 +22,7 @@ import { Worker } from "./worker.ts";
 import { type FromWorker, type ToWorker, WorkerProcess } from "./worker-process.ts";
 
 /** Already a fourth process on one listening socket finds little to do. */
-const MOST_PROCESSES = 4;
+const MAX_PROCESSES = 4;
 
 const { values: options } = parseArgs({
   options: {
@@ -54,7 +54,7 @@ async function runFirst(): Promise<void> {
     control?.report();
     balancer.rebalance();
   };
-  const count = Number(options.processes ?? Math.min(MOST_PROCESSES, availableParallelism()));
+  const count = Number(options.processes ?? Math.min(MAX_PROCESSES, availableParallelism()));
   const others = Array.from({ length: count - 1 }, (_, index) => new WorkerProcess({ file, number: index + 1, tcp: tcp.name }, changed));
   const balancer = new Balancer(tcp, new Worker(tcp, 0, changed), others, changed);
   let control: ControlServer | undefined;

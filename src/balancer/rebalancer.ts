@@ -60,18 +60,18 @@ const SETTLE_MS = 750;
  * another: then the number of its connections does.
  */
 export function planMigration(loads: readonly Load[]): Migration | undefined {
-  const [from, most] = extreme(loads, (one, other) => one.cpu > other.cpu);
-  const [to, least] = extreme(loads, (one, other) => one.cpu < other.cpu);
-  const difference = most.cpu - least.cpu;
-  if (most.cpu < LOADED || difference < UNEVEN) return undefined;
-  const surplus = Math.max(most.busy - least.busy, (most.busy * difference) / most.cpu);
-  const count = Math.min(BATCH, least.room, Math.floor(surplus / 2));
+  const [from, highest] = extreme(loads, (one, other) => one.cpu > other.cpu);
+  const [to, lowest] = extreme(loads, (one, other) => one.cpu < other.cpu);
+  const difference = highest.cpu - lowest.cpu;
+  if (highest.cpu < LOADED || difference < UNEVEN) return undefined;
+  const surplus = Math.max(highest.busy - lowest.busy, (highest.busy * difference) / highest.cpu);
+  const count = Math.min(BATCH, lowest.room, Math.floor(surplus / 2));
   return count <= 0 ? undefined : { from, to, count };
 }
 
-function extreme(loads: readonly Load[], beats: (one: Load, other: Load) => boolean): readonly [number, Load] {
+function extreme(loads: readonly Load[], isMoreExtreme: (one: Load, other: Load) => boolean): readonly [number, Load] {
   let best = 0;
-  for (const [index, load] of loads.entries()) if (beats(load, loads[best] ?? NO_LOAD)) best = index;
+  for (const [index, load] of loads.entries()) if (isMoreExtreme(load, loads[best] ?? NO_LOAD)) best = index;
   return [best, loads[best] ?? NO_LOAD];
 }
 

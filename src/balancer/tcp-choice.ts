@@ -82,7 +82,7 @@ class Peer {
   readonly #tcp: Tcp;
   #text = "";
   #buffer = Buffer.alloc(FIRST_BYTES);
-  #wanted: { readonly length: number; readonly resolve: (text: string) => void } | undefined;
+  #pending: { readonly length: number; readonly resolve: (text: string) => void } | undefined;
   readonly ended: Promise<number>;
 
   constructor(tcp: Tcp, handle: TcpHandle) {
@@ -104,7 +104,7 @@ class Peer {
   /** Resolves with the received text once it has this length. */
   received(length: number): Promise<string> {
     return new Promise((resolve) => {
-      this.#wanted = { length, resolve };
+      this.#pending = { length, resolve };
       this.#resolveIfComplete();
     });
   }
@@ -118,7 +118,7 @@ class Peer {
   }
 
   #resolveIfComplete(): void {
-    if (this.#wanted !== undefined && this.#text.length >= this.#wanted.length) this.#wanted.resolve(this.#text);
+    if (this.#pending !== undefined && this.#text.length >= this.#pending.length) this.#pending.resolve(this.#text);
   }
 }
 

@@ -70,8 +70,8 @@ export class Worker {
 
   /** Resolves when applied: no attempt to connect to a backend that may get no connection is under way. */
   async apply(fronts: readonly Front[]): Promise<void> {
-    const wanted = new Set(fronts.map(({ id }) => id));
-    for (const id of [...this.#frontends.keys()]) if (!wanted.has(id)) this.#drop(id);
+    const ids = new Set(fronts.map(({ id }) => id));
+    for (const id of [...this.#frontends.keys()]) if (!ids.has(id)) this.#drop(id);
     for (const front of fronts) {
       const known = this.#frontends.get(front.id);
       if (known === undefined) this.#frontends.set(front.id, this.#newFrontend(front));

@@ -45,7 +45,7 @@ test("2.2: what the schema of the configuration describes is valid for both eval
   );
 });
 
-test("2.2: damaged data are taken when the other evaluator takes them; each violation has a place that exists and says what was found", () => {
+test("2.2 damaged data are accepted exactly if the reference evaluator accepts them; each violation has an existing place and the value found", () => {
   const taken = { valid: 0, damaged: 0 };
   fc.assert(
     fc.property(valuesOf(schema), fc.array(damage, { minLength: 1, maxLength: 3 }), (value, damages) => {
@@ -90,7 +90,7 @@ const sample = object({
 });
 const good = { kind: "a", size: "max", tags: ["x"], env: { A: true }, open: { word: "no", more: 1 } };
 
-test("every fault is said at once, each with its place", () => {
+test("all faults are reported at once, each with its place", () => {
   assert.ok(matches(good, sample));
   const bad = { kind: "b", tags: ["x", "Y"], env: { ABCD: true, B: 1 }, open: { word: "yess" }, opne: 1 };
   assert.deepEqual(
@@ -107,7 +107,7 @@ test("every fault is said at once, each with its place", () => {
   );
 });
 
-test("of alternatives the one of the right type says what is wrong", () => {
+test("among alternatives, the alternative of the right type determines the message", () => {
   const said = (size: unknown): readonly string[] => faultsOf({ ...good, size }, sample, "").map(({ message }) => message);
   assert.deepEqual(said(0), ["must be 1 or more, not 0"]);
   assert.deepEqual(said("most"), ['must be "max", not "most"']);

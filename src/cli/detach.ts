@@ -24,7 +24,7 @@ export type DetachOptions = {
 /** @throws {ProcmanError} those of `load`; `already-running`, `state-folder`, `service-down` */
 export async function runDetached(
   { config: path, console = false, watchConfig = false, exitWith, profile }: DetachOptions,
-  patienceMs = START_TIMEOUT_MS,
+  timeoutMs = START_TIMEOUT_MS,
 ): Promise<void> {
   const config = load(path, process.cwd(), profile);
   const first = holderOf(config.stateDir);
@@ -37,7 +37,7 @@ export async function runDetached(
   ];
   const daemon = startDaemon(config, join(packageRoot(), "dist/procman.cjs"), args);
   const stopWaiting = stopWaitingOnSignal(daemon);
-  const end = await waitForStart(config, daemon, patienceMs).finally(stopWaiting);
+  const end = await waitForStart(config, daemon, timeoutMs).finally(stopWaiting);
   if (end !== undefined) return reportEnd(end, daemon.log);
   await reportSuccess(config, daemon);
 }

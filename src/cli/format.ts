@@ -7,8 +7,10 @@ type OutputStream = { readonly isTTY?: boolean };
 
 export type Painter = (code: number, text: string) => string;
 
-export function painterFor(stream: OutputStream, wanted = true): Painter {
-  return wanted && stream.isTTY === true && !process.env.NO_COLOR ? (code, text) => `\u001b[${code}m${text}\u001b[0m` : (_, text) => text;
+export function painterFor(stream: OutputStream, isEnabled = true): Painter {
+  return isEnabled && stream.isTTY === true && !process.env.NO_COLOR
+    ? (code, text) => `\u001b[${code}m${text}\u001b[0m`
+    : (_, text) => text;
 }
 
 const [RED, GREEN, YELLOW, DIM] = [31, 32, 33, 2];

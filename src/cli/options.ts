@@ -8,12 +8,12 @@ export function withConfig(command: Command): Command {
   return command.option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)");
 }
 
-export function secondsTo(most: number): (text: string) => number {
-  return parser((value) => value >= 0 && value <= most, `a number of seconds, at most ${most}`);
+export function secondsTo(max: number): (text: string) => number {
+  return parser((value) => value >= 0 && value <= max, `a number of seconds, at most ${max}`);
 }
 
-export function wholeTo(most: number): (text: string) => number {
-  return parser((value) => Number.isInteger(value) && value >= 1 && value <= most, `a whole number from 1 to ${most}`);
+export function integerTo(max: number): (text: string) => number {
+  return parser((value) => Number.isInteger(value) && value >= 1 && value <= max, `a whole number from 1 to ${max}`);
 }
 
 function parser(isAllowed: (value: number) => boolean, allowed: string): (text: string) => number {
@@ -32,14 +32,14 @@ function parser(isAllowed: (value: number) => boolean, allowed: string): (text: 
 export function selected(records: readonly ProcessRecord[], ids: readonly string[]): readonly ProcessRecord[] {
   const wanted = new Set(ids);
   if (wanted.size === 0 || wanted.has("all")) return records;
-  const everyone = records.flatMap((record) => [record, ...(record.instances ?? [])]);
+  const flat = records.flatMap((record) => [record, ...(record.instances ?? [])]);
   for (const id of wanted)
-    if (!everyone.some((record) => record.id === id))
+    if (!flat.some((record) => record.id === id))
       throw new ProcmanError(
         "process-unknown",
         `Cannot find process "${id}": there is none of this id.${didYouMean(
           id,
-          everyone.map((record) => record.id),
+          flat.map((record) => record.id),
         )}`,
       );
   return records.flatMap((record) => (wanted.has(record.id) ? [record] : (record.instances ?? []).filter(({ id }) => wanted.has(id))));

@@ -6,16 +6,16 @@ const UNCHANGED = "unchanged";
 
 /** Unchanged processes are only counted. */
 export function planTable({ processes, settings, profile }: PlanRecord, width = Number.POSITIVE_INFINITY): string {
-  const shown = processes.filter(({ reason }) => reason !== UNCHANGED);
+  const changed = processes.filter(({ reason }) => reason !== UNCHANGED);
   const rows = [
-    ...shown.map((change) => [change.process, actionOf(change), change.reason]),
+    ...changed.map((change) => [change.process, actionOf(change), change.reason]),
     ...settings.map(({ field, takesEffect }) => [
       field,
       takesEffect,
       takesEffect === "in-place" ? "has changed" : "has changed; takes effect when procman is terminated and run again",
     ]),
   ];
-  const rest = processes.length - shown.length;
+  const rest = processes.length - changed.length;
   const count = rest === 1 ? "1 process is unchanged" : `${rest} processes are unchanged`;
   const by = profile === undefined ? "" : `\nWith the profile "${profile}".`;
   if (rows.length === 0) return `Nothing has changed (${rest === 1 ? "1 process" : `${rest} processes`}).${by}`;

@@ -12,18 +12,18 @@ export async function withProgress<T>(text: () => string, work: Promise<T>, scre
   if (screen.isTTY !== true) return work;
   const began = performance.now();
   const clear = "\r\u001b[K";
-  let shown = false;
+  let isShown = false;
   const timer = setInterval(() => {
     const ms = performance.now() - began;
     if (ms < QUIET_MS) return;
     const line = `${FRAMES[Math.floor(ms / FRAME_MS) % FRAMES.length]} ${text()} … ${Math.floor(ms / 1_000)} s`;
     screen.write(`${clear}${line.slice(0, (screen.columns ?? 80) - 1)}`);
-    shown = true;
+    isShown = true;
   }, FRAME_MS);
   try {
     return await work;
   } finally {
     clearInterval(timer);
-    if (shown) screen.write(clear);
+    if (isShown) screen.write(clear);
   }
 }

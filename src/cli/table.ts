@@ -24,7 +24,7 @@ type Options = {
 export function table(head: readonly string[], rows: readonly (readonly string[])[], options: Options = {}): string {
   const { right = [], paint = (cell) => cell } = options;
   const natural = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? "").length)));
-  const widths = fitted(natural, options.width || Number.POSITIVE_INFINITY, options.spare ?? []);
+  const widths = columnWidths(natural, options.width || Number.POSITIVE_INFINITY, options.spare ?? []);
   const columns = [...widths.keys()];
   const last = head.length - 1;
   const fit = (cell: string, column: number): string => {
@@ -42,13 +42,13 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 }
 
 /** The shown columns with their widths. */
-function fitted(natural: readonly number[], width: number, spare: readonly number[]): ReadonlyMap<number, number> {
+function columnWidths(natural: readonly number[], width: number, spare: readonly number[]): ReadonlyMap<number, number> {
   const last = natural.length - 1;
   const widths = new Map(natural.entries());
   const left = (): number => width - [...widths].reduce((sum, [column, each]) => (column === last ? sum : sum + each + GAP.length), 0);
-  const wanted = Math.min(LEAST, natural[last] ?? 0);
-  for (const column of spare) if (left() < wanted) widths.delete(column);
+  const minLastWidth = Math.min(LEAST, natural[last] ?? 0);
+  for (const column of spare) if (left() < minLastWidth) widths.delete(column);
   const first = natural[0] ?? 0;
-  if (last > 0 && left() < wanted) widths.set(0, Math.min(first, Math.max(LEAST_FIRST, first + left() - wanted)));
+  if (last > 0 && left() < minLastWidth) widths.set(0, Math.min(first, Math.max(LEAST_FIRST, first + left() - minLastWidth)));
   return widths.set(last, Math.min(natural[last] ?? 0, Math.max(1, left())));
 }

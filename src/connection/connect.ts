@@ -31,17 +31,17 @@ export async function connectTo(location: Location, consumer = "cli"): Promise<C
 /** Sends requests to the current address, which changes when the service restarts. */
 function sender(location: Location, consumer: string): SendRequest {
   const { stateDir } = location;
-  return async (asked) => {
-    for (const late = monotonicMs() + CONNECT_TIMEOUT_MS; ; await sleep(POLL_MS)) {
-      const { hostname, port } = await reach(stateDir, late);
-      const headers = { ...asked.headers, authorization: `Bearer ${tokenOf(location, consumer)}` };
+  return async (request) => {
+    for (const deadline = monotonicMs() + CONNECT_TIMEOUT_MS; ; await sleep(POLL_MS)) {
+      const { hostname, port } = await reach(stateDir, deadline);
+      const headers = { ...request.headers, authorization: `Bearer ${tokenOf(location, consumer)}` };
       try {
-        const silenceMs = SILENCE_MS + (asked.patienceSeconds ?? 0) * 1_000;
-        return await exchange({ ...asked, headers, hostname, port, silenceMs });
+        const silenceMs = SILENCE_MS + (request.patienceSeconds ?? 0) * 1_000;
+        return await exchange({ ...request, headers, hostname, port, silenceMs });
       } catch (error) {
-        if (asked.signal?.aborted) throw error;
-        if (isRepeatable(asked.method, error as NodeJS.ErrnoException) && monotonicMs() <= late) continue;
-        throw await lost(stateDir, asked.method, error as NodeJS.ErrnoException);
+        if (request.signal?.aborted) throw error;
+        if (isRepeatable(request.method, error as NodeJS.ErrnoException) && monotonicMs() <= deadline) continue;
+        throw await lost(stateDir, request.method, error as NodeJS.ErrnoException);
       }
     }
   };

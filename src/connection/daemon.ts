@@ -53,8 +53,8 @@ export function startDaemon({ file, stateDir }: Config, script: string, args: re
  *
  * @throws {ProcmanError} `service-down` if neither happens in time.
  */
-export function waitForStart(config: Config, daemon: Daemon, patienceMs: number): Promise<DaemonEnd | undefined> {
-  return Promise.race([daemon.ended, comeUp(config, daemon, patienceMs)]);
+export function waitForStart(config: Config, daemon: Daemon, timeoutMs: number): Promise<DaemonEnd | undefined> {
+  return Promise.race([daemon.ended, comeUp(config, daemon, timeoutMs)]);
 }
 
 type Log = { readonly path: string; readonly fd: number };
@@ -74,16 +74,16 @@ function logIn(stateDir: string): Log {
   }
 }
 
-async function comeUp({ stateDir }: Config, { child: { pid }, ended }: Daemon, patienceMs: number): Promise<DaemonEnd | undefined> {
+async function comeUp({ stateDir }: Config, { child: { pid }, ended }: Daemon, timeoutMs: number): Promise<DaemonEnd | undefined> {
   const isUp = (): boolean => holderOf(stateDir)?.pid === pid;
-  const late = monotonicMs() + patienceMs;
+  const deadline = monotonicMs() + timeoutMs;
   while (!isUp()) {
-    if (monotonicMs() > late) throw tooSlow(stateDir, pid, patienceMs);
+    if (monotonicMs() > deadline) throw tooSlow(stateDir, pid, timeoutMs);
     // An unreferenced timer: if the daemon has exited, there is nothing to wait for.
     await sleep(POLL_MS, undefined, { ref: false });
   }
   try {
-    await reach(stateDir, late);
+    await reach(stateDir, deadline);
     return undefined;
   } catch (error) {
     if (isUp()) throw error;
@@ -91,9 +91,9 @@ async function comeUp({ stateDir }: Config, { child: { pid }, ended }: Daemon, p
   }
 }
 
-function tooSlow(stateDir: string, pid: number | undefined, patienceMs: number): ProcmanError {
+function tooSlow(stateDir: string, pid: number | undefined, timeoutMs: number): ProcmanError {
   return new ProcmanError(
     "service-down",
-    `Cannot reach procman: it was started (pid ${pid}), but has not come up within ${patienceMs / 1_000} s; ${join(stateDir, "daemon.log")} may tell why, "kill ${pid}" ends it`,
+    `Cannot reach procman: it was started (pid ${pid}), but has not come up within ${timeoutMs / 1_000} s; ${join(stateDir, "daemon.log")} may tell why, "kill ${pid}" ends it`,
   );
 }

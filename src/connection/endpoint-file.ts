@@ -131,13 +131,13 @@ function readable<T>(path: string, read: () => T): T {
 /** Writes the API's address to `endpoint.json` in the state folder. */
 export function publishEndpoint(stateDir: string, endpoint: Endpoint): void {
   const path = fileIn(stateDir);
-  const whole = `${path}.tmp`;
+  const temporary = `${path}.tmp`;
   try {
-    writeFileSync(whole, JSON.stringify(endpoint), { mode: 0o600 });
-    renameSync(whole, path);
+    writeFileSync(temporary, JSON.stringify(endpoint), { mode: 0o600 });
+    renameSync(temporary, path);
   } finally {
     // A partial file would only take up room.
-    rmSync(whole, { force: true });
+    rmSync(temporary, { force: true });
   }
 }
 

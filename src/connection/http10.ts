@@ -85,12 +85,12 @@ function lengthOf({ headers }: Head): number | undefined {
 type Body = { readonly chunks: AsyncIterator<Buffer>; readonly rest: Buffer; readonly length: number | undefined };
 
 async function* bodyOf(socket: Socket, { chunks, rest, length }: Body): AsyncGenerator<Uint8Array, void, undefined> {
-  let seen = 0;
+  let received = 0;
   try {
     for (let chunk: Buffer | undefined = rest; chunk !== undefined; chunk = await nextOf(chunks)) {
-      seen += chunk.length;
+      received += chunk.length;
       if (chunk.length > 0) yield chunk;
-      if (length !== undefined && seen >= length) return;
+      if (length !== undefined && received >= length) return;
     }
     if (length !== undefined) throw cutOff();
   } finally {

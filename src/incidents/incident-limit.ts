@@ -51,7 +51,7 @@ export class IncidentLimit<Of> {
     return this.#held.size > 0;
   }
 
-  forget(id: string): void {
+  remove(id: string): void {
     this.#accounts.delete(id);
   }
 

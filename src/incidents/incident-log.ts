@@ -19,9 +19,9 @@ const KEPT = 100;
 /** Limit of all files together, and the least and most that one file may use of it. */
 const LIMIT_BYTES = 64 * 1_024 * 1_024;
 const LEAST_BYTES = 64 * 1_024;
-const MOST_BYTES = 1_024 * 1_024;
+const MAX_BYTES = 1_024 * 1_024;
 /** Number of files, including those of removed processes. */
-const MOST_FILES = 1_000;
+const MAX_FILES = 1_000;
 /** A service that was killed before it forgot an incident writes it again; such duplicates are this close. Milliseconds. */
 const SAME_MS = 60_000;
 
@@ -74,7 +74,7 @@ export class IncidentLog {
 
   /** Size at which a file is compacted. */
   get #limit(): number {
-    return Math.min(MOST_BYTES, Math.max(LEAST_BYTES, LIMIT_BYTES / Math.max(1, this.#sizes.size)));
+    return Math.min(MAX_BYTES, Math.max(LEAST_BYTES, LIMIT_BYTES / Math.max(1, this.#sizes.size)));
   }
 
   /** undefined if the file was removed. */
@@ -86,10 +86,10 @@ export class IncidentLog {
   #begin(path: string): number {
     makeFolder(this.#folder, 0o700);
     if (this.#sizes.size === 0) this.#prune();
-    const former = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-    if (former === 0 || readFileSync(path).at(-1) === NEWLINE) return former;
+    const previous = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (previous === 0 || readFileSync(path).at(-1) === NEWLINE) return previous;
     appendFileSync(path, "\n");
-    return former + 1;
+    return previous + 1;
   }
 
   /** Keeps the latest incidents, up to half of the limit, so that the next compaction is far away. Returns the size. */
@@ -111,10 +111,10 @@ export class IncidentLog {
   /** Deletes the files of processes that were removed long ago. */
   #prune(): void {
     const files = readdirSync(this.#folder).map((name) => join(this.#folder, name));
-    if (files.length <= MOST_FILES) return;
+    if (files.length <= MAX_FILES) return;
     const changed = new Map(files.map((path) => [path, statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0]));
     const oldest = files.sort((one, other) => (changed.get(one) ?? 0) - (changed.get(other) ?? 0));
-    for (const path of oldest.slice(0, files.length - MOST_FILES)) rmSync(path, { force: true });
+    for (const path of oldest.slice(0, files.length - MAX_FILES)) rmSync(path, { force: true });
   }
 
   #pathOf(process: string): string {
@@ -131,12 +131,12 @@ function entriesIn(file: string): readonly IncidentLogEntry[] {
     if (entry === undefined) continue;
     const { slot, incident } = entry;
     const run = `${slot} ${incident.run} ${incident.pid ?? ""}`;
-    const former = entries.get(run);
-    const isSame = former !== undefined && Math.abs(Date.parse(former.incident.time) - Date.parse(incident.time)) < SAME_MS;
+    const previous = entries.get(run);
+    const isSame = previous !== undefined && Math.abs(Date.parse(previous.incident.time) - Date.parse(incident.time)) < SAME_MS;
     // Run numbers and pids start again with procman and after a boot.
-    if (former !== undefined && !isSame) {
+    if (previous !== undefined && !isSame) {
       entries.delete(run);
-      entries.set(`${run} ${number++}`, former);
+      entries.set(`${run} ${number++}`, previous);
     }
     entries.set(run, entry);
   }

@@ -159,7 +159,7 @@ test("a follower so slow that the next entries were deleted gets the size of the
   const dir = stateDir(context);
   for (const name of ["a", "b", "c", "d"]) {
     const { store } = new TestStore(dir);
-    store.say({ category: "service", severity: "info", at: Date.now(), text: name.repeat(1000) });
+    store.addMessage({ category: "service", severity: "info", at: Date.now(), text: name.repeat(1000) });
     store.end();
   }
   const { next, text } = following(context, dir, { from: 0 });

@@ -19,7 +19,7 @@ export async function* followLogs(stateDir: string, query: LogQuery, signal: Abo
     const filter = new LogMatcher(query);
     const scan = { segments, filter, position: await beginning(segments.folder, query, filter) };
     for (let pause = SOON_MS; !signal.aborted; pause = Math.min(pause * 2, REST_MS)) {
-      for await (const item of news(scan, gaps)) {
+      for await (const item of newItems(scan, gaps)) {
         if (signal.aborted) return;
         pause = SOON_MS / 2;
         yield item;
@@ -45,7 +45,7 @@ async function beginning(
 }
 
 /** All entries from the position to the current end. */
-async function* news(scan: Scan, gaps: PollGaps): AsyncGenerator<LogItem> {
+async function* newItems(scan: Scan, gaps: PollGaps): AsyncGenerator<LogItem> {
   const { position } = scan;
   const missed = gaps.check(position);
   if (missed !== undefined) yield { type: "gap", bytes: missed, cursor: encodeCursor(position) };
@@ -111,10 +111,10 @@ class PollGaps {
   check(position: StoreCursor): number | undefined {
     const { folder, numbers } = this.#segments;
     const segments = segmentsIn(folder);
-    const there = new Set(numbers);
-    const gone = [...this.#weights].filter(([number]) => !there.has(number) && position.begin(number) !== undefined);
+    const existing = new Set(numbers);
+    const deleted = [...this.#weights].filter(([number]) => !existing.has(number) && position.begin(number) !== undefined);
     const unread = segments.filter(({ number }) => position.begin(number) !== undefined);
     this.#weights = new Map(unread.map((segment) => [segment.number, weigh(folder, segment).bytes]));
-    return gone.length === 0 ? undefined : gone.reduce((sum, [, bytes]) => sum + bytes, 0);
+    return deleted.length === 0 ? undefined : deleted.reduce((sum, [, bytes]) => sum + bytes, 0);
   }
 }

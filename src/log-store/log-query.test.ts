@@ -8,8 +8,8 @@ test("a page has the newest entries first by default, with all their fields", as
   const dir = stateDir(context);
   const { store, ...writing } = new TestStore(dir);
   const at = Date.UTC(2026, 10, 21, 10);
-  store.say({ process: "web-2", instance: 2, run: 7, category: "log", severity: "debug", at, text: "two\nlines" });
-  store.say({ category: "service", severity: "warn", at: at + 1, text: "own" });
+  store.addMessage({ process: "web-2", instance: 2, run: 7, category: "log", severity: "debug", at, text: "two\nlines" });
+  store.addMessage({ category: "service", severity: "warn", at: at + 1, text: "own" });
   store.end();
   assert.deepEqual(await readLogs(dir, {}), {
     entries: [
@@ -34,7 +34,7 @@ test("filters: process, cluster, minimum severity, category, time", async (conte
   writing.lines({ ...WEB, process: "pool-1", instance: 1 }, "pool 1");
   writing.lines({ ...WEB, process: "pool-2", instance: 2 }, "pool 2");
   writing.lines({ ...WEB, process: "pool-9" }, "no instance");
-  store.say({ category: "service", severity: "warn", at: 1000, text: "long ago" });
+  store.addMessage({ category: "service", severity: "warn", at: 1000, text: "long ago" });
   store.end();
   const found = (query: object): Promise<readonly string[]> => texts(dir, { order: "asc", ...query });
   assert.deepEqual(await found({ processes: ["web"] }), ["web out", "web err"]);
@@ -51,7 +51,7 @@ test("search finds a substring in any case, also in other alphabets, and never a
   const dir = stateDir(context);
   const writing = new TestStore(dir);
   writing.lines(WEB, "Zwei ÄPFEL", "äpfel und", "Birnen", "", "ПРИВЕТ", "İstanbul", "a😀b");
-  writing.store.say({ ...WEB, category: "log", at: Date.now(), text: "one\nTwo" });
+  writing.store.addMessage({ ...WEB, category: "log", at: Date.now(), text: "one\nTwo" });
   writing.store.end();
   const found = (search: string): Promise<readonly string[]> => texts(dir, { order: "asc", search });
   assert.deepEqual(await found("äpfel"), ["Zwei ÄPFEL", "äpfel und"]);
@@ -131,7 +131,7 @@ test("the last lines before a time are only those of the run, oldest first", asy
     writing.lines({ ...WEB, run: 2, ...(number % 2 ? { category: "stderr", severity: "error" } : {}) }, `line ${number}`);
     writing.lines({ ...WEB, process: "other", run: 2 }, "other");
   }
-  writing.store.say({ ...WEB, run: 2, category: "lifecycle", at: Date.now(), text: "ended" });
+  writing.store.addMessage({ ...WEB, run: 2, category: "lifecycle", at: Date.now(), text: "ended" });
   await writing.settled();
   const before = Date.now() + 1;
   const last = await lastLines(dir, { process: "web", run: 2, count: 3, before });

@@ -74,15 +74,15 @@ async function page(batches: AsyncGenerator<EntryBatch>, limit: number, cursors:
   let next = "";
   let more = 0;
   for await (const { segment, matches } of batches) {
-    const wanted = fitting(matches, limit - entries.length, room);
-    for (const { entry, start, end } of wanted) {
+    const taken = fitting(matches, limit - entries.length, room);
+    for (const { entry, start, end } of taken) {
       entries.push(entry);
       room -= end - start;
     }
-    const last = wanted.at(-1);
+    const last = taken.at(-1);
     if (last !== undefined) next = cursors(segment)(last);
     else if (entries.length === limit || room <= 0) more += 1;
-    if (matches.length > wanted.length || more > LOOK_AHEAD) return { entries, next };
+    if (matches.length > taken.length || more > LOOK_AHEAD) return { entries, next };
   }
   return { entries };
 }

@@ -56,7 +56,7 @@ export class SegmentWriter {
   }
 
   /** Whether the file still exists. */
-  get isThere(): boolean {
+  get exists(): boolean {
     return statSync(this.#path, { throwIfNoEntry: false }) !== undefined;
   }
 
@@ -90,7 +90,7 @@ export class SegmentWriter {
   abandon(): void {
     this.#closeIndex();
     closeSync(this.#fd);
-    if (this.isThere) close(this.#folder, this.number);
+    if (this.exists) close(this.#folder, this.number);
   }
 
   #hold(bytes: Buffer): void {

@@ -135,7 +135,7 @@ test("segments that are too old are deleted, then the oldest that exceed the siz
   const dir = stateDir(context);
   for (const text of ["one", "two", "three"]) {
     const { store, ...writing } = new TestStore(dir);
-    store.say({ category: "service", severity: "info", at: Date.now(), text: text.repeat(1000) });
+    store.addMessage({ category: "service", severity: "info", at: Date.now(), text: text.repeat(1000) });
     store.end();
     assert.deepEqual(writing.said, []);
   }
@@ -162,7 +162,7 @@ test("with 0 hours nothing is written, and existing segments are deleted", async
   former.store.end();
   const writing = new TestStore(dir, { ...DAY, hours: 0 });
   writing.lines(WEB, "line");
-  writing.store.say({ category: "service", severity: "info", at: 0, text: "said" });
+  writing.store.addMessage({ category: "service", severity: "info", at: 0, text: "said" });
   await eventually(() => (readdirSync(writing.folder).length === 0 ? true : undefined));
   assert.deepEqual(await texts(dir), []);
   writing.store.end();

@@ -49,7 +49,7 @@ export class LogStore {
   #maintenance: NodeJS.Timeout | undefined;
   /** Message of the last reported maintenance failure. */
   #maintenanceProblem: string | undefined;
-  #over = false;
+  #isEnded = false;
 
   constructor(report: StoreReport) {
     this.#report = report;
@@ -75,7 +75,7 @@ export class LogStore {
   }
 
   /** Adds a single entry, whose text may have several lines. */
-  say({ at, text, ...origin }: StoreMessage): void {
+  addMessage({ at, text, ...origin }: StoreMessage): void {
     // Only the configuration tells whether procman's own lines are wanted.
     if (this.#settings !== undefined) this.#add(new RecordHeader(origin, true), at, Buffer.from(`${text}\n`));
   }
@@ -83,13 +83,13 @@ export class LogStore {
   /** The logger is about to end; the next one writes another segment. */
   end(): void {
     this.#closeWriter();
-    this.#over = true;
+    this.#isEnded = true;
     this.#packer.stop();
     clearInterval(this.#maintenance);
   }
 
   #add(header: RecordHeader, at: number, lines: Buffer): void {
-    if (this.#over || this.#folder === undefined || this.#settings?.hours === 0) return;
+    if (this.#isEnded || this.#folder === undefined || this.#settings?.hours === 0) return;
     const now = Date.now();
     if (this.#trouble !== undefined && now < this.#trouble.retryAt) return this.#drop(header.isWhole ? 1 : countLines(lines), lines.length);
     try {
@@ -137,7 +137,7 @@ export class LogStore {
     if (writer.bytes >= Math.min(LARGEST_SEGMENT, bytes / SEGMENTS) || hourOf(now) !== this.#hour) return true;
     if (now < this.#checkAt) return false;
     this.#checkAt = now + CHECK_MS;
-    return !writer.isThere;
+    return !writer.exists;
   }
 
   #recover(writer: SegmentWriter, { error, lostLines, lostBytes }: StoreTrouble, now: number): void {
@@ -198,7 +198,7 @@ export class LogStore {
   /** Closes old segments and those of killed writers, deletes what exceeds the limits, compresses the rest. */
   #maintain(): void {
     const [folder, settings] = [this.#folder, this.#settings];
-    if (folder === undefined || settings === undefined || this.#over) return;
+    if (folder === undefined || settings === undefined || this.#isEnded) return;
     if (this.#writer !== undefined && hourOf(Date.now()) !== this.#hour) this.#closeWriter();
     try {
       repairAll(folder, this.#writer?.number);

@@ -175,8 +175,8 @@ export class Appender {
     if (rotation.ageMs > 0 && now - since > rotation.ageMs && this.#size > 0) return this.#rotated(bytes, at);
     const room = rotation.sizeBytes > 0 ? rotation.sizeBytes - this.#size : Number.POSITIVE_INFINITY;
     if (bytes.length - at <= room) return bytes.length;
-    const fits = room > 0 ? lineStart(bytes, at + room) : 0;
-    if (fits > at) return fits;
+    const end = room > 0 ? lineStart(bytes, at + room) : 0;
+    if (end > at) return end;
     // A line bigger than a whole file gets its own file.
     return this.#size > 0 ? this.#rotated(bytes, at) : endOfLine();
   }

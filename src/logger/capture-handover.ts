@@ -36,7 +36,7 @@ function failure(act: () => void): unknown {
 export class CaptureHandover {
   readonly #options: CaptureHandoverOptions;
   #path: string | undefined;
-  #wanted = false;
+  #isRequested = false;
   #trying = false;
   /** Whether the delay has been reported. */
   #reported = false;
@@ -54,15 +54,15 @@ export class CaptureHandover {
   }
 
   ask(): void {
-    if (this.#wanted) return;
-    this.#wanted = true;
+    if (this.#isRequested) return;
+    this.#isRequested = true;
     this.#reported = false;
     void this.tryAgain();
   }
 
   /** The logger ends in another way. */
   cancel(): void {
-    this.#wanted = false;
+    this.#isRequested = false;
     this.#options.hold.set(false);
   }
 
@@ -74,14 +74,14 @@ export class CaptureHandover {
 
   /** Called when a file has caught up: completes a requested hand-over if possible. */
   async tryAgain(): Promise<void> {
-    if (!this.#wanted || this.#trying) return;
+    if (!this.#isRequested || this.#trying) return;
     const { files, console, hold } = this.#options;
     if (files.stuck) return this.#defer(files.stuck.path);
     this.#trying = true;
     hold.set(true);
     await Promise.all([console.flush(PAUSE_MS), this.#catchUp()]);
     this.#trying = false;
-    if (!this.#wanted) return;
+    if (!this.#isRequested) return;
     if (files.behind) this.#defer(files.behind.path);
     else this.#end();
   }
@@ -90,13 +90,13 @@ export class CaptureHandover {
   #write(record: HandoverRecord): unknown {
     const path = this.#path;
     if (path === undefined) return new Error("the run folder is not known yet");
-    const whole = `${path}.tmp`;
+    const temporary = `${path}.tmp`;
     const error = failure(() => {
-      writeFileSync(whole, JSON.stringify(record), { mode: 0o600 });
-      renameSync(whole, path);
+      writeFileSync(temporary, JSON.stringify(record), { mode: 0o600 });
+      renameSync(temporary, path);
     });
     // A partial file would only take up room.
-    if (error !== undefined) failure(() => rmSync(whole, { force: true }));
+    if (error !== undefined) failure(() => rmSync(temporary, { force: true }));
     return error;
   }
 
@@ -118,7 +118,7 @@ export class CaptureHandover {
     failpoint("logger.handing");
     const error = this.#write(this.#options.record());
     failpoint("logger.handed");
-    this.#wanted = false;
+    this.#isRequested = false;
     if (error === undefined) return this.#options.done();
     this.#options.hold.set(false);
     this.#problem(errnoOf(error), `Cannot hand over to the next logger: ${reasonOf(error)}; this one continues`);

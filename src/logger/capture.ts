@@ -38,8 +38,8 @@ function fileSink(spec: CaptureSpec, which: StreamName, files: LogFiles, killing
 function sinksOf(spec: CaptureSpec, which: StreamName, { files, console, store }: CaptureContext, killing?: unknown): readonly LineSink[] {
   const stored = spec.store === undefined ? undefined : inStore(store, labelOf(spec, which));
   const file = fileSink(spec, which, files, killing);
-  const shown = spec.console ? onConsole(console, spec.id, which === "out" ? 1 : 2) : undefined;
-  return [stored, file, shown].filter((sink) => sink !== undefined);
+  const consoleSink = spec.console ? onConsole(console, spec.id, which === "out" ? 1 : 2) : undefined;
+  return [stored, file, consoleSink].filter((sink) => sink !== undefined);
 }
 
 function labelOf({ id, store }: CaptureSpec, which: StreamName): RecordHeader {
@@ -50,7 +50,7 @@ function labelOf({ id, store }: CaptureSpec, which: StreamName): RecordHeader {
 /** Like `LogFile.markRestart` for files. */
 function markRestartInStore({ id, store }: CaptureSpec, to: LogStore): void {
   const text = "the logger was restarted here; up to 64 KiB of output may be missing";
-  if (store !== undefined) to.say({ ...store, process: id, category: "service", severity: "warn", at: Date.now(), text });
+  if (store !== undefined) to.addMessage({ ...store, process: id, category: "service", severity: "warn", at: Date.now(), text });
 }
 
 export class Capture {
@@ -72,8 +72,8 @@ export class Capture {
     const stream = (which: StreamName): StreamReader => {
       const { [which]: path, held, capture, former } = open;
       const sinks = sinksOf(capture, which, context, former === "killed" ? batch : undefined);
-      const begun = Buffer.from(typeof former === "object" ? former[which] : "", "base64");
-      return new StreamReader({ path, held: held?.[which], sinks, hold: context.hold, begun, events: events(path) });
+      const partialLine = Buffer.from(typeof former === "object" ? former[which] : "", "base64");
+      return new StreamReader({ path, held: held?.[which], sinks, hold: context.hold, partialLine, events: events(path) });
     };
     if (open.former === "killed") markRestartInStore(open.capture, context.store);
     this.#out = stream("out");
@@ -81,8 +81,8 @@ export class Capture {
   }
 
   /** Partial lines that were read, for the next logger. */
-  get begun(): BegunRun {
-    return { out: this.#out.begun.toString("base64"), err: this.#err.begun.toString("base64") };
+  get partialLines(): BegunRun {
+    return { out: this.#out.partialLine.toString("base64"), err: this.#err.partialLine.toString("base64") };
   }
 
   open(): void {

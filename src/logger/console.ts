@@ -54,7 +54,7 @@ export class ConsoleWriter {
   #outlet: ConsoleOutlet = this.#terminal;
   #style: ConsoleStyle = { decorate: false, colors: false };
   #width = "procman".length;
-  #unsaid = 0;
+  #dropped = 0;
   #unwatch = this.#watch();
 
   constructor(files: LogFiles) {
@@ -84,10 +84,10 @@ export class ConsoleWriter {
     this.#outlet.write(fd, decorate(lines, decoration));
   }
 
-  say(message: LoggerMessage): void {
+  print(message: LoggerMessage): void {
     if (this.#outlet.isDead) return;
     if (this.#outlet.isOverfull) {
-      this.#unsaid += 1;
+      this.#dropped += 1;
       return;
     }
     const color = SEVERITY[message.severity];
@@ -123,16 +123,16 @@ export class ConsoleWriter {
     const { backpressure } = this.#outlet;
     const changed = (): void => {
       this.backpressure.set(backpressure.closed);
-      if (!backpressure.closed) this.#sayUnsaid();
+      if (!backpressure.closed) this.#printDropped();
     };
     changed();
     return backpressure.watch(changed);
   }
 
-  #sayUnsaid(): void {
-    const unsaid = this.#unsaid;
-    this.#unsaid = 0;
-    if (unsaid > 0)
-      this.say({ t: "say", at: Date.now(), severity: "warn", text: `${unsaid} messages not shown: the terminal was too slow` });
+  #printDropped(): void {
+    const dropped = this.#dropped;
+    this.#dropped = 0;
+    if (dropped > 0)
+      this.print({ t: "say", at: Date.now(), severity: "warn", text: `${dropped} messages not shown: the terminal was too slow` });
   }
 }

@@ -58,7 +58,7 @@ export class LineSplitter {
   }
 
   /** The partial line, valid until the next `push`. Another splitter continues it if this is pushed into it first. */
-  get begun(): Buffer {
+  get partialLine(): Buffer {
     return this.#carry.subarray(0, this.#length);
   }
 

@@ -124,7 +124,7 @@ export class LogFile {
   /** The logger ends: makes a last attempt, and reports lines that are lost. */
   end(): void {
     if (this.#trouble) this.#retry();
-    if (this.#trouble) this.#sayLost(this.#trouble);
+    if (this.#trouble) this.#reportLost(this.#trouble);
     this.#close();
   }
 
@@ -192,7 +192,7 @@ export class LogFile {
     return undefined;
   }
 
-  #sayLost(trouble: LogFileTrouble): void {
+  #reportLost(trouble: LogFileTrouble): void {
     clearTimeout(trouble.timer);
     this.#trouble = undefined;
     const { backlog, error } = trouble;

@@ -36,7 +36,7 @@ export class Logger {
   readonly #hold = new Backpressure();
   readonly #captures = new Map<string, Capture>();
   /** No more reading, and messages are ignored. */
-  #over = false;
+  #isEnded = false;
 
   constructor(events: LoggerEvents) {
     this.#events = events;
@@ -60,10 +60,10 @@ export class Logger {
       files: this.#files,
       console: this.#console,
       hold: this.#hold,
-      record: () => ({ captures: Object.fromEntries([...this.#captures].map(([key, { begun }]) => [key, begun])) }),
+      record: () => ({ captures: Object.fromEntries([...this.#captures].map(([key, { partialLines }]) => [key, partialLines])) }),
       send,
       done: () => {
-        this.#over = true;
+        this.#isEnded = true;
         this.#store.end();
         events.handedOver();
       },
@@ -80,7 +80,7 @@ export class Logger {
   }
 
   receive(batch: readonly ToLogger[]): void {
-    for (const message of batch) if (!this.#over) this.#receive(message, batch);
+    for (const message of batch) if (!this.#isEnded) this.#receive(message, batch);
   }
 
   /** Checks all runs for their end, since the keeper that would report it is gone. */
@@ -93,12 +93,12 @@ export class Logger {
   }
 
   handOver(): void {
-    if (!this.#over) this.#handover.ask();
+    if (!this.#isEnded) this.#handover.ask();
   }
 
   /** Writes the remaining output and stops reading. `isAlone`: there is no keeper that asked for it, but there may be one later. */
   async close(isAlone: boolean): Promise<void> {
-    this.#over = true;
+    this.#isEnded = true;
     this.#handover.cancel();
     this.#files.stopHolding();
     for (const capture of [...this.#captures.values()]) capture.drain();
@@ -125,7 +125,7 @@ export class Logger {
         if (message.store !== undefined) this.#store.settings = message.store;
         return;
       case "say":
-        return this.#say(message);
+        return this.#print(message);
       case "reopen":
         return this.#files.reopen();
       case "close":
@@ -135,11 +135,11 @@ export class Logger {
     }
   }
 
-  #say(message: LoggerMessage): void {
+  #print(message: LoggerMessage): void {
     const { at, text, severity, id, run, instance, isQuiet, category = id === undefined ? "service" : "lifecycle" } = message;
-    if (isQuiet !== true) this.#console.say(message);
-    const whose = { ...(id === undefined ? {} : { process: id }), ...(run === undefined ? {} : { run }) };
-    this.#store.say({ at, text, severity, category, ...whose, ...(instance === undefined ? {} : { instance }) });
+    if (isQuiet !== true) this.#console.print(message);
+    const origin = { ...(id === undefined ? {} : { process: id }), ...(run === undefined ? {} : { run }) };
+    this.#store.addMessage({ at, text, severity, category, ...origin, ...(instance === undefined ? {} : { instance }) });
   }
 
   #open(open: OpenStreams, batch: readonly ToLogger[]): void {

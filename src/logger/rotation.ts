@@ -38,7 +38,7 @@ function nextName(path: string): string {
 
 function remove(file: string): void {
   rmSync(file, { force: true });
-  forgetListings();
+  clearListings();
 }
 
 export class LogRotation {
@@ -59,7 +59,7 @@ export class LogRotation {
   rotate(path: string): boolean {
     return this.#try(path, "rotate", () => {
       renameSync(path, nextName(path));
-      forgetListings();
+      clearListings();
     });
   }
 
@@ -87,7 +87,7 @@ export class LogRotation {
   compressed(error?: unknown): void {
     const path = this.#path;
     if (path === undefined) return;
-    forgetListings();
+    clearListings();
     this.#try(path, "compress", () => {
       if (error !== undefined) throw error;
     });
@@ -128,13 +128,13 @@ const known = new Map<string, readonly string[]>();
 
 function rotatedIn(folder: string): readonly string[] {
   const names = known.get(folder) ?? readdirSync(folder).filter((name) => STAMPED.test(name));
-  if (known.size === 0) setImmediate(forgetListings);
+  if (known.size === 0) setImmediate(clearListings);
   known.set(folder, names);
   return names;
 }
 
 /** A file was renamed or removed. */
-function forgetListings(): void {
+function clearListings(): void {
   known.clear();
 }
 

@@ -51,7 +51,7 @@ export type StreamReaderOptions = {
   /** While it is closed, nothing is read. */
   readonly hold: Backpressure;
   /** The partial line that the previous logger had read. */
-  readonly begun: Buffer;
+  readonly partialLine: Buffer;
   readonly events: StreamReaderEvents;
 };
 
@@ -65,14 +65,14 @@ export class StreamReader {
   #atEnd = false;
   #settled = false;
 
-  constructor({ path, held, sinks, hold, begun, events }: StreamReaderOptions) {
+  constructor({ path, held, sinks, hold, partialLine, events }: StreamReaderOptions) {
     this.#sinks = sinks;
     this.#hold = hold;
     this.#events = events;
     this.#splitter = new LineSplitter((lines) => {
       for (const sink of this.#sinks) sink.write(lines);
     });
-    this.#splitter.push(begun, 0, begun.length);
+    this.#splitter.push(partialLine, 0, partialLine.length);
     this.#fifo = new FifoReader([path, held ?? []].flat(), {
       chunk: (area, bytes) => {
         failpoint("logger.read");
@@ -86,8 +86,8 @@ export class StreamReader {
   }
 
   /** The beginning of a line whose end has not been read yet. */
-  get begun(): Buffer {
-    return this.#splitter.begun;
+  get partialLine(): Buffer {
+    return this.#splitter.partialLine;
   }
 
   open(): void {

@@ -91,16 +91,16 @@ export class ServiceGauges {
   #delay: IntervalHistogram | undefined;
 
   /** The delays since the last call. */
-  look(): GaugeValues {
+  sample(): GaugeValues {
     const delay = this.#delay;
     const seconds = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS) / 1e3;
-    const known = delay !== undefined && delay.count > 0;
+    const hasSamples = delay !== undefined && delay.count > 0;
     const { user, system } = process.cpuUsage();
     const gauges = {
       memoryBytes: process.memoryUsage.rss(),
       cpuSeconds: (user + system) / 1e6,
-      delaySeconds: known ? seconds(delay.percentile(99)) : 0,
-      longestSeconds: known ? seconds(delay.max) : 0,
+      delaySeconds: hasSamples ? seconds(delay.percentile(99)) : 0,
+      longestSeconds: hasSamples ? seconds(delay.max) : 0,
     };
     if (delay === undefined) {
       // Loaded on first use: `perf_hooks` takes a millisecond of each start.

@@ -5,8 +5,8 @@ import type { DownsampledPoint } from "./downsample.ts";
 const BLOCK_BYTES = 16;
 const MAGIC = 0x314d4d50;
 const KEY_BYTES = 6;
-const MOST_PROCESSES = 0xffff;
-const MOST_KIB = 0xffffffff;
+const MAX_PROCESSES = 0xffff;
+const MAX_KIB = 0xffffffff;
 
 export function blockOf(at: number, points: ReadonlyMap<string, DownsampledPoint>): Buffer {
   const block = Buffer.alloc(BLOCK_BYTES * (points.size + 1));
@@ -16,9 +16,9 @@ export function blockOf(at: number, points: ReadonlyMap<string, DownsampledPoint
   let offset = BLOCK_BYTES;
   for (const [id, { cpuPercent, memoryBytes, processes }] of points) {
     block.writeUIntLE(keyOf(id), offset, KEY_BYTES);
-    block.writeUInt16LE(Math.min(MOST_PROCESSES, processes), offset + 6);
+    block.writeUInt16LE(Math.min(MAX_PROCESSES, processes), offset + 6);
     block.writeFloatLE(cpuPercent, offset + 8);
-    block.writeUInt32LE(Math.min(MOST_KIB, Math.round(memoryBytes / 1_024)), offset + 12);
+    block.writeUInt32LE(Math.min(MAX_KIB, Math.round(memoryBytes / 1_024)), offset + 12);
     offset += BLOCK_BYTES;
   }
   return block;
@@ -64,13 +64,13 @@ function pointAt(file: Buffer, offset: number, at: number): DownsampledPoint {
 }
 
 const keys = new Map<string, number>();
-const MOST_KEYS = 100_000;
+const MAX_KEYS = 100_000;
 
 /** 48 bits: with a thousand ids, one in half a billion configurations has a collision. */
 function keyOf(id: string): number {
   const known = keys.get(id);
   if (known !== undefined) return known;
   const key = process.getBuiltinModule("node:crypto").createHash("sha256").update(id).digest().readUIntLE(0, KEY_BYTES);
-  if (keys.size < MOST_KEYS) keys.set(id, key);
+  if (keys.size < MAX_KEYS) keys.set(id, key);
   return key;
 }

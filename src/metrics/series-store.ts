@@ -116,8 +116,8 @@ function order({ kind, start }: SeriesSegment): number {
 function mend(path: string): void {
   const size = statSync(path, { throwIfNoEntry: false })?.size;
   if (size === undefined) return;
-  const whole = wholeBytes(readFileSync(path));
-  if (whole < size) truncateSync(path, whole);
+  const wholeSize = wholeBytes(readFileSync(path));
+  if (wholeSize < size) truncateSync(path, wholeSize);
 }
 
 async function readOrEmpty(path: string): Promise<Buffer> {

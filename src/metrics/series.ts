@@ -33,7 +33,7 @@ export class MetricSeries {
   recent(id: string, now = Date.now()): readonly MetricPoint[] {
     return this.#recentOf(id)
       .filter(({ at }) => now - at <= RECENT * STEP_MS)
-      .map(shown);
+      .map(toPoint);
   }
 
   /** Points of a process, or the sum over all instances of a cluster. Default: the last hour. */
@@ -43,15 +43,15 @@ export class MetricSeries {
       this.#hours() === 0
         ? new Map(ids.map((id) => [id, this.#recentOf(id)]))
         : withCurrent(await this.#store.read(ids, from, to, now), (id) => this.#recentOf(id));
-    const asked = [...stored.values()].map((points) => points.filter(({ at }) => at >= from && at < to));
+    const selected = [...stored.values()].map((points) => points.filter(({ at }) => at >= from && at < to));
     const stepMs = stepSeconds === undefined ? undefined : Math.max(1, stepSeconds) * 1_000;
-    const [only = []] = asked;
-    if (asked.length === 1) return (stepMs === undefined ? only : downsampled(only, stepMs)).map(shown);
-    return summed(asked, stepMs ?? MINUTE_MS).map(shown);
+    const [only = []] = selected;
+    if (selected.length === 1) return (stepMs === undefined ? only : downsampled(only, stepMs)).map(toPoint);
+    return summed(selected, stepMs ?? MINUTE_MS).map(toPoint);
   }
 
   /** The process was removed. */
-  forget(id: string): void {
+  remove(id: string): void {
     this.#recent.delete(id);
   }
 
@@ -84,6 +84,6 @@ function withCurrent(
   );
 }
 
-function shown({ at, cpuPercent, memoryBytes, processes }: DownsampledPoint): MetricPoint {
+function toPoint({ at, cpuPercent, memoryBytes, processes }: DownsampledPoint): MetricPoint {
   return { time: new Date(at).toISOString(), cpuPercent: Math.round(cpuPercent * 10) / 10, memoryBytes, processes };
 }

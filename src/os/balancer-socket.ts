@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { fingerprint } from "../base/hash.ts";
 
 /** Longest path of a Unix socket: 103 bytes and a NUL on macOS, 107 and a NUL on Linux (unix(7)). */
-const MOST_BYTES = 103;
+const MAX_BYTES = 103;
 
 /** In the run folder, or in the folder for temporary files if that path is too long for a socket. */
 export function balancerSocket(stateDir: string): string {
   const path = join(stateDir, "run", "balancer.sock");
-  return Buffer.byteLength(path) <= MOST_BYTES ? path : join(tmpdir(), `procman-${userInfo().uid}-${fingerprint(stateDir)}.sock`);
+  return Buffer.byteLength(path) <= MAX_BYTES ? path : join(tmpdir(), `procman-${userInfo().uid}-${fingerprint(stateDir)}.sock`);
 }
 
 /** False if there is no socket, or if it belongs to another user. */

@@ -64,17 +64,17 @@ function numbers(stateDir: string): readonly number[] {
 }
 
 function create(stateDir: string, path: string): boolean {
-  const whole = join(stateDir, `lock-${process.pid}.tmp`);
+  const temporary = join(stateDir, `lock-${process.pid}.tmp`);
   const claim: LockClaim = { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "", bootId: bootId() };
-  writeFileSync(whole, JSON.stringify(claim), { mode: 0o600 });
+  writeFileSync(temporary, JSON.stringify(claim), { mode: 0o600 });
   try {
-    linkSync(whole, path);
+    linkSync(temporary, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
   } finally {
-    unlinkSync(whole);
+    unlinkSync(temporary);
   }
 }
 

@@ -20,7 +20,7 @@ export class OomKills {
   }
 
   /** Reads the counter. */
-  look(now: number): void {
+  poll(now: number): void {
     const count = this.#count();
     if (now - this.#since > FRESH_MS) this.#unclaimed = 0;
     if (count > this.#last) {
@@ -32,7 +32,7 @@ export class OomKills {
 
   /** Whether a process that was killed a moment ago may be a victim; each counted kill explains one exit. */
   claim(now: number): boolean {
-    this.look(now);
+    this.poll(now);
     if (this.#unclaimed === 0) return false;
     this.#unclaimed--;
     return true;

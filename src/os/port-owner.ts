@@ -100,8 +100,10 @@ function named(pid: number): string {
 function nameOf(pid: number): string {
   const name = commOf(pid) || "a process";
   const [first = ""] = textOf(`/proc/${pid}/cmdline`).split("\0");
-  const whole = first.slice(first.lastIndexOf("/") + 1);
-  return whole !== "" && (name.endsWith(THREAD) || (name.length === KERNEL_LETTERS && whole.startsWith(name))) ? whole : name;
+  const programName = first.slice(first.lastIndexOf("/") + 1);
+  return programName !== "" && (name.endsWith(THREAD) || (name.length === KERNEL_LETTERS && programName.startsWith(name)))
+    ? programName
+    : name;
 }
 
 function commOf(pid: number): string {

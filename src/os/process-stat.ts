@@ -124,9 +124,9 @@ function fromPs(which: readonly string[]): ProcessStat[] {
 }
 
 /** Room for the environments of thousands of processes. */
-const MOST_BYTES = 1 << 28;
+const MAX_BYTES = 1 << 28;
 
 /** The output of a program. The module is loaded here because few commands need it: 2 ms each. */
 function outputOf(program: string, args: readonly string[]): string {
-  return process.getBuiltinModule("node:child_process").execFileSync(program, args, { encoding: "utf8", maxBuffer: MOST_BYTES });
+  return process.getBuiltinModule("node:child_process").execFileSync(program, args, { encoding: "utf8", maxBuffer: MAX_BYTES });
 }

@@ -98,10 +98,10 @@ test("4.6 each out-of-memory kill explains one exit, and none that comes much la
   const kills = new OomKills(() => count);
   assert.equal(kills.claim(0), false, "those of before are nobody's");
   count = 7;
-  kills.look(100_000);
+  kills.poll(100_000);
   assert.deepEqual([kills.claim(100_500), kills.claim(100_600), kills.claim(100_700)], [true, true, false]);
   count = 8;
-  kills.look(200_000);
+  kills.poll(200_000);
   assert.equal(kills.claim(220_000), false);
   count = 9;
   assert.equal(kills.claim(220_001), true, "seen at the end itself");

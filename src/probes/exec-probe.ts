@@ -18,18 +18,24 @@ export type As = { readonly uid?: number; readonly gid?: number };
 /** Characters of the command's last output that are reported. */
 const OUTPUT_LENGTH = 200;
 
-export function askCommand(scene: ExecContext): ProbeMethod<Probe & { readonly kind: "exec" }> {
-  return ({ line }, over) => {
-    const [program = "", ...args] = scene.argv(line);
-    const child = spawn(program, args, { cwd: scene.cwd, env: scene.env, ...scene.as, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+export function askCommand(context: ExecContext): ProbeMethod<Probe & { readonly kind: "exec" }> {
+  return ({ line }, done) => {
+    const [program = "", ...args] = context.argv(line);
+    const child = spawn(program, args, {
+      cwd: context.cwd,
+      env: context.env,
+      ...context.as,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let output = "";
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => {
         output = (output + text).slice(-OUTPUT_LENGTH);
       });
-    child.once("error", (error) => over(`its check can't be executed: ${error.message}`));
+    child.once("error", (error) => done(`its check can't be executed: ${error.message}`));
     // Not `close`: background processes of the command may keep the pipes open.
-    child.once("exit", (code, signal) => over(code === 0 ? undefined : problemOf(code, signal, output)));
+    child.once("exit", (code, signal) => done(code === 0 ? undefined : problemOf(code, signal, output)));
     return () => {
       const { pid = 0 } = child;
       // Its process group is killed with it.

@@ -5,7 +5,7 @@ import { ask, type ProbeLimits } from "./probe.ts";
 /** Probes are aligned to this step: waking up for each alone would cost more than the probes. Milliseconds. */
 const STEP_MS = 200;
 
-export type HealthOptions = Pick<ProbeLimits, "scene"> & {
+export type HealthOptions = Pick<ProbeLimits, "context"> & {
   readonly spec: HealthSpec;
   /** Remaining start period, in which failures don't count until the first success. Milliseconds. */
   readonly startMs: number;
@@ -39,8 +39,8 @@ export class Health {
   }
 
   #ask(): void {
-    const { spec, scene } = this.#options;
-    this.#cancel = ask(spec.probe, { timeoutMs: spec.timeoutMs, scene }, (problem) => this.#onResult(problem));
+    const { spec, context } = this.#options;
+    this.#cancel = ask(spec.probe, { timeoutMs: spec.timeoutMs, context }, (problem) => this.#onResult(problem));
   }
 
   #onResult(problem: string | undefined): void {

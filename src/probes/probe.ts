@@ -3,10 +3,10 @@ import type { Probe } from "../contract/probe-spec.ts";
 import { askCommand, type ExecContext } from "./exec-probe.ts";
 import { askHttp, askPort } from "./socket-probe.ts";
 
-export type ProbeLimits = { readonly timeoutMs: number; readonly scene: ExecContext };
+export type ProbeLimits = { readonly timeoutMs: number; readonly context: ExecContext };
 
 /** Calls `done` once, but never after the returned function was called. */
-export function ask(probe: Probe, { timeoutMs, scene }: ProbeLimits, done: (problem: string | undefined) => void): () => void {
+export function ask(probe: Probe, { timeoutMs, context }: ProbeLimits, done: (problem: string | undefined) => void): () => void {
   let isOver = false;
   let letGo: ((isAnswered: boolean) => void) | undefined;
   const end = (isAnswered: boolean): boolean => {
@@ -17,18 +17,18 @@ export function ask(probe: Probe, { timeoutMs, scene }: ProbeLimits, done: (prob
     return true;
   };
   const timer = setTimeout(() => end(false) && done(`has not answered within ${timeoutMs / 1_000} s`), timeoutMs);
-  letGo = begin(probe, scene, (problem) => void (end(true) && done(problem)));
+  letGo = begin(probe, context, (problem) => void (end(true) && done(problem)));
   return () => void end(false);
 }
 
-function begin(probe: Probe, scene: ExecContext, over: (problem: string | undefined) => void): (isAnswered: boolean) => void {
+function begin(probe: Probe, context: ExecContext, done: (problem: string | undefined) => void): (isAnswered: boolean) => void {
   switch (probe.kind) {
     case "port":
-      return askPort(probe, over);
+      return askPort(probe, done);
     case "http":
-      return askHttp(probe, over);
+      return askHttp(probe, done);
     case "exec":
-      return askCommand(scene)(probe, over);
+      return askCommand(context)(probe, done);
     default:
       return probe satisfies never;
   }

@@ -12,11 +12,11 @@ import { ask } from "./probe.ts";
 import { Readiness } from "./readiness.ts";
 import { isToItself } from "./socket-probe.ts";
 
-const scene = { cwd: tmpdir(), env: process.env, argv: (line: string) => ["/bin/sh", "-c", line] };
+const execContext = { cwd: tmpdir(), env: process.env, argv: (line: string) => ["/bin/sh", "-c", line] };
 
 /** The reported problem; undefined: success. */
 function verdict(probe: Probe, timeoutMs = 5_000): Promise<string | undefined> {
-  return new Promise((resolve) => ask(probe, { timeoutMs, scene }, resolve));
+  return new Promise((resolve) => ask(probe, { timeoutMs, context: execContext }, resolve));
 }
 
 async function listening(context: TestContext, server: Server, host = "127.0.0.1"): Promise<number> {
@@ -120,7 +120,7 @@ function isRunning(pid: number): boolean {
 
 test("a cancelled probe never reports a result", async (context) => {
   const port = await listening(context, createServer());
-  const cancel = ask(http(port), { timeoutMs: 50, scene }, () => assert.fail("answered"));
+  const cancel = ask(http(port), { timeoutMs: 50, context: execContext }, () => assert.fail("answered"));
   cancel();
   await new Promise((resolve) => setTimeout(resolve, 100));
 });
@@ -138,7 +138,7 @@ function ready(
   };
   return new Promise((resolve) => {
     const { objection = () => undefined } = more;
-    const options = { probe, timeoutMs: 5_000, scene, file: more.file ?? "/nowhere/none", lines, objection };
+    const options = { probe, timeoutMs: 5_000, context: execContext, file: more.file ?? "/nowhere/none", lines, objection };
     const readiness = new Readiness(options, { ready: () => resolve(waited), waits: (problem) => waited.push(problem) });
     context.after(() => readiness.stop());
   });
@@ -197,7 +197,7 @@ function health(
     };
     const spec = { probe, intervalMs, timeoutMs: 5_000, failures: 2, startMs };
     const asking = new Health(
-      { spec, scene, startMs, phase },
+      { spec, context: execContext, startMs, phase },
       { well: () => hear("well"), ill: (problem, counts) => hear(`${problem}${counts ? "!" : ""}`) },
     );
     context.after(() => asking.stop());

@@ -46,12 +46,12 @@ export class Readiness {
   }
 
   #probe(): void {
-    const { probe, file, timeoutMs, scene } = this.#options;
+    const { probe, file, timeoutMs, context } = this.#options;
     if (probe.kind === "log") return;
     if (probe.kind === "fd") return this.#onResult(hasContent(file) ? undefined : `has not written to descriptor ${probe.fd}`);
     // A command may take long, and running two at once would be no faster.
-    const patience = probe.kind === "exec" ? timeoutMs : Math.min(timeoutMs, ANSWER_MS);
-    this.#cancel = ask(probe, { timeoutMs: patience, scene }, (problem) => this.#onResult(problem));
+    const attemptMs = probe.kind === "exec" ? timeoutMs : Math.min(timeoutMs, ANSWER_MS);
+    this.#cancel = ask(probe, { timeoutMs: attemptMs, context }, (problem) => this.#onResult(problem));
   }
 
   #onResult(problem: string | undefined): void {

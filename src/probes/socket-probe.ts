@@ -9,28 +9,28 @@ const STATUS_LENGTH = "HTTP/1.1 200".length;
 const LINGER_MS = 1_000;
 const LINGER_LENGTH = 65_536;
 
-export const askPort: ProbeMethod<Probe & { readonly kind: "port" }> = ({ port }, over) =>
+export const askPort: ProbeMethod<Probe & { readonly kind: "port" }> = ({ port }, done) =>
   reach("localhost", port, {
     connected: (socket) => {
       socket.end();
-      over(undefined);
+      done(undefined);
     },
-    failed: over,
+    failed: done,
   });
 
-export const askHttp: ProbeMethod<Probe & { readonly kind: "http" }> = ({ hostname, port, path }, over) => {
+export const askHttp: ProbeMethod<Probe & { readonly kind: "http" }> = ({ hostname, port, path }, done) => {
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   const request = `GET ${path} HTTP/1.1\r\nHost: ${host}:${port}\r\nUser-Agent: procman\r\nAccept: */*\r\nConnection: close\r\n\r\n`;
   return reach(hostname, port, {
     connected: (socket) => {
       socket.write(request);
-      readStatus(socket, over);
+      readStatus(socket, done);
     },
-    failed: over,
+    failed: done,
   });
 };
 
-function readStatus(socket: Socket, over: (problem: string | undefined) => void): void {
+function readStatus(socket: Socket, done: (problem: string | undefined) => void): void {
   let head = "";
   let length = 0;
   let isComplete = false;
@@ -42,9 +42,9 @@ function readStatus(socket: Socket, over: (problem: string | undefined) => void)
     head += text;
     if (head.length < STATUS_LENGTH) return;
     isComplete = true;
-    over(verdictOn(head));
+    done(verdictOn(head));
   });
-  socket.once("end", () => over("closes the connection without an answer"));
+  socket.once("end", () => done("closes the connection without an answer"));
 }
 
 function verdictOn(head: string): string | undefined {

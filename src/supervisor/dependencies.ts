@@ -54,14 +54,14 @@ export class Dependencies {
 
   /** Dependents before their dependencies; otherwise in reverse order. */
   inStopOrder(processes: readonly Process[]): readonly Process[] {
-    const wanted = new Map(processes.map((process) => [process.id, process]));
+    const byId = new Map(processes.map((process) => [process.id, process]));
     const ordered = new Set<Process>();
-    const seen = new Set<string>();
+    const visited = new Set<string>();
     const visit = (id: string): void => {
-      if (seen.has(id)) return;
-      seen.add(id);
+      if (visited.has(id)) return;
+      visited.add(id);
       for (const dependent of this.#dependents.get(id) ?? []) visit(dependent);
-      const process = wanted.get(id);
+      const process = byId.get(id);
       if (process !== undefined) ordered.add(process);
     };
     for (const { id } of processes.toReversed()) visit(id);
@@ -135,16 +135,16 @@ type FindDependencies = (id: string) => { readonly dependsOn?: readonly Dependen
 
 /** Dependencies before their dependents, including indirect ones; otherwise the order stays. */
 export function inStartOrder<T extends { readonly id: string }>(processes: readonly T[], find: FindDependencies): readonly T[] {
-  const wanted = new Map(processes.map((process) => [process.id, process]));
+  const byId = new Map(processes.map((process) => [process.id, process]));
   const ordered: T[] = [];
-  const seen = new Set<string>();
+  const visited = new Set<string>();
   const visit = (id: string): void => {
-    if (seen.has(id)) return;
-    seen.add(id);
+    if (visited.has(id)) return;
+    visited.add(id);
     for (const { members } of find(id)?.dependsOn ?? []) for (const member of members) visit(member);
-    const process = wanted.get(id);
+    const process = byId.get(id);
     if (process !== undefined) ordered.push(process);
   };
-  for (const id of wanted.keys()) visit(id);
+  for (const id of byId.keys()) visit(id);
   return ordered;
 }

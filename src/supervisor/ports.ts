@@ -43,7 +43,7 @@ export interface Spawner {
   /** Signals all processes of the run (its group, and those with its marker); `swept` follows when none is left. */
   sweep(slot: string, run: number, pid: number, signal: SignalName): void;
   /** Receives the reports of a run that a previous service requested, saw alive, or saw end. */
-  adopt(slot: string, run: number, seen: "asked" | "alive" | "ended", on: RunReports): void;
+  adopt(slot: string, run: number, known: "asked" | "alive" | "ended", on: RunReports): void;
   /** Stores the snapshot from which the next service continues. */
   remember(id: string, snapshot: ProcessSnapshot): void;
   /** Drops the snapshot of a removed process. */

@@ -53,7 +53,7 @@ export class CronTimer {
   readonly #on: ScheduleEvents;
   #next: number | undefined;
   /** The wall clock at the last check. */
-  #seen: number;
+  #checkedAt: number;
   /** The latest scheduled time that was called, and when by the monotonic clock. */
   #met: { readonly planned: number; readonly at: number } | undefined;
   #drop: (() => void) | undefined;
@@ -62,8 +62,8 @@ export class CronTimer {
     this.#pattern = new Cron(pattern, { paused: true });
     this.#clock = clock;
     this.#on = on;
-    this.#seen = clock.wall();
-    this.#next = this.#after(this.#seen);
+    this.#checkedAt = clock.wall();
+    this.#next = this.#after(this.#checkedAt);
     this.#sleep();
   }
 
@@ -106,9 +106,9 @@ export class CronTimer {
 
   #wake(): void {
     const wall = this.#clock.wall();
-    const [planned, seen] = [this.#next, this.#seen];
-    this.#seen = wall;
-    if (wall < seen - STEP_BACK_MS) {
+    const [planned, checkedAt] = [this.#next, this.#checkedAt];
+    this.#checkedAt = wall;
+    if (wall < checkedAt - STEP_BACK_MS) {
       this.#next = this.#afterStepBack(wall);
       this.#on.moved();
     } else if (planned !== undefined && wall >= planned) {

@@ -25,7 +25,7 @@ export function snapshotOf({ slots, ...rest }: Kept): ProcessSnapshot {
 /** Phases whose names in a note are those of 0.1.0: a service of any version continues from the note of any other. */
 const NOTED_PHASES = { "waiting-dependents": "held", cleanup: "sweep", "cleanup-kill": "sweep-kill" } as const;
 type NotedPhase = keyof typeof NOTED_PHASES;
-const PHASES = new Map<string, NotedPhase>(Object.entries(NOTED_PHASES).map(([phase, noted]) => [noted, phase as NotedPhase]));
+const PHASES = new Map<string, NotedPhase>(Object.entries(NOTED_PHASES).map(([phase, note]) => [note, phase as NotedPhase]));
 
 /** What is noted of a snapshot; `decodeSnapshot` reads it. */
 export function encodeSnapshot(snapshot: ProcessSnapshot): unknown {
@@ -33,9 +33,9 @@ export function encodeSnapshot(snapshot: ProcessSnapshot): unknown {
 }
 
 /** The snapshot of the process `id` from its note; undefined: it isn't one. */
-export function decodeSnapshot(noted: unknown, id: string): ProcessSnapshot | undefined {
-  if (!matches(noted, memory) || !Object.keys(noted.slots).every((slot) => slot === id || isFurtherSlot(slot, id))) return undefined;
-  return withPhases(noted, (phase) => PHASES.get(phase)) as ProcessSnapshot;
+export function decodeSnapshot(note: unknown, id: string): ProcessSnapshot | undefined {
+  if (!matches(note, memory) || !Object.keys(note.slots).every((slot) => slot === id || isFurtherSlot(slot, id))) return undefined;
+  return withPhases(note, (phase) => PHASES.get(phase)) as ProcessSnapshot;
 }
 
 type WithSlots = { readonly slots: Readonly<Record<string, { readonly status: string; readonly phase?: string }>> };
@@ -56,13 +56,13 @@ function isFurtherSlot(slot: string, id: string): boolean {
 }
 
 /** Monotonic milliseconds; the limit is three hundred years. */
-const moment = number({ minimum: -1e13, maximum: 1e13 });
+const monotonicMs = number({ minimum: -1e13, maximum: 1e13 });
 const count = integer({ minimum: 0 });
 /** kill(2) gives 0 and -1 a special meaning. */
 const pid = integer({ minimum: 2 });
 
 const occupied = optional(openObject({ port: count, by: string() }));
-const details = { outOfMemory: optional(literal(true)), occupied, at: optional(moment) };
+const details = { outOfMemory: optional(literal(true)), occupied, at: optional(monotonicMs) };
 const ending = union([
   openObject({ kind: literal("exited"), code: union([number(), nullSchema]), signal: union([string(), nullSchema]), ...details }),
   openObject({
@@ -70,7 +70,7 @@ const ending = union([
     message: string(),
     permanent: boolean(),
     exitCode: optional(count),
-    at: optional(moment),
+    at: optional(monotonicMs),
   }),
   openObject({ kind: literal("unknown"), ...details }),
 ]);
@@ -87,17 +87,17 @@ const plan = {
   next: enumeration(["idle", "start", "policy"]),
   cause: enumeration(["operator", "terminate", "watch", "itself", ...FAULTS]),
 };
-const child = { pid, started: moment, since: moment };
+const child = { pid, started: monotonicMs, since: monotonicMs };
 const stopping = { ...base, ...plan, status: literal("stopping") };
 
 const instance = union([
   openObject({ ...base, status: literal("idle"), outcome }),
   openObject({ ...base, status: enumeration(["waiting", "starting"]) }),
-  openObject({ ...base, status: literal("running"), pid, since: moment, ready: boolean(), healthy: optional(boolean()) }),
+  openObject({ ...base, status: literal("running"), pid, since: monotonicMs, ready: boolean(), healthy: optional(boolean()) }),
   openObject({ ...stopping, phase: literal("spawning"), held: optional(boolean()) }),
   openObject({ ...stopping, ...child, phase: enumeration(["held", "grace", "terminate", "kill"]) }),
   openObject({ ...stopping, ...child, phase: enumeration(["sweep", "sweep-kill"]), ending }),
-  openObject({ ...base, status: literal("backoff"), until: moment, ending, fault }),
+  openObject({ ...base, status: literal("backoff"), until: monotonicMs, ending, fault }),
 ]);
 
 const memory = openObject({

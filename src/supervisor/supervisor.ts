@@ -68,14 +68,14 @@ export class Supervisor {
   /** Applies new definitions (at the start, the first ones): missing processes are stopped, new ones start by their policy. */
   apply(plans: readonly ProcessDefinition[], changes: ReadonlyMap<string, Change> = new Map()): void {
     const before = this.#processes;
-    const wanted = new Set(plans.map(({ id }) => id));
+    const ids = new Set(plans.map(({ id }) => id));
     const fresh = plans.filter(({ id }) => !before.has(id) || this.#leaving.has(id));
-    const gone = [...before.values()].filter(({ id }) => !wanted.has(id));
+    const removed = [...before.values()].filter(({ id }) => !ids.has(id));
     this.#processes = new Map(plans.map((plan) => [plan.id, before.get(plan.id) ?? new Process(plan, this.#ports)]));
-    for (const process of gone) this.#processes.set(process.id, process);
-    for (const process of this.#dependencies.inStopOrder(gone)) this.#remove(process);
+    for (const process of removed) this.#processes.set(process.id, process);
+    for (const process of this.#dependencies.inStopOrder(removed)) this.#remove(process);
     // Removed processes still exit before those that they depend on.
-    this.#dependencies.set([...plans, ...gone.map(({ plan }) => plan)]);
+    this.#dependencies.set([...plans, ...removed.map(({ plan }) => plan)]);
     const present = new Map(plans.map((plan) => [plan.id, plan]));
     for (const plan of inStartOrder(plans, (id) => present.get(id))) this.#update(plan, changes.get(plan.id));
     for (const { id, autostart } of fresh) if (autostart) this.#processes.get(id)?.startIfAllowed();
@@ -155,10 +155,10 @@ export class Supervisor {
     process.retire();
     process.stop();
     // A process that has just become idle is forgotten already.
-    if (process.isIdle && this.#leaving.has(process.id)) this.#forget(process.id);
+    if (process.isIdle && this.#leaving.has(process.id)) this.#dropProcess(process.id);
   }
 
-  #forget(id: string): void {
+  #dropProcess(id: string): void {
     this.#leaving.delete(id);
     this.#processes.delete(id);
     this.#ports.spawner.forget(id);
@@ -166,7 +166,7 @@ export class Supervisor {
   }
 
   #onIdle(): void {
-    for (const id of [...this.#leaving]) if (this.#processes.get(id)?.isIdle) this.#forget(id);
+    for (const id of [...this.#leaving]) if (this.#processes.get(id)?.isIdle) this.#dropProcess(id);
     if (this.#idle.size === 0 || this.processes.some(({ isIdle }) => !isIdle)) return;
     for (const resolve of this.#idle) resolve();
     this.#idle.clear();

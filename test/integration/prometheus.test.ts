@@ -39,7 +39,7 @@ test("promtool has no objection to the metrics", (context) => {
         }),
         process("api-1", { cluster: "api", code: 3, telemetry }),
       ],
-      new ServiceGauges().look(),
+      new ServiceGauges().sample(),
       state,
     ),
   );

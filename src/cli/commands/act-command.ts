@@ -77,7 +77,7 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
       .option("--no-wait", "return immediately instead of waiting")
       .option(
         "--timeout <seconds>",
-        `wait no longer than this (default: ${patienceOf(action)}); the action continues`,
+        `wait no longer than this (default: ${defaultTimeout(action)}); the action continues`,
         secondsTo(LONGEST_SECONDS),
       )
       .option("--json", "print the records of the API")
@@ -90,7 +90,7 @@ export function actionCommand(action: Action): { readonly define: (parent: Comma
 async function act(
   action: Action,
   ids: readonly string[],
-  { config, wait, timeout = patienceOf(action), json, hard }: Options,
+  { config, wait, timeout = defaultTimeout(action), json, hard }: Options,
 ): Promise<void> {
   const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
   const client = await connect(config);
@@ -107,7 +107,7 @@ async function act(
   if (failures.length > 0) process.exitCode = EXIT.refused;
 }
 
-function patienceOf(action: Action): number {
+function defaultTimeout(action: Action): number {
   return action === "restart" ? ROLL_SECONDS : PATIENCE_SECONDS;
 }
 

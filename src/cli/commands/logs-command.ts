@@ -11,10 +11,10 @@ import { LogFormatter } from "../../connection/log-format.ts";
 import { LogReader } from "../../connection/log-reader.ts";
 import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../contract/records.ts";
 import { timeOf } from "../format.ts";
-import { selected, wholeTo, withConfig } from "../options.ts";
+import { integerTo, selected, withConfig } from "../options.ts";
 
 const LINES = 100;
-const MOST_LINES = 1_000_000;
+const MAX_LINES = 1_000_000;
 const OFF = 'nothing is stored, because "logger.internalLogHours" is 0';
 
 type Options = {
@@ -39,7 +39,11 @@ export function define(parent: Command): void {
     )
     .argument("[id...]", "ids of processes, instances (web-2) or clusters (default: all)")
     .option("-f, --follow", "follow new entries until Ctrl-C or the end of procman")
-    .option("-n, --lines <count>", `number of last entries (default: ${LINES}; all with --since, --until or --search)`, wholeTo(MOST_LINES))
+    .option(
+      "-n, --lines <count>",
+      `number of last entries (default: ${LINES}; all with --since, --until or --search)`,
+      integerTo(MAX_LINES),
+    )
     .addOption(new Option("--severity <least>", "minimum severity").choices(SEVERITIES))
     .option("--category <names>", `only these, separated by commas: ${CATEGORIES.join(", ")}`, categories)
     .option("--since <time>", "entries from this time on")
@@ -65,12 +69,12 @@ async function logs(ids: readonly string[], options: Options): Promise<void> {
   const print = printer(options);
   if (options.follow === true) {
     await checkIds(location, ids, options.config);
-    if (isOff(options.config)) note(OFF);
+    if (isOff(options.config)) printNote(OFF);
     return follow(reader, { ...query, limit: Math.min(options.lines ?? LINES, 10_000) }, print);
   }
   if ((await printStored(reader, query, { print, lines: options.lines })) > 0) return;
   await checkIds(location, ids, options.config);
-  note(isOff(options.config) ? OFF : "no matching log entries");
+  printNote(isOff(options.config) ? OFF : "no matching log entries");
 }
 
 /** The content of the configuration file, valid or not. */
@@ -84,7 +88,7 @@ function isOff(config: string | undefined): boolean {
   return isObject(data) && isObject(data.logger) && data.logger.internalLogHours === 0;
 }
 
-function note(text: string): void {
+function printNote(text: string): void {
   process.stderr.write(`procman: ${text}\n`);
 }
 
@@ -126,7 +130,7 @@ async function follow(reader: LogReader, query: LogQuery, print: Printer): Promi
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
   for await (const item of reader.follow(query, stop.signal))
     await (item.type === "entry" ? print.entries([item.entry]) : print.gap(item.bytes));
-  if (!stop.signal.aborted) note("procman is not running; end of log");
+  if (!stop.signal.aborted) printNote("procman is not running; end of log");
 }
 
 function queryOf(ids: readonly string[], { severity, category, since, until, search }: Options, now: number): LogQuery {

@@ -38,7 +38,7 @@ export function define(parent: Command): void {
       const { name, stateDir } = locate(options.config, process.cwd());
       const secret = secretOf(stateDir, options.rotate ?? false);
       if (claims === undefined) process.stderr.write("procman: the secret was replaced; all earlier tokens are invalid\n");
-      else process.stdout.write(`${shown({ ...claims, token: signJwt(payloadOf({ ...claims, audience: name }), secret) }, options)}\n`);
+      else process.stdout.write(`${formatted({ ...claims, token: signJwt(payloadOf({ ...claims, audience: name }), secret) }, options)}\n`);
     });
 }
 
@@ -77,7 +77,7 @@ function secretOf(stateDir: string, rotate: boolean): Uint8Array {
   }
 }
 
-function shown({ token, consumer, scopes, expires }: TokenAnswer & { readonly token: string }, { json = false }: Options): string {
+function formatted({ token, consumer, scopes, expires }: TokenAnswer & { readonly token: string }, { json = false }: Options): string {
   if (!json) return token;
   const end = expires === undefined ? {} : { expires: new Date(expires * 1_000).toISOString() };
   return JSON.stringify({ token, consumer, scopes, ...end }, undefined, 2);

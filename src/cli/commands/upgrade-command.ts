@@ -42,14 +42,14 @@ async function upgrade(stateDir: string, keeper: Holder): Promise<UpgradeReport>
     node: process.execPath,
     folder: join(packageRoot(), "dist"),
   };
-  const [asked, answered] = [join(stateDir, "upgrade.json"), join(stateDir, "upgraded.json")];
-  writeFileSync(`${asked}.tmp`, JSON.stringify(request), { mode: 0o600 });
-  renameSync(`${asked}.tmp`, asked);
+  const [requestFile, answerFile] = [join(stateDir, "upgrade.json"), join(stateDir, "upgraded.json")];
+  writeFileSync(`${requestFile}.tmp`, JSON.stringify(request), { mode: 0o600 });
+  renameSync(`${requestFile}.tmp`, requestFile);
   try {
     process.kill(keeper.pid, "SIGUSR1");
-    return await answer(answered, request, keeper);
+    return await answer(answerFile, request, keeper);
   } finally {
-    for (const path of [asked, answered]) if (idIn(path) === request.id) rmSync(path, { force: true });
+    for (const path of [requestFile, answerFile]) if (idIn(path) === request.id) rmSync(path, { force: true });
   }
 }
 

@@ -8,10 +8,10 @@ import { locate } from "../../config/find-config.ts";
 import { connect } from "../../connection/connect.ts";
 import type { Incident, ProcessRecord } from "../../contract/records.ts";
 import { explain, recount } from "../../contract/why.ts";
-import { wholeTo, withConfig } from "../options.ts";
+import { integerTo, withConfig } from "../options.ts";
 
 const ENDS = 5;
-const MOST_ENDS = 1_000;
+const MAX_ENDS = 1_000;
 
 type Options = { readonly config?: string; readonly lines: number; readonly json?: boolean };
 
@@ -29,7 +29,7 @@ export function define(parent: Command): void {
       "Explains the state of a process and how its last runs ended: cause, consequence, and last output. If procman isn't running, shows what it has stored on disk, with exit code 69.",
     )
     .argument("<id>", "id of a process, an instance (web-2) or a cluster")
-    .option("-n, --lines <count>", "number of its last ends", wholeTo(MOST_ENDS), ENDS);
+    .option("-n, --lines <count>", "number of its last ends", integerTo(MAX_ENDS), ENDS);
   withConfig(command).option("--json", "print process, incidents (newest first) and the sentences").action(why);
 }
 

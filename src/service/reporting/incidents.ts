@@ -72,10 +72,10 @@ export class ServiceIncidents implements Subsystem {
     bus.notices.listen(({ id, endReason: why }) => {
       if (why !== undefined) this.#requestedBy.set(id, { why });
     });
-    bus.samples.listen(() => this.#oomKills.look(performance.now()));
+    bus.samples.listen(() => this.#oomKills.poll(performance.now()));
     bus.removed.listen((id) => {
       this.#requestedBy.delete(id);
-      this.#limit.forget(id);
+      this.#limit.remove(id);
     });
     this.#incidentLog = new IncidentLog(ports.stateDir, ports.report);
   }

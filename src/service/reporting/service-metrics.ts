@@ -49,7 +49,7 @@ export class ServiceMetrics implements Subsystem {
     });
     bus.removed.listen((id) => {
       this.#restarts.delete(id);
-      this.#series.forget(id);
+      this.#series.remove(id);
     });
   }
 
@@ -93,7 +93,7 @@ export class ServiceMetrics implements Subsystem {
       sample: this.#sampler.of(process.id),
     }));
     const all = records.withClusters(processes.map(({ record }) => record));
-    return expose([...familiesOf(processes, this.#gauges.look(), state), ...balancerFamilies(all)]);
+    return expose([...familiesOf(processes, this.#gauges.sample(), state), ...balancerFamilies(all)]);
   }
 }
 

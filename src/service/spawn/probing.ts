@@ -79,7 +79,7 @@ export class Probes implements Subsystem {
       {
         probe,
         timeoutMs: policy.readyMs ?? 0,
-        scene: execContextOf(spec, stateDir),
+        context: execContextOf(spec, stateDir),
         file: notifyFile(stateDir, slot),
         objection: () => programAtPort(spec, "port" in probe ? probe.port : undefined, state.pid),
         lines: (signal) => linesOf(stateDir, { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) }, signal),
@@ -101,7 +101,7 @@ export class Probes implements Subsystem {
     return new Health(
       {
         spec: health,
-        scene: execContextOf(spec, stateDir),
+        context: execContextOf(spec, stateDir),
         // It was asked before, by an earlier service.
         startMs: healthy === undefined ? since + health.startMs - systemClock.now() : 0,
         phase: systemClock.chance(),
