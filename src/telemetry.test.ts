@@ -1,4 +1,4 @@
-/** `procman/telemetry` in programs: issue 4, "Build" 4. */
+/** `procman/telemetry` in programs. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -56,7 +56,7 @@ function program(context: TestContext, code: string, env: NodeJS.ProcessEnv) {
   return { child, said: () => said, exit: once(child, "close") as Promise<[number | null, string | null]> };
 }
 
-test("4.4 a program reports its memory and its own numbers, until it stops", async (context) => {
+test("a program reports its memory and its own numbers, until it stops", async (context) => {
   const { requests, after, env } = await api(context);
   const code =
     "const r = reportTelemetry({ everySeconds: 1, metrics: () => ({ queue: 7, broken: NaN }) }); process.stdin.resume(); setInterval(() => 0, 1000); process.on('SIGUSR2', () => { r.stop(); process.exit(0); })";
@@ -72,7 +72,7 @@ test("4.4 a program reports its memory and its own numbers, until it stops", asy
   assert.deepEqual(await exit, [0, null]);
 });
 
-test("4.4 it keeps no program alive, and is silent without procman, with a dead one, and with a foreign one", async (context) => {
+test("it keeps no program alive, and is silent without procman, with a dead one, and with a foreign one", async (context) => {
   const { env } = await api(context, 403);
   const dead = { ...env, PROCMAN_API_PORT: "1" };
   const strange = { ...env, PROCMAN_API_TOKEN: "no\nheader", PROCMAN_API_PORT: "99999" };
@@ -85,7 +85,7 @@ test("4.4 it keeps no program alive, and is silent without procman, with a dead 
   }
 });
 
-test("4.4 a line that is awaited is delivered, even by a program that ends", async (context) => {
+test("a line that is awaited is delivered, even by a program that ends", async (context) => {
   const { requests, env } = await api(context);
   const { exit, said } = program(context, "console.log(await log('hello', 'warn'))", env);
   assert.deepEqual(await exit, [0, null]);
@@ -96,7 +96,7 @@ test("4.4 a line that is awaited is delivered, even by a program that ends", asy
   );
 });
 
-test("4.4 where the API is by now counts, not where it was", async (context) => {
+test("where the API is by now counts, not where it was", async (context) => {
   const { after, env } = await api(context);
   const folder = mkdtempSync(join(tmpdir(), "procman-reporter-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-/** How the processes of the balancer share connections: issue 5, "Build" 2. */
+/** How the processes of the balancer share connections. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** `procman why`: issue 4, "Build" 6. */
+/** `procman why`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Incident, ProcessRecord } from "./records.ts";
@@ -33,14 +33,14 @@ function incident(more: Partial<Incident> = {}): Incident {
   };
 }
 
-test("4.6 why: a process without a past", () => {
+test("why: a process without a past", () => {
   assert.deepEqual(explain(record, [], NOW), [
     "web runs (pid 12) since 2026-06-01 11:59:00 UTC.",
     "No run of it has ended yet, as far as is known.",
   ]);
 });
 
-test("4.6 why: what happened, how often, with the last lines, and what to do", () => {
+test("why: what happened, how often, with the last lines, and what to do", () => {
   const lines = [{ time: at(62), severity: "error", category: "stderr", text: "Error: no database" } as const];
   const metrics = [{ time: at(65), cpuPercent: 20.4, memoryBytes: 52_428_800, processes: 1 }];
   const story = explain(record, [incident({ lines, metrics, leftOut: 4 }), incident({ run: 2 }), incident({ run: 1 })], NOW);
@@ -57,7 +57,7 @@ test("4.6 why: what happened, how often, with the last lines, and what to do", (
   ]);
 });
 
-test("4.6 why: a full JavaScript heap is told, however long the trace behind it", () => {
+test("why: a full JavaScript heap is told, however long the trace behind it", () => {
   const line = (text: string) => ({ time: at(62), severity: "error", category: "stderr", text }) as const;
   const full = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory";
   const trace = Array.from({ length: 18 }, (_, index) => line(`${index}: 0xd3607f node::Start`));
@@ -67,7 +67,7 @@ test("4.6 why: a full JavaScript heap is told, however long the trace behind it"
   assert.match(story.at(-1) ?? "", /^Its JavaScript heap was full: .*--max-old-space-size/);
 });
 
-test("4.6 why: the error above a long trace is told with the last lines", () => {
+test("why: the error above a long trace is told with the last lines", () => {
   const line = (text: string) => ({ time: at(62), severity: "error", category: "stderr", text }) as const;
   const trace = Array.from({ length: 12 }, (_, index) => line(`    at step${index} (node:net:1908:16)`));
   const told = (...lines: readonly ReturnType<typeof line>[]) => explain(record, [incident({ lines })], NOW).slice(3, 5);
@@ -84,7 +84,7 @@ test("4.6 why: the error above a long trace is told with the last lines", () => 
   assert.deepEqual(told(line("no error: none"), ...trace), ["      at step2 (node:net:1908:16)", "      at step3 (node:net:1908:16)"]);
 });
 
-test("4.6 why: who has given up is to be started when the cause is mended", () => {
+test("why: who has given up is to be started when the cause is mended", () => {
   const gone: ProcessRecord = {
     id: "web",
     type: "process",
@@ -102,7 +102,7 @@ test("4.6 why: who has given up is to be started when the cause is mended", () =
   ]);
 });
 
-test("4.6 why: each cause has its own advice, and what was wished none", () => {
+test("why: each cause has its own advice, and what was wished none", () => {
   const advice = (more: Partial<Incident>): string | undefined => explain(record, [incident(more)], NOW)[2];
   assert.match(advice({ cause: "out-of-memory", signal: "SIGKILL" }) ?? "", /memory/);
   assert.match(advice({ cause: "signal", signal: "SIGSEGV" }) ?? "", /crash/);
@@ -123,13 +123,13 @@ test("4.6 why: each cause has its own advice, and what was wished none", () => {
   assert.equal(advice({ code: 0 }), undefined, "it has finished");
 });
 
-test("4.6 why: what is long ago is told once, not counted", () => {
+test("why: what is long ago is told once, not counted", () => {
   const story = explain(record, [incident({ time: at(200_000) }), incident({ time: at(300_000) })], NOW);
   assert.ok(!story.some((line) => line.includes("last 24 hours")));
   assert.match(story[1] ?? "", /run 3 of web/);
 });
 
-test("4.6 why: while none runs, what is on disk is told as that, and no start is asked of a procman that isn't there", () => {
+test("why: while none runs, what is on disk is told as that, and no start is asked of a procman that isn't there", () => {
   const story = recount({ id: "web", incidents: [incident({ code: 127 })], until: at(5) }, false, NOW);
   assert.deepEqual(story, [
     "procman is not running; this is what it has left on disk about web, until 2026-06-01 11:59:55 UTC.",
@@ -139,7 +139,7 @@ test("4.6 why: while none runs, what is on disk is told as that, and no start is
   assert.equal(recount({ id: "web", incidents: [] }, true, NOW)[0], "procman does not answer; this is what it has left on disk about web.");
 });
 
-test("4.6 why: a run whose end nobody has seen is told, with what became of procman", () => {
+test("why: a run whose end nobody has seen is told, with what became of procman", () => {
   const lines = [{ time: at(9), severity: "info", category: "stdout", text: "working" } as const];
   const told = (how: "machine" | "procman" | "runs") =>
     recount({ id: "web", incidents: [], unended: { started: at(30), pid: 12, lines, how, booted: at(3) } }, false, NOW).slice(1);

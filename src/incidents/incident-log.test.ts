@@ -35,7 +35,7 @@ function incident(run: number, more: Partial<Incident> = {}): Incident {
 
 const runs = async (book: IncidentLog): Promise<readonly number[]> => (await book.read("web")).map((entry) => entry.incident.run);
 
-test("4.6 incidents survive the service, oldest first, separately for each process", async (context) => {
+test("incidents survive the service, oldest first, separately for each process", async (context) => {
   const state = folder(context);
   const book = new IncidentLog(state, assert.fail);
   for (const run of [1, 2, 3]) book.append({ slot: "web", incident: incident(run) });
@@ -46,7 +46,7 @@ test("4.6 incidents survive the service, oldest first, separately for each proce
   assert.deepEqual(await next.read("nobody"), []);
 });
 
-test("4.6 the latest incident of a run counts; a run with the same number of another service is another run", async (context) => {
+test("the latest incident of a run counts; a run with the same number of another service is another run", async (context) => {
   const book = new IncidentLog(folder(context), assert.fail);
   book.append({ slot: "web", open: true, incident: incident(1) });
   book.append({ slot: "web", incident: incident(1, { reason: "complete" }) });
@@ -60,7 +60,7 @@ test("4.6 the latest incident of a run counts; a run with the same number of ano
   assert.ok(entries.every(({ open }) => open === undefined));
 });
 
-test("4.6 a kill in the middle of a write loses only that line", async (context) => {
+test("a kill in the middle of a write loses only that line", async (context) => {
   const state = folder(context);
   new IncidentLog(state, assert.fail).append({ slot: "web", incident: incident(1) });
   const file = join(state, "incidents/web.jsonl");
@@ -71,7 +71,7 @@ test("4.6 a kill in the middle of a write loses only that line", async (context)
   assert.deepEqual(await runs(book), [1, 2]);
 });
 
-test("4.6 a process that ends all the time keeps its last hundred incidents, in a file of limited size", async (context) => {
+test("a process that ends all the time keeps its last hundred incidents, in a file of limited size", async (context) => {
   const state = folder(context);
   const book = new IncidentLog(state, assert.fail);
   const lines = [{ time: "", severity: "info", category: "stdout", text: "x".repeat(5_000) } as const];
@@ -84,7 +84,7 @@ test("4.6 a process that ends all the time keeps its last hundred incidents, in 
   assert.equal((await runs(book)).length, 100);
 });
 
-test("4.6 a write error is reported once, and incidents are stored again afterwards", async (context) => {
+test("a write error is reported once, and incidents are stored again afterwards", async (context) => {
   const state = folder(context);
   writeFileSync(join(state, "incidents"), "in the way");
   const problems: string[] = [];
@@ -99,7 +99,7 @@ test("4.6 a write error is reported once, and incidents are stored again afterwa
   assert.equal(problems.length, 1);
 });
 
-test("4.6 in a storm the first ten incidents, one a second and always the last are kept", () => {
+test("in a storm the first ten incidents, one a second and always the last are kept", () => {
   const limit = new IncidentLimit<number>();
   const passed: { item: number; leftOut: number }[] = [];
   for (let number = 0; number < 7_000; number++) {
@@ -119,7 +119,7 @@ test("4.6 in a storm the first ten incidents, one a second and always the last a
   assert.deepEqual(limit.release(30_000), []);
 });
 
-test("4.6 the first incident of a process is kept in a storm of hundreds of others", () => {
+test("the first incident of a process is kept in a storm of hundreds of others", () => {
   const limit = new IncidentLimit<number>();
   let passed = 0;
   for (let number = 0; number < 20_000; number++) if (limit.admit(`web-${number % 200}`, number, number / 2) !== undefined) passed++;
@@ -127,7 +127,7 @@ test("4.6 the first incident of a process is kept in a storm of hundreds of othe
   assert.deepEqual(limit.admit("quiet", 1, 10_000), { item: 1, leftOut: 0 });
 });
 
-test("4.6 at the end no incident is held back", () => {
+test("at the end no incident is held back", () => {
   const limit = new IncidentLimit<number>();
   for (let number = 0; number < 15; number++) limit.admit("web", number, 0);
   assert.deepEqual(limit.drain(), [{ item: 14, leftOut: 4 }]);

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { handoverFile } from "../ipc/logger-protocol.ts";
 import { clearHandovers, readHandover } from "./logger-handover.ts";
 
-test("3.2 hand-overs of loggers: the latest that names a run counts, a killed logger may have read any run; then they are removed", (context) => {
+test("hand-overs of loggers: the latest that names a run counts, a killed logger may have read any run; then they are removed", (context) => {
   const home = mkdtempSync(join(tmpdir(), "procman-handover-"));
   context.after(() => rmSync(home, { recursive: true, force: true }));
   const begun = (out: string): object => ({ captures: { "web#1": { out, err: "" } } });

@@ -33,7 +33,7 @@ function sampler(options: Partial<SamplerPorts> = {}) {
   return { subject, table, seen, problems };
 }
 
-test("4.4 memory is known from the first sample on, CPU from the second", async () => {
+test("memory is known from the first sample on, CPU from the second", async () => {
   const { subject, table } = sampler();
   table.usages = [usage(1_000, 1, 5), usage(1_001, 1_000, 3)];
   await subject.sample();
@@ -44,7 +44,7 @@ test("4.4 memory is known from the first sample on, CPU from the second", async 
   assert.ok((subject.of("web")?.cpuPercent ?? 0) > 0);
 });
 
-test("4.4 the CPU time of a child that has exited counts once", async () => {
+test("the CPU time of a child that has exited counts once", async () => {
   const { subject, table } = sampler();
   table.usages = [usage(1_000, 1, 1), usage(1_001, 1_000, 3)];
   await subject.sample();
@@ -58,7 +58,7 @@ test("4.4 the CPU time of a child that has exited counts once", async () => {
   assert.equal(subject.of("web")?.cpuSeconds, 3 + 4 + 0.5, "somebody else has awaited the second");
 });
 
-test("4.4 the memory of an unchanged process is read once", async (context) => {
+test("the memory of an unchanged process is read once", async (context) => {
   const child = spawn("sleep", ["1000"]);
   await once(child, "spawn");
   context.after(() => child.kill("SIGKILL"));
@@ -78,7 +78,7 @@ test("4.4 the memory of an unchanged process is read once", async (context) => {
   assert.equal(await bytesOf({ residentPages: 301, cpuSeconds: 5.01 }), 0);
 });
 
-test("4.4 a failed sample is reported once, and sampling continues", async () => {
+test("a failed sample is reported once, and sampling continues", async () => {
   let fails = true;
   const { subject, problems } = sampler({
     usages: async () => {
@@ -94,7 +94,7 @@ test("4.4 a failed sample is reported once, and sampling continues", async () =>
   assert.equal(subject.of("web")?.memoryBytes, 1_000);
 });
 
-test("4.4 without runs no samples are taken; an ended run has no values", async () => {
+test("without runs no samples are taken; an ended run has no values", async () => {
   let looks = 0;
   let roots = new Map([[1_000, "web"]]);
   const { subject } = sampler({

@@ -26,7 +26,7 @@ function metrics(stateDir: string, hours = 24) {
   return { problems, metrics: new MetricSeries({ stateDir, hours: () => hours, report: (problem) => problems.push(problem) }) };
 }
 
-test("4.4 points survive the service: fine ones of the last hour, one a minute before that", async (context) => {
+test("points survive the service: fine ones of the last hour, one a minute before that", async (context) => {
   const stateDir = folder(context);
   const first = metrics(stateDir).metrics;
   const start = NOON - 2 * HOUR;
@@ -46,7 +46,7 @@ test("4.4 points survive the service: fine ones of the last hour, one a minute b
   assert.deepEqual(problems, []);
 });
 
-test("4.4 points that are not on disk yet are in memory", async (context) => {
+test("points that are not on disk yet are in memory", async (context) => {
   const { metrics: store } = metrics(folder(context));
   store.add(new Map([["web", sample(30, 5)]]), NOON);
   store.add(new Map([["web", sample(50, 9)]]), NOON + 1_000);
@@ -56,7 +56,7 @@ test("4.4 points that are not on disk yet are in memory", async (context) => {
   assert.deepEqual(store.recent("web", NOON + HOUR), [], "of a run long ago");
 });
 
-test("4.4 internalLogHours 0: nothing is written, the last five minutes are in memory", async (context) => {
+test("internalLogHours 0: nothing is written, the last five minutes are in memory", async (context) => {
   const stateDir = folder(context);
   const { metrics: store } = metrics(stateDir, 0);
   for (let at = NOON; at < NOON + HOUR; at += 5_000) store.add(new Map([["web", sample(1, 1)]]), at);
@@ -64,7 +64,7 @@ test("4.4 internalLogHours 0: nothing is written, the last five minutes are in m
   assert.equal((await store.read(["web"], {}, NOON + HOUR)).length, 61);
 });
 
-test("4.4 points that are too old are deleted with their files", async (context) => {
+test("points that are too old are deleted with their files", async (context) => {
   const stateDir = folder(context);
   const store = new SeriesStore({ stateDir, hours: () => 24, report: assert.fail });
   for (let hour = 0; hour < 80; hour++) {
@@ -78,7 +78,7 @@ test("4.4 points that are too old are deleted with their files", async (context)
   assert.equal(points.length, 25);
 });
 
-test("4.4 the folder has a size limit: the oldest files are deleted", (context) => {
+test("the folder has a size limit: the oldest files are deleted", (context) => {
   const stateDir = folder(context);
   const store = new SeriesStore({ stateDir, hours: () => 366, report: assert.fail, limitBytes: 4_000 });
   const points = new Map(Array.from({ length: 100 }, (_, index) => [`web-${index}`, point(0, 1)]));
@@ -87,7 +87,7 @@ test("4.4 the folder has a size limit: the oldest files are deleted", (context) 
   assert.ok(sizes.length < 5 && sizes.length > 1, sizes.join(" "));
 });
 
-test("4.4 a block cut off by a kill is ignored, and later ones are read", async (context) => {
+test("a block cut off by a kill is ignored, and later ones are read", async (context) => {
   const stateDir = folder(context);
   const options = { stateDir, hours: () => 24, report: assert.fail };
   new SeriesStore(options).append("fine", NOON, new Map([["web", point(0, 1)]]));
@@ -102,7 +102,7 @@ test("4.4 a block cut off by a kill is ignored, and later ones are read", async 
   );
 });
 
-test("4.4 a write error is reported once, and writing is tried again", async (context) => {
+test("a write error is reported once, and writing is tried again", async (context) => {
   const stateDir = folder(context);
   writeFileSync(join(stateDir, "metrics"), "in the way");
   const problems: string[] = [];
@@ -122,7 +122,7 @@ test("4.4 a write error is reported once, and writing is tried again", async (co
   );
 });
 
-test("4.4 values of a cluster are the sums of its instances", () => {
+test("values of a cluster are the sums of its instances", () => {
   const series = [[point(0, 10), point(60_000, 10)], [point(0, 5)]];
   assert.deepEqual(
     summed(series, 60_000).map(({ at, cpuPercent, memoryBytes }) => [at, cpuPercent, memoryBytes]),

@@ -17,7 +17,7 @@ const usage = (pid: number, parent: number, { group = pid, session = pid } = {})
   reapedSeconds: 0,
 });
 
-test("4.4 a run consists of its session, group, descendants, and processes with its marker", () => {
+test("a run consists of its session, group, descendants, and processes with its marker", () => {
   const all = [
     usage(1, 0),
     usage(10, 1),
@@ -38,11 +38,11 @@ test("4.4 a run consists of its session, group, descendants, and processes with 
   );
 });
 
-test("4.4 a cycle of parents doesn't hang the scan", () => {
+test("a cycle of parents doesn't hang the scan", () => {
   assert.equal(ownersOf([usage(5, 6), usage(6, 5)], new Map([[9, "web"]]), () => undefined).size, 0);
 });
 
-test("4.4 the marker of a process is read once in its life", () => {
+test("the marker of a process is read once in its life", () => {
   const read: number[] = [];
   const marks = new ProcessMarkers("abc", (pid) => {
     read.push(pid);
@@ -59,7 +59,7 @@ test("4.4 the marker of a process is read once in its life", () => {
   assert.deepEqual(read, [5, 6, 5]);
 });
 
-test("4.4 the kernel's process table is parsed whatever a program's name is", () => {
+test("the kernel's process table is parsed whatever a program's name is", () => {
   const fields = ["S", "1", "2", "3", "0", "-1", "0", "0", "0", "0", "0", "150", "50", "20", "10", "20", "0", "1", "0", "777", "0", "12"];
   assert.deepEqual(parseStat(42, `42 (a) S (b c) ${fields.join(" ")}`), {
     pid: 42,
@@ -78,7 +78,7 @@ test("4.4 the kernel's process table is parsed whatever a program's name is", ()
   assert.equal(parsePs(""), undefined);
 });
 
-test("4.4 a process and its private memory are measured", async (context) => {
+test("a process and its private memory are measured", async (context) => {
   const child = spawn(process.execPath, ["-e", "globalThis.kept = Buffer.alloc(50e6, 1); console.log(); setInterval(() => 0, 1e6)"], {
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -93,7 +93,7 @@ test("4.4 a process and its private memory are measured", async (context) => {
   if (seen.memoryBytes === undefined) assert.equal(ownMemory(seen), 0, "nobody has any");
 });
 
-test("4.6 each out-of-memory kill explains one exit, and none that comes much later", () => {
+test("each out-of-memory kill explains one exit, and none that comes much later", () => {
   let count = 5;
   const kills = new OomKills(() => count);
   assert.equal(kills.claim(0), false, "those of before are nobody's");

@@ -1,4 +1,4 @@
-/** The service against a keeper that is only a list of messages: issue 3, "Build" 1, 3 and 6. */
+/** The service with a fake keeper that records messages. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const web: RawProcess = { id: "web", cmd: "sleep 1000", autostart: true, restart
 const job: RawProcess = { id: "job", cmd: "sleep 1000", autostart: true };
 const endpointIn = (stateDir: string): Endpoint => JSON.parse(readFileSync(join(stateDir, "endpoint.json"), "utf8")) as Endpoint;
 
-test("3.3 the configuration is noted in the same array as the first starts, and only when it is another one", async (context) => {
+test("the configuration is noted in the same array as the first starts, and only when it is another one", async (context) => {
   const config = configOf(folder(context), [web, job]);
   const first = startService(context, config);
   const [batch] = first.channel.batches;
@@ -28,7 +28,7 @@ test("3.3 the configuration is noted in the same array as the first starts, and 
   assert.deepEqual(next.channel.sent, [], "it goes on without a word");
 });
 
-test("3.1 a command is answered once the keeper has it, with the record of the moment it was taken, and so is the end of all", async (context) => {
+test("a command is answered once the keeper has it, with the record of the moment it was taken, and so is the end of all", async (context) => {
   const { service, channel, tell } = startService(context, configOf(folder(context), [web]));
   tell(spawned("web"));
   channel.batches.length = 0;
@@ -52,7 +52,7 @@ test("3.1 a command is answered once the keeper has it, with the record of the m
   await end;
 });
 
-test("3.3 gone, changed and new processes at the start of a service: each is told, and a log file moves without a restart", async (context) => {
+test("gone, changed and new processes at the start of a service: each is told, and a log file moves without a restart", async (context) => {
   const stateDir = folder(context);
   const logged = (stdout: string): RawProcess => ({ ...job, id: "logged", logger: { stdout } });
   const before = configOf(stateDir, [web, { ...job, id: "gone", terminateTimeout: 3 }, logged("a.log")]);
@@ -79,7 +79,7 @@ test("3.3 gone, changed and new processes at the start of a service: each is tol
   assert.match(channel.notes[":config"] ?? "", /"leaving":\[\]/);
 });
 
-test("3.3 a pid file that is another one now: the old one is gone, the new one names who runs", async (context) => {
+test("a pid file that is another one now: the old one is gone, the new one names who runs", async (context) => {
   const stateDir = folder(context);
   const [old, next] = [join(stateDir, "old.pid"), join(stateDir, "next.pid")];
   const snapshot = await stateAfterKill(context, configOf(stateDir, [{ ...web, pidFile: old }]), "web");
@@ -118,7 +118,7 @@ test("notes that can't be used are told and deleted; what runs is taken up, who 
   assert.equal(service.supervisor.find("web").states[0]?.status, "running");
 });
 
-test("3.1 an end that nobody waits for is acknowledged, so that it is not told again", (context) => {
+test("an end that nobody waits for is acknowledged, so that it is not told again", (context) => {
   const config = configOf(folder(context), [{ ...job, autostart: false }]);
   const idle = { blocked: false, slots: { job: { status: "idle", run: 5, restarts: 0, outcome: { kind: "stopped" } } } };
   const over = exited("job", 4) as FromKeeper & { readonly t: "exited" };
@@ -126,7 +126,7 @@ test("3.1 an end that nobody waits for is acknowledged, so that it is not told a
   assert.deepEqual(channel.asked("ack", "spawn"), ["ack job 4"]);
 });
 
-test("3.1 a service that is killed while it stops everything: the next one finishes that, unless a user has started procman anew", async (context) => {
+test("a service that is killed while it stops everything: the next one finishes that, unless a user has started procman anew", async (context) => {
   const stateDir = folder(context);
   const config = configOf(stateDir, [web, job]);
   const first = startService(context, config);
@@ -149,7 +149,7 @@ test("3.1 a service that is killed while it stops everything: the next one finis
   assert.equal(other.channel.notes[":terminating"], "");
 });
 
-test("3.6 exit-with: everything ends with its process and its code, also when that ended while no service was there", async (context) => {
+test("exit-with: everything ends with its process and its code, also when that ended while no service was there", async (context) => {
   const config = configOf(folder(context), [web, job]);
   const first = startService(context, config, {}, { exitWith: "job" });
   first.tell(spawned("web"), spawned("job"));

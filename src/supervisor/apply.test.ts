@@ -67,7 +67,7 @@ const up = (fields: Partial<InstanceState & { status: "running" }> = {}): Instan
   ({ status: "running", run: 4, restarts: 2, pid: 50, since: 400, ready: false, ...fields }) as InstanceState;
 const failed = { kind: "exited", code: 1, signal: null } as const;
 
-test("3.3 new processes start by their policy; the others continue without a notice", () => {
+test("new processes start by their policy; the others continue without a notice", () => {
   const all = running(plan("web"));
   all.supervisor.apply([plan("web"), plan("api"), plan("idle", { autostart: false })]);
   assert.deepEqual(all.spawner.asked(), ["spawn api 1"]);
@@ -75,7 +75,7 @@ test("3.3 new processes start by their policy; the others continue without a not
   assert.deepEqual(all.ids(), ["web", "api", "idle"]);
 });
 
-test("3.3 a removed process is stopped by its own policy, reported, and forgotten after its exit", () => {
+test("a removed process is stopped by its own policy, reported, and forgotten after its exit", () => {
   const all = running(plan("web"), plan("old", {}, { graceMs: 500, terminateMs: 700 }));
   all.supervisor.apply([plan("web")]);
   assert.deepEqual(all.told(), ["old removed running"]);
@@ -90,7 +90,7 @@ test("3.3 a removed process is stopped by its own policy, reported, and forgotte
   assert.deepEqual([all.ids(), all.removed, all.spawner.memories.has("old")], [["web"], ["old"], false]);
 });
 
-test("3.3 a removed idle process is forgotten immediately; its pending restart is cancelled", () => {
+test("a removed idle process is forgotten immediately; its pending restart is cancelled", () => {
   const all = running(plan("job", { cron: "* * * * *" }), plan("crashes", {}, { restartDelayMs: 100 }));
   end(all, "job");
   all.spawner.exit("crashes", 1);
@@ -102,7 +102,7 @@ test("3.3 a removed idle process is forgotten immediately; its pending restart i
   assert.equal(all.clock.armed, 0);
 });
 
-test("3.3 removed processes are stopped in reverse order; one that returns while it is being stopped starts after its exit", () => {
+test("removed processes are stopped in reverse order; one that returns while it is being stopped starts after its exit", () => {
   const all = running(plan("a"), plan("b"), plan("c"));
   all.supervisor.apply([plan("b")]);
   assert.deepEqual(all.spawner.asked(), ["SIGTERM c 1", "SIGTERM a 1"]);
@@ -115,7 +115,7 @@ test("3.3 removed processes are stopped in reverse order; one that returns while
   assert.ok(all.supervisor.find("a").next("start") !== undefined, "its schedule counts again");
 });
 
-test("3.3 a change of the command restarts the process and resets its restart count", () => {
+test("a change of the command restarts the process and resets its restart count", () => {
   const all = running(plan("web"));
   all.supervisor.apply([plan("web")], renewed("web"));
   assert.deepEqual(all.told(), ["web changed cmd: restarts"]);
@@ -125,7 +125,7 @@ test("3.3 a change of the command restarts the process and resets its restart co
   assert.equal(all.supervisor.find("web").states[0]?.restarts, 0);
 });
 
-test("3.3 a changed command brings a pending restart forward; a process that is being stopped stays stopped", () => {
+test("a changed command brings a pending restart forward; a process that is being stopped stays stopped", () => {
   const all = running(plan("crashes", {}, { restartDelayMs: 60_000 }), plan("stopped"));
   all.spawner.exit("crashes", 1);
   all.supervisor.find("stopped").stop();
@@ -137,7 +137,7 @@ test("3.3 a changed command brings a pending restart forward; a process that is 
   assert.deepEqual(all.spawner.asked(), ["spawn crashes 2", "sweep SIGTERM stopped 1"]);
 });
 
-test("3.3 a changed command starts a failed process, but not one that finished, was stopped or never started", () => {
+test("a changed command starts a failed process, but not one that finished, was stopped or never started", () => {
   const all = running(plan("failed", {}, { restart: "never" }), plan("finished"), plan("stopped"), plan("manual", { autostart: false }));
   all.spawner.exit("failed", 1);
   all.spawner.exit("finished", 0);
@@ -156,7 +156,7 @@ test("3.3 a changed command starts a failed process, but not one that finished, 
   );
 });
 
-test("3.3 a blocked process is not restarted, and this is reported", () => {
+test("a blocked process is not restarted, and this is reported", () => {
   const all = running(plan("web"));
   all.supervisor.find("web").block();
   all.told();
@@ -167,7 +167,7 @@ test("3.3 a blocked process is not restarted, and this is reported", () => {
   assert.deepEqual([all.told(), all.spawner.asked()], [["web changed cmd: none"], []]);
 });
 
-test("3.3 overlapping runs are restarted in their slots; removing the process stops all of them", () => {
+test("overlapping runs are restarted in their slots; removing the process stops all of them", () => {
   const many = plan("many", { autostart: false, overrun: true, cron: "* * * * *" });
   const all = running(many);
   for (const slot of ["many", "many:2"]) {
@@ -188,7 +188,7 @@ test("3.3 overlapping runs are restarted in their slots; removing the process st
   assert.deepEqual(all.ids(), []);
 });
 
-test("3.3 a stricter timeout applies to the current run from its start; a removed timeout drops the deadline", () => {
+test("a stricter timeout applies to the current run from its start; a removed timeout drops the deadline", () => {
   const all = running(plan("web"), plan("late"));
   all.clock.advance(5_000);
   const strict = (id: string, timeoutMs: number): ProcessDefinition => plan(id, {}, { timeoutMs });
@@ -203,7 +203,7 @@ test("3.3 a stricter timeout applies to the current run from its start; a remove
   assert.deepEqual(all.spawner.asked(), []);
 });
 
-test("3.3 new stop times apply to a stop in progress, counted from its SIGTERM", () => {
+test("new stop times apply to a stop in progress, counted from its SIGTERM", () => {
   const all = running(plan("web"));
   all.supervisor.find("web").stop();
   all.clock.advance(1_000);
@@ -231,14 +231,14 @@ test('3.3 a changed schedule takes effect immediately, a removed one ends; resta
   assert.deepEqual(all.spawner.asked(), []);
 });
 
-test("3.3 turning autostart on starts a process that never ran", () => {
+test("turning autostart on starts a process that never ran", () => {
   const all = setup();
   all.supervisor.apply([plan("web", { autostart: false })]);
   all.supervisor.apply([plan("web")], eased("web"));
   assert.deepEqual([all.told(), all.spawner.asked()], [["web changed timeout: starts"], ["spawn web 1"]]);
 });
 
-test("3.1 restored processes are adopted under the old definition and continue under the new one; removed ones are stopped by the old", () => {
+test("restored processes are adopted under the old definition and continue under the new one; removed ones are stopped by the old", () => {
   const before = [plan("same"), plan("changed"), plan("old", {}, { terminateMs: 200 }), plan("waits", {}, { restartDelayMs: 1 })];
   const all = setup(
     {
@@ -266,7 +266,7 @@ test("3.1 restored processes are adopted under the old definition and continue u
   assert.equal(all.supervisor.find("waits").states[0]?.restarts, 6);
 });
 
-test("3.1 a restored process that was being removed is still removed, unless the configuration has it again", () => {
+test("a restored process that was being removed is still removed, unless the configuration has it again", () => {
   const stopping: InstanceState = {
     status: "stopping",
     phase: "terminate",
@@ -294,7 +294,7 @@ test("3.1 a restored process that was being removed is still removed, unless the
   assert.deepEqual([all.ids(), all.removed], [["back"], ["old"]]);
 });
 
-test("3.1 if only an overlapping run is left, no second copy starts, and the next overlapping run gets another name", () => {
+test("if only an overlapping run is left, no second copy starts, and the next overlapping run gets another name", () => {
   const many = plan("many", { overrun: true, cron: "* * * * *" });
   const all = setup({ many: { blocked: false, slots: { "many:3": up() } } }, [many]);
   all.supervisor.apply([many]);
@@ -303,7 +303,7 @@ test("3.1 if only an overlapping run is left, no second copy starts, and the nex
   assert.deepEqual(all.spawner.asked(), ["spawn many 1", "spawn many:2 1"]);
 });
 
-test("3.1 a run that was requested but never started is requested again, under the current definition", () => {
+test("a run that was requested but never started is requested again, under the current definition", () => {
   const asked: ProcessSnapshot = { blocked: false, slots: { web: { status: "starting", run: 3, restarts: 1 } } };
   const all = setup({ web: asked }, [plan("web")]);
   all.supervisor.apply([plan("web")]);
@@ -313,7 +313,7 @@ test("3.1 a run that was requested but never started is requested again, under t
   assert.deepEqual(all.status("web"), ["running"]);
 });
 
-test("3.1 an operator's restart in progress is completed by the next service", () => {
+test("an operator's restart in progress is completed by the next service", () => {
   const first = running(plan("web"));
   first.supervisor.find("web").restart();
   const memory = JSON.parse(JSON.stringify(first.spawner.memories.get("web"))) as ProcessSnapshot;
@@ -323,7 +323,7 @@ test("3.1 an operator's restart in progress is completed by the next service", (
   assert.deepEqual(next.spawner.asked(), ["adopt alive web 1", "sweep SIGTERM web 1", "spawn web 2"]);
 });
 
-test("3.1 a schedule that was missed while procman was down is reported once, and not made up for", () => {
+test("a schedule that was missed while procman was down is reported once, and not made up for", () => {
   const job = plan("job", { autostart: false, cron: "0 * * * *" }, { restart: "never" });
   const web = plan("web", { terminate: "30 * * * *" });
   const first = running(job, web);
@@ -348,7 +348,7 @@ test("3.1 a schedule that was missed while procman was down is reported once, an
   assert.deepEqual(setup({ web: idle }, [web]).told(), [], "who didn't run has missed no termination");
 });
 
-test("3.1 the next scheduled time is stored after a skipped run and after the clock was set back", () => {
+test("the next scheduled time is stored after a skipped run and after the clock was set back", () => {
   const all = running(plan("web", { cron: "0 * * * *" }));
   const remembered = (): number => ((all.spawner.memories.get("web") as ProcessSnapshot).planned?.start ?? Number.NaN) - all.start;
   all.clock.advance(HOUR);
@@ -361,7 +361,7 @@ test("3.1 the next scheduled time is stored after a skipped run and after the cl
   assert.equal(remembered(), -21 * HOUR);
 });
 
-test("3.1 timeouts, delays and deadlines are independent of the wall clock", () => {
+test("timeouts, delays and deadlines are independent of the wall clock", () => {
   for (const jump of [7 * HOUR, -7 * HOUR]) {
     const all = running(plan("slow", {}, { timeoutMs: 10_000, terminateMs: 5_000 }), plan("crashes", {}, { restartDelayMs: 10_000 }));
     all.spawner.exit("crashes", 1);
@@ -378,7 +378,7 @@ test("3.1 timeouts, delays and deadlines are independent of the wall clock", () 
   }
 });
 
-test("3.1 a scheduled termination comes once when the clock is set ahead, and not again when it is set back", () => {
+test("a scheduled termination comes once when the clock is set ahead, and not again when it is set back", () => {
   const web = plan("web", { terminate: "0 3 * * *" }, { restart: "always" });
   const all = running(web);
   all.clock.jump(5 * HOUR);

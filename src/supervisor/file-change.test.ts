@@ -137,7 +137,7 @@ test("2.2 watch: overlapping runs are stopped, and one starts", () => {
   assert.deepEqual(spawned, ["spawn web 1", "spawn web:2 1", "spawn web 2"]);
 });
 
-test("3.1 a restart because of a changed file is completed by the next service", () => {
+test("a restart because of a changed file is completed by the next service", () => {
   const { clock, spawner, change } = setup();
   clock.advance(10);
   change();

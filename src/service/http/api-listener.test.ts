@@ -1,4 +1,4 @@
-/** The port before there is an API: issue 4, "Build" 1 and 2. */
+/** The port before there is an API. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";

@@ -1,4 +1,4 @@
-/** Secret and revocations change under a running service: specification 5.4, issue 4 "Build" 2. */
+/** Secret and revocations change under a running service. Spec 5.4. */
 import assert from "node:assert/strict";
 import fs, { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";

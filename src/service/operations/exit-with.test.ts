@@ -31,7 +31,7 @@ function over(states: readonly InstanceState[], nextRun?: number): number | unde
   ]);
 }
 
-test("3.6 the exit code is that of the process; a signal counts as 128 plus its number, as in a shell", () => {
+test("the exit code is that of the process; a signal counts as 128 plus its number, as in a shell", () => {
   const codes: readonly (readonly [InstanceState, number])[] = [
     [idle({ kind: "finished", ending: { kind: "exited", code: 0, signal: null } }), 0],
     [exited(3), 3],
@@ -47,13 +47,13 @@ test("3.6 the exit code is that of the process; a signal counts as 128 plus its 
   for (const [state, code] of codes) assert.equal(over([state]), code, JSON.stringify(state));
 });
 
-test("3.6 a process is over when nothing starts it again: not while it runs, restarts, waits for its schedule, or has never run", () => {
+test("a process is over when nothing starts it again: not while it runs, restarts, waits for its schedule, or has never run", () => {
   for (const states of [[runs], [backoff], [never], [exited(1), runs]]) assert.equal(over(states), undefined, JSON.stringify(states));
   assert.equal(over([exited(1)], 5), undefined);
   assert.equal(over([never, exited(5)]), 5);
 });
 
-test("3.6 a cluster is over with its last instance; the first code that is not 0 counts", () => {
+test("a cluster is over with its last instance; the first code that is not 0 counts", () => {
   const web = new ExitWith("web", specOf);
   const of = (...states: readonly InstanceState[]) =>
     states.map((state, index) => ({ id: `web-${index + 1}`, states: [state], next: () => undefined }));
@@ -62,13 +62,13 @@ test("3.6 a cluster is over with its last instance; the first code that is not 0
   assert.equal(new ExitWith("web-2", specOf).finalCode(of(runs, exited(6), runs)), 6);
 });
 
-test("3.6 an unknown id is an error that suggests a similar one", () => {
+test("an unknown id is an error that suggests a similar one", () => {
   for (const id of ["job", "web", "web-3"]) checkExitWith(id, { processes });
   assert.throws(() => checkExitWith("jbo", { processes }), { code: "usage", message: /"jbo": .*none of this id.*Did you mean "job"/ });
   assert.throws(() => checkExitWith("web-4", { processes }), /none of this id/);
 });
 
-test("3.6 a process that is never over by itself causes a warning, as procman would wait for its end forever", () => {
+test("a process that is never over by itself causes a warning, as procman would wait for its end forever", () => {
   const doubt = (more: object): string | undefined => {
     const raw = { processes: [{ id: "job", cmd: "x", cluster: { instances: 2 }, ...more }] };
     return exitWithWarning("job", normalise(raw, { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false }));

@@ -139,7 +139,7 @@ test("`shouldRun` is called once for each rolling restart, and a stop ends it to
   assert.equal(rig.channel.notes[":rolls"], "");
 });
 
-test("3.1 a service that is killed during a rolling restart: the next one resumes it, also with the queued change", async (context) => {
+test("a service that is killed during a rolling restart: the next one resumes it, also with the queued change", async (context) => {
   const stateDir = folder(context);
   const first = await rolling(context, stateDir);
   first.change("src/a.ts");

@@ -1,4 +1,4 @@
-/** What a new service makes of the keeper's snapshot: issue 3, "Build" 1 to 3. */
+/** What a new service makes of the keeper's snapshot. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -45,7 +45,7 @@ function past(
 
 const ids = (list: readonly { readonly id: string }[]): readonly string[] => list.map(({ id }) => id);
 
-test("3.1 what is known of a run that goes on counts as it is", () => {
+test("what is known of a run that goes on counts as it is", () => {
   const { snapshots, unknownRuns, damagedNotes } = past(configOf("web"), { notes: { web: memory("web", up()) }, running: [run("web")] });
   assert.deepEqual(snapshots.get("web"), { blocked: true, slots: { web: up() } });
   assert.deepEqual([unknownRuns, damagedNotes], [[], []]);
@@ -82,7 +82,7 @@ test("a run that is older than what is known of its slot is a leftover", () => {
   assert.deepEqual(outdatedRuns, [run("web", 4)]);
 });
 
-test("3.1 the end of a run of which nothing is known is decided on by its latest report", () => {
+test("the end of a run of which nothing is known is decided on by its latest report", () => {
   const { snapshots } = past(configOf("web", "known"), {
     notes: { known: memory("known", up(9)) },
     ended: [exited("web", 2, 0), exited("web", 3, 1), exited("known", 8, 1)],
@@ -106,7 +106,7 @@ test("notes that are torn, foreign or of a newer version are left out and named;
   assert.deepEqual(unknownRuns, [run("torn")]);
 });
 
-test("3.3 the configuration that the runs were started by is that of the note, else that of now", () => {
+test("the configuration that the runs were started by is that of the note, else that of now", () => {
   const before = configOf("web", "old");
   const note = writeConfigSnapshot({ config: before, removing: configOf("going").processes });
   const kept = past(configOf("web", "new"), { notes: { ":config": note } }).previous;

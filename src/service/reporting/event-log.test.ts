@@ -16,7 +16,7 @@ async function take(events: AsyncIterable<EventRecord>, count: number): Promise<
   return taken;
 }
 
-test("4.5 a follower gets new events, in order, with growing ids", async () => {
+test("a follower gets new events, in order, with growing ids", async () => {
   const events = new EventLog(assert.fail);
   publish(events, "before");
   const followed = events.follow(undefined, new AbortController().signal, () => state);
@@ -31,7 +31,7 @@ test("4.5 a follower gets new events, in order, with growing ids", async () => {
   assert.equal(new Set(ids).size, 3);
 });
 
-test("4.5 a follower that was away for a moment gets the missed events, and nothing twice", async () => {
+test("a follower that was away for a moment gets the missed events, and nothing twice", async () => {
   const events = new EventLog(assert.fail);
   const first = events.follow(undefined, new AbortController().signal, () => state);
   publish(events, "one");
@@ -42,7 +42,7 @@ test("4.5 a follower that was away for a moment gets the missed events, and noth
   assert.deepEqual((await take(again, 2)).map(told), ["two", "three"]);
 });
 
-test("4.5 after a restart of the service, or too long an absence, the state of everything comes first", async () => {
+test("after a restart of the service, or too long an absence, the state of everything comes first", async () => {
   const former = new EventLog(assert.fail);
   const watched = former.follow(undefined, new AbortController().signal, () => state);
   publish(former, "one");
@@ -72,7 +72,7 @@ test("4.5 after a restart of the service, or too long an absence, the state of e
   assert.deepEqual(late.map(told).slice(0, 2), ["service.state", "500"], "what is still known follows");
 });
 
-test("4.5 a slow reader gets the queued events, then an error; others are not affected", async () => {
+test("a slow reader gets the queued events, then an error; others are not affected", async () => {
   const events = new EventLog(assert.fail);
   const slow = events.follow(undefined, new AbortController().signal, () => state);
   for (let number = 0; number < 5_000; number++) publish(events, String(number));
@@ -87,7 +87,7 @@ test("4.5 a slow reader gets the queued events, then an error; others are not af
   assert.match(taken.at(-1)?.id ?? "", /^\d+$/);
 });
 
-test("4.5 a follower ends with its signal", async () => {
+test("a follower ends with its signal", async () => {
   const events = new EventLog(assert.fail);
   const end = new AbortController();
   const followed = take(
@@ -106,7 +106,7 @@ test("4.5 a follower ends with its signal", async () => {
   );
 });
 
-test("4.5 a listener that throws is reported, and neither the sender nor other listeners notice", () => {
+test("a listener that throws is reported, and neither the sender nor other listeners notice", () => {
   const problems: string[] = [];
   const events = new EventLog((problem) => problems.push(problem));
   const heard: string[] = [];

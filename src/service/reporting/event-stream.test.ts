@@ -58,20 +58,20 @@ async function first(count: number, from: ReturnType<typeof sources>, asked: Par
 
 const shortly = (event: EventRecord): string => `${event.id} ${event.type === "log" ? event.entry.text : event.type}`;
 
-test("4.5 without types: everything but the log, which is not read", async () => {
+test("without types: everything but the log, which is not read", async () => {
   const from = sources([happened("5"), happened("6", "process.scheduled")], [line("hello", "c1")]);
   assert.deepEqual((await first(2, from, { after: "4" })).map(shortly), ["5 process.watch", "6 process.scheduled"]);
   assert.deepEqual(from.asked, { after: "4" });
   assert.equal((await first(2, from, { types: [] })).length, 2, "no types are all");
 });
 
-test("4.5 with types: these alone, with their own ids", async () => {
+test("with types: these alone, with their own ids", async () => {
   const from = sources([happened("5"), happened("6", "process.scheduled"), happened("7")], []);
   const types: readonly EventType[] = ["process.watch"];
   assert.deepEqual((await first(2, from, { types })).map(shortly), ["5 process.watch", "7 process.watch"]);
 });
 
-test("4.5 log lines come among the events; each id has the positions in both", async () => {
+test("log lines come among the events; each id has the positions in both", async () => {
   const from = sources([happened("5000000"), happened("6000000", "process.scheduled")], [line("one", "c1"), line("two", "c2")]);
   const types: readonly EventType[] = ["log", "process.watch"];
   const got = await first(3, from, { after: "4000000", types });
@@ -87,7 +87,7 @@ test("4.5 log lines come among the events; each id has the positions in both", a
   assert.deepEqual(from.asked, { after: "5000000", query: { cursor: "c1" } });
 });
 
-test("4.5 without an id, lines come from now on; a gap is reported as a line of procman's own", async () => {
+test("without an id, lines come from now on; a gap is reported as a line of procman's own", async () => {
   const from = sources([], [{ type: "gap", bytes: 77, cursor: "c9" }]);
   const before = Date.now();
   const [gap] = await first(1, from, { types: ["log"] });
@@ -99,7 +99,7 @@ test("4.5 without an id, lines come from now on; a gap is reported as a line of 
   assert.ok((from.asked.query?.from ?? 0) >= before);
 });
 
-test("4.5 a reader that stops ends both streams; an error of either is thrown", async () => {
+test("a reader that stops ends both streams; an error of either is thrown", async () => {
   const from = sources([happened("5")], [line("one", "c1")]);
   await first(1, from, { types: ["log", "process.watch"] });
   while (!from.isOver()) await new Promise(setImmediate);

@@ -57,14 +57,14 @@ function only(
 
 const swept: Report = { type: "swept", run: 4 };
 
-test("4.6 a run that ends by itself: its code, how long it ran, and the decision", () => {
+test("a run that ends by itself: its code, how long it ran, and the decision", () => {
   const { cause, reason, decision, code, pid, run, process } = only([ended(exited(3))]);
   assert.deepEqual({ cause, code, pid, run, process }, { cause: "exit", code: 3, pid: 4_711, run: 4, process: "web" });
   assert.equal(reason, "exited with code 3 after 1 s");
   assert.match(decision, /^restart 2 of 3 in \d+ ms$/);
 });
 
-test("4.6 each decision has its text", () => {
+test("each decision has its text", () => {
   const decision = (inputs: readonly (MachineCommand | Report)[], used: Partial<Policy>): string => only(inputs, {}, used).decision;
   assert.equal(decision([ended(exited(3))], { restartDelayMs: 0 }), "restart 2 of 3 at once");
   assert.equal(decision([ended(exited(3))], { restartLimit: 1 }), "none: its one restart is used up");
@@ -74,7 +74,7 @@ test("4.6 each decision has its text", () => {
   assert.equal(decision([stop({ next: "start" }), ended(exited(null, "SIGTERM")), swept], {}), "starts again at once");
 });
 
-test("4.6 a signal that procman has not sent, and a kill for lack of memory", () => {
+test("a signal that procman has not sent, and a kill for lack of memory", () => {
   const killed = only([ended(exited(null, "SIGKILL"))]);
   assert.deepEqual([killed.cause, killed.signal], ["signal", "SIGKILL"]);
   assert.equal(killed.reason, "was ended by SIGKILL after 1 s, not sent by procman");
@@ -90,7 +90,7 @@ test("4.6 a signal that procman has not sent, and a kill for lack of memory", ()
   assert.equal(only([ended(exited(null, "SIGSEGV"))], { claimOomKill: assert.fail }).cause, "signal");
 });
 
-test("4.6 a requested end names the requester", () => {
+test("a requested end names the requester", () => {
   const inputs = [stop(), ended(exited(0)), swept];
   const incident = only(inputs, { requestedBy: { by: "ci" } });
   assert.deepEqual([incident.cause, incident.by], ["operator", "ci"]);
@@ -105,12 +105,12 @@ test("4.6 a requested end names the requester", () => {
   assert.equal(only(inputs).by, undefined);
 });
 
-test("4.6 a stop that needs SIGKILL is not taken for a lack of memory", () => {
+test("a stop that needs SIGKILL is not taken for a lack of memory", () => {
   const inputs: (MachineCommand | Report)[] = [stop(), { type: "timer", run: 4, name: "escalate" }, ended(exited(null, "SIGKILL")), swept];
   assert.equal(only(inputs, { claimOomKill: assert.fail }).cause, "operator");
 });
 
-test("4.6 timeout, schedule, a failed start, an end while procman was away", () => {
+test("timeout, schedule, a failed start, an end while procman was away", () => {
   const timeout = only([{ type: "timer", run: 4, name: "timeout" }, ended(exited(null, "SIGTERM")), swept]);
   assert.equal(timeout.cause, "timeout");
   assert.match(timeout.reason, /^was stopped, as it has run for its timeout of 10 s; it was ended by SIGTERM/);
@@ -121,7 +121,7 @@ test("4.6 timeout, schedule, a failed start, an end while procman was away", () 
   assert.match(unstartable.reason, /^could not be started: there is no file/);
 });
 
-test("4.6 a run that leaves processes behind has one incident, with the end of its leader", () => {
+test("a run that leaves processes behind has one incident, with the end of its leader", () => {
   const left = { ...ended(exited(7)), survivors: true } as Report;
   const { cause, code } = only([left, swept]);
   assert.deepEqual([cause, code], ["exit", 7]);

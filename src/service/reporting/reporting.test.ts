@@ -139,7 +139,7 @@ const report = (process: string, more: Partial<TelemetryReport> = {}): Telemetry
   ...more,
 });
 
-test("4.5 each transition is published once, with the resulting record", async (context) => {
+test("each transition is published once, with the resulting record", async (context) => {
   const { spawner, control } = watched(context);
   const events = control("test").events(undefined, new AbortController().signal);
   spawner.up("web");
@@ -154,7 +154,7 @@ test("4.5 each transition is published once, with the resulting record", async (
   );
 });
 
-test("4.5 blocking and the shutdown are published", async (context) => {
+test("blocking and the shutdown are published", async (context) => {
   const { control, onShutdown, service } = watched(context);
   const events = control("test").events(undefined, new AbortController().signal);
   await control("test").act("web", "block");
@@ -169,7 +169,7 @@ test("4.5 blocking and the shutdown are published", async (context) => {
   );
 });
 
-test("4.6 each end is recorded: why, by whom, with the last lines; published as an event once it is complete", async (context) => {
+test("each end is recorded: why, by whom, with the last lines; published as an event once it is complete", async (context) => {
   const asked: unknown[] = [];
   const lastLines: ReadLastLines = async (query) => {
     asked.push({ ...query, from: query.from > Date.now() - 60_000, before: query.before > query.from });
@@ -210,7 +210,7 @@ test("4.6 each end is recorded: why, by whom, with the last lines; published as 
   assert.deepEqual(await next.control("test").incidents("web"), [incidents[0]], "a later service knows it, with the lines");
 });
 
-test("4.6 an end is noted with the decision, and written after that; if the service is killed in between, the next one writes it", async (context) => {
+test("an end is noted with the decision, and written after that; if the service is killed in between, the next one writes it", async (context) => {
   const first = watched(context);
   first.spawner.up("web");
   first.spawner.end("web", { kind: "exited", code: null, signal: "SIGKILL" });
@@ -225,7 +225,7 @@ test("4.6 an end is noted with the decision, and written after that; if the serv
   assert.deepEqual([first.notes.size, own?.cause], [0, "signal"], "written, and nothing is left to note");
 });
 
-test("4.6 the lines of an incident that was never completed are read on request", async (context) => {
+test("the lines of an incident that was never completed are read on request", async (context) => {
   const first = watched(context);
   first.spawner.up("web");
   first.spawner.exit("web", 3);
@@ -238,7 +238,7 @@ test("4.6 the lines of an incident that was never completed are read on request"
   );
 });
 
-test("4.6 if the log store can't be read, only the lines are missing", async (context) => {
+test("if the log store can't be read, only the lines are missing", async (context) => {
   const lastLines: ReadLastLines = async () => {
     throw new Error("no disk");
   };
@@ -251,7 +251,7 @@ test("4.6 if the log store can't be read, only the lines are missing", async (co
   assert.deepEqual(problems, ['Cannot read the last lines of "web": no disk']);
 });
 
-test("4.4 the telemetry of a process is kept, published and exported; it may report for no other process", async (context) => {
+test("the telemetry of a process is kept, published and exported; it may report for no other process", async (context) => {
   const { control, spawner } = watched(context);
   const events = control("test").events(undefined, new AbortController().signal);
   spawner.up("web");
@@ -268,14 +268,14 @@ test("4.4 the telemetry of a process is kept, published and exported; it may rep
   assert.equal(text.match(/^procman_telemetry_\w+\{/gm)?.length, 49, "fifty numbers, of which two are one");
 });
 
-test("4.4 metrics of an unknown process are refused; without samples nothing is written", async (context) => {
+test("metrics of an unknown process are refused; without samples nothing is written", async (context) => {
   const { control, stateDir } = watched(context);
   assert.deepEqual(await control("test").metrics("web", {}), []);
   await assert.rejects(control("test").metrics("wbe", {}), /there is none of this id/);
   assert.deepEqual(readdirSync(stateDir), []);
 });
 
-test("4.6 a caller whose request was refused, or was another one, is not named as the cause", async (context) => {
+test("a caller whose request was refused, or was another one, is not named as the cause", async (context) => {
   const { control, spawner, supervisor, onShutdown } = watched(context);
   spawner.up("web");
   await control("ci").act("web", "block");
