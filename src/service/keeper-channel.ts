@@ -1,14 +1,14 @@
-/** The service's end of the channel to the keeper: what one turn says travels as one array. */
+/** The service's channel to the keeper: all messages of a turn are sent as one array. */
 
 import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 
-/** At a first start so many processes go to the keeper together, which starts them while the service decides for the next ones. */
+/** At a first start, processes are sent in batches of this size: the keeper starts them while the service decides on the next. */
 const FIRST_BATCH = 8;
-/** How long a message may wait for others. Milliseconds. */
+/** Time that messages of low priority are collected. Milliseconds. */
 const DELAY_MS = 20;
 
-/** What the link needs of a process with an IPC channel. */
+/** What the channel needs of a process with an IPC channel. */
 export type KeeperTransport = Pick<NodeJS.EventEmitter, "on" | "off" | "once"> & {
   readonly connected: boolean;
   readonly send?: ((messages: readonly ToKeeper[], done: () => void) => unknown) | undefined;
@@ -19,9 +19,9 @@ export class KeeperChannel {
   readonly #receive: (messages: unknown) => void;
   readonly #onClosed: () => void;
   #outbox: ToKeeper[] = [];
-  /** The latest memory of each process that changed in this turn; texts are notes as they are. */
+  /** The latest note of each process that changed in this turn; a text is sent as it is. */
   readonly #notes = new Map<string, unknown>();
-  /** The keeper knows of no process: until the turn of its snapshot is over. */
+  /** True during the turn of a snapshot without any process. */
   #isFirstStart = false;
   /** Processes of a first start whose spawn is not sent yet. */
   readonly #starting = new Set<string>();
@@ -41,7 +41,7 @@ export class KeeperChannel {
         if (message.t === "snapshot") this.#isFirstStart = isEmpty(message);
         on.message(message);
       }
-      // Whatever was decided goes out with this turn, not with the next.
+      // Send all decisions in this turn, not in the next.
       this.flush();
     };
     channel.on("message", this.#receive);
@@ -56,7 +56,7 @@ export class KeeperChannel {
     this.#schedule();
   }
 
-  /** For what nobody waits for: the first goes at once, and in a storm the many that follow go as one. */
+  /** For messages of low priority: the first is sent at once, those of the next 20 ms together. */
   sendLater(message: ToKeeper): void {
     if (this.#closed) return;
     if (this.#timer !== undefined) return void this.#delayed.push(message);
@@ -74,7 +74,7 @@ export class KeeperChannel {
     this.remember(id, "");
   }
 
-  /** What comes until then is heard then. */
+  /** Keeps incoming messages until the promise is fulfilled. */
   hold(until: Promise<void>): void {
     this.#heldBatches = [];
     void until.then(() => {
@@ -84,7 +84,7 @@ export class KeeperChannel {
     });
   }
 
-  /** Sends what is left to send, and nothing after; hears nothing more. */
+  /** Sends what is left; after that, sends and receives nothing. */
   close(): void {
     clearTimeout(this.#timer);
     this.#outbox.push(...this.#delayed.splice(0));
@@ -94,7 +94,7 @@ export class KeeperChannel {
     this.#channel.off("disconnect", this.#onClosed);
   }
 
-  /** Resolves once the keeper has all that was decided; never if that, or the way to it, ends first. */
+  /** Resolves when the keeper has received everything sent so far; never if the keeper or the channel ends first. */
   commit(): Promise<void> {
     this.#lastCommit += 1;
     const number = this.#lastCommit;
@@ -118,8 +118,8 @@ export class KeeperChannel {
   }
 
   /**
-   * `id`: of the process that is started next; of those before it all is decided. Their notes go with them, and no others: a process
-   * without a note is started by the next service.
+   * On first start, sends commands and notes in batches. `id`: the process that is started next. Only notes of processes in
+   * the batch go with it: if the service dies midway, the next one starts the processes that have no note.
    */
   #sendFirstBatches(id: string): void {
     if (this.#starting.size >= FIRST_BATCH && !this.#starting.has(id)) {
@@ -142,7 +142,7 @@ export class KeeperChannel {
   #sendOutbox(): void {
     if (this.#outbox.length === 0 || !this.#channel.connected) return;
     failpoint("service.decided");
-    // An error means that the keeper is gone: so does `disconnect`, which follows. Unheard, it would end the service before that.
+    // An error means that the keeper is gone; `disconnect` follows. Without the callback it would end the service first.
     this.#channel.send?.(this.#outbox, () => undefined);
     failpoint("service.sent");
     this.#outbox = [];

@@ -1,4 +1,4 @@
-/** Entry of the service: a child of the keeper, started again by it whenever it ends. */
+/** Entry of the service: a child of the keeper, which restarts it whenever it ends. */
 import { isIP } from "node:net";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
@@ -20,19 +20,19 @@ process.title = "procman: service";
 holdYoungGenerationLater();
 const failoverOrder = takeFailoverOrder();
 const sockets = keepSockets();
-// The terminal's Ctrl-C and a service manager's SIGTERM are for the keeper, which asks for an orderly stop.
+// Ctrl-C and a service manager's SIGTERM reach the keeper too, which then requests an orderly stop.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
 const args = parseArgs(process.argv.slice(2));
 const { stateDir: previousStateDir, exitWith } = args;
 const source = configSource(args);
 const config = loadConfig();
-// Whoever edits the file must not be the end of supervision: it goes on by what was valid last.
+// An invalid file must not end supervision: a restarted service continues with the last valid configuration.
 if (config === undefined && previousStateDir === undefined) process.disconnect();
 else startService();
-// The terminal may be closed; what is said there is lost with it, nothing else. (Last, as the stream takes a millisecond to be made.)
+// A closed terminal must not end the service. (Last, as creating the stream takes a millisecond.)
 process.stderr.on("error", () => undefined);
 
-/** `batch`: a snapshot, when another service was tried in vain. */
+/** `batch`: snapshot to resume from after a failed upgrade. */
 function startService(batch: readonly FromKeeper[] = []): void {
   let service: ProcmanService | undefined;
   const receive = (message: FromKeeper): void => {
@@ -48,7 +48,7 @@ function startService(batch: readonly FromKeeper[] = []): void {
     link.send(openMessage(config ?? { stateDir, processes: [] }));
     link.flush();
   };
-  // The keeper takes the state folder while this one goes on; not when a name has to be looked up first, which may take long.
+  // The keeper opens the state folder while the service continues, unless a host name has to be looked up, which may take long.
   const isQuick = batch.length === 0 && (config === undefined || isIP(config.api.hostname) !== 0);
   if (isQuick) open();
   service = newService(config, link);
@@ -59,7 +59,7 @@ function startService(batch: readonly FromKeeper[] = []): void {
   else void listening.then(open);
 }
 
-/** Another service is tried: this one does nothing until it is called back, or ended. */
+/** An upgrade tries another service: this one does nothing until it gets a snapshot again, or is ended. */
 async function standBy(service: ProcmanService | undefined): Promise<void> {
   await service?.retire();
   const quit = (): never => process.exit();
@@ -77,7 +77,7 @@ function loadConfig(): Config | undefined {
   try {
     const found = source();
     for (const { file, line, column, message } of found.warnings) process.stderr.write(`procman: ${file}:${line}:${column}: ${message}\n`);
-    // Later it may be gone from the file, as any process may.
+    // Only at the first start: later the process may be removed from the file.
     if (exitWith !== undefined && previousStateDir === undefined) {
       checkExitWith(exitWith, found);
       const warning = exitWithWarning(exitWith, found);
@@ -92,7 +92,7 @@ function loadConfig(): Config | undefined {
   }
 }
 
-/** A state folder can't be changed while anything runs. */
+/** The state folder can't change while procman runs. */
 function withPreviousStateDir(found: Config): Config {
   if (previousStateDir === undefined || found.stateDir === previousStateDir) return found;
   process.stderr.write(
@@ -105,7 +105,7 @@ function newService(found: Config | undefined, link: KeeperChannel): ProcmanServ
   return found === undefined ? undefined : new ProcmanService(found, link, { exitWith, source, watchFile: args.watchConfig, sockets });
 }
 
-/** What the last service went by. */
+/** The configuration of the previous service. */
 function notedConfig({ notes }: FromKeeper & { readonly t: "snapshot" }): Config | undefined {
   const former = readConfigSnapshot(notes[":config"]);
   if (former === undefined) process.disconnect();
@@ -116,9 +116,9 @@ function notedConfig({ notes }: FromKeeper & { readonly t: "snapshot" }): Config
   return former?.config;
 }
 
-/** The keeper is gone, and didn't say so. Another one starts a service of its own. */
+/** The keeper has died: starts another keeper if it may (`failoverOrder`), which starts its own service; this one ends. */
 async function onKeeperGone(stateDir: string, service: ProcmanService | undefined): Promise<never> {
-  // Nobody would do what is asked for here.
+  // Requests can't be carried out any more.
   const retired = service?.retire();
   if (failoverOrder !== undefined) await startKeeper(failoverOrder, stateDir, sockets);
   await retired;

@@ -1,4 +1,4 @@
-/** The plugins of the service: nothing is loaded, and nothing done, where the configuration has none. */
+/** The plugins of the service. Without plugins in the configuration nothing is loaded. */
 import type { ErrorPlace } from "../base/errors.ts";
 import { stepsOf } from "../config/checks/plugin-checks.ts";
 import { placeIn } from "../config/source-location.ts";
@@ -13,9 +13,9 @@ import type { ServiceEvents } from "./reporting/service-events.ts";
 import type { ServiceLog } from "./reporting/service-log.ts";
 import type { Subsystem } from "./subsystem.ts";
 
-/** The first processes are started before. Milliseconds. */
+/** Delay before plugins are loaded, so that the first processes start earlier. Milliseconds. */
 const DELAY_MS = 300;
-/** At the end of all, and where somebody waits for it: an upgrade, a change. Milliseconds. */
+/** Time to finish: at the shutdown; and at an upgrade or a change, which wait for it. Milliseconds. */
 const SHUTDOWN_CLOSE_MS = 5_000;
 const CLOSE_MS = 2_000;
 
@@ -29,7 +29,7 @@ export type PluginPorts = {
 
 export class ServicePlugins implements Subsystem {
   readonly #ports: PluginPorts;
-  /** How often each was started in a row: one that ends the service must not end each one that comes. */
+  /** Starts of each plugin in a row: a plugin that kills the service must not kill each next one. */
   #attempts: Readonly<Record<string, number>> = {};
   #host: Host | undefined;
   #loading: Promise<void> | undefined;
@@ -40,17 +40,15 @@ export class ServicePlugins implements Subsystem {
     this.#ports = ports;
   }
 
-  /** Absent: there is none. */
+  /** undefined: no plugins are configured. */
   get records(): readonly PluginRecord[] | undefined {
     return this.#ports.config().plugins.length === 0 ? undefined : (this.#host?.records ?? []);
   }
 
-  /** What a service before this one has noted. */
   resume(): void {
     this.#attempts = this.#ports.notes.read(":plugins") ?? {};
   }
 
-  /** The configuration is there, or is another one. */
   apply(): void {
     const { plugins } = this.#ports.config();
     if (this.#isClosed) return;
@@ -58,7 +56,7 @@ export class ServicePlugins implements Subsystem {
     else if (plugins.length > 0) this.#loading ??= this.#load();
   }
 
-  /** What they have not dealt with yet may take a little longer. */
+  /** Plugins get more time to handle the last events. */
   stopped(): Promise<void> {
     return this.#close(SHUTDOWN_CLOSE_MS);
   }
@@ -69,7 +67,7 @@ export class ServicePlugins implements Subsystem {
 
   async #close(ms: number): Promise<void> {
     this.#isClosed = true;
-    // At once: the link may be closed soon. An orderly end is nobody's failure.
+    // At once, as the channel may close soon. An orderly end is no failure of a plugin.
     if (this.#host !== undefined) this.#ports.notes.remove(":plugins");
     await this.#loading;
     await this.#host?.close(ms);

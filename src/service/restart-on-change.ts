@@ -1,4 +1,4 @@
-/** Tells processes and clusters which changes of watched files are news to them. */
+/** Restarts processes and clusters for changes of watched files that they have not seen since their start. */
 import { relative } from "node:path";
 import type { ProcessSpec } from "../config/spec.ts";
 import { stampAt } from "../file-watcher/file-stamp.ts";
@@ -11,16 +11,16 @@ import { MAX_FILE_NAMES, type RollingRestarts } from "./operations/rolling-resta
 import type { FileChangeBatch } from "./recovery/notes.ts";
 import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
 
-/** On a busy machine a change is heard of so much later. Milliseconds. */
+/** On a busy machine a change is reported up to this much later. Milliseconds. */
 const MAX_REPORT_DELAY_MS = 2_000;
 
 export type RestartOnChangePorts = {
   readonly processes: () => readonly Process[];
   readonly rollingRestarts: Pick<RollingRestarts, "onFileChange">;
   readonly write: (id: string, line: LogLine) => void;
-  /** Files are named by their path from there. */
+  /** Messages name files by their path from this folder. */
   readonly folder: () => string;
-  /** Sends what was decided. */
+  /** Sends all decisions to the keeper. */
   readonly flush: () => void;
 };
 
@@ -33,7 +33,7 @@ export class RestartOnChange {
     this.#guards = new RestartLoopGuards(ports.write);
   }
 
-  /** To each process for itself, to the instances of a cluster together. */
+  /** Processes are handled one by one, the instances of a cluster together. */
   onChange(specs: readonly ProcessSpec[], files: readonly ChangedFiles[]): void {
     const clusters = new Map<string, Process[]>();
     for (const { id, cluster } of specs) {
@@ -45,7 +45,7 @@ export class RestartOnChange {
     for (const [cluster, instances] of clusters) this.#restartCluster(cluster, instances, files);
   }
 
-  /** All over: no timer is left. */
+  /** Clears all timers. */
   close(): void {
     this.#guards.close();
   }
@@ -84,29 +84,28 @@ export class RestartOnChange {
   }
 }
 
-/** When the latest of their runs began that was there before; monotonic milliseconds. */
+/** Start of the latest run that began before `at`; monotonic milliseconds. */
 function sinceOf(processes: readonly Process[], at: number): number | undefined {
   const starts = processes.flatMap(({ states: [state] }) => (state?.status === "running" && state.since <= at ? [state.since] : []));
   return starts.length === 0 ? undefined : Math.max(...starts);
 }
 
-/** Whether it has changed since the run began, and was not only heard of since. What a run has from its beginning is no news. */
+/** Whether the file itself has changed since the run began, not only the report of the change arrived since. */
 function hasChangedSinceStart({ file, at }: ChangedFiles, { states: [state] }: Process): boolean {
   if (state?.status !== "running") return true;
   const { since } = state;
   if (at <= since || at - since > MAX_REPORT_DELAY_MS) return at > since;
   const changedAt = stampAt(file)?.changedAt;
-  // File times lag by a tick of the kernel, and so does the program behind its fork: what changes in between, it reads.
+  // File times lag by a tick of the kernel, but a program also starts later than its fork: it reads what changes in between.
   return changedAt === undefined || changedAt > Date.now() - (monotonicMs() - since);
 }
 
-/** Keeps processes that write what they watch from being restarted for ever, and says so. */
-
 type GuardedProcess = { readonly guard: RestartLoopGuard; rested: () => void };
 
-/** A process or a cluster, and when it was started last, if it runs; monotonic milliseconds. */
+/** A process or cluster, and its last start if it runs; monotonic milliseconds. */
 type GuardedStart = { readonly id: string; readonly since: number | undefined };
 
+/** Keeps processes that write their own watched files from being restarted forever, and logs that. */
 class RestartLoopGuards {
   readonly #write: (id: string, line: LogLine) => void;
   readonly #guarded = new Map<string, GuardedProcess>();
@@ -115,7 +114,7 @@ class RestartLoopGuards {
     this.#write = write;
   }
 
-  /** `rested`: what is to be done when it is not admitted now, and its files have come to rest. */
+  /** Whether it may be restarted now. If not, `rested` is called when its files have stopped changing. */
   allows({ id, since }: GuardedStart, { files: [file = ""], at }: FileChange, rested: () => void): boolean {
     const { guard } = this.#of(id, rested);
     const verdict = guard.verdict(at, since);
@@ -129,7 +128,7 @@ class RestartLoopGuards {
     return verdict === "go";
   }
 
-  /** All over: no timer is left. */
+  /** Clears all timers. */
   close(): void {
     for (const { guard } of this.#guarded.values()) guard.close();
     this.#guarded.clear();

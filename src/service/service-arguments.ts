@@ -5,7 +5,7 @@ import type { ConfigSourceOptions } from "./config/config-source.ts";
 export type ServiceArguments = ConfigSourceOptions & {
   /** The service reloads the configuration file when it changes. */
   readonly watchConfig: boolean;
-  /** Id of the process that everything ends with. */
+  /** Id of the process whose end ends procman. */
   readonly exitWith?: string | undefined;
   /** The state folder of the service before this one, whose processes may still run. */
   readonly stateDir?: string | undefined;

@@ -1,4 +1,4 @@
-/** `Control` in process: what the API and the library's users call. */
+/** `Control` in process: what API and plugins call. */
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Action, ActOptions, Caller, Control, PlanOptions, Scaling } from "../contract/control.ts";
@@ -30,7 +30,7 @@ import type { RecordCache } from "./reporting/record-cache.ts";
 import type { ServiceEvents } from "./reporting/service-events.ts";
 import type { ServiceMetrics } from "./reporting/service-metrics.ts";
 
-/** `Control` for each who asks. */
+/** Makes the `Control` of a caller. */
 export function controlFactory(ports: ControlPorts): (caller: Caller) => Control {
   return (caller) => new ServiceControl(ports, caller);
 }
@@ -65,7 +65,7 @@ class ServiceControl implements Control {
       actions.act(this.#find(id), { id, action, isHard: options.hard === true, caller }),
     );
     const record = this.process(id);
-    // Before the answer: what was accepted is carried out, whoever is killed right after.
+    // Before the answer: what was accepted is carried out even if the service is killed right after.
     await commit();
     return this.#waitAndRead(requested, { id, options, record });
   }
@@ -89,7 +89,7 @@ class ServiceControl implements Control {
     try {
       return await this.#ports.reloads.reload(`asked by ${this.#caller.consumer}`, options);
     } catch (error) {
-      // Who asked gets all of it.
+      // The audit line has the first line of the message; the caller gets all of it.
       if (error instanceof ProcmanError)
         this.#ports.log.audit(warn(`reload for "${this.#caller.consumer}": ${error.message.split("\n")[0]}`));
       throw error;
@@ -142,7 +142,7 @@ class ServiceControl implements Control {
     return eventStream(this.#ports, { after, types }, signal);
   }
 
-  /** Who speaks for a process is there, and a process speaks for itself alone. */
+  /** Checks that the process exists, and that a process's token is used for that process only. */
   #checkMaySpeakFor(process: string): void {
     const { consumer, process: own = process } = this.#caller;
     if (own !== process) {
@@ -153,7 +153,7 @@ class ServiceControl implements Control {
     this.#find(process);
   }
 
-  /** The record once what was asked for is the case; where nobody waits for that, `record`, or that of now. */
+  /** The record once the requested state is reached; without `waitSeconds`: `record`, or the present one. */
   async #waitAndRead(
     requested: AcceptedRequest,
     { id, options, record }: { readonly id: string; readonly options: ActOptions; readonly record?: Promise<ProcessRecord> },
@@ -163,7 +163,7 @@ class ServiceControl implements Control {
     return this.process(id);
   }
 
-  /** Says who has asked for it, and what came of that. */
+  /** Carries out the request, with an audit line: who requested what, and whether it was refused. */
   #runAudited<T>(what: string, id: string, carryOut: () => T): T {
     const { consumer } = this.#caller;
     const subject = id === "all" ? undefined : id;
@@ -182,7 +182,7 @@ class ServiceControl implements Control {
     }
   }
 
-  /** A process, an instance, a cluster, or `all`. */
+  /** `id`: a process, an instance, a cluster, or `all`. */
   #find(id: string): readonly Process[] {
     const { processes } = this.#ports.supervisor;
     const found = processes.filter((process) => id === "all" || process.id === id || this.#ports.spec(process.id).cluster?.id === id);
@@ -217,8 +217,7 @@ export type ControlPorts = {
   readonly reloads: Pick<Reloads, "plan" | "reload">;
   readonly scaler: Pick<Scaler, "scale">;
   readonly terminate: (why: string) => Promise<void>;
-  /** Resolves once the keeper has all that was decided. */
+  /** Resolves when the keeper has received all commands and notes. */
   readonly commit: () => Promise<void>;
-  /** What was asked for by whom, and what came of it. */
   readonly log: { readonly audit: (line: LogLine, id?: string) => void };
 };

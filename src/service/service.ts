@@ -65,7 +65,7 @@ export class ProcmanService {
   readonly #shutdown: Shutdown;
   readonly #api: ApiService;
   readonly #plugins: ServicePlugins;
-  /** In the order in which they are told: a new one is added here. */
+  /** Called in this order. A new subsystem is added here. */
   readonly #subsystems: readonly Subsystem[];
 
   constructor(config: Config, link: KeeperChannel, options: ServiceOptions = {}) {
@@ -119,7 +119,7 @@ export class ProcmanService {
     return this.#shutdown.isUnderWay;
   }
 
-  /** Takes the port of the API; the keeper's snapshot, which everything else follows, is to be heard once the promise is fulfilled. */
+  /** Listens on the port of the API. The keeper's snapshot may be handled when the promise is fulfilled. */
   listen(): Promise<void> | undefined {
     return this.#api.listen();
   }
@@ -156,7 +156,7 @@ export class ProcmanService {
     return this.#shutdown.begin(why, code);
   }
 
-  /** Steps aside for another service: what runs goes on, nothing is decided, answered or sent here any more. */
+  /** Retires for another service: processes keep running, this service decides, answers and sends nothing any more. */
   async retire(): Promise<void> {
     this.supervisor.dispose();
     this.#sweeper.stop();
@@ -197,14 +197,14 @@ export class ProcmanService {
     metrics.start();
     for (const { slot, run, captured } of running) if (!captured) this.#activeConfig.route(slot, run);
     this.#link.flush();
-    // At a first start nobody asks before the first processes run; otherwise clients wait already.
+    // At a first start no client connects before the first processes run; otherwise clients may be waiting.
     this.#api.start(Object.keys(notes).length === 0 && running.length === 0, (problem) => {
       if (problem !== undefined) this.#log.error(`${problem}; processes run on`);
       this.#link.send({ t: "ready", ...(problem === undefined ? {} : { problem }) });
     });
   }
 
-  /** The configuration is another one. */
+  /** Another configuration was applied. */
   #apply(): void {
     for (const subsystem of this.#subsystems) subsystem.apply?.();
     this.#spawner.refreshPrepared();
@@ -287,7 +287,7 @@ export class ProcmanService {
     });
   }
 
-  /** What operations work with. */
+  /** The ports that all operations share. */
   #operationPorts() {
     const { stats, incidents, events, records } = this.#reporting;
     const { supervisor, operations } = this;
@@ -317,11 +317,9 @@ export class ProcmanService {
   }
 }
 
-/** What a service may be told beside its configuration. */
-
 export type ServiceOptions = ReloadOptions & {
-  /** Id of the process that everything ends with. */
+  /** Id of the process whose end ends procman. */
   readonly exitWith?: string | undefined;
-  /** Listening sockets that it has for the next keeper. */
+  /** Listening sockets that it holds for the next keeper. */
   readonly sockets?: InheritedSockets | undefined;
 };

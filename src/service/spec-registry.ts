@@ -1,4 +1,4 @@
-/** The specifications of all processes that there are: those of the configuration, and those that are on their way out of it. */
+/** The specifications of all processes: those of the configuration, and removed ones that are still being stopped. */
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import type { ProcessDefinition } from "../supervisor/definition.ts";
 import type { ConfigSnapshot } from "./recovery/config-snapshot.ts";
@@ -35,7 +35,7 @@ export class SpecRegistry {
     return cluster === undefined ? undefined : cluster.index + 1;
   }
 
-  /** Processes that another configuration doesn't have stay known until they are dropped. */
+  /** Processes that are not in the new configuration stay known until they are dropped. */
   replace(config: Config): void {
     const present = byId(config.processes);
     for (const [id, spec] of this.#present) if (!present.has(id)) this.#removing.set(id, spec);
@@ -63,7 +63,7 @@ function byId(specs: readonly ProcessSpec[]): ReadonlyMap<string, ProcessSpec> {
   return new Map(specs.map((spec) => [spec.id, spec]));
 }
 
-/** What the supervisor has to know of it. */
+/** The part of a specification that the supervisor needs. */
 export function definitionOf({ id, policy, autostart, overrun, cron, terminate, watch, dependsOn }: ProcessSpec): ProcessDefinition {
   return {
     id,

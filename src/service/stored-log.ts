@@ -1,4 +1,4 @@
-/** The stored log in the service: read from the files, written by the logger. */
+/** The stored log: read from its files, written by way of the logger. */
 import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
@@ -24,7 +24,7 @@ export class StoredLog implements LogBook {
     this.#options = options;
   }
 
-  /** Also of processes that the configuration doesn't have any more. */
+  /** Also of processes that are no longer in the configuration. */
   logs(query: LogQuery): Promise<LogPage> {
     return readLogs(this.#options.stateDir, query);
   }
@@ -33,7 +33,7 @@ export class StoredLog implements LogBook {
     return followLogs(this.#options.stateDir, query, signal);
   }
 
-  /** Who speaks for a process alone speaks as that. */
+  /** With a process's token, the entry belongs to that process. */
   async log({ text, severity = "info", process = undefined }: LogSubmission, caller: Caller): Promise<LogEntry> {
     const bytes = Buffer.byteLength(text);
     if (bytes > MAX_TEXT_BYTES)

@@ -1,13 +1,13 @@
-/** A part of the service that goes along with supervision. All of them stand in one list, in `service.ts`. */
+/** A part of the service with these calls. `service.ts` has the list of all. */
 export type Subsystem = {
-  /** The notes of an earlier service are known; before the first `apply`. */
+  /** The notes of the previous service are loaded; before the first `apply`. */
   readonly resume?: () => void;
-  /** The configuration is another one. */
+  /** Another configuration was applied. */
   readonly apply?: () => void;
-  /** Everything is about to be stopped. */
+  /** The shutdown begins. */
   readonly end?: () => void;
   /** All processes are stopped. */
   readonly stopped?: () => Promise<void> | void;
-  /** Another service goes on; what runs stays as it is. */
+  /** Another service takes over; processes keep running. */
   readonly retire?: () => Promise<void> | void;
 };

@@ -1,8 +1,8 @@
-/** The supervisor's clock, for real. */
+/** The supervisor's clock in production. */
 import { monotonicMs } from "../os/clock.ts";
 import type { Clock } from "../supervisor/ports.ts";
 
-/** What a timer of Node can wait at most. Milliseconds. */
+/** Longest delay of a Node timer. Milliseconds. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -12,7 +12,7 @@ export const systemClock: Clock = {
     let timer: NodeJS.Timeout;
     const arm = (): void => {
       const left = due - monotonicMs();
-      // Node may call a timer up to a millisecond early: too early is looked at again.
+      // Node may fire a timer up to a millisecond early: then it is set again.
       timer = setTimeout(() => (due - monotonicMs() > 0 ? arm() : call()), Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(left))));
     };
     arm();

@@ -1,4 +1,4 @@
-/** Starts processes, and starts them again, when files change that they watch. */
+/** Starts or restarts processes when files that they watch change. */
 import { dirname } from "node:path";
 import { fingerprint } from "../base/hash.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
@@ -11,7 +11,7 @@ import { type LogLine, warn } from "./reporting/lifecycle-messages.ts";
 import { RestartOnChange } from "./restart-on-change.ts";
 import type { Subsystem } from "./subsystem.ts";
 
-/** Processes that watch the same share a watcher. `isOpen`: it knows all files. */
+/** Processes that watch the same files share a watcher. `isOpen`: it knows all files. */
 type SharedWatcher = { readonly specs: readonly ProcessSpec[]; readonly watcher: Watcher; readonly since: number; isOpen: boolean };
 
 export type FileWatchingPorts = {
@@ -19,7 +19,7 @@ export type FileWatchingPorts = {
   readonly processes: () => readonly Process[];
   readonly rollingRestarts: Pick<RollingRestarts, "onFileChange">;
   readonly notes: NoteStore;
-  /** Sends what was decided. */
+  /** Sends all decisions to the keeper. */
   readonly flush: () => void;
   readonly log: { readonly write: (id: string, line: LogLine) => void };
 };
@@ -78,7 +78,7 @@ export class FileWatching implements Subsystem {
     return folderOf(this.#config());
   }
 
-  /** Watchers that are replaced, or needed no more; what they had not told yet. */
+  /** Closes watchers that are replaced or not needed any more. Returns the changes that they had not reported yet. */
   #close(
     groups: ReadonlyMap<string, unknown>,
   ): readonly { readonly specs: readonly ProcessSpec[]; readonly files: readonly ChangedFiles[] }[] {
@@ -100,7 +100,7 @@ export class FileWatching implements Subsystem {
     watcher.open();
   }
 
-  /** What has changed while nobody watched: before a service was there again, or while files were looked at for the first time. */
+  /** Finds changes from before the watcher was open: while no service ran, or during the first scan. */
   #onOpened(key: string, { fingerprint: now, newest }: OpenedWatcher): void {
     const shared = this.#watchers.get(key);
     if (shared === undefined) return;
@@ -118,7 +118,7 @@ export class FileWatching implements Subsystem {
     const shared = this.#watchers.get(key);
     if (shared === undefined) return;
     this.#restartOnChange.onChange(shared.specs, files);
-    // Until all files are known there is nothing to compare with later.
+    // The fingerprint is only useful once all files are known.
     if (shared.isOpen) this.#note(key, shared);
     this.#flush();
   }
@@ -128,14 +128,14 @@ export class FileWatching implements Subsystem {
     this.#remember();
   }
 
-  /** With the commands of the same turn: a service that is killed before they are sent leaves the change to the next one. */
+  /** Sent with the commands of the same turn: if the service is killed before, the next one finds the change again. */
   #remember(): void {
     if (this.#notedFiles.size === 0) this.#notes.remove(":watched");
     else this.#notes.write(":watched", this.#notedFiles);
   }
 }
 
-/** By what they watch, as the watcher would see it. */
+/** Processes by what they watch: paths, settings and ignored files. */
 function groupsOf(config: Config): ReadonlyMap<string, readonly ProcessSpec[]> {
   const groups = new Map<string, ProcessSpec[]>();
   const context = JSON.stringify([config.watcher, folderOf(config), ownFiles(config)]);
@@ -151,7 +151,7 @@ function folderOf({ file }: Config): string {
   return file === "" ? process.cwd() : dirname(file);
 }
 
-/** What procman writes itself. */
+/** Files that procman itself writes. */
 function ownFiles({ stateDir, processes }: Config): readonly string[] {
   return [stateDir, ...new Set(processes.flatMap(({ pidFile, log: { stdout, stderr } }) => [pidFile, stdout, stderr]))].filter(
     (file) => file !== undefined,

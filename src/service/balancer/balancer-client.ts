@@ -1,17 +1,17 @@
-/** The service's end of the way to the balancer: there again as soon as the balancer is. */
+/** The service's connection to the balancer. It reconnects until the balancer answers. */
 import { connect, type Socket } from "node:net";
 import { JsonLines, jsonLine } from "../../base/json-lines.ts";
 import type { FromBalancer, Front, FrontReport, ToBalancer } from "../../ipc/balancer-protocol.ts";
 import { balancerSocket, isOwnSocket } from "../../os/balancer-socket.ts";
 
-/** Between two attempts to reach it: at first, and after a second. Milliseconds. */
+/** Pauses between attempts to connect: fast ones for the first second, then slow ones. Milliseconds. */
 const FAST_RETRY_MS = 20;
 const SLOW_RETRY_MS = 200;
 const FAST_RETRIES = 50;
 
 export type BalancerClientOptions = {
   readonly stateDir: string;
-  /** What is to be served: asked for when it changes, and when another balancer is there. */
+  /** The common ports to serve, with their instances. Read at each change, and after each connect. */
   readonly fronts: () => readonly Front[];
   readonly onReport: (reports: readonly FrontReport[]) => void;
 };
@@ -31,7 +31,7 @@ export class BalancerClient {
     this.#connect();
   }
 
-  /** Resolves when the balancer goes by it; where none is there, or another one comes, that one. */
+  /** Sends the present fronts. Resolves when a balancer has applied them, if need be the next one. */
   async send(): Promise<void> {
     const serial = ++this.#serial;
     const applied = new Promise<void>((resolve) => this.#pending.set(serial, resolve));
@@ -54,7 +54,7 @@ export class BalancerClient {
     this.#socket = socket;
     socket.setEncoding("utf8");
     socket.on("data", (text: string) => lines.push(text));
-    // A balancer that was killed leaves its socket: `close` follows.
+    // A killed balancer leaves its socket file behind. `close` follows and reconnects.
     socket.on("error", () => socket.destroy());
     socket.on("close", () => {
       this.#isUp = false;
@@ -71,7 +71,6 @@ export class BalancerClient {
     this.#sendFronts(++this.#serial);
   }
 
-  /** All that is to be served now. */
   #sendFronts(serial: number): void {
     if (this.#isUp) this.#socket?.write(jsonLine({ t: "fronts", serial, fronts: this.#options.fronts() } satisfies ToBalancer));
   }
@@ -81,7 +80,7 @@ export class BalancerClient {
     this.#timer = setTimeout(() => this.#connect(), this.#attempts++ < FAST_RETRIES ? FAST_RETRY_MS : SLOW_RETRY_MS);
   }
 
-  /** Each message has all that those before it had. */
+  /** Each message is complete, so it also confirms those before it. */
   #resolveUpTo(serial = Number.POSITIVE_INFINITY): void {
     for (const [number, resolve] of this.#pending) {
       if (number > serial) continue;

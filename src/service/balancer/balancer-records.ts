@@ -1,4 +1,4 @@
-/** What the load balancer says, as members of records. */
+/** Adds the data of the load balancer to records, and makes its log lines. */
 
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { BackendReport, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
@@ -9,7 +9,7 @@ function addressText({ hostname, port }: Listening): string {
   return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
 }
 
-/** Its instances share a listening socket. */
+/** For a cluster whose instances share a listening socket. */
 export function withSharedSocket(record: ProcessRecord, { hostname, port }: Listening): ProcessRecord {
   const isOpen = record.instances?.some(({ pid, status }) => pid !== undefined || status === "backoff") === true;
   const reason = isOpen ? `${record.reason}; they share ${addressText({ hostname, port })}` : record.reason;
@@ -38,7 +38,7 @@ export function withBackend(
   };
 }
 
-/** What of a report is worth a line. */
+/** The log lines for what has changed since the report before. */
 export function frontendMessages(front: FrontSpec, { problem, full }: FrontReport, before: FrontReport | undefined): readonly LogLine[] {
   const at = addressText(front);
   const lines: LogLine[] = [];

@@ -1,4 +1,4 @@
-/** Tells the balancer which instances may get connections, and shows what it says of them. */
+/** Tells the balancer which instances may get connections, and adds its data to their records. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { BackendState, Front, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
@@ -21,7 +21,7 @@ export type BalancingPorts = {
   readonly bus: ProcessBus;
   readonly activeConfig: ActiveConfig;
   readonly supervisor: () => Supervisor;
-  /** An instance accepts connections from now on, or doesn't. */
+  /** Publishes an event: an instance accepts connections, or no longer does. */
   readonly publishState: (id: string, text: string) => void;
   readonly link: KeeperChannel;
   readonly notes: NoteStore;
@@ -74,7 +74,7 @@ export class Balancing implements Subsystem {
     return this.#config.config.processes;
   }
 
-  /** The spawner, but whoever has a front gets SIGTERM, or is told to finish, only when nobody new is sent to it any more. */
+  /** The spawner, but instances behind the balancer get SIGTERM or the drain message only when they get no new connections. */
   withDrain(spawner: Spawner): Spawner {
     this.#drain.spawner = spawner;
     return {
@@ -92,12 +92,11 @@ export class Balancing implements Subsystem {
     };
   }
 
-  /** A service was killed while somebody waited for its SIGTERM. */
+  /** Resumes the pending stops of a service that was killed. */
   resume(): void {
     this.#drain.resume();
   }
 
-  /** The configuration is another one. */
   apply(): void {
     const isWanted = this.#specs.some(({ front }) => front !== undefined);
     if (isWanted === (this.#balancer !== undefined)) return this.#scheduleUpdate();
@@ -113,7 +112,7 @@ export class Balancing implements Subsystem {
     this.#reports.clear();
   }
 
-  /** The state of an instance may have changed. What one turn brings is told at once. */
+  /** Sends the states of all instances, once for all changes of a turn. */
   #scheduleUpdate(): void {
     if (this.#balancer === undefined || this.#isChanged) return;
     this.#isChanged = true;
@@ -124,14 +123,13 @@ export class Balancing implements Subsystem {
     });
   }
 
-  /** Everything is about to be stopped: nobody new is served. */
+  /** The shutdown has begun: new clients are refused. */
   end(): void {
     this.#isClosed = true;
     this.#unreachable.stop();
     this.#scheduleUpdate();
   }
 
-  /** Another service tells the balancer from now on. */
   retire(): void {
     this.#unreachable.stop();
     this.#portConflicts.stop();
@@ -139,25 +137,25 @@ export class Balancing implements Subsystem {
     this.#balancer = undefined;
   }
 
-  /** It gets connections. */
+  /** Whether the balancer sends connections to this instance. */
   accepts(id: string): boolean {
     const { front } = this.#config.spec(id);
     const report = front === undefined ? undefined : this.#reports.get(front.id);
     return report?.backends.find((backend) => backend.id === id)?.accepting === true && this.#portConflicts.of(id) === undefined;
   }
 
-  /** Calls whenever another instance may get connections, or one of them none, until the function that it returns is called. */
+  /** Calls after each change of which instances get connections, until the returned function is called. */
   watch(call: () => void): () => void {
     this.#watchers.add(call);
     return () => this.#watchers.delete(call);
   }
 
-  /** Why it gets none; undefined: nothing that we know of. */
+  /** Why it gets no connections; undefined: no problem is known. */
   connectionProblem(id: string): string | undefined {
     return this.#portConflicts.of(id) ?? this.#unreachable.of(id);
   }
 
-  /** With what the load balancer says of it. */
+  /** The record with the data of the load balancer. */
   decorate(record: ProcessRecord): ProcessRecord {
     const isCluster = record.type === "cluster";
     const share = isCluster ? this.#specs.find(({ cluster }) => cluster?.id === record.id)?.share : undefined;
@@ -184,7 +182,7 @@ export class Balancing implements Subsystem {
       known.backends.push({ id, port: cluster.port, state: this.#backendState(id) });
       fronts.set(front.id, known);
     }
-    // Nobody new is sent there, and who is there stays until its end.
+    // Instances being removed get no new connections and keep the ones they have.
     for (const { id, front, cluster } of this.#config.removing) {
       const state = backendState(this.#supervisor.statesOf(id)) === "down" ? "down" : "draining";
       if (cluster?.port !== undefined) fronts.get(front?.id ?? "")?.backends.push({ id, port: cluster.port, state });
@@ -192,7 +190,7 @@ export class Balancing implements Subsystem {
     return [...fronts.values()];
   }
 
-  /** Of those that serve: who starts or stops gets no connections anyway. */
+  /** Publishes changes for instances that are up; others get no connections anyway. */
   #publishBackends({ id: front, backends }: FrontReport, before: FrontReport | undefined): void {
     const accepted = new Map(before?.backends.map(({ id, accepting }) => [id, accepting]));
     const known = new Set(this.#specs.filter((spec) => spec.front?.id === front).map(({ id }) => id));
@@ -203,7 +201,7 @@ export class Balancing implements Subsystem {
     }
   }
 
-  /** Nobody is sent to a program that has the port of an instance. */
+  /** An instance whose port another program has gets no connections. */
   #backendState(id: string): BackendState {
     const state = backendState(this.#supervisor.statesOf(id));
     return state === "up" && this.#portConflicts.of(id) !== undefined ? "draining" : state;
@@ -231,7 +229,7 @@ export class Balancing implements Subsystem {
     for (const call of this.#watchers) call();
   }
 
-  /** They run, as far as is known well, and get no connections. */
+  /** Instances that run, are ready and healthy, but get no connections. */
   #findUnreachable(): readonly UnreachableInstance[] {
     return this.#specs.flatMap(({ id, front, cluster }) => {
       const [state] = front === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
@@ -243,13 +241,13 @@ export class Balancing implements Subsystem {
 
 function backendState(states: readonly InstanceState[]): BackendState {
   if (states.some(isServing)) return "up";
-  // One that is not ready, or not well, keeps the connections that it has.
+  // An instance that is not ready or not healthy keeps its connections.
   return states.some((state) => "pid" in state && !("ending" in state)) ? "draining" : "down";
 }
 
-/** It may get connections. */
+/** Whether it may get connections. */
 function isServing(state: InstanceState): boolean {
-  // Those that depend on it end first, and may need it for that.
+  // It waits for its dependents to end; they may still need it.
   if (state.status === "stopping") return state.phase === "waiting-dependents";
   return state.status === "running" && state.ready && state.healthy !== false;
 }

@@ -1,18 +1,18 @@
-/** Who gets connections of the load balancer is told to end only when no new one comes, and when it has accepted those that did. */
+/** Connection draining: an instance gets its stop signal when the balancer sends no new connections and it has accepted those on their way. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { allListeners } from "../../os/port-owner.ts";
 import type { Spawner } from "../../supervisor/ports.ts";
 import type { NoteStore, PendingStop } from "../recovery/notes.ts";
 
-/** The balancer has this long to say that nobody new is sent there, and the instance to accept; then SIGTERM comes all the same. Milliseconds. */
+/** Limit for the balancer's confirmation, and then for the instance to accept. After it the stop signal is sent anyway. Milliseconds. */
 const DRAIN_MS = 1_000;
-/** Connections that were made until then wait in the instance's accept queue, which a close would reset. Milliseconds. */
+/** Interval at which the accept queue is checked: closing the socket would reset the connections in it. Milliseconds. */
 const QUEUE_MS = 50;
 
 export type ConnectionDrainPorts = {
-  /** Resolves when the balancer has heard who shall get no connection; undefined: there is none. */
+  /** Resolves when the balancer has applied the present states; undefined: there is no balancer. */
   readonly applied: () => Promise<void> | undefined;
-  /** Where an instance listens. */
+  /** The port of an instance. */
   readonly port: (slot: string) => number | undefined;
   readonly notes: NoteStore;
 };
@@ -26,14 +26,14 @@ export class ConnectionDrain {
     this.#ports = ports;
   }
 
-  /** It gets what it is owed when it may. */
+  /** Sends the stop signal, or the drain message, when the connections are drained. */
   add(stop: PendingStop): void {
     this.#pending.set(stop.slot, stop);
     this.#note();
     void this.#stopWhenDrained(stop);
   }
 
-  /** A service was killed while somebody waited for its SIGTERM. */
+  /** Resumes the pending stops of a service that was killed. */
   resume(): void {
     for (const stop of this.#ports.notes.read(":owed") ?? []) this.add(stop);
   }
@@ -50,7 +50,7 @@ export class ConnectionDrain {
     else this.spawner?.signal(slot, run, signal);
   }
 
-  /** Where the kernel doesn't tell, who is not served by now is taken for nobody. */
+  /** Connections wait in the accept queue. If the kernel doesn't say, none are assumed. */
   #isQueuing(slot: string): boolean {
     const port = this.#ports.port(slot);
     return allListeners(true).some((listener) => listener.port === port && listener.queued > 0);

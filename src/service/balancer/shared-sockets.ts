@@ -1,4 +1,4 @@
-/** Tells the keeper which shared sockets are to be held: those of clusters of which anything runs, or is about to. */
+/** Tells the keeper which shared sockets to hold: those of clusters with an instance that is not idle. */
 import { ProcmanError } from "../../base/errors.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { Listening } from "../../ipc/keeper-protocol.ts";
@@ -9,7 +9,7 @@ import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
 
-/** `sockets`: what this service would hand on to the next keeper; absent: it hands on nothing. */
+/** `sockets`: sockets that this service would hand on to the next keeper; absent: none. */
 export type SharedSocketsPorts = {
   readonly bus: ProcessBus;
   readonly config: () => Config;
@@ -21,12 +21,12 @@ export type SharedSocketsPorts = {
 
 export class SharedSockets implements Subsystem {
   readonly #ports: SharedSocketsPorts;
-  /** Addresses of sockets that instances have, and nobody who could hand them on. */
+  /** Addresses of sockets that only running instances still have: they can't be handed on. */
   readonly #lost = new Set<string>();
   #isResumed = false;
   #isChanged = false;
   #isClosed = false;
-  /** What the keeper was told last. */
+  /** The latest message to the keeper, to skip repeats. */
   #lastSent: string | undefined;
 
   constructor(ports: SharedSocketsPorts) {
@@ -36,13 +36,13 @@ export class SharedSockets implements Subsystem {
     });
   }
 
-  /** A service before this one may have been killed before it told of a stop. */
+  /** The previous service may have been killed before it told the keeper about a stop. */
   resume(): void {
     this.#isResumed = true;
     this.#scheduleUpdate();
   }
 
-  /** Why no instance of its can be started beside those that run, and what to do; undefined: for nothing that we know of. */
+  /** Why no further instance can be started, and what to do; undefined: no problem is known. */
   readonly remedy = ({ share, cluster }: Pick<ProcessSpec, "share" | "cluster">): string | undefined => {
     if (share === undefined || cluster === undefined || !this.#isLost(share)) return undefined;
     return lostSocketText(cluster.id);
@@ -58,7 +58,7 @@ export class SharedSockets implements Subsystem {
     this.#scheduleUpdate();
   }
 
-  /** An instance rests, or doesn't any more. What one turn brings is told at once: in a restart nobody rests. */
+  /** Sends the wanted sockets, once for all changes of a turn: during a restart an instance is not idle. */
   #scheduleUpdate(): void {
     if (this.#isChanged) return;
     this.#isChanged = true;
@@ -71,7 +71,7 @@ export class SharedSockets implements Subsystem {
     });
   }
 
-  /** Whoever comes from now on shall not wait for instances that are about to end. */
+  /** The shutdown has begun: new clients must not wait for instances that are about to end. */
   end(): void {
     this.#send([]);
     this.#isClosed = true;
@@ -88,7 +88,7 @@ export class SharedSockets implements Subsystem {
     this.#ports.link.send({ t: "sockets", wanted });
   }
 
-  /** Keeper, service and logger were killed at once: nobody was left to hand on the sockets. */
+  /** Finds sockets that were lost because keeper, service and logger were killed at once. */
   #findLost(): void {
     const { sockets, log } = this.#ports;
     for (const { id, share, cluster } of this.#ports.config().processes) {

@@ -1,11 +1,11 @@
-/** Instances that run and don't listen where the load balancer looks for them: said once for each run, with the port on which they do. */
+/** Instances that run but don't accept connections on their port: logged once for each run, with the ports they listen on. */
 import { portsOf } from "../../os/port-owner.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 
-/** An instance may take so long to listen before its silence is told. Milliseconds. */
+/** Time that an instance may take to listen before it is logged. Milliseconds. */
 export const UNREACHABLE_AFTER_MS = 5_000;
 
-/** It runs, and gets no connections on its port. */
+/** A running instance that accepts no connections on its port. */
 export type UnreachableInstance = { readonly id: string; readonly pid: number; readonly port: number };
 
 type ObservedSocket = { readonly pid: number; readonly at: number; text?: string };
@@ -22,7 +22,7 @@ export class UnreachableInstances {
     this.#write = write;
   }
 
-  /** Somebody may have come up, or ceased to accept. */
+  /** Called when an instance has come up or no longer accepts. */
   check(): void {
     if (this.#isStopped) return;
     const now = performance.now();
@@ -37,12 +37,11 @@ export class UnreachableInstances {
     this.#arm(now);
   }
 
-  /** What is wrong with this one; undefined: nothing, as far as is known. */
+  /** The problem of this instance; undefined: none is known. */
   of(id: string): string | undefined {
     return this.#observed.get(id)?.text;
   }
 
-  /** Everything ends, or another service tells from now on. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);

@@ -1,4 +1,4 @@
-/** From one configuration to another: the one way, at the start, after a come-back and at a reload. */
+/** The active configuration, and the one way to apply another: at the start, after a restart of the service, at a reload. */
 import { diff } from "../../config/diff.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
@@ -14,7 +14,7 @@ export type ActiveConfigPorts = {
   readonly link: KeeperChannel;
   readonly notes: NoteStore;
   readonly supervisor: () => Supervisor;
-  /** Tells the subsystems. */
+  /** Calls `apply` of all subsystems. */
   readonly apply: () => void;
 };
 
@@ -32,7 +32,7 @@ export class ActiveConfig {
     return this.#specs.config;
   }
 
-  /** No longer in the configuration, and not over yet. */
+  /** Processes that are no longer in the configuration but still being stopped. */
   get removing(): readonly ProcessSpec[] {
     return this.#specs.removing;
   }
@@ -47,7 +47,7 @@ export class ActiveConfig {
     return this.#specs.instanceOf(slot);
   }
 
-  /** By this the runs of now were started. */
+  /** `former`: the configuration that the running processes were started by. */
   resume(former: ConfigSnapshot): void {
     this.#specs = new SpecRegistry(former);
   }
@@ -69,19 +69,19 @@ export class ActiveConfig {
     this.#note();
   }
 
-  /** What runs is written elsewhere from now on. */
+  /** The output of this run goes to other places from now on. */
   route(slot: string, run: number): void {
     const capture = captureOf(this.spec(slot), run);
     if (capture !== undefined) this.#ports.link.send({ t: "route", slot, run, capture });
   }
 
-  /** No configuration has it any more, and it is over. */
+  /** Called when a removed process has stopped. */
   drop(id: string): void {
     this.#specs.drop(id);
     this.#note();
   }
 
-  /** How the console looks, and what the log store may keep; once for each. */
+  /** Sends the console style and the retention of the log store, if they have changed. */
   sendStyle(): void {
     const message = { t: "style", style: consoleStyle(this.config), store: storeSettings(this.config) } as const;
     const text = JSON.stringify(message);
@@ -89,7 +89,7 @@ export class ActiveConfig {
     this.#style = text;
   }
 
-  /** For a later service; with the commands of the same turn. */
+  /** For the next service; sent with the commands of the same turn. */
   #note(): void {
     this.#ports.notes.write(":config", { config: this.config, removing: this.removing });
   }

@@ -1,4 +1,4 @@
-/** `--watch-config`: tells when the configuration file is another one. For development: a look four times a second. */
+/** `--watch-config`: checks four times a second whether the configuration file has changed. For development. */
 import { stampOf } from "../../os/file-identity.ts";
 
 const POLL_MS = 250;
@@ -7,7 +7,7 @@ export class ConfigFileWatch {
   readonly #file: string;
   readonly #onChange: () => void;
   #stamp: string;
-  /** As it was at the last look, where that was another than the one before: it may still be being written. */
+  /** A changed stamp from the last check. The change is reported when the next check finds the same: the file is no longer being written. */
   #unsettledStamp: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -25,7 +25,7 @@ export class ConfigFileWatch {
     clearInterval(this.#timer);
   }
 
-  /** A file that is gone for a moment is about to be written anew. */
+  /** A missing file is ignored: an editor may be replacing it. */
   check(): void {
     const stamp = stampOf(this.#file);
     if (stamp === "" || stamp === this.#stamp) {

@@ -1,10 +1,10 @@
-/** Where a service has its configuration from: the file, as the options of `procman run` have it. */
+/** Reads the configuration file, by the options of `procman run`. */
 import { join } from "node:path";
 import type { Scale } from "../../config/instance-overrides.ts";
 import { load } from "../../config/load.ts";
 import type { Config } from "../../config/spec.ts";
 
-/** Reads it anew each time, with the numbers of instances that the file says, or others; with the profile of the options, or another. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
+/** Reads the file at each call. `scale` replaces instance counts, `profile` the profile of the options. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
 export type ConfigSource = (scale?: Scale, profile?: string) => Config;
 
 export type ConfigSourceOptions = {
@@ -19,7 +19,7 @@ export function configSource(options: ConfigSourceOptions): ConfigSource {
   return (scale, profile = options.profile) => withOptions(load(options.config, process.cwd(), profile, scale), options);
 }
 
-/** A state folder can't be changed while anything runs. */
+/** The state folder can't change while procman runs. */
 export function withStateDir(found: Config, stateDir: string | undefined): Config {
   return stateDir === undefined || found.stateDir === stateDir ? found : { ...found, stateDir };
 }
@@ -29,7 +29,7 @@ function withOptions(found: Config, options: ConfigSourceOptions): Config {
   return {
     ...found,
     processes: options.console ? processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) : processes,
-    // Nobody watches it, so the time belongs to each line.
+    // A console file is read later, so each line needs its time.
     console: options.detached ? { ...console, decorate: true, file: join(stateDir, "logs/console.log") } : console,
   };
 }

@@ -1,18 +1,18 @@
-/** The listening socket of the API, before there is an API: its port is known to the first processes, and who knocks waits. */
+/** The listening socket of the API, before the API is loaded: the first processes know its port, and early connections wait. */
 import type { Server as HttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { holderOfPort } from "../../os/port-owner.ts";
 
-/** More don't get in before somebody answers. */
+/** Most connections that wait before the API answers. */
 const WAITING_LIMIT = 256;
 /**
- * A port of one's own choice lies below those that Linux gives to clients (ip_local_port_range, 32768 and up; others have them
- * from 49152): while the service is away for a moment, no client may get it for itself.
+ * Range of a port that procman chooses: below those that systems give to clients (Linux: ip_local_port_range, 32768 and up;
+ * others: from 49152), so that no client gets the port while the service is restarted.
  */
 const PORT_RANGE = { from: 20_000, to: 32_767 } as const;
 const PORT_TRIES = 20;
-/** A service that was killed may hold its port for a moment. */
+/** A killed service may hold its port for a moment. */
 const PREVIOUS_PORT_TRIES = 10;
 const PREVIOUS_PORT_RETRY_MS = 50;
 
@@ -22,13 +22,13 @@ export class ApiListener {
   readonly #reserved: ReadonlySet<number>;
   #server: Server | undefined;
 
-  /** `knocked`: somebody waits. `reserved`: ports for others, of which it chooses none. */
+  /** `onEarlyConnection`: a connection waits. `reserved`: ports that it must not choose. */
   constructor(onEarlyConnection: () => void, reserved: ReadonlySet<number> = new Set()) {
     this.#onEarlyConnection = onEarlyConnection;
     this.#reserved = reserved;
   }
 
-  /** Resolves with the port: the one that was asked for, else that of before, which clients know, else any. */
+  /** Resolves with the port: the configured one, else the previous one, which clients know, else any. */
   async open(hostname: string, port: number | undefined, previous: number | undefined): Promise<number> {
     if (port !== undefined)
       return this.#listen(hostname, port).catch((error: NodeJS.ErrnoException) => {
@@ -43,7 +43,7 @@ export class ApiListener {
     );
   }
 
-  /** The first of these ports that nobody has. */
+  /** Listens on the first of these ports that is free. */
   async #tryToListen(hostname: string, ports: readonly number[], pauseMs = 0): Promise<number | undefined> {
     for (const port of ports)
       try {
@@ -55,7 +55,7 @@ export class ApiListener {
     return undefined;
   }
 
-  /** From now on `to` accepts the connections; those that wait are handed to it. */
+  /** Hands socket and waiting connections over to `to`. */
   async handOver(to: HttpServer): Promise<void> {
     const server = this.#server;
     if (server === undefined) return;
@@ -107,7 +107,7 @@ function randomPort(): number {
   return PORT_RANGE.from + Math.floor(Math.random() * (PORT_RANGE.to - PORT_RANGE.from));
 }
 
-/** Who has the port is the first that one wants to know. */
+/** Adds the program that holds the port to the message. */
 function withHolder(error: NodeJS.ErrnoException, port: number): Error {
   const holder = error.code === "EADDRINUSE" ? holderOfPort(port) : undefined;
   return holder === undefined ? error : Object.assign(new Error(`${error.message}, by ${holder}`, { cause: error }), { code: error.code });

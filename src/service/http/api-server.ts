@@ -1,4 +1,4 @@
-/** The API of a running service: where it listens, and that others find it. */
+/** The API of a running service: its socket, its address for clients, its tokens. */
 
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
@@ -15,7 +15,7 @@ import type { Subsystem } from "../subsystem.ts";
 import { ApiListener } from "./api-listener.ts";
 import { Credentials } from "./credentials.ts";
 
-/** At a first start the API's parts are loaded this long after the first processes were asked for. Milliseconds. */
+/** At a first start the API is loaded this long after the first processes were started. Milliseconds. */
 const DELAY_MS = 300;
 
 export type ApiServicePorts = {
@@ -23,19 +23,20 @@ export type ApiServicePorts = {
   readonly control: (caller: Caller) => Control;
   readonly log: Pick<ServiceLog, "audit" | "info" | "error">;
   readonly keeper: number;
-  /** What processes need to speak for themselves is another now. */
+  /** Address or tokens for processes have changed. */
   readonly onAddressChanged: () => void;
 };
 
+/** Pause before publishing the address is tried again. Milliseconds. */
 const PUBLISH_RETRY_MS = 1_000;
-/** After that a port that could not be had is tried again: who has it may end, and its address may come up. */
+/** Pause before listening is tried again: the program that has the port may end, the address may come up. Milliseconds. */
 const LISTEN_RETRY_MS = 3_000;
 
 export class ApiService implements Subsystem {
   readonly #ports: ApiServicePorts;
   readonly #listener: ApiListener;
   readonly #credentials: Credentials;
-  /** Of processes, by id; of the secret that they were made with. */
+  /** Tokens of processes, by id, made with the present secret. */
   readonly #tokens = new Map<string, string>();
   readonly #previousPort: number | undefined;
   #listening: Promise<void> | undefined;
@@ -68,29 +69,29 @@ export class ApiService implements Subsystem {
     });
   }
 
-  /** Takes the port, which the first processes are told: they wait for it. One that is known may be the former service's until that steps aside. */
+  /** Listens before the first processes start, as they get the port. Not with a known port: the previous service may still have it. */
   listen(): Promise<void> | undefined {
     const listening = this.#previousPort === undefined ? this.#listen() : undefined;
-    // For the tokens of the first processes, while the keeper is at work.
+    // Loaded while the keeper works: the tokens of the first processes need it.
     process.getBuiltinModule("node:crypto");
     return listening;
   }
 
-  /** Supervision goes on without an API: `done` gets the reason. `isFirst`: nothing ran before; who knocks in the meantime is answered at once. */
+  /** `done` gets the reason if the API can't be served; supervision continues. `isFirst`: nothing ran before; loading is delayed until a client connects, or 300 ms. */
   start(isFirst: boolean, done: (problem?: string) => void): void {
     this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${this.#address}: ${why}`);
     void this.#listen();
-    // Clients sign with it: it must be there before they find the address.
+    // Clients sign with it, so it must exist before they find the address.
     this.#credentials.secret();
     this.#credentials.watch();
     if (isFirst) this.#timer = setTimeout(() => this.#startOnce(), DELAY_MS);
     else this.#startOnce();
   }
 
-  /** What a process needs to speak for itself; undefined: there is no API. */
+  /** Address and token for a process; undefined: there is no API. */
   accessOf(process: string): ApiAccess | undefined {
     const { name, api } = this.#ports.config;
-    // Of the service before, when it was asked for in the very turn in which listening began.
+    // The previous port, if this is called in the turn in which listening began.
     const port = this.#port ?? api.port ?? this.#previousPort;
     if (port === undefined || this.#problem !== undefined) return undefined;
     let token = this.#tokens.get(process);
@@ -101,7 +102,7 @@ export class ApiService implements Subsystem {
     return { hostname: reachable(api.hostname), port, token };
   }
 
-  /** Nobody is answered any more; the address stays known, for whoever comes next. */
+  /** Stops answering; the published address stays, for the next service. */
   async retire(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -112,13 +113,13 @@ export class ApiService implements Subsystem {
     await this.#api?.close();
   }
 
-  /** There is nothing to be reached any more. */
+  /** procman ends: removes the published address. */
   stopped(): void {
     this.#closed = true;
     removeEndpoint(this.#ports.config.stateDir);
   }
 
-  /** Somebody has removed the state folder, with secret and endpoint. */
+  /** The state folder was removed, with secret and endpoint. */
   renew(): void {
     this.#credentials.restoreFile();
     if (this.#endpoint !== undefined) this.#publish(this.#endpoint);
@@ -131,7 +132,7 @@ export class ApiService implements Subsystem {
 
   #startOnce(): void {
     const done = this.#done;
-    // Who knocks before the state folder is ours waits.
+    // Without `done`, the state folder is not ours yet: clients wait.
     if (done === undefined || this.#started !== undefined || this.#closed) return;
     clearTimeout(this.#timer);
     this.#started = this.#start().then(done, (error: Error) => done(error.message));
@@ -152,7 +153,7 @@ export class ApiService implements Subsystem {
     return this.#listening;
   }
 
-  /** Resolves with why there is none. Clients find where it is, or that. */
+  /** Resolves with the problem, if any. Address or problem are published for clients. */
   async #start(): Promise<string | undefined> {
     await this.#listen();
     if (this.#problem === undefined) await this.#serve();
@@ -185,11 +186,11 @@ export class ApiService implements Subsystem {
     );
   }
 
-  /** What there is no room for is told once there is. Returns why not yet. */
+  /** Publishes the address, again and again until it succeeds. Returns the problem of the first attempt. */
   #publish(endpoint: Endpoint): string | undefined {
     if (this.#closed) return undefined;
     try {
-      // Whoever finds the address and no secret makes one, and all tokens of before would be void.
+      // A client that finds the address but no secret would make one, which would void all tokens.
       if (!this.#credentials.save()) throw new Error("its secret has no file");
       publishEndpoint(this.#ports.config.stateDir, endpoint);
       return undefined;
@@ -199,7 +200,7 @@ export class ApiService implements Subsystem {
     }
   }
 
-  /** Loaded apart from the service, which starts its processes first. */
+  /** Loads the HTTP server, which is no part of the service's start. */
   async #serve(): Promise<void> {
     const { control, log, config } = this.#ports;
     const { Api } = await import("../../http/server.ts");
@@ -211,12 +212,12 @@ export class ApiService implements Subsystem {
   }
 }
 
-/** An address to listen on is not always one to connect to. */
+/** The address to connect to, for an address to listen on. */
 function reachable(hostname: string): string {
   return hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
 }
 
-/** On which its clusters listen. */
+/** Ports that clusters listen on. */
 function portsOf({ processes }: Config): ReadonlySet<number> {
   return new Set(
     processes.flatMap(({ cluster, front, share }) => [cluster?.port, front?.port, share?.port].filter((port) => port !== undefined)),

@@ -1,4 +1,4 @@
-/** What tokens are held against: the secret, and who is revoked. Both may change while the service runs, without a word to it. */
+/** Checks tokens against the secret and the revoked consumers. Both files may change at any time; they are polled. */
 import { dirname } from "node:path";
 import { ProcmanError } from "../../base/errors.ts";
 import { load } from "../../config/load.ts";
@@ -7,15 +7,15 @@ import { stampOf } from "../../os/file-identity.ts";
 import { keepSecret, newSecret, secretFile, secretIn } from "../../os/secret.ts";
 
 export type CredentialEvents = {
-  /** Tokens of before may be void. */
+  /** Earlier tokens may be void. */
   readonly onChanged: () => void;
-  /** Why the secret is known here alone for now; undefined: it is in its file at last. */
+  /** Why the secret can't be written to its file; undefined: it is written now. */
   readonly onUnsaved: (why: string | undefined) => void;
 };
 
-/** A revocation counts within two of these. Milliseconds. */
+/** Interval of checks. A revocation is in force within two of them. Milliseconds. */
 const POLL_MS = 1_000;
-/** A file that was written so shortly before may have been read before that. Milliseconds. */
+/** A file written this recently may have been read before the write. Milliseconds. */
 const RECENT_MS = 10_000;
 
 export class Credentials {
@@ -35,13 +35,13 @@ export class Credentials {
     this.#configStamp = stampOf(config.file, RECENT_MS);
   }
 
-  /** Needs the state folder, but no room in it: processes are started with their tokens all the same. Another array once it is another secret. */
+  /** Works without room in the state folder, so that processes still get tokens. A changed secret is another array. */
   secret(): Uint8Array {
     this.#secret ??= this.#attempt(() => this.#read()) ?? newSecret();
     return this.#secret;
   }
 
-  /** Whether clients can sign with it; what there was no room for is tried again. */
+  /** Whether the secret is in its file, where clients need it. Tries again if it was not. */
   save(): boolean {
     if (this.#isUnsaved) this.restoreFile();
     return !this.#isUnsaved;
@@ -59,13 +59,13 @@ export class Credentials {
     clearInterval(this.#timer);
   }
 
-  /** Somebody has removed the state folder. */
+  /** Writes the secret to its file again. */
   restoreFile(): void {
     const secret = this.#secret;
     if (secret !== undefined) this.#attempt(() => keepSecret(this.#config.stateDir, secret));
   }
 
-  /** Whether anything is another now. */
+  /** Checks both files for changes. */
   check(): void {
     this.save();
     const secret = this.#checkSecret();
@@ -86,7 +86,7 @@ export class Credentials {
     }
   }
 
-  /** The stamp is that of before: what is replaced meanwhile, or can't be read now, is read again. */
+  /** The stamp is taken first, so a file that is replaced meanwhile is read again. */
   #read(): Uint8Array {
     const { stateDir } = this.#config;
     const stamp = stampOf(secretFile(stateDir));
@@ -104,7 +104,7 @@ export class Credentials {
     return true;
   }
 
-  /** A file that is not valid, or not there just now, changes nothing. */
+  /** An invalid or missing file changes nothing. */
   #checkConfig(): boolean {
     const { file, profile } = this.#config;
     const stamp = stampOf(file);

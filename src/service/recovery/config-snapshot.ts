@@ -1,11 +1,11 @@
-/** What a service leaves to its successor about the configuration: the one that the runs of now were started by. */
+/** The note about the configuration that the current runs were started by, for the next service. */
 import { matches } from "../../base/schema-check.ts";
 import { type Config, type ProcessSpec, snapshotSchema } from "../../config/spec.ts";
 import { isPattern } from "../../supervisor/schedule.ts";
 
 export type ConfigSnapshot = {
   readonly config: Config;
-  /** No longer in the configuration, and not over yet. */
+  /** Processes that are no longer in the configuration but still being stopped. */
   readonly removing: readonly ProcessSpec[];
 };
 
@@ -13,7 +13,7 @@ export function writeConfigSnapshot({ config, removing }: ConfigSnapshot): strin
   return JSON.stringify({ config: { ...config, warnings: [] }, leaving: removing });
 }
 
-/** undefined: there is none, or none that is understood here. */
+/** undefined: there is no note, or this version doesn't understand it. */
 export function readConfigSnapshot(note: string | undefined): ConfigSnapshot | undefined {
   if (note === undefined) return undefined;
   let value: unknown;
@@ -36,7 +36,7 @@ function hasSchedules({ cron, terminate }: ProcessSpec): boolean {
   return [cron, terminate].every((pattern) => pattern === undefined || isPattern(pattern));
 }
 
-/** JSON has no infinity, and says null. */
+/** JSON writes infinity as null. */
 function withRestartLimit(spec: ProcessSpec): ProcessSpec {
   const { restartLimit } = spec.policy as { readonly restartLimit: number | null };
   return { ...spec, policy: { ...spec.policy, restartLimit: restartLimit ?? Number.POSITIVE_INFINITY } };

@@ -1,4 +1,4 @@
-/** The notes that the service keeps at the keeper for the service after it: the one table of their names and contents. */
+/** The notes that the service stores at the keeper for the next service: one table of their names and contents. */
 import {
   boolean,
   enumeration,
@@ -21,49 +21,49 @@ import type { FileChange } from "../../supervisor/file-change.ts";
 import { decodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import { type ConfigSnapshot, readConfigSnapshot, writeConfigSnapshot } from "./config-snapshot.ts";
 
-/** As the keeper has them, by name. A name without a colon in front is the id of a process. */
+/** Notes as the keeper stores them, by name. A name without a leading colon is the id of a process. */
 export type StoredNotes = Readonly<Record<string, string>>;
 
-/** Watched files have changed, and these instances don't know that yet. */
+/** A change of watched files, and the instances that it concerns. */
 export type FileChangeBatch = FileChange & { readonly ids: readonly string[] };
 
-/** A rolling restart that is under way. */
+/** The state of a rolling restart. */
 export type RollingRestartState = {
   readonly cluster: string;
-  /** The instances whose new runs are awaited; none: it has not begun. */
+  /** Instances whose new runs are awaited; empty: it has not begun. */
   readonly current: readonly string[];
-  /** The instances that are not restarted yet. */
+  /** Instances that are not restarted yet. */
   readonly pending: readonly string[];
-  /** Who has asked for it; absent: changed files. */
+  /** The consumer that requested it; absent: files have changed. */
   readonly consumer?: string;
   readonly change?: FileChangeBatch;
-  /** What has changed since: another rolling restart follows. */
+  /** Changes since: another rolling restart follows. */
   readonly queuedChange?: FileChangeBatch;
 };
 
-/** The rollout of a reload: instances of clusters are restarted by another configuration, one after another. */
+/** The state of a reload's rollout, or of its rollback. */
 export type RolloutState = {
   readonly to: Config;
   /** The configuration that a rollback leads to; absent: this is the rollback. */
   readonly from?: Config | undefined;
   /** The instance whose new run is awaited; absent: the rollout has not begun. */
   readonly current?: string | undefined;
-  /** The instances that are not restarted yet. */
+  /** Instances that are not restarted yet. */
   readonly pending?: readonly string[] | undefined;
-  /** `to` has the numbers of instances that were asked for at run time: they stay valid. */
+  /** `to` has the instance counts that were requested at run time; they stay valid. */
   readonly keepsCounts?: boolean | undefined;
 };
 
-/** `desired` is valid as long as the configuration file has the number `configured`. */
+/** `desired` is valid as long as the configuration file has the count `configured`. */
 export type InstanceCount = { readonly desired: number; readonly configured: number | "max" };
 
-/** A stop signal, or with `drain` the message to a worker, that is sent once the balancer sends no new connections there. */
+/** A stop signal, or with `drain` the message to a worker, that is sent once the balancer sends no new connections. */
 export type PendingStop = { readonly slot: string; readonly run: number; readonly signal?: StopSignal; readonly drain?: boolean };
 
-/** The shutdown that is under way. `code`: the exit code, where that is known already. */
+/** The state of a shutdown. `code`: the exit code, if known. */
 export type ShutdownState = { readonly why: string; readonly code?: number };
 
-/** How watched files were when processes started with them last. `at`: milliseconds since 1970. */
+/** The watched files when processes last started with them. `at`: milliseconds since 1970. */
 export type WatchedFiles = { readonly fingerprint: number; readonly at: number };
 
 type Contents = {
@@ -71,11 +71,11 @@ type Contents = {
   readonly ":config": ConfigSnapshot;
   readonly ":rolls": readonly RollingRestartState[];
   readonly ":reload": RolloutState;
-  /** Numbers of instances that were asked for at run time, by cluster. */
+  /** Instance counts that were requested at run time, by cluster. */
   readonly ":scale": ReadonlyMap<string, InstanceCount>;
   readonly ":terminating": ShutdownState;
   readonly ":owed": readonly PendingStop[];
-  /** By what is watched. */
+  /** By fingerprint of what is watched. */
   readonly ":watched": ReadonlyMap<string, WatchedFiles>;
   /** How often each plugin was started in a row. */
   readonly ":plugins": Readonly<Record<string, number>>;
@@ -83,7 +83,7 @@ type Contents = {
 
 type NoteName = keyof Contents;
 
-/** `sessionId`: of an uninterrupted series of keepers. Whoever runs procman anew has asked for nothing yet. */
+/** `sessionId`: of an uninterrupted series of keepers. Requests of an earlier session are not valid in a new one. */
 type Codec<Content> = {
   readonly encode: (content: Content, sessionId: string) => unknown;
   /** undefined: not understood here, or of another session. */
@@ -165,7 +165,7 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
   }),
 };
 
-/** Ends of runs that are not in their file yet: a note each. */
+/** One note for each incident that is not written to its file yet. */
 const INCIDENT = ":incident ";
 
 export class NoteStore {
@@ -181,7 +181,7 @@ export class NoteStore {
     this.#link = link;
   }
 
-  /** What an earlier service has noted. */
+  /** Takes the notes of the keeper's snapshot. */
   load(stored: StoredNotes, sessionId: string): void {
     this.#stored = stored;
     this.#sessionId = sessionId;
@@ -189,12 +189,12 @@ export class NoteStore {
     if (stored[":config"] !== undefined) this.#texts.set(":config", stored[":config"]);
   }
 
-  /** As the service before has left it. Notes may be lost, torn or strange: undefined. */
+  /** The note of the previous service; undefined: there is none, or it can't be used. */
   read<Name extends NoteName>(name: Name): Contents[Name] | undefined {
     return readNote(name, this.#stored, this.#sessionId);
   }
 
-  /** With the commands of the same turn: both arrive or neither. */
+  /** Sent with the commands of the same turn: both arrive or neither. */
   write<Name extends NoteName>(name: Name, content: Contents[Name]): void {
     const note = CODECS[name].encode(content, this.#sessionId);
     if (typeof note === "string") {
@@ -239,7 +239,7 @@ export function readNote<Name extends NoteName>(name: Name, stored: StoredNotes,
   return CODECS[name].decode(note, sessionId);
 }
 
-/** Of each process; undefined: its note can't be read. */
+/** The note of each process; undefined: it can't be read. */
 export function processNotes(stored: StoredNotes): ReadonlyMap<string, ProcessSnapshot | undefined> {
   const own = Object.entries(stored).filter(([name]) => !name.startsWith(":"));
   return new Map(own.map(([id, note]) => [id, decodeSnapshot(parsed(note), id)]));

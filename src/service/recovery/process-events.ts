@@ -1,4 +1,4 @@
-/** Says in one sentence what happened to a process beside the transitions of its slots. */
+/** Log lines of what happens to a process beside the transitions of its slots, in one sentence each. */
 import type { ChangeEffect } from "../../supervisor/definition.ts";
 import type { FileChange } from "../../supervisor/file-change.ts";
 import type { ProcessEvent } from "../../supervisor/process-notice.ts";
@@ -33,7 +33,7 @@ export function messageForNotice(notice: ProcessEvent): LogLine {
   }
 }
 
-/** What a new service found that is worth a word. `named`: ids of the configuration. */
+/** Log lines about what a new service has recovered. `named`: ids of the configuration. */
 export function recoveryMessages(
   { unknownRuns, damagedNotes, outdatedRuns }: RecoveredState,
   named: ReadonlySet<string>,
@@ -77,7 +77,7 @@ function fileChangeMessage({ effect, ...change }: ProcessEvent & { readonly type
   return effect === "blocked" ? warn(`${what}; not restarted, as it is blocked`) : info(`${effect}: ${what}`);
 }
 
-/** Why a run shall end, if it says that one shall. */
+/** Why the present run is ended; undefined: the notice ends none. */
 export function endReasonOf(notice: ProcessEvent): string | undefined {
   if (notice.type === "removed") return "no longer in the configuration";
   if (notice.type === "follows") return `${notice.id}, on which it depends, was started again`;
@@ -97,7 +97,7 @@ export function fieldsText(fields: readonly string[]): string {
   return others.length === 0 ? `its ${last} has changed` : `its ${others.toReversed().join(", ")} and ${last} have changed`;
 }
 
-/** Of today the time alone. */
+/** The time; for another day with the date. */
 function timeText(at: number): string {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date().toDateString();

@@ -1,4 +1,4 @@
-/** From the keeper's snapshot to what a new service goes on from. Notes may be lost, torn or strange: what runs, runs. */
+/** Reconciles the keeper's snapshot with the notes. Notes may be missing, torn or unknown; running processes keep running. */
 import { normalise } from "../../config/normalise.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { EndReport, FromKeeper, RunKey, RunningRun } from "../../ipc/keeper-protocol.ts";
@@ -9,14 +9,14 @@ import { type ConfigSnapshot, readConfigSnapshot, writeConfigSnapshot } from "./
 import { processNotes } from "./notes.ts";
 
 export type RecoveredState = {
-  /** What the runs of now were started by; where that isn't known, the configuration of now. */
+  /** The configuration that the current runs were started by; if unknown, the present one. */
   readonly previous: ConfigSnapshot;
   readonly snapshots: ReadonlyMap<string, ProcessSnapshot>;
-  /** Processes that run, and of which nothing was known. */
+  /** Runs that are in no note. */
   readonly unknownRuns: readonly RunningRun[];
-  /** Processes whose notes can't be used. */
+  /** Ids of processes whose notes can't be used. */
   readonly damagedNotes: readonly string[];
-  /** Runs that were over for the service, and yet there: nobody shall have two copies. */
+  /** Runs that are over by the notes but still running: they are killed, so that no process has two runs. */
   readonly outdatedRuns: readonly RunningRun[];
 };
 
@@ -33,7 +33,7 @@ export function reconcile({ notes, running, ended }: KeeperSnapshot, config: Con
   const found = running.map((run) => ({ run, fit: classify(run, snapshots.get(processOf(run.slot)), followed) }));
   const unknownRuns = found.filter(({ fit }) => fit === "unknown").map(({ run }) => run);
   for (const run of unknownRuns) setState(snapshots, run, { status: "running", restarts: 0, pid: run.pid, since: run.since, ready: false });
-  // Nobody knows of them, but how they ended: by that their policy can decide.
+  // Runs that are in no note but have ended: their policy decides by the report.
   for (const report of latestReports(ended)) {
     const known = snapshots.get(processOf(report.slot));
     if (known === undefined || !Object.hasOwn(known.slots, report.slot)) setState(snapshots, report, { status: "starting", restarts: 0 });
@@ -47,12 +47,12 @@ export function reconcile({ notes, running, ended }: KeeperSnapshot, config: Con
   };
 }
 
-/** undefined: there is none, or it says what is known already, and then nothing needs comparing. */
+/** undefined: there is no note, or it is equal to the present configuration. */
 function savedConfig(note: string | undefined, config: Config): ConfigSnapshot | undefined {
   return note === undefined || note === writeConfigSnapshot({ config, removing: [] }) ? undefined : readConfigSnapshot(note);
 }
 
-/** With whoever is there and was not in that configuration. */
+/** Adds processes that exist but were not in that configuration. */
 function previousConfig(kept: ConfigSnapshot | undefined, config: Config, snapshots: ReadonlyMap<string, ProcessSnapshot>): ConfigSnapshot {
   const { config: before, removing } = kept ?? { config, removing: [] };
   const known = new Set([...before.processes, ...removing].map(({ id }) => id));
@@ -63,14 +63,14 @@ function previousConfig(kept: ConfigSnapshot | undefined, config: Config, snapsh
   return { config: all, removing: [...removing, ...unknownSpecs] };
 }
 
-/** A run that the keeper sees, beside what is remembered of its slot. */
+/** Compares a run that the keeper reports with the noted state of its slot. */
 function classify(
   { slot, run }: RunKey,
   snapshot: ProcessSnapshot | undefined,
   followed: ReadonlySet<string>,
 ): "known" | "unknown" | "outdated" {
   const state = snapshot !== undefined && Object.hasOwn(snapshot.slots, slot) ? snapshot.slots[slot] : undefined;
-  // It was prepared by the run that is remembered, whose end is still to be heard of.
+  // The keeper started it by a restart order of the noted run, whose end is not processed yet.
   if (state?.run === run - 1 && followed.has(`${slot}#${run}`)) return "known";
   if (state === undefined || run > state.run) return "unknown";
   if (run < state.run) return "outdated";
@@ -89,14 +89,14 @@ function setState(snapshots: Map<string, ProcessSnapshot>, { slot, run }: RunKey
   snapshots.set(id, { ...snapshot, slots: { ...snapshot.slots, [slot]: { ...state, run } as InstanceState } });
 }
 
-/** Of each slot the report of its latest run. */
+/** The report of the latest run of each slot. */
 function latestReports(ended: readonly EndReport[]): readonly EndReport[] {
   const reports = new Map<string, EndReport>();
   for (const report of ended) if ((reports.get(report.slot)?.run ?? 0) < report.run) reports.set(report.slot, report);
   return [...reports.values()];
 }
 
-/** Somebody left it here, nobody knows how it was configured: it is stopped as one is that has no stop policy. */
+/** A specification for a process of unknown configuration: it is stopped with the default stop policy. */
 function unknownProcessSpec(id: string): ProcessSpec {
   const { processes } = normalise({ processes: [{ id, cmd: "" }] }, { folder: "/", parallelism: 1, now: new Date(), stripsTypes: false });
   return processes[0] as ProcessSpec;

@@ -1,4 +1,4 @@
-/** How a service takes up what the one before it has left: each process in its state, by the configuration that it had. */
+/** Restores the state that was recovered: each process in its state, by the configuration that it was started by. */
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
@@ -13,7 +13,7 @@ export type RestoredService = {
   readonly spawner: KeeperSpawner;
   readonly link: KeeperChannel;
   readonly log: ServiceLog;
-  /** Of a process or one of its slots, by the former configuration. */
+  /** Of a process or one of its slots, by the previous configuration. */
   readonly spec: (slot: string) => ProcessSpec;
 };
 

@@ -1,8 +1,8 @@
-/** The error for an id that nobody has. */
+/** The error for an unknown id. */
 import { ProcmanError } from "../../base/errors.ts";
 import { didYouMean } from "../../base/suggest.ts";
 
-/** `ids`: those that there are. */
+/** `ids`: the known ids. */
 export function unknownProcess(id: string, ids: readonly string[]): ProcmanError {
   return new ProcmanError("process-unknown", `Cannot find process ${shortened(id)}: there is none of this id.${didYouMean(id, ids)}`);
 }

@@ -1,4 +1,4 @@
-/** The variables of a run: what differs from the environment that `procman run` was given. */
+/** The variables of a run, beyond those of procman's own environment. */
 
 import { readFileSync } from "node:fs";
 import { delimiter } from "node:path";
@@ -8,7 +8,7 @@ import { expand } from "../../base/interpolate.ts";
 import { warn } from "../reporting/lifecycle-messages.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 
-/** How a process reaches the API, to speak for itself. */
+/** Address and token with which a process reaches the API. */
 export type ApiAccess = { readonly hostname: string; readonly port: number; readonly token: string };
 
 export type EnvironmentOptions = {
@@ -31,7 +31,7 @@ export function environmentOf({
   cluster,
   api,
 }: EnvironmentOptions): Record<string, string> {
-  // That of an env file; what "path" and "env" say of it is in `path` already.
+  // PATH of an env file; "path" and PATH in "env" are in `path` already.
   const path = [...own, ...(PATH === undefined ? [] : [PATH])];
   return {
     ...env,
@@ -54,18 +54,17 @@ export function markerOf(slot: string, run: number, stateDir: string): string {
   return `${slot}.${run}@${fingerprint(stateDir)}`;
 }
 
-/** The variables that a process is given by its configuration: read anew for each run, so that nobody else keeps what is secret. */
-
-/** A text in which `${NAME}` is filled in, what a file holds, or a variable of procman's own. */
+/** A text in which `${NAME}` is expanded, the content of a file, or a variable of procman's environment. */
 export type VariableValue = string | { readonly file: string } | { readonly env: string };
 
+/** The configured variables. They are read for each run and not kept, as they may be secret. */
 export type EnvironmentVariables = {
   /** Absolute; later ones override earlier ones. */
   readonly envFile?: readonly string[];
   readonly env: Readonly<Record<string, VariableValue>>;
 };
 
-/** The run can't be started as things are. The message says what is the case, and never what a variable holds. */
+/** A variable can't be set, so the run can't start. The message never contains the value of a variable. */
 export class MissingVariableError extends Error {
   override readonly name = "Unlaunchable";
 }
@@ -73,7 +72,7 @@ export class MissingVariableError extends Error {
 export type EnvironmentContext = {
   /** Default: the environment of this process. */
   readonly own?: NodeJS.ProcessEnv;
-  /** Hears of each env file what is wrong with its lines, if anything. */
+  /** Called for each env file with its malformed lines. */
   readonly onFaults?: (file: string, faults: readonly EnvFault[]) => void;
 };
 
@@ -102,7 +101,7 @@ function valueFor(name: string, value: VariableValue, lookUp: (name: string) => 
     if (missing.length > 0) throw new MissingVariableError(`its variable ${name} needs ${listed(missing)}; ${remedy(missing)}`);
     return text;
   }
-  // An editor ends each file with a line end, and no secret is meant to.
+  // Editors end files with a line end that is not part of the secret.
   if ("file" in value) return textOf(value.file, `the file ${value.file} of its variable ${name}`, `"env.${name}"`).replace(/\r?\n$/, "");
   const known = lookUp(value.env);
   if (known === undefined)
@@ -128,21 +127,19 @@ function textOf(file: string, what: string, key: string): string {
   }
 }
 
-/** Says which lines of an env file are not well-formed: once, however many runs read it, and again when they are others. */
-
-/** Of something else that was taken for an env file not every line. */
+/** Most lines of one file that are logged: the file may be no env file at all. */
 const MAX_LOGGED = 5;
 
+/** Logs malformed lines of env files: once for all runs, and again when they change. */
 export class EnvFileWarnings {
   readonly #log: Pick<ServiceLog, "write">;
-  /** What was said last, by file. */
+  /** Faults that were logged last, by file. */
   readonly #logged = new Map<string, string>();
 
   constructor(log: Pick<ServiceLog, "write">) {
     this.#log = log;
   }
 
-  /** A run of the slot is about to be started with it. */
   report(slot: string, file: string, faults: readonly EnvFault[]): void {
     const state = JSON.stringify(faults);
     if (state === (this.#logged.get(file) ?? "[]")) return;

@@ -1,9 +1,9 @@
-/** A shell in front of a program: it sets what is inherited and then becomes the program. Only who asks for it pays for it. */
+/** Starts a program by a shell that sets limits, umask and niceness and then becomes the program. Used only where it is needed. */
 import type { Ulimits } from "../../contract/limits.ts";
 
 export type InheritedLimits = { readonly ulimits?: Ulimits; readonly umask?: string; readonly nice?: number; readonly share?: object };
 
-/** How `ulimit` is told (POSIX, and what dash, bash and busybox agree on), and how many bytes its unit has. */
+/** Flags of `ulimit` (POSIX, and what dash, bash and busybox agree on), and the bytes of their units. */
 const FLAGS: Readonly<Record<keyof Ulimits, { readonly flag: string; readonly unit: number }>> = {
   as: { flag: "-v", unit: 1_024 },
   core: { flag: "-c", unit: 512 },
@@ -17,9 +17,9 @@ const FLAGS: Readonly<Record<keyof Ulimits, { readonly flag: string; readonly un
 };
 /** What dash calls `-u`. */
 const OTHER_NPROC = "-p";
-/** sd_listen_fds(3): a passed socket is for this pid alone, which only the process itself knows before its program begins. */
+/** sd_listen_fds(3): a passed socket is valid for one pid, which only the shell knows before it becomes the program. */
 const SET_LISTEN_PID = "export LISTEN_PID=$$";
-/** EX_CONFIG of sysexits.h: 126 would be taken for a command that may not be executed. */
+/** Of sysexits.h; 126 would mean a command that may not be executed. */
 const EX_CONFIG = 78;
 
 export function wrapWithLimits(argv: readonly string[], { ulimits = {}, umask, nice, share }: InheritedLimits): readonly string[] {
@@ -30,7 +30,7 @@ export function wrapWithLimits(argv: readonly string[], { ulimits = {}, umask, n
   return ["/bin/sh", "-c", [...steps, last].join("\n"), "procman", ...argv];
 }
 
-/** Who can't have it doesn't start without. */
+/** If the limit can't be set, the program isn't started. */
 function limitOf(name: keyof Ulimits, value: number): string {
   const { flag, unit } = FLAGS[name];
   const amount = value < 0 ? "unlimited" : Math.floor(value / unit);
@@ -39,8 +39,6 @@ function limitOf(name: keyof Ulimits, value: number): string {
   const problem = `Cannot start: the limit ${name} cannot be ${value < 0 ? "unlimited" : value}; this user may not go beyond the hard limit`;
   return `${tries} || { echo '${problem}' >&2; exit ${EX_CONFIG}; }`;
 }
-
-/** From a command line to what is executed. */
 
 /** Words of a plain command: nothing in them means anything to a shell. */
 const PLAIN_WORDS = /^[ \t]*[\w./@%+,:-][\w./@%+,:=-]*(?:[ \t]+[\w./@%+,:=-]+)*[ \t]*$/;

@@ -1,4 +1,4 @@
-/** From the specification of a process to what the keeper starts, and why that could not be started. */
+/** Makes the keeper's spawn request from a specification, and the message if the start fails. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { EnvFault } from "../../base/env-file.ts";
@@ -19,11 +19,11 @@ export type LaunchContext = {
   readonly slot: string;
   readonly run: number;
   readonly api: (id: string) => ApiAccess | undefined;
-  /** Hears what is wrong with the lines of an env file. */
+  /** Called for each env file with its malformed lines. */
   readonly onFaults?: (file: string, faults: readonly EnvFault[]) => void;
 };
 
-/** @throws {Unlaunchable} */
+/** @throws {MissingVariableError} */
 export function launchOf(
   spec: ProcessSpec,
   { stateDir, marker, slot, run, api, onFaults }: LaunchContext,
@@ -48,7 +48,7 @@ export function launchOf(
   };
 }
 
-/** undefined: nobody wants its output. */
+/** undefined: its output is not captured. */
 export function captureOf({ id, log, cluster }: ProcessSpec, run: number): CaptureSpec | undefined {
   if (!isCaptured(log)) return undefined;
   const { stored, ...places } = log;
@@ -56,7 +56,7 @@ export function captureOf({ id, log, cluster }: ProcessSpec, run: number): Captu
   return { id, ...places, ...(stored === true ? { store } : {}) };
 }
 
-/** What is the case, and what to do about it. */
+/** Why the process could not be started, and what to do. */
 export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: FailedReport): string {
   const program = argvOf(spec)[0] ?? "";
   if (step === "cwd") return `its working directory ${spec.cwd} is not there; make it or correct "cwd"`;
@@ -74,7 +74,7 @@ export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: Fail
     : `there is no program "${program}" in its PATH; correct "cmd" or add a folder by "path"`;
 }
 
-/** What a shell ends with that can't start a program. */
+/** The exit code of a shell that can't start a program. */
 export function exitCodeOf({ step, errno }: FailedReport): number {
   if (step !== "program") return EXIT.refused;
   return errno === "ENOENT" ? 127 : ["EACCES", "ENOEXEC"].includes(errno) ? 126 : EXIT.refused;
@@ -82,7 +82,7 @@ export function exitCodeOf({ step, errno }: FailedReport): number {
 
 function argvOf({ command }: ProcessSpec): readonly string[] {
   if (command.kind === "shell") return shellArgv(command.line);
-  // A script that is not there is what can't be started, rather than a Node that ends at once, again and again.
+  // A missing script: starting it fails with a clear error, while Node would start and exit again and again.
   if (!existsSync(command.script)) return [command.script];
   return [process.execPath, ...(isTypeScript(command.script) ? (typeScriptFlags() ?? []) : []), command.script, ...command.args];
 }

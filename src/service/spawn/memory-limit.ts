@@ -1,10 +1,10 @@
-/** Gives up runs that have had more memory than they may for some looks in a row. */
+/** Reports a fault for runs that exceed their memory limit in several samples in a row. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
 
-/** One look may fall on a peak that is over in a moment. */
+/** One sample may be a short peak. */
 const SAMPLES_OVER_LIMIT = 3;
 
 type Samples = ReadonlyMap<string, { readonly memoryBytes: number }>;
@@ -13,7 +13,6 @@ export type MemoryLimitPorts = {
   readonly bus: ProcessBus;
   readonly processes: () => readonly Process[];
   readonly spec: (slot: string) => ProcessSpec;
-  /** What is wrong with its run. */
   readonly setProblem: (id: string, problem: string) => void;
 };
 
@@ -47,7 +46,7 @@ export class MemoryLimitWatch implements Subsystem {
   }
 }
 
-/** What the kernel can't hold it to is watched as well. */
+/** `memoryMax` is watched too, as there may be no cgroup to enforce it. */
 export function limitOf({ memoryLimit, memoryMax }: Pick<ProcessSpec, "memoryLimit" | "memoryMax">): number | undefined {
   return memoryLimit ?? memoryMax;
 }

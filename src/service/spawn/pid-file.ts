@@ -1,4 +1,4 @@
-/** `pidFile`: holds the pid while the process runs, and is gone after. */
+/** `pidFile`: has the pid while the process runs, and is removed afterwards. */
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { ProcessSpec } from "../../config/spec.ts";
@@ -48,7 +48,7 @@ function updatePidFile(path: string, from: InstanceState, to: InstanceState): st
   }
 }
 
-/** A service that was killed while a process came up has written no pid file. */
+/** A service that was killed during a start may not have written the pid file. */
 function restorePidFile(path: string | undefined, states: readonly InstanceState[]): string | undefined {
   const state = states.find(({ status }) => status === "running");
   return path === undefined || state === undefined ? undefined : updatePidFile(path, initial, state);
@@ -58,7 +58,7 @@ export function removePidFile(path: string): void {
   rmSync(path, { force: true });
 }
 
-/** Readers never see half of it. */
+/** Renamed into place, so readers never see a partial file. */
 function write(path: string, pid: number): void {
   makeFolder(dirname(path), 0o755);
   writeFileSync(`${path}.tmp`, `${pid}\n`);

@@ -1,26 +1,26 @@
-/** Ports of processes that somebody else has: who, told from what the specification says of them. */
+/** Ports of processes that another program holds, as far as the specification names the port. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import { holderBeside, strangerOn } from "../../os/port-owner.ts";
 import { processEnvironment } from "../../os/process-stat.ts";
 import type { Occupied } from "../../supervisor/states.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 
-/** Where its runs are to listen, as far as it is said. */
+/** The port that its runs should listen on, as far as the specification says. */
 function portOf({ cluster, share, ready, health }: Pick<ProcessSpec, "cluster" | "share" | "ready" | "health">): number | undefined {
-  // A shared socket is everybody's.
+  // A shared socket belongs to all instances.
   if (share !== undefined) return undefined;
   const probed = ready?.kind === "port" ? ready : health?.probe.kind === "port" ? health.probe : undefined;
   return cluster?.port ?? probed?.port;
 }
 
-/** Why an answer from there is none of this run: another program gives it. `port`: where it was asked. */
+/** The problem if another program holds the process's port, and so would answer the probe. `port`: of the probe. */
 export function programAtPort(spec: ProcessSpec, port: number | undefined, leader: number): string | undefined {
   const isItsOwn = port !== undefined && port === portOf(spec);
   const by = isItsOwn ? strangerOn(port, leader) : undefined;
   return by === undefined ? undefined : `its port ${port} is held by ${by}; end that, or choose another port`;
 }
 
-/** Who has the port of a run that has ended, and is none of that run. */
+/** The program that holds the port of a run that has ended, and is not part of that run. */
 export function occupiedPortOf(spec: ProcessSpec, marker: string): Occupied | undefined {
   const port = portOf(spec);
   if (port === undefined) return undefined;
@@ -29,22 +29,21 @@ export function occupiedPortOf(spec: ProcessSpec, marker: string): Occupied | un
   return by === undefined ? undefined : { port, by };
 }
 
-/** Foreign programs on the ports of instances: the load balancer sends nobody there while they have them. */
-
-/** They may have ended; and a run that ends for them says so itself. Milliseconds. */
+/** Interval of checks whether the other program still holds the port. Milliseconds. */
 const RECHECK_MS = 500;
 
-/** It runs. */
+/** A running instance. */
 export type InstancePort = { readonly spec: ProcessSpec; readonly pid: number };
 
 export type PortConflictsPorts = {
-  /** Some are gone, or have come. */
+  /** A conflict has appeared or is over. */
   readonly onChange: () => void;
   readonly write: (id: string, line: LogLine) => void;
 };
 
 type ObservedPort = { readonly pid: number; readonly problem: string | undefined; readonly isLogged?: boolean };
 
+/** Other programs on the ports of instances: while they hold a port, the load balancer sends no connections to it. */
 export class PortConflicts {
   readonly #find: (id: string) => InstancePort | undefined;
   readonly #ports: PortConflictsPorts;
@@ -56,7 +55,7 @@ export class PortConflicts {
     this.#ports = ports;
   }
 
-  /** What is wrong with the port of this one; undefined: nothing. Each run is looked at once. */
+  /** The conflict of this instance; undefined: none. Each run is checked once, and again while there is a conflict. */
   of(id: string): string | undefined {
     const pid = this.#find(id)?.pid;
     if (pid === undefined) this.#observed.delete(id);
@@ -64,7 +63,7 @@ export class PortConflicts {
     return this.#observed.get(id)?.problem;
   }
 
-  /** Somebody accepts connections there: is it this one? */
+  /** Checks which program accepts connections on the port. A conflict is logged when it is found twice. */
   check(id: string): string | undefined {
     const found = this.#find(id);
     if (found === undefined) {

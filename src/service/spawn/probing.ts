@@ -1,4 +1,4 @@
-/** Asks runs whether they are ready, and then whether they are well, and tells the supervisor: for each run that has to show it, one who asks. */
+/** Probes runs for readiness, then for health, and reports to the supervisor: one probe session for each run that needs it. */
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { ProcessSpec } from "../../config/spec.ts";
@@ -24,7 +24,7 @@ export type ProbePorts = {
   readonly specs: () => readonly ProcessSpec[];
   readonly supervisor: () => Pick<Supervisor, "find">;
   readonly spec: (slot: string) => ProcessSpec;
-  /** What is wrong with its run; undefined: nothing any more. */
+  /** Sets the problem of its run; undefined: none any more. */
   readonly setProblem: (id: string, problem: string | undefined) => void;
 };
 
@@ -48,13 +48,12 @@ export class Probes implements Subsystem {
       for (const { slot, state } of this.#ports.supervisor().find(id).runs) this.#update(slot, state);
   }
 
-  /** Nobody asks any more. */
   retire(): void {
     for (const { stop } of this.#sessions.values()) stop();
     this.#sessions.clear();
   }
 
-  /** The state of a slot, or what is asked of it, may be another one. */
+  /** Starts, keeps or ends the session of a slot, by its state and specification. */
   #update(slot: string, state: InstanceState): void {
     const spec = this.#ports.spec(slot);
     const known = this.#sessions.get(slot);
@@ -102,7 +101,7 @@ export class Probes implements Subsystem {
       {
         spec: health,
         context: execContextOf(spec, stateDir),
-        // It was asked before, by an earlier service.
+        // No start time if an earlier service has probed it.
         startMs: healthy === undefined ? since + health.startMs - systemClock.now() : 0,
         phase: systemClock.chance(),
       },
@@ -120,19 +119,19 @@ export class Probes implements Subsystem {
   }
 }
 
-/** What there is to find out about it. */
+/** The probe that the run needs now. */
 function questionOf(state: InstanceState, { ready, health }: ProcessSpec): ProbeQuestion | undefined {
   if (state.status !== "running") return undefined;
   if (!state.ready) return ready === undefined ? undefined : { ready };
   return health === undefined ? undefined : { health };
 }
 
-/** Its file takes what a run writes to the descriptor that says that it is ready. It outlives keeper and service. */
+/** File behind the descriptor by which a run says that it is ready. It outlives keeper and service. */
 export function notifyFile(stateDir: string, slot: string): string {
   return join(stateDir, "run", `ready-${slot}`);
 }
 
-/** As the process itself is run, but as none of its run: whoever looks for that finds it by its marker. */
+/** Context of the process itself, but without the run's marker, by which the sweep finds its processes. */
 function execContextOf(spec: ProcessSpec, stateDir: string): ExecContext {
   const { cwd, path, id, cluster } = spec;
   const env = { ...userVariables(spec), ...variablesIfThere(spec) };
@@ -147,7 +146,7 @@ async function* linesOf(stateDir: string, { id, run, from }: ProbeSubject, signa
   for await (const item of followLogs(stateDir, query, signal)) if (item.type === "entry" && item.entry.run === run) yield item.entry.text;
 }
 
-/** A file that is gone by now leaves the run as it is, and its command without what was in it. */
+/** If a file is missing by now, the probe runs without the configured variables. */
 function variablesIfThere(spec: ProcessSpec): Record<string, string> {
   try {
     return variablesOf(spec);

@@ -1,12 +1,12 @@
-/** As whom a process runs. */
+/** User and group that a process runs as. */
 import type { ProcessSpec } from "../../config/spec.ts";
 
-/** As the spawn of a child takes it. */
+/** uid and gid for the spawn request. */
 export function credentialsOf({ user, group = user?.gid }: ProcessSpec): { readonly uid?: number; readonly gid?: number } {
   return { ...(user === undefined ? {} : { uid: user.uid }), ...(group === undefined ? {} : { gid: group }) };
 }
 
-/** The variables that tell it who it is. */
+/** The variables with user name and home. */
 export function userVariables({ user }: ProcessSpec): Readonly<Record<string, string>> {
   if (user === undefined) return {};
   const { name, home } = user;

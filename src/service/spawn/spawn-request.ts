@@ -1,4 +1,4 @@
-/** How the service has processes started: by the keeper, as their specifications say at that moment. */
+/** Builds the spawner: spawn requests are made from the specification at the time of the start. */
 import type { ProcessSpec } from "../../config/spec.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
@@ -14,7 +14,7 @@ export type SpawnerContext = {
   /** Of a process or one of its slots. */
   readonly spec: (slot: string) => ProcessSpec;
   readonly api: (id: string) => ApiAccess | undefined;
-  /** What to do when the socket that it shares can't be opened; undefined: nothing that we know of. */
+  /** What to do if its shared socket can't be opened; undefined: nothing is known. */
   readonly remedy: (spec: ProcessSpec) => string | undefined;
   readonly log: Pick<ServiceLog, "write">;
 };
@@ -42,7 +42,7 @@ export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, { stateDir, spe
   });
 }
 
-/** What its runs consist of doesn't change by itself. Secrets are for nobody to keep; a cgroup is made anew for each run. */
+/** False if the request may differ at the time of the start: env files and secrets are read then, a cgroup is made for each run. */
 function isKnownInAdvance({ envFile = [], env, memoryMax }: ProcessSpec): boolean {
   return envFile.length === 0 && Object.values(env).every((value) => typeof value === "string") && memoryMax === undefined;
 }

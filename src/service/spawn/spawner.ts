@@ -24,15 +24,15 @@ import type { Sweeper } from "./sweeper.ts";
 export type KeeperSpawnerOptions = {
   readonly link: KeeperChannel;
   readonly sweeper: Sweeper;
-  /** What a run of a slot consists of; made anew for each run. */
+  /** Makes the spawn request of a run. */
   readonly request: (slot: string, run: number) => Omit<SpawnRequest, keyof RunKey>;
-  /** Whether that can be said before it starts: secrets and env files are read when it does. */
+  /** Whether the request can be made before the start: secrets and env files are read at the start. */
   readonly isKnownInAdvance: (slot: string) => boolean;
   readonly marker: (slot: string, run: number) => string;
-  /** The signal in place of the message for those that listen to more than signals; undefined: it doesn't. */
+  /** For workers, which get a message: the signal if it can't be sent. undefined: the process gets signals only. */
   readonly drains: (slot: string) => StopSignal | undefined;
   readonly whyUnstartable: (failed: FailedReport) => { readonly message: string; readonly exitCode: number };
-  /** Who has the port that a run which failed was to listen on. */
+  /** The program that holds the port of a run that has failed. */
   readonly occupied: (exited: ExitedReport) => Occupied | undefined;
 };
 
@@ -40,11 +40,12 @@ export class KeeperSpawner implements Spawner {
   readonly #options: KeeperSpawnerOptions;
   /** The latest run of each slot. */
   readonly #reports = new Map<string, { readonly run: number; readonly on: RunReports }>();
-  /** What the keeper's snapshot told of runs that nobody has asked about yet. */
+  /** Runs and ends of the keeper's snapshot that are not adopted yet. */
   readonly #running = new Map<string, RunningRun>();
   readonly #ended = new Map<string, EndReport>();
+  /** Deliver what the snapshot has of adopted runs. */
   readonly #buffered: (() => void)[] = [];
-  /** By slot. */
+  /** Restart orders, by slot. */
   readonly #prepared = new Map<string, { readonly run: number; readonly after: Following }>();
   #cgroups: string | undefined;
   #isLoaded = false;
@@ -54,7 +55,7 @@ export class KeeperSpawner implements Spawner {
     this.#options = options;
   }
 
-  /** Before the supervisor takes up its processes: what the keeper knows. */
+  /** Takes the keeper's snapshot, before the supervisor adopts runs. */
   load({ running, ended, cgroups }: FromKeeper & { readonly t: "snapshot" }): void {
     this.#cgroups = cgroups;
     this.#isLoaded = true;
@@ -63,7 +64,7 @@ export class KeeperSpawner implements Spawner {
     failpoint("service.loaded");
   }
 
-  /** From now on slots have their cgroups there, or why not. */
+  /** The folder of cgroups, or why there is none. */
   useCgroups({ folder, problem }: CgroupReport, warn: (problem: string) => void): void {
     this.#cgroups = folder ?? this.#cgroups;
     if (problem !== undefined) warn(problem);
@@ -85,7 +86,7 @@ export class KeeperSpawner implements Spawner {
     try {
       this.#options.link.send({ t: "prepare", slot, run, ...this.#options.request(slot, run), after });
     } catch (error) {
-      // It is told when it matters.
+      // Reported when the run is started.
       if (!(error instanceof MissingVariableError)) throw error;
     }
   }
@@ -95,7 +96,7 @@ export class KeeperSpawner implements Spawner {
     this.#options.link.send({ t: "unprepare", slot, run });
   }
 
-  /** What runs consist of may be another now. */
+  /** Sends restart orders again: spawn requests may have changed. */
   refreshPrepared(): void {
     for (const [slot, { run, after }] of this.#prepared) {
       this.#options.link.send({ t: "unprepare", slot, run });
@@ -130,7 +131,7 @@ export class KeeperSpawner implements Spawner {
     if (seen !== "ended") this.#buffered.push(deliver);
   }
 
-  /** Gives the way to tell what has become of it by the snapshot. */
+  /** Returns the function that delivers what the snapshot has of the run. */
   #adoptRun(slot: string, run: number, { seen, on }: { readonly seen: "asked" | "alive" | "ended"; readonly on: RunReports }): () => void {
     const key = keyOf(slot, run);
     const [running, ended] = [this.#running.get(key), this.#ended.get(key)];
@@ -138,15 +139,15 @@ export class KeeperSpawner implements Spawner {
     if (seen !== "ended") this.#ended.delete(key);
     return () => {
       if (running !== undefined) return on.spawned(running.pid, running.since);
-      // The request is in the keeper's queue, or was lost with that.
+      // The keeper has no report of the run: its request was lost or is still queued, or the run ended unseen.
       if (ended === undefined) return seen === "asked" ? on.lost() : on.ended({ kind: "unknown" }, false);
-      // Whom it left behind is found by its pid, which the service that asked for it never learned.
+      // Processes that it left behind are found by its pid, which the previous service may not have known.
       if (ended.t === "exited" && ended.survivors) on.spawned(ended.pid, ended.at);
       this.#end(ended);
     };
   }
 
-  /** All runs are taken up, and it is known what the configuration of now wants of them: what became of them is told. Nobody asks for the ends of others. */
+  /** Called after all runs have been adopted and the current configuration applied: delivers the buffered reports and acknowledges the rest. */
   deliverBuffered(): void {
     for (const deliver of this.#buffered.splice(0)) deliver();
     for (const { slot, run } of this.#ended.values()) this.#options.link.send({ t: "ack", slot, run });
@@ -165,7 +166,7 @@ export class KeeperSpawner implements Spawner {
   }
 
   receive(message: SpawnedReport | EndReport): void {
-    // What came before the snapshot is in it. An answer now would make the keeper forget what nobody has heard.
+    // Reports before the snapshot are in it. An acknowledgement now would make the keeper forget them.
     if (!this.#isLoaded) return;
     if (message.t === "spawned") this.#on(message.slot, message.run)?.spawned(message.pid, message.since);
     else this.#end(message);

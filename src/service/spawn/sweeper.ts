@@ -1,24 +1,24 @@
-/** Ends whoever a run left behind: members of its process group or its cgroup, and whoever carries its marker. */
+/** Ends the processes that a run left behind: members of its process group or cgroup, and carriers of its marker. */
 import { cgroupMembers, killCgroup } from "../../os/cgroup.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
 import { allEnvironments, allProcesses, type ProcessStat } from "../../os/process-stat.ts";
 import type { SignalName } from "../../supervisor/states.ts";
 
-/** Whom a run may have left behind. */
+/** By what the processes that a run left behind are found. */
 export type LeftoverProcesses = {
   readonly marker: string;
-  /** Of the leader, which has ended: the number of its group and session. */
+  /** Pid of the leader, which has ended: also the id of its group and session. */
   readonly pid: number;
-  /** Folder of its cgroup, where it has one. */
+  /** Folder of its cgroup, if it has one. */
   readonly cgroup?: string;
 };
 
 type SweepRun = LeftoverProcesses & { signal: SignalName; readonly signalled: Set<string>; readonly done: () => void };
 
-/** First look, then ever later ones. Milliseconds. */
+/** Intervals between checks grow from the first to the second. Milliseconds. */
 const FIRST_POLL_MS = 5;
 const MAX_POLL_MS = 250;
-/** What SIGKILL doesn't end hangs in the kernel; it is waited for no longer than this. Milliseconds. */
+/** Wait after SIGKILL: a process that is still there then hangs in the kernel. Milliseconds. */
 const GIVE_UP_MS = 5_000;
 
 export class Sweeper {
@@ -26,7 +26,7 @@ export class Sweeper {
   #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
   #delay = FIRST_POLL_MS;
 
-  /** One look at the process table serves all sweeps that are under way. */
+  /** One read of the process table serves all sweeps under way. */
   sweep(target: LeftoverProcesses, signal: SignalName, done: () => void): void {
     const { marker, cgroup } = target;
     const known = this.#sweeps.get(marker);
@@ -40,7 +40,6 @@ export class Sweeper {
     if (this.#timer === undefined) this.#timer = setImmediate(() => this.#poll());
   }
 
-  /** Nobody is looked for any more. */
   stop(): void {
     this.#sweeps.clear();
     clearTimeout(this.#timer as NodeJS.Timeout);
@@ -85,12 +84,12 @@ export class Sweeper {
     return found;
   }
 
-  /** A pid is free again only when its group has no member left: whoever has the leader's pid now has a group of its own. Groups 0 and 1 are the machine's. */
+  /** A pid is reused only when its group is empty, so a process with the leader's pid means another group. Groups 0 and 1 are the system's. */
   #groups(alive: ReadonlySet<number>): ReadonlyMap<number, string> {
     return new Map([...this.#sweeps.values()].flatMap(({ pid, marker }) => (pid <= 1 || alive.has(pid) ? [] : [[pid, marker] as const])));
   }
 
-  /** Markers of those that are swept, by who carries them. */
+  /** Markers of runs being swept, by pids of the processes that carry them. */
   #markersByPid(): ReadonlyMap<number, string> {
     const marked = new Map<number, string>();
     for (const [pid, environment] of allEnvironments()) {
