@@ -45,7 +45,9 @@ const isNext = (now: ProcessRecord, before: ProcessRecord): boolean => now.statu
 const isSame = (now: ProcessRecord, before: ProcessRecord): boolean => now.status === "running" && now.pid === before.pid;
 const isStopped = ({ status }: ProcessRecord): boolean => status === "stopped";
 const crash = async ({ folder }: FaultRig, { pid = 0, run }: ProcessRecord): Promise<void> => {
-  await eventually(() => (readFileSync(join(folder, "diary.jsonl"), "utf8").includes(`"managed":"print.${run}@`) ? true : undefined));
+  const diary = join(folder, "diary.jsonl");
+  const isBegun = (): boolean => existsSync(diary) && readFileSync(diary, "utf8").includes(`"managed":"print.${run}@`);
+  await eventually(() => isBegun() || undefined);
   // The program itself, which may have a shell as its leader.
   for (const child of [pid, ...childrenOf(pid)]) if (isProgram(child)) kill(child, "SIGUSR2");
 };

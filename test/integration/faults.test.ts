@@ -270,7 +270,7 @@ test("procman is killed and its state folder removed: the next run finds the pro
   await first.exit();
   rmSync(join(folder, ".procman"), { recursive: true });
   const next = new Procman(folder);
-  for (const [index, id] of [...ids, "silent"].entries()) await next.line(new RegExp(`^${id} .*runs already \\(pid ${pids[index]}\\)`));
+  for (const [index, id] of [...ids, "silent"].entries()) await next.line(new RegExp(`^${id} .*already running \\(pid ${pids[index]}\\)`));
   for (const id of ids) await more(id, log(id).length + 10);
   assert.equal(await next.stop(), 0);
   for (const pid of pids) await processExit(pid);
