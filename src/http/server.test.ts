@@ -101,7 +101,7 @@ test("5 every route answers 403 and names the missing scope; with it, or with ad
     assert.match(refused.headers.get("www-authenticate") ?? "", new RegExp(`insufficient_scope", scope="${route.scope}"`), at);
     const { code, detail } = (await refused.json()) as Problem;
     assert.deepEqual([code, detail?.includes(`lacks the scope "${route.scope}"`)], ["scope-missing", true], at);
-    const [denied] = api.rig.said;
+    const [denied] = api.rig.auditLines;
     if (route.method === "GET") assert.equal(denied, undefined, "only looked at");
     else assert.match(denied ?? "", /^POST \/.* for "ci": refused: .* lacks the scope/);
     assert.equal((await ask(api, route, `bearer ${api.token({ scopes: [route.scope ?? "read"] })}`)).status, status(route), at);

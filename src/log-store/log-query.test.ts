@@ -18,7 +18,7 @@ test("a page has the newest entries first by default, with all their fields", as
     ],
   });
   assert.deepEqual(await texts(dir, { order: "asc" }), ["two\nlines", "own"]);
-  assert.deepEqual(writing.said, []);
+  assert.deepEqual(writing.reports, []);
 });
 
 test("without a store there are no entries", async (context) => {

@@ -137,7 +137,7 @@ test("segments that are too old are deleted, then the oldest that exceed the siz
     const { store, ...writing } = new TestStore(dir);
     store.addMessage({ category: "service", severity: "info", at: Date.now(), text: text.repeat(1000) });
     store.end();
-    assert.deepEqual(writing.said, []);
+    assert.deepEqual(writing.reports, []);
   }
   const folder = logsFolder(dir);
   const numbers = segmentsIn(folder).map(({ number }) => number);
@@ -189,14 +189,14 @@ test("lines that can't be written are counted, reported once, and noted in the s
   const writing = new TestStore(dir);
   writing.lines(WEB, "lost", "lost too");
   writing.lines(WEB, "and this");
-  assert.deepEqual(writing.said, ["EEXIST"].includes(writing.said[0] ?? "") ? ["EEXIST"] : ["ENOTDIR"]);
+  assert.deepEqual(writing.reports, ["EEXIST"].includes(writing.reports[0] ?? "") ? ["EEXIST"] : ["ENOTDIR"]);
   rmSync(logsFolder(dir));
   await eventually(() => {
     writing.lines(WEB, "again");
-    return writing.said.length > 1 ? true : undefined;
+    return writing.reports.length > 1 ? true : undefined;
   });
   await writing.settled();
-  const lost = Number(/^recovered (\d+) /.exec(writing.said[1] ?? "")?.[1]);
+  const lost = Number(/^recovered (\d+) /.exec(writing.reports[1] ?? "")?.[1]);
   assert.ok(lost >= 3);
   const [{ text, severity } = { text: "", severity: "" }, ...rest] = (await readLogs(dir, { order: "asc" })).entries;
   assert.match(text, new RegExp(`^${lost} lines \\(\\d+ bytes\\) were not stored: `));

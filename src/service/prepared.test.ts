@@ -23,8 +23,8 @@ test("2.2 a run is prepared unless it consists of what is read when it starts: e
   const { tell, channel } = startService(context, configOf(stateDir, [...processes, web]));
   // They have run for longer than a second; who was started last is prepared last.
   tell(...processes.map(({ id }) => spawned(id)), spawned("web"));
-  await eventually(() => (channel.asked("prepare").length > 0 ? true : undefined));
-  assert.deepEqual(channel.asked("prepare", "unprepare"), ["prepare web 2"]);
+  await eventually(() => (channel.requests("prepare").length > 0 ? true : undefined));
+  assert.deepEqual(channel.requests("prepare", "unprepare"), ["prepare web 2"]);
   const [prepared] = channel.sent.filter(({ t }) => t === "prepare");
   assert.ok(prepared?.t === "prepare" && prepared.after === "failure" && /^web\.2@/.test(prepared.env.PROCMAN_RUN_ID ?? ""));
 });
@@ -38,5 +38,5 @@ test("2.2, 3.3 a run that is prepared gets the token of the secret that holds", 
   replaceSecret(stateDir);
   await eventually(() => (tokens().length > 1 ? true : undefined));
   assert.notEqual(tokens()[0], tokens()[1]);
-  assert.deepEqual(channel.asked("prepare", "unprepare"), ["prepare web 2", "unprepare web 2", "prepare web 2"]);
+  assert.deepEqual(channel.requests("prepare", "unprepare"), ["prepare web 2", "unprepare web 2", "prepare web 2"]);
 });

@@ -62,11 +62,11 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
   "an action answers at once, and says it to the log with who asked": async ({ control, rig }) => {
     assert.equal((await control.act("web", "stop")).status, "stopping");
-    assert.deepEqual(rig.spawner.asked(), ["SIGTERM web 1"]);
+    assert.deepEqual(rig.spawner.takeRequests(), ["SIGTERM web 1"]);
     await refused(control.act("job", "start"), "process-running", /^Cannot start "job"/);
     assert.equal((await control.processes())[0]?.status, "stopping", "what was done is seen at once");
     await refused(control.act("nobody", "stop"), "process-unknown", /^Cannot find process/);
-    const [done, failed, unknown] = rig.said;
+    const [done, failed, unknown] = rig.auditLines;
     assert.match(done ?? "", /^web: stop for "ci"$/);
     assert.match(failed ?? "", /^job: start of "job" for "ci": refused: Cannot start "job"/);
     assert.match(unknown ?? "", /^stop of "nobody" for "ci": refused: Cannot find process/);
@@ -114,7 +114,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       /the stop of "web": timed out after 0.05 s; it is being stopped, was sent SIGTERM; the stop continues in the background$/,
     );
     await refused(control.act("job", "stop", { waitSeconds: 0 }), "wait-timeout", /^Cannot wait/);
-    assert.deepEqual(rig.spawner.asked(), ["SIGTERM web 1", "SIGTERM job 1"]);
+    assert.deepEqual(rig.spawner.takeRequests(), ["SIGTERM web 1", "SIGTERM job 1"]);
   },
   "start of all starts what doesn't run, and leaves alone who is blocked": async ({ control, rig }) => {
     for (const id of ["web", "job"]) {
@@ -123,7 +123,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       rig.spawner.swept(id);
     }
     await control.act("job", "block");
-    rig.spawner.asked();
+    rig.spawner.takeRequests();
     const all = control.act("all", "start", { waitSeconds: 20 });
     await asked(rig, "spawn web 2");
     rig.spawner.up("web");
@@ -144,12 +144,12 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.deepEqual(rig.reloads, []);
     assert.deepEqual(await control.reload({ waitSeconds: 5 }), PLANNED);
     assert.deepEqual(rig.reloads, ["asked by ci"]);
-    assert.deepEqual(rig.said, ['reload for "ci"']);
+    assert.deepEqual(rig.auditLines, ['reload for "ci"']);
   },
   "terminate begins the end, and names who asked": async ({ control, rig }) => {
     await control.terminate();
     assert.deepEqual(rig.terminations, ["asked by ci"]);
-    assert.deepEqual(rig.said, ['terminate for "ci"']);
+    assert.deepEqual(rig.auditLines, ['terminate for "ci"']);
   },
   "the log: every filter arrives, pages follow each other": async ({ control, rig }) => {
     for (const text of ["a", "b", "c"]) await control.log({ text });
@@ -202,7 +202,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     await own.telemetry(REPORT);
     await refused(own.telemetry({ ...REPORT, process: "job" }), "process-foreign", /good for "web" alone/);
     await refused(own.log({ text: "x", process: "job" }), "process-foreign", /good for "web" alone/);
-    assert.equal(rig.said.filter((line) => /^web: refused: Cannot speak for "job"/.test(line)).length, 2, "each is told");
+    assert.equal(rig.auditLines.filter((line) => /^web: refused: Cannot speak for "job"/.test(line)).length, 2, "each is told");
     assert.equal((await own.log({ text: "of web" })).process, "web");
     assert.equal(rig.reporting.reports.length, 1);
   },

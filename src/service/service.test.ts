@@ -39,7 +39,7 @@ test("a command is answered once the keeper has it, with the record of the momen
     .finally(() => {
       isAnswered = true;
     });
-  assert.deepEqual(channel.asked("signal", "sync", "note"), ["signal web 1", "sync", "note"]);
+  assert.deepEqual(channel.requests("signal", "sync", "note"), ["signal web 1", "sync", "note"]);
   tell(exited("web"));
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(isAnswered, false);
@@ -59,10 +59,10 @@ test("gone, changed and new processes at the start of a service: each is told, a
   const snapshot = await stateAfterKill(context, before, "web", "gone", "logged");
   const now = configOf(stateDir, [{ ...web, cwd: "/tmp", env: { A: "1" } }, logged("b.log"), { ...job, id: "new" }]);
   const { channel, tell } = startService(context, now, snapshot);
-  assert.deepEqual(channel.asked("spawn", "signal", "route"), ["route logged 1", "signal gone 1", "signal web 1", "spawn new 1"]);
+  assert.deepEqual(channel.requests("spawn", "signal", "route"), ["route logged 1", "signal gone 1", "signal web 1", "spawn new 1"]);
   const [route] = channel.sent.filter((each) => each.t === "route");
   assert.equal(route?.t === "route" && route.capture.stdout, join(stateDir, "b.log"));
-  await eventually(() => (channel.said.length >= 6 ? true : undefined));
+  await eventually(() => (channel.printed.length >= 6 ? true : undefined));
   for (const line of [
     /^restarted: its cwd and env have changed$/,
     /^its logger has changed; it runs on$/,
@@ -70,8 +70,8 @@ test("gone, changed and new processes at the start of a service: each is told, a
     /^stopping \(SIGKILL in 3 s if/,
   ])
     assert.ok(
-      channel.said.some((said) => line.test(said)),
-      `${line}: ${channel.said.join("\n")}`,
+      channel.printed.some((said) => line.test(said)),
+      `${line}: ${channel.printed.join("\n")}`,
     );
   assert.match(channel.notes[":config"] ?? "", /"leaving":\[{"id":"gone"/);
   tell(exited("gone"));
@@ -100,12 +100,12 @@ test("notes that can't be used are told and deleted; what runs is taken up, who 
     running: [run("web"), run("stranger", 3), run("job", 0)],
     notes: { ...notes, web: "{torn", foreign: "[]" },
   });
-  assert.deepEqual(channel.asked("spawn", "signal"), ["signal job 0", "signal stranger 3", "spawn job 2"]);
+  assert.deepEqual(channel.requests("spawn", "signal"), ["signal job 0", "signal stranger 3", "spawn job 2"]);
   assert.equal(channel.notes.foreign, "");
   assert.match(channel.notes.web ?? "", /"status":"running"/);
-  await eventually(() => (channel.said.length >= 5 ? true : undefined));
+  await eventually(() => (channel.printed.length >= 5 ? true : undefined));
   assert.deepEqual(
-    channel.said.slice(0, 5),
+    channel.printed.slice(0, 5),
     [
       'Cannot use the note of "web": it is damaged or of another version; ignoring it',
       'Cannot use the note of "foreign": it is damaged or of another version; ignoring it',
@@ -113,7 +113,7 @@ test("notes that can't be used are told and deleted; what runs is taken up, who 
       "runs (pid 5000000), but the configuration does not have it; it is stopped",
       "an earlier run of it is still there (pid 5000000); it is killed",
     ],
-    channel.said.join("\n"),
+    channel.printed.join("\n"),
   );
   assert.equal(service.supervisor.find("web").states[0]?.status, "running");
 });
@@ -123,7 +123,7 @@ test("an end that nobody waits for is acknowledged, so that it is not told again
   const idle = { blocked: false, slots: { job: { status: "idle", run: 5, restarts: 0, outcome: { kind: "stopped" } } } };
   const over = exited("job", 4) as FromKeeper & { readonly t: "exited" };
   const { channel } = startService(context, config, { notes: { job: JSON.stringify(idle) }, ended: [over] });
-  assert.deepEqual(channel.asked("ack", "spawn"), ["ack job 4"]);
+  assert.deepEqual(channel.requests("ack", "spawn"), ["ack job 4"]);
 });
 
 test("a service that is killed while it stops everything: the next one finishes that, unless a user has started procman anew", async (context) => {
@@ -138,8 +138,8 @@ test("a service that is killed while it stops everything: the next one finishes 
   const second = startService(context, config, { running: [run("web")], notes });
   assert.ok(second.service.isTerminating);
   second.tell(exited("web"), exited("job"));
-  await eventually(() => (second.channel.asked("end").length > 0 ? true : undefined));
-  assert.deepEqual(second.channel.asked("spawn", "end"), ["end 0"]);
+  await eventually(() => (second.channel.requests("end").length > 0 ? true : undefined));
+  assert.deepEqual(second.channel.requests("spawn", "end"), ["end 0"]);
   const other = startService(context, config, {
     running: [run("web")],
     notes,
@@ -167,10 +167,10 @@ test("exit-with: everything ends with its process and its code, also when that e
     { running: [run("web")], ended: [failed], notes: { ...notes, job: starting } },
     { exitWith: "job" },
   );
-  await eventually(() => (third.channel.asked("signal").includes("signal web 1") ? true : undefined));
+  await eventually(() => (third.channel.requests("signal").includes("signal web 1") ? true : undefined));
   third.tell(exited("web"));
-  await eventually(() => (third.channel.asked("end").length > 0 ? true : undefined));
-  assert.deepEqual(third.channel.asked("end"), ["end 127"]);
+  await eventually(() => (third.channel.requests("end").length > 0 ? true : undefined));
+  assert.deepEqual(third.channel.requests("end"), ["end 127"]);
 });
 
 test("the API comes back at once at the port of the last service; a port that is somebody else's by now is left to them", async (context) => {

@@ -50,7 +50,7 @@ function running(...plans: readonly ProcessDefinition[]) {
   const all = setup();
   all.supervisor.apply(plans);
   for (const { id } of plans) all.spawner.up(id);
-  all.spawner.asked();
+  all.spawner.takeRequests();
   return all;
 }
 
@@ -70,7 +70,7 @@ const failed = { kind: "exited", code: 1, signal: null } as const;
 test("new processes start by their policy; the others continue without a notice", () => {
   const all = running(plan("web"));
   all.supervisor.apply([plan("web"), plan("api"), plan("idle", { autostart: false })]);
-  assert.deepEqual(all.spawner.asked(), ["spawn api 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["spawn api 1"]);
   assert.deepEqual(all.told(), []);
   assert.deepEqual(all.ids(), ["web", "api", "idle"]);
 });
@@ -81,13 +81,13 @@ test("a removed process is stopped by its own policy, reported, and forgotten af
   assert.deepEqual(all.told(), ["old removed running"]);
   assert.deepEqual(all.ids(), ["web", "old"], "it is shown until it has ended");
   all.clock.advance(500);
-  assert.deepEqual(all.spawner.asked(), ["drain old 1", "SIGTERM old 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["drain old 1", "SIGTERM old 1"]);
   all.clock.advance(700);
-  assert.deepEqual(all.spawner.asked(), ["SIGKILL old 1"]);
-  assert.ok(all.spawner.memories.has("old"));
+  assert.deepEqual(all.spawner.takeRequests(), ["SIGKILL old 1"]);
+  assert.ok(all.spawner.snapshots.has("old"));
   for (const verb of ["start", "restart"] as const) assert.throws(() => all.supervisor.find("old")[verb](), { code: "process-leaving" });
   end(all, "old");
-  assert.deepEqual([all.ids(), all.removed, all.spawner.memories.has("old")], [["web"], ["old"], false]);
+  assert.deepEqual([all.ids(), all.removed, all.spawner.snapshots.has("old")], [["web"], ["old"], false]);
 });
 
 test("a removed idle process is forgotten immediately; its pending restart is cancelled", () => {
@@ -98,19 +98,19 @@ test("a removed idle process is forgotten immediately; its pending restart is ca
   assert.deepEqual(all.told(), ["crashes removed running", "job removed idle"]);
   assert.deepEqual([all.ids(), all.removed.toSorted()], [[], ["crashes", "job"]]);
   all.clock.advance(HOUR);
-  assert.deepEqual(all.spawner.asked(), []);
+  assert.deepEqual(all.spawner.takeRequests(), []);
   assert.equal(all.clock.armed, 0);
 });
 
 test("removed processes are stopped in reverse order; one that returns while it is being stopped starts after its exit", () => {
   const all = running(plan("a"), plan("b"), plan("c"));
   all.supervisor.apply([plan("b")]);
-  assert.deepEqual(all.spawner.asked(), ["SIGTERM c 1", "SIGTERM a 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM c 1", "SIGTERM a 1"]);
   all.supervisor.apply([plan("a", { cron: "* * * * *" }), plan("b")]);
   assert.deepEqual(all.ids(), ["a", "b", "c"]);
   end(all, "a");
   end(all, "c");
-  assert.deepEqual(all.spawner.asked().slice(-2), ["spawn a 2", "sweep SIGTERM c 1"]);
+  assert.deepEqual(all.spawner.takeRequests().slice(-2), ["spawn a 2", "sweep SIGTERM c 1"]);
   assert.deepEqual([all.ids(), all.removed], [["a", "b"], ["c"]]);
   assert.ok(all.supervisor.find("a").next("start") !== undefined, "its schedule counts again");
 });
@@ -119,9 +119,9 @@ test("a change of the command restarts the process and resets its restart count"
   const all = running(plan("web"));
   all.supervisor.apply([plan("web")], renewed("web"));
   assert.deepEqual(all.told(), ["web changed cmd: restarts"]);
-  assert.deepEqual(all.spawner.asked(), ["SIGTERM web 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM web 1"]);
   end(all, "web");
-  assert.deepEqual(all.spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["sweep SIGTERM web 1", "spawn web 2"]);
   assert.equal(all.supervisor.find("web").states[0]?.restarts, 0);
 });
 
@@ -129,12 +129,12 @@ test("a changed command brings a pending restart forward; a process that is bein
   const all = running(plan("crashes", {}, { restartDelayMs: 60_000 }), plan("stopped"));
   all.spawner.exit("crashes", 1);
   all.supervisor.find("stopped").stop();
-  all.spawner.asked();
+  all.spawner.takeRequests();
   const plans = [plan("crashes", {}, { restartDelayMs: 60_000 }), plan("stopped")];
   all.supervisor.apply(plans, new Map([...renewed("crashes"), ...renewed("stopped")]));
   assert.deepEqual(all.told(), ["crashes changed cmd: restarts", "stopped changed cmd: runs on"]);
   end(all, "stopped");
-  assert.deepEqual(all.spawner.asked(), ["spawn crashes 2", "sweep SIGTERM stopped 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["spawn crashes 2", "sweep SIGTERM stopped 1"]);
 });
 
 test("a changed command starts a failed process, but not one that finished, was stopped or never started", () => {
@@ -143,13 +143,13 @@ test("a changed command starts a failed process, but not one that finished, was 
   all.spawner.exit("finished", 0);
   all.supervisor.find("stopped").stop();
   end(all, "stopped");
-  all.spawner.asked();
+  all.spawner.takeRequests();
   const ids = ["failed", "finished", "stopped", "manual"];
   all.supervisor.apply(
     [plan("failed", {}, { restart: "never" }), plan("finished"), plan("stopped"), plan("manual", { autostart: false })],
     new Map(ids.flatMap((id) => [...renewed(id)])),
   );
-  assert.deepEqual(all.spawner.asked(), ["spawn failed 2"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["spawn failed 2"]);
   assert.deepEqual(
     all.told().map((line) => line.replace(" changed cmd", "")),
     ["failed: starts", "finished: none", "stopped: none", "manual: none"],
@@ -161,10 +161,10 @@ test("a blocked process is not restarted, and this is reported", () => {
   all.supervisor.find("web").block();
   all.told();
   all.supervisor.apply([plan("web")], renewed("web"));
-  assert.deepEqual([all.told(), all.spawner.asked()], [["web changed cmd: blocked"], []]);
+  assert.deepEqual([all.told(), all.spawner.takeRequests()], [["web changed cmd: blocked"], []]);
   all.spawner.exit("web", 1);
   all.supervisor.apply([plan("web")], renewed("web"));
-  assert.deepEqual([all.told(), all.spawner.asked()], [["web changed cmd: none"], []]);
+  assert.deepEqual([all.told(), all.spawner.takeRequests()], [["web changed cmd: none"], []]);
 });
 
 test("overlapping runs are restarted in their slots; removing the process stops all of them", () => {
@@ -174,9 +174,9 @@ test("overlapping runs are restarted in their slots; removing the process stops 
     all.clock.advance(60_000);
     all.spawner.up(slot);
   }
-  all.spawner.asked();
+  all.spawner.takeRequests();
   all.supervisor.apply([many], renewed("many"));
-  assert.deepEqual(all.spawner.asked(), ["SIGTERM many 1", "SIGTERM many:2 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM many 1", "SIGTERM many:2 1"]);
   end(all, "many");
   end(all, "many:2");
   all.spawner.up("many");
@@ -195,12 +195,12 @@ test("a stricter timeout applies to the current run from its start; a removed ti
   all.supervisor.apply([strict("web", 8_000), strict("late", 4_000)], new Map([...eased("web"), ...eased("late")]));
   assert.deepEqual(all.told(), ["web changed timeout: runs on", "late changed timeout: runs on"]);
   all.clock.advance(0);
-  assert.deepEqual(all.spawner.asked(), ["SIGTERM late 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM late 1"]);
   all.clock.advance(2_999);
-  assert.deepEqual(all.spawner.asked(), []);
+  assert.deepEqual(all.spawner.takeRequests(), []);
   all.supervisor.apply([strict("web", 0), strict("late", 4_000)], eased("web"));
   all.clock.advance(20_000);
-  assert.deepEqual(all.spawner.asked(), []);
+  assert.deepEqual(all.spawner.takeRequests(), []);
 });
 
 test("new stop times apply to a stop in progress, counted from its SIGTERM", () => {
@@ -209,9 +209,9 @@ test("new stop times apply to a stop in progress, counted from its SIGTERM", () 
   all.clock.advance(1_000);
   all.supervisor.apply([plan("web", {}, { terminateMs: 1_500 })], eased("web"));
   all.clock.advance(499);
-  assert.deepEqual(all.spawner.asked(), ["SIGTERM web 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM web 1"]);
   all.clock.advance(1);
-  assert.deepEqual(all.spawner.asked(), ["SIGKILL web 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["SIGKILL web 1"]);
 });
 
 test('3.3 a changed schedule takes effect immediately, a removed one ends; restart "never" cancels a pending restart', () => {
@@ -221,21 +221,21 @@ test('3.3 a changed schedule takes effect immediately, a removed one ends; resta
   all.supervisor.apply([job("0 5 * * *"), plan("crashes", {}, { restartDelayMs: 100 })]);
   all.spawner.up("crashes");
   all.spawner.exit("crashes", 1);
-  all.spawner.asked();
+  all.spawner.takeRequests();
   all.supervisor.apply([job("0 3 * * *"), plan("crashes", {}, { restart: "never" })], new Map([...eased("job"), ...eased("crashes")]));
   assert.equal(all.supervisor.find("job").next("start"), all.start + 3 * HOUR);
   all.clock.advance(3 * HOUR);
-  assert.deepEqual(all.spawner.asked(), ["spawn job 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["spawn job 1"]);
   all.supervisor.apply([job()], eased("job"));
   all.clock.advance(48 * HOUR);
-  assert.deepEqual(all.spawner.asked(), []);
+  assert.deepEqual(all.spawner.takeRequests(), []);
 });
 
 test("turning autostart on starts a process that never ran", () => {
   const all = setup();
   all.supervisor.apply([plan("web", { autostart: false })]);
   all.supervisor.apply([plan("web")], eased("web"));
-  assert.deepEqual([all.told(), all.spawner.asked()], [["web changed timeout: starts"], ["spawn web 1"]]);
+  assert.deepEqual([all.told(), all.spawner.takeRequests()], [["web changed timeout: starts"], ["spawn web 1"]]);
 });
 
 test("restored processes are adopted under the old definition and continue under the new one; removed ones are stopped by the old", () => {
@@ -250,7 +250,7 @@ test("restored processes are adopted under the old definition and continue under
     before,
   );
   all.supervisor.apply([plan("same"), plan("changed"), plan("waits"), plan("new")], renewed("changed"));
-  assert.deepEqual(all.spawner.asked(), [
+  assert.deepEqual(all.spawner.takeRequests(), [
     "adopt alive same 4",
     "adopt alive changed 4",
     "adopt alive old 4",
@@ -260,9 +260,9 @@ test("restored processes are adopted under the old definition and continue under
   ]);
   assert.ok(all.supervisor.find("same").isBlocked);
   all.clock.advance(200);
-  assert.deepEqual(all.spawner.asked(), ["SIGKILL old 4"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["SIGKILL old 4"]);
   all.clock.advance(7_800);
-  assert.deepEqual(all.spawner.asked(), ["spawn waits 3"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["spawn waits 3"]);
   assert.equal(all.supervisor.find("waits").states[0]?.restarts, 6);
 });
 
@@ -284,7 +284,7 @@ test("a restored process that was being removed is still removed, unless the con
   assert.deepEqual(all.told(), []);
   end(all, "old");
   end(all, "back");
-  assert.deepEqual(all.spawner.asked(), [
+  assert.deepEqual(all.spawner.takeRequests(), [
     "adopt alive old 4",
     "adopt alive back 4",
     "sweep SIGTERM old 4",
@@ -298,9 +298,9 @@ test("if only an overlapping run is left, no second copy starts, and the next ov
   const many = plan("many", { overrun: true, cron: "* * * * *" });
   const all = setup({ many: { blocked: false, slots: { "many:3": up() } } }, [many]);
   all.supervisor.apply([many]);
-  assert.deepEqual(all.spawner.asked(), ["adopt alive many:3 4"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["adopt alive many:3 4"]);
   all.clock.advance(120_000);
-  assert.deepEqual(all.spawner.asked(), ["spawn many 1", "spawn many:2 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["spawn many 1", "spawn many:2 1"]);
 });
 
 test("a run that was requested but never started is requested again, under the current definition", () => {
@@ -308,7 +308,7 @@ test("a run that was requested but never started is requested again, under the c
   const all = setup({ web: asked }, [plan("web")]);
   all.supervisor.apply([plan("web")]);
   all.spawner.lose("web");
-  assert.deepEqual(all.spawner.asked(), ["adopt asked web 3", "spawn web 3"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["adopt asked web 3", "spawn web 3"]);
   all.spawner.up("web");
   assert.deepEqual(all.status("web"), ["running"]);
 });
@@ -316,11 +316,11 @@ test("a run that was requested but never started is requested again, under the c
 test("an operator's restart in progress is completed by the next service", () => {
   const first = running(plan("web"));
   first.supervisor.find("web").restart();
-  const memory = JSON.parse(JSON.stringify(first.spawner.memories.get("web"))) as ProcessSnapshot;
+  const memory = JSON.parse(JSON.stringify(first.spawner.snapshots.get("web"))) as ProcessSnapshot;
   const next = setup({ web: memory }, [plan("web")]);
   next.supervisor.apply([plan("web")]);
   end(next, "web");
-  assert.deepEqual(next.spawner.asked(), ["adopt alive web 1", "sweep SIGTERM web 1", "spawn web 2"]);
+  assert.deepEqual(next.spawner.takeRequests(), ["adopt alive web 1", "sweep SIGTERM web 1", "spawn web 2"]);
 });
 
 test("a schedule that was missed while procman was down is reported once, and not made up for", () => {
@@ -328,29 +328,29 @@ test("a schedule that was missed while procman was down is reported once, and no
   const web = plan("web", { terminate: "30 * * * *" });
   const first = running(job, web);
   const memories = Object.fromEntries(
-    ["job", "web"].map((id) => [id, JSON.parse(JSON.stringify(first.spawner.memories.get(id))) as ProcessSnapshot]),
+    ["job", "web"].map((id) => [id, JSON.parse(JSON.stringify(first.spawner.snapshots.get(id))) as ProcessSnapshot]),
   );
   assert.deepEqual(memories.job?.planned, { start: first.start + HOUR }, "also of a process that has never run");
   const planned = (start: number): ProcessSnapshot => ({ ...(memories.job as ProcessSnapshot), planned: { start } });
   const all = setup({ web: memories.web as ProcessSnapshot, job: planned(first.start - 2 * HOUR) }, [job, web]);
   all.supervisor.apply([job, web]);
   assert.deepEqual(all.told(), ["job missed start 3 from -2"]);
-  assert.deepEqual(all.spawner.asked(), ["adopt alive web 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["adopt alive web 1"]);
   assert.equal(
-    (all.spawner.memories.get("job") as ProcessSnapshot).planned?.start,
+    (all.spawner.snapshots.get("job") as ProcessSnapshot).planned?.start,
     all.start + HOUR,
     "the next service doesn't say it again",
   );
   const late = setup({ web: { ...(memories.web as ProcessSnapshot), planned: { terminate: all.start - HOUR / 2 } } }, [web]);
   assert.deepEqual(late.told(), ["web missed terminate 1 from -0.5"]);
-  assert.deepEqual(late.spawner.asked(), ["adopt alive web 1"]);
+  assert.deepEqual(late.spawner.takeRequests(), ["adopt alive web 1"]);
   const idle = { blocked: false, slots: {}, planned: { terminate: all.start - HOUR } };
   assert.deepEqual(setup({ web: idle }, [web]).told(), [], "who didn't run has missed no termination");
 });
 
 test("the next scheduled time is stored after a skipped run and after the clock was set back", () => {
   const all = running(plan("web", { cron: "0 * * * *" }));
-  const remembered = (): number => ((all.spawner.memories.get("web") as ProcessSnapshot).planned?.start ?? Number.NaN) - all.start;
+  const remembered = (): number => ((all.spawner.snapshots.get("web") as ProcessSnapshot).planned?.start ?? Number.NaN) - all.start;
   all.clock.advance(HOUR);
   assert.deepEqual([all.told(), remembered()], [["web skipped"], 2 * HOUR]);
   all.supervisor.find("web").block();
@@ -367,14 +367,14 @@ test("timeouts, delays and deadlines are independent of the wall clock", () => {
     all.spawner.exit("crashes", 1);
     all.clock.jump(jump);
     all.clock.advance(9_999);
-    assert.deepEqual(all.spawner.asked(), []);
+    assert.deepEqual(all.spawner.takeRequests(), []);
     all.clock.advance(1);
-    assert.deepEqual(all.spawner.asked().toSorted(), ["SIGTERM slow 1", "spawn crashes 2"]);
+    assert.deepEqual(all.spawner.takeRequests().toSorted(), ["SIGTERM slow 1", "spawn crashes 2"]);
     all.clock.jump(-jump);
     all.clock.advance(4_999);
-    assert.deepEqual(all.spawner.asked(), []);
+    assert.deepEqual(all.spawner.takeRequests(), []);
     all.clock.advance(1);
-    assert.deepEqual(all.spawner.asked(), ["SIGKILL slow 1"]);
+    assert.deepEqual(all.spawner.takeRequests(), ["SIGKILL slow 1"]);
   }
 });
 
@@ -383,7 +383,7 @@ test("a scheduled termination comes once when the clock is set ahead, and not ag
   const all = running(web);
   all.clock.jump(5 * HOUR);
   all.clock.advance(30_000);
-  assert.deepEqual([all.told(), all.spawner.asked()], [["web terminated"], ["SIGTERM web 1"]]);
+  assert.deepEqual([all.told(), all.spawner.takeRequests()], [["web terminated"], ["SIGTERM web 1"]]);
   end(all, "web");
   all.spawner.up("web");
   all.clock.jump(-3 * HOUR);
@@ -399,9 +399,9 @@ test("a disposed supervisor holds no timer and ignores all reports", () => {
   all.spawner.exit("crashes", 1);
   all.supervisor.dispose();
   assert.equal(all.clock.armed, 0);
-  const before = all.spawner.memories.get("web");
+  const before = all.spawner.snapshots.get("web");
   all.spawner.exit("web", 1);
   all.clock.advance(HOUR);
-  assert.deepEqual([all.spawner.asked(), all.clock.armed], [[], 0]);
-  assert.equal(all.spawner.memories.get("web"), before, "what the next service is told stays as it was");
+  assert.deepEqual([all.spawner.takeRequests(), all.clock.armed], [[], 0]);
+  assert.equal(all.spawner.snapshots.get("web"), before, "what the next service is told stays as it was");
 });

@@ -45,7 +45,9 @@ class World {
   /** Another service continues from this one's snapshots. */
   kill(): void {
     this.supervisor.dispose();
-    const memories = new Map([...this.spawner.memories].map(([id, memory]) => [id, JSON.parse(JSON.stringify(memory)) as ProcessSnapshot]));
+    const memories = new Map(
+      [...this.spawner.snapshots].map(([id, memory]) => [id, JSON.parse(JSON.stringify(memory)) as ProcessSnapshot]),
+    );
     this.supervisor = this.#supervisor();
     this.supervisor.resume(this.plans, memories);
     this.supervisor.apply(this.plans);
@@ -78,18 +80,18 @@ test("a process starts when its dependencies are started, ready or finished; one
     db,
     plan("free"),
   );
-  assert.deepEqual(world.spawner.asked(), ["spawn db 1", "spawn free 1"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["spawn db 1", "spawn free 1"]);
   world.up("db", "free");
-  assert.deepEqual(world.spawner.asked(), ["spawn log 1"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["spawn log 1"]);
   world.supervisor.find("db").report("db", { type: "ready", run: 1 });
-  assert.deepEqual(world.spawner.asked(), ["spawn migrate 1"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["spawn migrate 1"]);
   assert.deepEqual(
     world.supervisor.unmetBy("web").map(({ id }) => id),
     ["migrate"],
   );
   world.up("log", "migrate");
   world.end("migrate");
-  assert.deepEqual(world.spawner.asked(), ["spawn web 1"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["spawn web 1"]);
 });
 
 test("a dependency that recovers starts its dependents, also after the service was killed meanwhile", () => {
@@ -114,25 +116,25 @@ test("a dependency that recovers starts its dependents, also after the service w
 test("dependents are stopped before their dependencies, in any order of the file, also after the service was killed meanwhile", () => {
   const world = new World(plan("db"), plan("web", [on("app")]), plan("app", [on("db")]), plan("free"));
   world.up("db", "free", "app", "web");
-  world.spawner.asked();
+  world.spawner.takeRequests();
   void world.supervisor.stopAll();
-  assert.deepEqual(world.spawner.asked(), ["SIGTERM free 1", "SIGTERM web 1"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["SIGTERM free 1", "SIGTERM web 1"]);
   assert.deepEqual(world.supervisor.holding("db"), ["app"]);
   world.end("web");
-  assert.deepEqual(world.spawner.asked(), ["sweep SIGTERM web 1", "SIGTERM app 1"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["sweep SIGTERM web 1", "SIGTERM app 1"]);
   world.kill();
-  world.spawner.asked();
+  world.spawner.takeRequests();
   assert.equal(world.status(), "db stopping, web idle, app stopping, free stopping");
   world.end("app");
-  assert.deepEqual(world.spawner.asked().slice(-1), ["SIGTERM db 1"]);
+  assert.deepEqual(world.spawner.takeRequests().slice(-1), ["SIGTERM db 1"]);
 });
 
 test("stopping one process doesn't stop its dependents", () => {
   const world = new World(plan("db"), plan("web", [on("db")]));
   world.up("db", "web");
-  world.spawner.asked();
+  world.spawner.takeRequests();
   world.supervisor.find("db").stop();
-  assert.deepEqual(world.spawner.asked(), ["SIGTERM db 1"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["SIGTERM db 1"]);
   assert.equal(world.state("web").status, "running");
 });
 
@@ -141,16 +143,16 @@ test("restart: a dependent is restarted after its dependency was restarted and i
   world.up("db");
   world.clock.advance(10);
   world.up("web", "mail");
-  world.spawner.asked();
+  world.spawner.takeRequests();
   world.spawner.exit("db", 1);
   world.clock.advance(10);
   world.up("db");
-  assert.deepEqual(world.spawner.asked(), ["spawn db 2", "SIGTERM web 1"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["spawn db 2", "SIGTERM web 1"]);
   assert.deepEqual(world.notices.slice(-1), ["web follows"]);
   world.end("web");
   world.clock.advance(10);
   world.up("web");
-  assert.deepEqual(world.spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["sweep SIGTERM web 1", "spawn web 2"]);
   assert.equal(world.status(), "db running, web running, mail running");
 });
 
@@ -161,9 +163,9 @@ test("one running instance of a cluster is enough, and a blocked or stopped proc
   world.supervisor.find("web").unblock();
   world.supervisor.find("web").start();
   assert.throws(() => world.supervisor.find("web").start(), { code: "process-running", message: /it waits already/ });
-  world.spawner.asked();
+  world.spawner.takeRequests();
   world.up("db-2");
-  assert.deepEqual(world.spawner.asked(), ["spawn web 1"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["spawn web 1"]);
 });
 
 test("restart: the dependent of a cluster waits until all instances are back, and is restarted once", () => {
@@ -174,13 +176,13 @@ test("restart: the dependent of a cluster waits until all instances are back, an
   world.up("web");
   world.clock.advance(10);
   world.up("db-2");
-  world.spawner.asked();
+  world.spawner.takeRequests();
   world.supervisor.find("db-1").restart();
-  assert.deepEqual(world.spawner.asked(), ["SIGTERM db-1 1"], "db-2 is younger, but db-1 is still to come");
+  assert.deepEqual(world.spawner.takeRequests(), ["SIGTERM db-1 1"], "db-2 is younger, but db-1 is still to come");
   world.end("db-1");
   world.clock.advance(10);
   world.up("db-1");
-  assert.deepEqual(world.spawner.asked(), ["sweep SIGTERM db-1 1", "spawn db-1 2", "SIGTERM web 1"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["sweep SIGTERM db-1 1", "spawn db-1 2", "SIGTERM web 1"]);
 });
 
 test("restart: a dependent that was blocked while its dependency restarted is restarted when it is unblocked", () => {
@@ -192,9 +194,9 @@ test("restart: a dependent that was blocked while its dependency restarted is re
   world.spawner.exit("db", 1);
   world.clock.advance(10);
   world.up("db");
-  world.spawner.asked();
+  world.spawner.takeRequests();
   world.supervisor.find("web").unblock();
-  assert.deepEqual(world.spawner.asked(), ["SIGTERM web 1"]);
+  assert.deepEqual(world.spawner.takeRequests(), ["SIGTERM web 1"]);
 });
 
 const IDS = ["web", "db", "migrate", "mail"] as const;

@@ -50,7 +50,7 @@ test("2.2 watch: a running process is restarted once, and the restart isn't coun
   spawner.exit("web", 0);
   spawner.swept("web");
   spawner.up("web");
-  assert.deepEqual(spawner.asked(), ["spawn web 1", "SIGTERM web 1", "sweep SIGTERM web 1", "spawn web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1", "SIGTERM web 1", "sweep SIGTERM web 1", "spawn web 2"]);
   const [state] = process.states;
   assert.equal(state?.status === "running" ? state.restarts : undefined, 0);
 });
@@ -59,7 +59,7 @@ test("2.2 watch: a run that began after the change is not restarted", () => {
   const { clock, spawner, change } = setup();
   clock.advance(10);
   assert.deepEqual(change(11), []);
-  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1"]);
 });
 
 test("2.2 watch: a process that finished, failed or exhausted its restarts is started", () => {
@@ -110,7 +110,7 @@ test("2.2 watch: a blocked process is not restarted", () => {
   clock.advance(10);
   process.block();
   assert.deepEqual(change(), told("blocked"));
-  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1"]);
 });
 
 test("2.2 watch: nothing starts while everything is being stopped", () => {
@@ -133,7 +133,7 @@ test("2.2 watch: overlapping runs are stopped, and one starts", () => {
   spawner.exit("web", 0);
   spawner.exit("web:2", 0);
   for (const slot of ["web", "web:2"]) spawner.swept(slot);
-  const spawned = spawner.asked().filter((line) => line.startsWith("spawn"));
+  const spawned = spawner.takeRequests().filter((line) => line.startsWith("spawn"));
   assert.deepEqual(spawned, ["spawn web 1", "spawn web:2 1", "spawn web 2"]);
 });
 
@@ -143,9 +143,9 @@ test("a restart because of a changed file is completed by the next service", () 
   change();
   const next = new FakeSpawner();
   const supervisor = new Supervisor({ clock, spawner: next, publish: () => undefined, notice: () => undefined, removed: () => undefined });
-  supervisor.resume([plan], new Map([["web", JSON.parse(JSON.stringify(spawner.memories.get("web"))) as never]]));
+  supervisor.resume([plan], new Map([["web", JSON.parse(JSON.stringify(spawner.snapshots.get("web"))) as never]]));
   supervisor.apply([plan]);
   next.exit("web", 0);
   next.swept("web");
-  assert.deepEqual(next.asked(), ["adopt alive web 1", "sweep SIGTERM web 1", "spawn web 2"]);
+  assert.deepEqual(next.takeRequests(), ["adopt alive web 1", "sweep SIGTERM web 1", "spawn web 2"]);
 });

@@ -17,7 +17,7 @@ function setup(rules: Partial<Policy> = {}) {
     supervisor.apply(plans(changed), new Map([["web", { id: "web", fields: ["restart"], restart: false, route: false } as never]]));
   supervisor.apply(plans());
   spawner.up("web");
-  spawner.asked();
+  spawner.takeRequests();
   const process: Process = supervisor.find("web");
   return { clock, spawner, process, apply, state: () => process.states[0], prepared: () => spawner.prepared.get("web") };
 }
@@ -61,7 +61,7 @@ test("2.2 a prepared run that was started counts as a restart", () => {
   const { clock, spawner, state, prepared } = setup({ restartDelayMs: 0 });
   clock.advance(1_000);
   spawner.followed("web", 3);
-  assert.deepEqual(spawner.asked(), ["follow web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["follow web 2"]);
   assert.deepEqual([state()?.status, state()?.run, state()?.restarts], ["starting", 2, 1]);
   spawner.up("web");
   assert.equal(state()?.status, "running");
@@ -84,7 +84,7 @@ test("2.2 stopping, blocking or restarting a process cancels its prepared run", 
   clock.advance(0);
   assert.equal(prepared(), "2 after failure");
   process.stop();
-  assert.deepEqual([prepared(), spawner.asked()], [undefined, ["SIGTERM web 1"]]);
+  assert.deepEqual([prepared(), spawner.takeRequests()], [undefined, ["SIGTERM web 1"]]);
 });
 
 test("2.2 a prepared run that starts at the moment of a stop is stopped too", () => {
@@ -92,11 +92,11 @@ test("2.2 a prepared run that starts at the moment of a stop is stopped too", ()
   clock.advance(1_000);
   process.stop();
   spawner.followed("web", 3);
-  assert.deepEqual(spawner.asked(), ["SIGTERM web 1", "follow web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 1", "follow web 2"]);
   spawner.up("web");
-  assert.deepEqual(spawner.asked(), ["SIGTERM web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 2"]);
   ends(spawner);
-  assert.deepEqual([state()?.status, state()?.run, spawner.asked()], ["idle", 2, ["sweep SIGTERM web 2"]]);
+  assert.deepEqual([state()?.status, state()?.run, spawner.takeRequests()], ["idle", 2, ["sweep SIGTERM web 2"]]);
 });
 
 test("2.2 a prepared run that starts at the moment of a manual restart may have the old definition, so it is replaced", () => {
@@ -105,10 +105,10 @@ test("2.2 a prepared run that starts at the moment of a manual restart may have 
   process.restart();
   spawner.followed("web", 3);
   spawner.up("web");
-  assert.deepEqual(spawner.asked(), ["SIGTERM web 1", "follow web 2", "SIGTERM web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 1", "follow web 2", "SIGTERM web 2"]);
   ends(spawner);
   spawner.up("web");
-  assert.deepEqual([state()?.status, state()?.run, spawner.asked()], ["running", 3, ["sweep SIGTERM web 2", "spawn web 3"]]);
+  assert.deepEqual([state()?.status, state()?.run, spawner.takeRequests()], ["running", 3, ["sweep SIGTERM web 2", "spawn web 3"]]);
 });
 
 test("2.2 a prepared run that starts at the moment of a block is stopped", () => {
@@ -117,7 +117,7 @@ test("2.2 a prepared run that starts at the moment of a block is stopped", () =>
   process.block();
   spawner.followed("web", 3);
   spawner.up("web");
-  assert.deepEqual(spawner.asked(), ["follow web 2", "SIGTERM web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["follow web 2", "SIGTERM web 2"]);
   ends(spawner);
-  assert.deepEqual([state()?.status, spawner.asked()], ["idle", ["sweep SIGTERM web 2"]]);
+  assert.deepEqual([state()?.status, spawner.takeRequests()], ["idle", ["sweep SIGTERM web 2"]]);
 });

@@ -61,12 +61,12 @@ test("a run that becomes ready in time has no more deadline", () => {
 test("a run that isn't ready in time is stopped and restarted by its policy until the limit, with the reason", () => {
   const { clock, spawner, process } = setup();
   spawner.up("web");
-  spawner.asked();
+  spawner.takeRequests();
   clock.advance(1_000);
-  assert.deepEqual(spawner.asked(), ["SIGTERM web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 1"]);
   spawner.exit("web", 0);
   spawner.swept("web");
-  assert.deepEqual(spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["sweep SIGTERM web 1", "spawn web 2"]);
   spawner.up("web");
   clock.advance(1_000);
   spawner.exit("web", 0);
@@ -92,16 +92,16 @@ test("a restarted service continues with the same run and deadline", () => {
   const first = setup();
   first.spawner.up("web");
   first.clock.advance(400);
-  const second = setup({}, first.spawner.memories.get("web"));
+  const second = setup({}, first.spawner.snapshots.get("web"));
   assert.deepEqual([second.state().status, second.state().ready], ["running", false]);
   second.clock.advance(1_000);
-  assert.deepEqual(second.spawner.asked(), ["adopt alive web 1", "SIGTERM web 1"]);
+  assert.deepEqual(second.spawner.takeRequests(), ["adopt alive web 1", "SIGTERM web 1"]);
 });
 
 test("a run becomes ready when its readiness probe is removed", () => {
   const { spawner, supervisor, plan, process, state } = setup();
   spawner.up("web");
-  const memory = spawner.memories.get("web") as ProcessSnapshot;
+  const memory = spawner.snapshots.get("web") as ProcessSnapshot;
   const { readyMs: _none, ...rest } = plan.policy;
   supervisor.apply([{ ...plan, policy: rest }], new Map([["web", { fields: ["ready"], restart: false }]]));
   assert.deepEqual([state().ready, process.states.length], [true, 1]);
@@ -119,12 +119,12 @@ test("a run becomes ready when its readiness probe is removed", () => {
 test("an unhealthy run is restarted by its policy; without one it keeps running and may recover", () => {
   const { spawner, process, state } = setup();
   spawner.up("web");
-  spawner.asked();
+  spawner.takeRequests();
   process.report("web", { type: "health", run: 1, good: false });
-  assert.deepEqual(spawner.asked(), ["SIGTERM web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 1"]);
   spawner.exit("web", 0);
   spawner.swept("web");
-  assert.deepEqual(spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["sweep SIGTERM web 1", "spawn web 2"]);
   process.block();
   spawner.up("web");
   process.report("web", { type: "health", run: 2, good: false });

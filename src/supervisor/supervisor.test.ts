@@ -30,27 +30,27 @@ function setup(plan: Partial<ProcessDefinition> & { readonly rules?: Partial<Pol
 test("2.2 autostart: the process is started with the service", () => {
   const { spawner, moves } = setup();
   spawner.up("web");
-  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1"]);
   assert.deepEqual(moves, ["idle starting", "starting running"]);
 });
 
 test("2.2 without a start policy the process never starts", () => {
   const { spawner } = setup({ autostart: false });
-  assert.deepEqual(spawner.asked(), []);
+  assert.deepEqual(spawner.takeRequests(), []);
 });
 
 test("2.2 restart: the first restart is immediate, the next ones come after 100 ms doubling to 30 s", () => {
   const { spawner, clock } = setup();
   spawner.up("web");
   spawner.exit("web", 1);
-  assert.deepEqual(spawner.asked(), ["spawn web 1", "spawn web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1", "spawn web 2"]);
   for (const delay of [100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]) {
     spawner.up("web");
     spawner.exit("web", 1);
     clock.advance(delay - 1);
-    assert.deepEqual(spawner.asked(), [], `before ${delay} ms`);
+    assert.deepEqual(spawner.takeRequests(), [], `before ${delay} ms`);
     clock.advance(1);
-    assert.equal(spawner.asked().length, 1, `after ${delay} ms`);
+    assert.equal(spawner.takeRequests().length, 1, `after ${delay} ms`);
   }
 });
 
@@ -63,9 +63,9 @@ test("2.2 restart: a run of restartResetMs resets count and delay", () => {
   }
   spawner.up("web");
   clock.advance(60_000);
-  spawner.asked();
+  spawner.takeRequests();
   spawner.exit("web", 1);
-  assert.deepEqual(spawner.asked(), ["spawn web 5"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 5"]);
   assert.equal(state()?.restarts, 1);
 });
 
@@ -73,12 +73,12 @@ test("2.2 restartDelayMs: a configured delay is fixed", () => {
   const { spawner, clock } = setup({ rules: { restartDelayMs: 700 } });
   for (let run = 2; run < 6; run++) {
     spawner.up("web");
-    spawner.asked();
+    spawner.takeRequests();
     spawner.exit("web", 1);
     clock.advance(699);
-    assert.deepEqual(spawner.asked(), []);
+    assert.deepEqual(spawner.takeRequests(), []);
     clock.advance(1);
-    assert.deepEqual(spawner.asked(), [`spawn web ${run}`]);
+    assert.deepEqual(spawner.takeRequests(), [`spawn web ${run}`]);
   }
 });
 
@@ -93,7 +93,7 @@ test("2.2 restartLimit: beyond it the process is exhausted, and a manual start r
   assert.deepEqual(exhausted.outcome.ending, { kind: "exited", code: 3, signal: null });
   process.start();
   assert.equal(state()?.restarts, 0);
-  assert.deepEqual(spawner.asked().at(-1), "spawn web 4");
+  assert.deepEqual(spawner.takeRequests().at(-1), "spawn web 4");
 });
 
 test("2.2 restart error: code 0 is no error; a signal is one", () => {
@@ -115,37 +115,37 @@ test("2.2 restart always: restarts after code 0, but not after an operator's sto
   process.stop();
   spawner.end("web", { kind: "exited", code: 143, signal: null });
   spawner.swept("web");
-  assert.deepEqual(spawner.asked(), ["spawn web 1", "spawn web 2", "SIGTERM web 2", "sweep SIGTERM web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1", "spawn web 2", "SIGTERM web 2", "sweep SIGTERM web 2"]);
   assert.ok(state()?.status === "idle");
 });
 
 test("2.2 terminateTimeout counts from SIGTERM, after the grace period, at whose start a worker is asked to finish", () => {
   const { spawner, process, clock } = setup({ rules: { graceMs: 5_000, terminateMs: 2_000 } });
   spawner.up("web");
-  spawner.asked();
+  spawner.takeRequests();
   process.stop();
-  assert.deepEqual(spawner.asked(), ["drain web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["drain web 1"]);
   clock.advance(4_999);
-  assert.deepEqual(spawner.asked(), []);
+  assert.deepEqual(spawner.takeRequests(), []);
   clock.advance(1);
-  assert.deepEqual(spawner.asked(), ["SIGTERM web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 1"]);
   clock.advance(1_999);
-  assert.deepEqual(spawner.asked(), []);
+  assert.deepEqual(spawner.takeRequests(), []);
   clock.advance(1);
-  assert.deepEqual(spawner.asked(), ["SIGKILL web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["SIGKILL web 1"]);
 });
 
 test("a stop begins with the policy's signal, with and without a grace period; leftover children get SIGTERM", () => {
   for (const graceMs of [0, 5_000]) {
     const { spawner, process, clock } = setup({ rules: { graceMs, terminateMs: 2_000, stopSignal: "SIGQUIT" } });
     spawner.up("web");
-    spawner.asked();
+    spawner.takeRequests();
     process.stop();
-    if (graceMs > 0) assert.deepEqual(spawner.asked(), ["drain web 1"]);
+    if (graceMs > 0) assert.deepEqual(spawner.takeRequests(), ["drain web 1"]);
     clock.advance(graceMs);
-    assert.deepEqual(spawner.asked(), ["SIGQUIT web 1"]);
+    assert.deepEqual(spawner.takeRequests(), ["SIGQUIT web 1"]);
     clock.advance(2_000);
-    assert.deepEqual(spawner.asked(), ["SIGKILL web 1"]);
+    assert.deepEqual(spawner.takeRequests(), ["SIGKILL web 1"]);
   }
 });
 
@@ -155,9 +155,9 @@ test("2.2 stop: children left behind by the leader get SIGTERM, and SIGKILL afte
   process.stop();
   clock.advance(500);
   spawner.exit("web", 0);
-  assert.deepEqual(spawner.asked().slice(1), ["SIGTERM web 1", "sweep SIGTERM web 1"]);
+  assert.deepEqual(spawner.takeRequests().slice(1), ["SIGTERM web 1", "sweep SIGTERM web 1"]);
   clock.advance(1_500);
-  assert.deepEqual(spawner.asked(), ["sweep SIGKILL web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["sweep SIGKILL web 1"]);
   assert.equal(state()?.status, "stopping");
   spawner.swept("web");
   assert.equal(state()?.status, "idle");
@@ -166,11 +166,11 @@ test("2.2 stop: children left behind by the leader get SIGTERM, and SIGKILL afte
 test("2.2 after a crash that leaves children behind, the restart waits until they have exited", () => {
   const { spawner } = setup();
   spawner.up("web");
-  spawner.asked();
+  spawner.takeRequests();
   spawner.end("web", { kind: "exited", code: null, signal: "SIGSEGV" }, true);
-  assert.deepEqual(spawner.asked(), ["sweep SIGTERM web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["sweep SIGTERM web 1"]);
   spawner.swept("web");
-  assert.deepEqual(spawner.asked(), ["spawn web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 2"]);
 });
 
 test("2.2 timeout: a run that exceeds its timeout counts as failed", () => {
@@ -215,14 +215,14 @@ test("2.2 cron: starts at its times, is skipped while the previous run is active
   clock.advance(300_000);
   spawner.up("web");
   clock.advance(300_000);
-  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1"]);
   assert.deepEqual(
     notices.map(({ type }) => type),
     ["scheduled", "skipped"],
   );
   spawner.exit("web", 0);
   clock.advance(300_000);
-  assert.deepEqual(spawner.asked(), ["spawn web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 2"]);
 });
 
 test("2.2 overrun: a second run starts while the first still runs, and stop reaches both", () => {
@@ -232,14 +232,14 @@ test("2.2 overrun: a second run starts while the first still runs, and stop reac
   clock.advance(60_000);
   spawner.up("web:2");
   process.stop();
-  assert.deepEqual(spawner.asked(), ["spawn web 1", "spawn web:2 1", "SIGTERM web 1", "SIGTERM web:2 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1", "spawn web:2 1", "SIGTERM web 1", "SIGTERM web:2 1"]);
   for (const slot of ["web", "web:2"]) {
     spawner.exit(slot, 0);
     spawner.swept(slot);
   }
   assert.ok(process.isIdle);
   clock.advance(60_000);
-  assert.deepEqual(spawner.asked().at(-1), "spawn web 2", "a free slot is used again");
+  assert.deepEqual(spawner.takeRequests().at(-1), "spawn web 2", "a free slot is used again");
 });
 
 test("2.2 cron: a clock set ahead by hours leads to one run, one set back doesn't stall the schedule", () => {
@@ -248,10 +248,10 @@ test("2.2 cron: a clock set ahead by hours leads to one run, one set back doesn'
   clock.advance(30_000);
   spawner.up("web");
   spawner.exit("web", 0);
-  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1"]);
   clock.jump(-5 * 3_600_000);
   clock.advance(120_000);
-  assert.deepEqual(spawner.asked(), ["spawn web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 2"]);
 });
 
 test("3.4 block: no restart by policy, no cron; the current run continues; a manual start is refused; unblock allows it", () => {
@@ -261,12 +261,12 @@ test("3.4 block: no restart by policy, no cron; the current run continues; a man
   assert.equal(state()?.status, "running");
   spawner.exit("web", 1);
   clock.advance(60_000);
-  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1"]);
   assert.equal(notices.at(-1)?.type, "skipped");
   assert.throws(() => process.start(), { code: "process-blocked" });
   process.unblock();
   process.start();
-  assert.deepEqual(spawner.asked(), ["spawn web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 2"]);
 });
 
 test("3.4 block cancels a pending restart", () => {
@@ -276,7 +276,7 @@ test("3.4 block cancels a pending restart", () => {
   process.block();
   assert.equal(state()?.status, "idle");
   clock.advance(1_000);
-  assert.deepEqual(spawner.asked(), ["spawn web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1"]);
 });
 
 test("3 start of a running process is refused; during a stop it starts afterwards; there is no second copy", () => {
@@ -285,10 +285,10 @@ test("3 start of a running process is refused; during a stop it starts afterward
   assert.throws(() => process.start(), { code: "process-running" });
   process.stop();
   process.start();
-  assert.deepEqual(spawner.asked(), ["spawn web 1", "SIGTERM web 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1", "SIGTERM web 1"]);
   spawner.exit("web", 0);
   spawner.swept("web");
-  assert.deepEqual(spawner.asked(), ["sweep SIGTERM web 1", "spawn web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["sweep SIGTERM web 1", "spawn web 2"]);
 });
 
 test("3.3 restart of an idle process starts it; a stop during a restart wins", () => {
@@ -307,18 +307,18 @@ test("a restarted service continues with the same restarts, deadlines and block"
     { rules: { timeoutMs: 10_000 } },
     { blocked: true, slots: { web: { status: "running", run: 7, restarts: 2, pid: 55, since: 500, ready: false } } },
   );
-  assert.deepEqual(running.spawner.asked(), ["adopt alive web 7"]);
+  assert.deepEqual(running.spawner.takeRequests(), ["adopt alive web 7"]);
   assert.ok(running.process.isBlocked);
   running.clock.advance(9_499);
-  assert.deepEqual(running.spawner.asked(), []);
+  assert.deepEqual(running.spawner.takeRequests(), []);
   running.clock.advance(1);
-  assert.deepEqual(running.spawner.asked(), ["SIGTERM web 7"]);
+  assert.deepEqual(running.spawner.takeRequests(), ["SIGTERM web 7"]);
   const backoff = setup(
     {},
     { blocked: false, slots: { web: { status: "backoff", run: 3, restarts: 1, until: 1_500, ending: { kind: "unknown" } } } },
   );
   backoff.clock.advance(500);
-  assert.deepEqual(backoff.spawner.asked(), ["spawn web 4"]);
+  assert.deepEqual(backoff.spawner.takeRequests(), ["spawn web 4"]);
 });
 
 test("no timer outlives its purpose", () => {
@@ -338,7 +338,7 @@ test("stopAll resolves when no process is left, and schedules start nothing afte
   spawner.exit("web", 0);
   spawner.swept("web");
   await stopped;
-  spawner.asked();
+  spawner.takeRequests();
   clock.advance(120_000);
-  assert.deepEqual(spawner.asked(), []);
+  assert.deepEqual(spawner.takeRequests(), []);
 });

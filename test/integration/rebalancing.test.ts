@@ -117,5 +117,5 @@ test("on node:net connections stay with the process that accepted them, and the 
     clients.flatMap(({ problem }) => problem ?? []),
     [],
   );
-  assert.equal(balancer.said, "procman: the load balancer uses node:net, which is slower: PROCMAN_BALANCER_TCP is net\n");
+  assert.equal(balancer.stderr, "procman: the load balancer uses node:net, which is slower: PROCMAN_BALANCER_TCP is net\n");
 });

@@ -28,7 +28,7 @@ export class TestBalancer {
   #service: Socket | undefined;
   readonly #successors: number[] = [];
   /** Its standard error. */
-  said = "";
+  stderr = "";
   readonly folder: string;
   readonly #options: Partial<Front>;
 
@@ -47,7 +47,7 @@ export class TestBalancer {
     const argv = [...launcher, process.execPath, MAIN, `--socket=${this.socket}`, `--processes=${processes}`];
     this.process = spawn(argv[0] as string, argv.slice(1), { stdio: ["ignore", "inherit", "pipe", "ipc"], env: { ...env, ...tcp } });
     this.process.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      this.said += text;
+      this.stderr += text;
     });
   }
 

@@ -105,7 +105,7 @@ export class FakeReporting {
     return NO_OBSERVATION;
   }
 
-  asked(id: string, { consumer }: Caller): void {
+  recordRequester(id: string, { consumer }: Caller): void {
     this.requests.push(`${id} by ${consumer}`);
   }
 

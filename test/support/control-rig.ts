@@ -61,7 +61,7 @@ export function controlRig() {
     observe: () => reporting.seen(),
     withBalancer: (record) => record,
   });
-  const said: string[] = [];
+  const auditLines: string[] = [];
   const terminations: string[] = [];
   const reloads: string[] = [];
   const scales: string[] = [];
@@ -76,7 +76,7 @@ export function controlRig() {
   const actions = new Actions({
     ...{ supervisor, spec, operations: new Operations(), rollingRestarts },
     removing: () => [],
-    recordRequester: (id, caller) => reporting.asked(id, caller),
+    recordRequester: (id, caller) => reporting.recordRequester(id, caller),
     reason: (process) => records.of(process).reason,
   });
   const status = () =>
@@ -99,12 +99,12 @@ export function controlRig() {
         return { added: [], removed: [], done: async () => undefined };
       },
     },
-    log: { audit: ({ text }, id) => said.push(id === undefined ? text : `${id}: ${text}`) },
+    log: { audit: ({ text }, id) => auditLines.push(id === undefined ? text : `${id}: ${text}`) },
   });
   supervisor.apply(config.processes.map(definitionOf));
   for (const { id } of config.processes) spawner.up(id);
-  spawner.asked();
-  return { clock, spawner, logBook, reporting, supervisor, said, terminations, reloads, scales, control };
+  spawner.takeRequests();
+  return { clock, spawner, logBook, reporting, supervisor, auditLines, terminations, reloads, scales, control };
 }
 
 export type ControlRig = ReturnType<typeof controlRig>;
@@ -120,7 +120,7 @@ export class ApiRig {
     this.#hostname = hostname;
     const access = { secret: () => this.secrets.now, isRevoked: (consumer: string) => this.revoked.has(consumer) };
     const control = (caller: Caller): Control => this.rig.control(caller);
-    const denied = (text: string): void => void this.rig.said.push(text);
+    const denied = (text: string): void => void this.rig.auditLines.push(text);
     this.api = new Api({ control, denied, access, audience: "test", hostname: this.#hostname, cors: ["https://app.example.org"], limits });
   }
 

@@ -67,7 +67,7 @@ export class FakeSpawner implements Spawner {
   /** The requests, in order: `spawn web 1`, `SIGTERM web 1`, `sweep SIGKILL web 1`. */
   readonly log: string[] = [];
   /** The latest snapshots, read back from their notes. */
-  readonly memories = new Map<string, ProcessSnapshot>();
+  readonly snapshots = new Map<string, ProcessSnapshot>();
   /** By slot: `2 after any-end`. */
   readonly prepared = new Map<string, string>();
   readonly #reports = new Map<string, RunReports>();
@@ -110,11 +110,11 @@ export class FakeSpawner implements Spawner {
 
   remember(id: string, snapshot: ProcessSnapshot): void {
     const noted: unknown = JSON.parse(JSON.stringify(encodeSnapshot(snapshot)));
-    this.memories.set(id, decodeSnapshot(noted, id) ?? assert.fail(JSON.stringify(noted)));
+    this.snapshots.set(id, decodeSnapshot(noted, id) ?? assert.fail(JSON.stringify(noted)));
   }
 
   forget(id: string): void {
-    this.memories.delete(id);
+    this.snapshots.delete(id);
   }
 
   lose(slot: string): void {
@@ -144,7 +144,7 @@ export class FakeSpawner implements Spawner {
   }
 
   /** The requests since the last call. */
-  asked(): readonly string[] {
+  takeRequests(): readonly string[] {
     return this.log.splice(0);
   }
 }

@@ -28,7 +28,7 @@ class Channel extends EventEmitter {
     return this.batches.flat().filter(({ t }) => t !== "logger");
   }
 
-  get said(): readonly string[] {
+  get printed(): readonly string[] {
     return this.batches.flat().flatMap((each) => (each.t === "logger" && each.message.t === "say" ? [each.message.text] : []));
   }
 
@@ -39,7 +39,7 @@ class Channel extends EventEmitter {
   }
 
   /** What was sent, in short: `spawn web 1`. */
-  asked(...kinds: readonly ToKeeper["t"][]): readonly string[] {
+  requests(...kinds: readonly ToKeeper["t"][]): readonly string[] {
     return this.sent
       .filter(({ t }) => kinds.includes(t))
       .map((each) => ("slot" in each ? `${each.t} ${each.slot} ${each.run}` : "code" in each ? `${each.t} ${each.code}` : each.t));

@@ -23,13 +23,13 @@ export function stateDir(context: Pick<TestContext, "after">): string {
 export class TestStore {
   readonly folder: string;
   readonly store: LogStore;
-  readonly said: string[] = [];
+  readonly reports: string[] = [];
 
   constructor(folder: string, settings = DAY) {
     this.folder = logsFolder(folder);
     this.store = new LogStore({
-      problem: (_folder, error) => this.said.push((error as NodeJS.ErrnoException).code ?? String(error)),
-      recovered: (_folder, lines, bytes) => this.said.push(`recovered ${lines} ${bytes}`),
+      problem: (_folder, error) => this.reports.push((error as NodeJS.ErrnoException).code ?? String(error)),
+      recovered: (_folder, lines, bytes) => this.reports.push(`recovered ${lines} ${bytes}`),
     });
     this.store.folder = this.folder;
     this.store.settings = settings;

@@ -34,20 +34,21 @@ async function serving(context: TestContext, stateDir: string, processes: readon
     await rig.service.retire();
     return { running: runs.map(([slot, number]) => run(slot, number)), notes: { ...notes, ...rig.channel.notes } };
   };
-  const asked = (): readonly string[] => rig.channel.asked("spawn", "signal", "route");
+  const asked = (): readonly string[] => rig.channel.requests("spawn", "signal", "route");
   return { ...rig, file, write, killed, asked, notes: () => ({ ...notes, ...rig.channel.notes }) };
 }
 
 /** Ends the run; the next one comes up. */
 async function again({ channel, tell }: Rig, slot: string, number = 2): Promise<void> {
-  await eventually(() => channel.asked("signal").includes(`signal ${slot} ${number - 1}`) || undefined);
+  await eventually(() => channel.requests("signal").includes(`signal ${slot} ${number - 1}`) || undefined);
   tell(exited(slot, number - 1));
-  await eventually(() => channel.asked("spawn").includes(`spawn ${slot} ${number}`) || undefined);
+  await eventually(() => channel.requests("spawn").includes(`spawn ${slot} ${number}`) || undefined);
   tell(spawned(slot, number));
 }
 
 const over = (rig: Rig): Promise<true> => eventually(() => rig.notes()[":reload"] === "" || undefined);
-const told = ({ channel }: Rig, line: RegExp): Promise<true> => eventually(() => channel.said.some((said) => line.test(said)) || undefined);
+const told = ({ channel }: Rig, line: RegExp): Promise<true> =>
+  eventually(() => channel.printed.some((said) => line.test(said)) || undefined);
 const commandOf = (note: string | undefined, id: string): unknown => {
   const { config } = JSON.parse(note ?? "") as { config: { processes: { id: string; command: { line: string } }[] } };
   return config.processes.find((spec) => spec.id === id)?.command.line;
@@ -250,11 +251,11 @@ test("a file that was edited while the service was away is applied as by a reloa
   await told(next, /has changed meanwhile: web-1 restarts, web-2 restarts, web-3 restarts, db restarts$/);
   await again(next, "db");
   await again(next, "web-1");
-  await eventually(() => next.channel.asked("signal").includes("signal web-2 1") || undefined);
+  await eventually(() => next.channel.requests("signal").includes("signal web-2 1") || undefined);
   next.tell(exited("web-2", 1));
-  await eventually(() => next.channel.asked("spawn").includes("spawn web-2 2") || undefined);
+  await eventually(() => next.channel.requests("spawn").includes("spawn web-2 2") || undefined);
   next.tell(spawned("web-2", 2), exited("web-2", 2, 3));
   await told(next, /^Cannot reload: "web-2" did not come up/);
   await eventually(() => (commandOf(next.notes()[":config"], "db") === "sleep 1000" ? true : undefined));
-  assert.ok(!next.channel.asked("signal").includes("signal web-3 1"), "it was not reached");
+  assert.ok(!next.channel.requests("signal").includes("signal web-3 1"), "it was not reached");
 });

@@ -27,8 +27,8 @@ async function rolling(context: TestContext, stateDir = folder(context), snapsho
   await new Promise((resolve) => setImmediate(resolve));
   const notes = rig.channel.notes;
   if (snapshot === undefined) rig.channel.batches.length = 0;
-  const asked = (): readonly string[] => rig.channel.asked("spawn", "signal");
-  const said = (): readonly string[] => rig.channel.said.filter((line) => /changed|roll|any further/.test(line));
+  const asked = (): readonly string[] => rig.channel.requests("spawn", "signal");
+  const said = (): readonly string[] => rig.channel.printed.filter((line) => /changed|roll|any further/.test(line));
   const change = (file: string, admits = true): void =>
     rig.service.rollingRestarts.onFileChange("web", { files: [file], count: 1, at: monotonicMs(), ids: INSTANCES }, () => admits);
   /** Ends the run; the next one is requested. */
@@ -42,7 +42,7 @@ async function rolling(context: TestContext, stateDir = folder(context), snapsho
     await ends(slot, next);
     up(slot, next);
   };
-  const tellsOf = (line: RegExp): Promise<true> => eventually(() => rig.channel.said.some((each) => line.test(each)) || undefined);
+  const tellsOf = (line: RegExp): Promise<true> => eventually(() => rig.channel.printed.some((each) => line.test(each)) || undefined);
   const killed = async (...runs: readonly (readonly [string, number])[]): Promise<Snapshot> => {
     await rig.service.retire();
     return {

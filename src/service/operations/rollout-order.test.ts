@@ -22,7 +22,7 @@ async function world(context: TestContext, stateDir: string, processes: readonly
   const done = new Set<string>();
   /** A process in `fails` exits with code 3 as soon as it runs. */
   const obey = (fails: (key: string) => boolean): void => {
-    for (const each of rig.channel.asked("spawn", "signal").filter((key) => !done.has(key))) {
+    for (const each of rig.channel.requests("spawn", "signal").filter((key) => !done.has(key))) {
       const [kind, slot, text] = each.split(" ") as [string, string, string];
       done.add(each);
       const number = Number(text);
@@ -42,7 +42,7 @@ async function world(context: TestContext, stateDir: string, processes: readonly
       return isSo() ? true : undefined;
     });
   };
-  const told = (line: RegExp): boolean => rig.channel.said.some((said) => line.test(said));
+  const told = (line: RegExp): boolean => rig.channel.printed.some((said) => line.test(said));
   const notes: Record<string, string> = {};
   const runs = (): Record<string, number> => Object.fromEntries([...running].map(([slot, each]) => [slot, each.run]).toSorted());
   const killed = async (): Promise<Snapshot> => {
@@ -58,7 +58,7 @@ async function world(context: TestContext, stateDir: string, processes: readonly
   const write = (...next: readonly RawProcess[]): void => {
     file.now = configOf(stateDir, next);
   };
-  const spawns = (): readonly string[] => rig.channel.asked("spawn");
+  const spawns = (): readonly string[] => rig.channel.requests("spawn");
   return { ...rig, until, told, runs, killed, write, spawns };
 }
 

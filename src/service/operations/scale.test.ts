@@ -42,7 +42,7 @@ async function serving(context: TestContext, stateDir: string, processes: readon
   const write = (...next: readonly RawProcess[]): void => {
     file.now = next;
   };
-  const asked = (): readonly string[] => rig.channel.asked("spawn", "signal");
+  const asked = (): readonly string[] => rig.channel.requests("spawn", "signal");
   const scale = (to: number, id = "web") => rig.service.scaler.scale(id, { instances: to }, CALLER);
   const ids = (): readonly string[] => rig.service.config.processes.map(({ id }) => id);
   return { ...rig, write, notes, killed, asked, scale, ids };
@@ -128,7 +128,7 @@ test("the file's own count is valid again when it changes, and after a new `proc
   const snapshot = await rig.killed("web-1", "web-2", "web-3");
   const changed = await serving(context, stateDir, [web(1)], snapshot);
   assert.deepEqual([changed.ids(), changed.notes()[":scale"]], [["web-1"], ""]);
-  assert.ok(changed.channel.said.some((line) => /"web" has the number of instances of the file again/.test(line)));
+  assert.ok(changed.channel.printed.some((line) => /"web" has the number of instances of the file again/.test(line)));
   const anew = await serving(context, stateDir, [web("max")], { ...snapshot, lineage: "another" });
   assert.deepEqual([anew.ids(), anew.notes()[":scale"]], [["web-1", "web-2"], ""]);
 });
@@ -142,7 +142,9 @@ test("a count that the file allows no longer is dropped by a later service, whic
   const late = other("late", { cluster: { instances: 1, startPort: 3_003 } });
   const next = await serving(context, stateDir, [ports, late], await rig.killed("web-1", "web-2", "web-3"));
   assert.deepEqual(next.ids(), ["web-1", "web-2", "late-1"]);
-  assert.ok(next.channel.said.some((line) => /clusters have the number of instances of the file again.*port 3003 belongs to/.test(line)));
+  assert.ok(
+    next.channel.printed.some((line) => /clusters have the number of instances of the file again.*port 3003 belongs to/.test(line)),
+  );
 });
 
 test("a reload applies the file's counts again, and plan shows that", async (context) => {
@@ -173,7 +175,7 @@ test("a reload that fails returns to the requested count", async (context) => {
   rig.tell(exited("web-1", 3));
   await eventually(() => rig.asked().includes("spawn web-1 4") || undefined);
   rig.tell(spawned("web-1", 4));
-  await eventually(() => rig.channel.said.includes("rolled back to the previous configuration") || undefined);
+  await eventually(() => rig.channel.printed.includes("rolled back to the previous configuration") || undefined);
   assert.deepEqual(rig.ids(), ["web-1", "web-2", "web-3"]);
   assert.match(rig.notes()[":scale"] ?? "", /"to":3,"of":2/);
 });
@@ -295,9 +297,9 @@ test("a rolling restart and a reload of the same cluster refuse each other, and 
     message: /rolling restart of "web" is under way; wait for its end/,
   });
   rig.tell({ t: "signalled", signal: "SIGHUP" });
-  await eventually(() => rig.channel.said.includes("reload (SIGHUP): waits for the end of a rolling restart") || undefined);
+  await eventually(() => rig.channel.printed.includes("reload (SIGHUP): waits for the end of a rolling restart") || undefined);
   operations.cancel({ kind: "stop", targets: ["web"] }, "test");
-  await eventually(() => rig.channel.said.some((line) => /^reload \(SIGHUP\): .*web-2 restarts/.test(line)) || undefined);
+  await eventually(() => rig.channel.printed.some((line) => /^reload \(SIGHUP\): .*web-2 restarts/.test(line)) || undefined);
   assert.throws(restart, { code: "roll-running", message: /a reload of it is under way/ });
   actions.act(supervisor.processes.slice(2), { id: "all", action: "restart", caller: CALLER });
 });

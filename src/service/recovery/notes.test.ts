@@ -121,8 +121,8 @@ test("a service that is upgraded from 0.1.0 restarts nothing, and goes on with t
     },
   });
   await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual(channel.asked("spawn", "signal"), []);
-  await eventually(() => channel.said.includes('resuming the rolling restart at "web-2"') || undefined);
+  assert.deepEqual(channel.requests("spawn", "signal"), []);
+  await eventually(() => channel.printed.includes('resuming the rolling restart at "web-2"') || undefined);
   assert.deepEqual(
     Object.keys(channel.notes).filter((name) => [":scale", ":rolls"].includes(name) && channel.notes[name] === ""),
     [],
