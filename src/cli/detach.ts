@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { constants as os } from "node:os";
 import { join } from "node:path";
 import { EXIT, ProcmanError } from "../base/errors.ts";
-import { shown } from "../config/config-file.ts";
+import { displayPath } from "../config/config-file.ts";
 import { load } from "../config/load.ts";
 import type { Config } from "../config/spec.ts";
 import { connectTo } from "../connection/connect.ts";
@@ -67,7 +67,7 @@ function reportEnd([code, signal]: DaemonEnd, log: string): void {
 async function reportSuccess(config: Config, { child: { pid } }: Daemon): Promise<void> {
   const records = await (await connectTo(config)).processes();
   printWarnings(config, readFileSync(config.file, "utf8"));
-  const console = shown(join(config.stateDir, "logs/console.log"), process.cwd());
+  const console = displayPath(join(config.stateDir, "logs/console.log"), process.cwd());
   process.stdout.write(
     `${statusTable(records, process.stdout)}\n\n${config.name} is running in the background (pid ${pid}), "procman terminate" stops it. Its log: ${console}\n`,
   );

@@ -7,11 +7,11 @@ test("the carets stand under the whole value", () => {
   assert.deepEqual(codeFrame('{\n  "restart": "allways"\n}', 2, 14), { text: '  "restart": "allways"', carets: "             ^^^^^^^^^" });
 });
 
-test("of an object or a list one caret stands under its bracket", () => {
+test("for an object or a list, one caret stands under its bracket", () => {
   assert.equal(codeFrame('[{ "a": 1 }]', 1, 2).carets, " ^");
 });
 
-test("tabs stay tabs, so that the carets stand right at any width", () => {
+test("tabs stay tabs, so that the carets are right for any tab width", () => {
   assert.deepEqual(codeFrame('\t"a":\t5', 1, 7), { text: '\t"a":\t5', carets: "\t    \t^" });
 });
 

@@ -1,14 +1,14 @@
-/** A line of the source with carets under the place, as a terminal shows it. */
+/** A line of the source with carets under the place, for a terminal. */
 
 /** Longer lines are cut around the place. Characters. */
-const WIDEST = 100;
+const MAX_WIDTH = 100;
 
-/** How much of a cut line stays in front of the place. Characters. */
-const BEFORE = 40;
+/** Characters of a cut line that stay in front of the place. */
+const CONTEXT_BEFORE = 40;
 
 const LINE_BREAK = /\r\n|\r|\n/;
 
-/** The value, key or word that starts at the place; of an object or array only its bracket. */
+/** The value, key or word that starts at the place; for an object or array only its bracket. */
 const TOKEN = /^(?:"(?:[^"\\]|\\.)*"?|[^\s,:[\]{}"]+)/;
 
 const WIDE =
@@ -20,20 +20,20 @@ export type Frame = { readonly text: string; readonly carets: string };
 
 /**
  * The line and the carets below it; `line` and `column` count from 1, columns in UTF-16 units as editors do.
- * A place outside the source gives the nearest one inside.
+ * For a place outside the source, the nearest one inside is used.
  */
 export function codeFrame(source: string, line: number, column: number): Frame {
   const lines = source.replace(/^\uFEFF/, "").split(LINE_BREAK);
-  const whole = lines[clamp(line - 1, 0, lines.length - 1)] ?? "";
-  const at = wholeCharacter(whole, clamp(column - 1, 0, Math.max(0, whole.length - 1)));
-  const token = TOKEN.exec(whole.slice(at))?.[0] ?? whole.slice(at, at + 1);
-  const cut = window(whole, at);
+  const lineText = lines[clamp(line - 1, 0, lines.length - 1)] ?? "";
+  const at = characterStart(lineText, clamp(column - 1, 0, Math.max(0, lineText.length - 1)));
+  const token = TOKEN.exec(lineText.slice(at))?.[0] ?? lineText.slice(at, at + 1);
+  const cut = window(lineText, at);
   const shown = cut.text.slice(cut.at, cut.at + token.length);
   const carets = "^".repeat(Math.max(1, width(shown)));
-  return { text: plain(cut.text), carets: blank(cut.text.slice(0, cut.at)) + carets };
+  return { text: withoutControls(cut.text), carets: padding(cut.text.slice(0, cut.at)) + carets };
 }
 
-/** How many columns of a terminal a text takes. */
+/** Number of terminal columns of a text. */
 export function width(text: string): number {
   let columns = 0;
   for (const character of text) columns += NO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
@@ -41,28 +41,28 @@ export function width(text: string): number {
 }
 
 function window(line: string, at: number): { readonly text: string; readonly at: number } {
-  if (line.length <= WIDEST) return { text: line, at };
-  const start = Math.max(0, Math.min(at - BEFORE, line.length - WIDEST));
-  const end = start + WIDEST;
+  if (line.length <= MAX_WIDTH) return { text: line, at };
+  const start = Math.max(0, Math.min(at - CONTEXT_BEFORE, line.length - MAX_WIDTH));
+  const end = start + MAX_WIDTH;
   const head = start > 0 ? "…" : "";
   return { text: head + line.slice(start, end) + (end < line.length ? "…" : ""), at: at - start + head.length };
 }
 
-/** Tabs stay tabs, so that the carets stand right whatever their width is. */
-function blank(text: string): string {
+/** Blanks of the same width. Tabs stay tabs, so that the carets are right for any tab width. */
+function padding(text: string): string {
   return text
     .split("\t")
     .map((part) => " ".repeat(width(part)))
     .join("\t");
 }
 
-/** Escape sequences in a file must not reach the terminal. One character for one keeps the columns. */
-function plain(text: string): string {
+/** Replaces control characters, as escape sequences of a file must not reach the terminal. One for one, to keep the columns. */
+function withoutControls(text: string): string {
   return text.replace(CONTROL, "\u00b7");
 }
 
-/** Not between the two halves of a surrogate pair, nor at a sign that is drawn over the one before. */
-function wholeCharacter(text: string, at: number): number {
+/** Moves back from the second half of a surrogate pair, or a combining character, to the start of the character. */
+function characterStart(text: string, at: number): number {
   let start = at;
   while (start > 0 && ((text.codePointAt(start - 1) ?? 0) > 0xffff || NO_WIDTH.test(String.fromCodePoint(text.codePointAt(start) ?? 0))))
     start -= 1;

@@ -1,4 +1,4 @@
-/** Finds and reads the configuration file, without looking into it. */
+/** Finds and reads the configuration file, without parsing it. */
 import { readFileSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
@@ -11,9 +11,9 @@ export const FILE_NAMES = ["procman.jsonc", "procman.json"] as const;
 export type ConfigText = {
   /** Absolute. */
   readonly file: string;
-  /** As messages show it. */
+  /** Name in messages. */
   readonly shownAs: string;
-  /** As it stands in the file, byte order mark included. */
+  /** Text of the file, byte order mark included. */
   readonly text: string;
 };
 
@@ -25,22 +25,22 @@ export type ConfigText = {
 export function read(path: string | undefined, cwd: string): ConfigText {
   const candidates = path === undefined ? FILE_NAMES.map((name) => join(cwd, name)) : [resolve(cwd, path)];
   for (const file of candidates) {
-    const bytes = bytesOf(file, shown(file, cwd));
-    if (bytes !== undefined) return { file, shownAs: shown(file, cwd), text: textOf(bytes, shown(file, cwd)) };
+    const bytes = bytesOf(file, displayPath(file, cwd));
+    if (bytes !== undefined) return { file, shownAs: displayPath(file, cwd), text: textOf(bytes, displayPath(file, cwd)) };
   }
   throw new ProcmanError(
     "configuration-missing",
-    path === undefined ? nothingIn(cwd) : `Cannot read ${path}: no such file. \`procman init --config ${path}\` makes one.`,
+    path === undefined ? missingMessage(cwd) : `Cannot read ${path}: no such file. \`procman init --config ${path}\` makes one.`,
   );
 }
 
 /** Relative to the current folder where the file lies below it. */
-export function shown(file: string, cwd: string): string {
-  const way = relative(cwd, file);
-  return way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way) ? file : way;
+export function displayPath(file: string, cwd: string): string {
+  const fromCwd = relative(cwd, file);
+  return fromCwd === ".." || fromCwd.startsWith(`..${sep}`) || isAbsolute(fromCwd) ? file : fromCwd;
 }
 
-function nothingIn(cwd: string): string {
+function missingMessage(cwd: string): string {
   return `Cannot find a configuration: neither ${FILE_NAMES.join(" nor ")} in ${cwd}. \`procman init\` makes one, --config PATH names another.`;
 }
 
@@ -48,8 +48,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder; name the file in it",
   EACCES: "permission denied",
   EPERM: "permission denied",
-  ELOOP: "its symbolic links go round in a circle",
-  ENOTDIR: "a part of the path is no folder",
+  ELOOP: "its symbolic links form a loop",
+  ENOTDIR: "a part of the path is not a folder",
 };
 
 function bytesOf(file: string, name: string): Buffer | undefined {
@@ -67,7 +67,7 @@ function textOf(bytes: Buffer, name: string): string {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw new ConfigurationError([
-      { file: name, line: 1, column: 1, path: "", message: "Found bytes that are no UTF-8; save the file as UTF-8." },
+      { file: name, line: 1, column: 1, path: "", message: "Found bytes that are not UTF-8; save the file as UTF-8." },
     ]);
   }
 }

@@ -21,7 +21,7 @@ test("schema.json, the types of the library and the tables of the docs are what 
   assert.equal(status, 0, stderr);
 });
 
-test("the types of the library are those that a file may have, with no field missing", () => {
+test("the types of the library are those of the file, with no field missing", () => {
   type Names<Of> = Of extends readonly (infer Item)[]
     ? Names<Item>
     : Of extends object
@@ -37,7 +37,7 @@ test("the types of the library are those that a file may have, with no field mis
 
 const manual = readFileSync(new URL("../../docs/configuration.md", import.meta.url), "utf8");
 
-test("docs/configuration.md speaks of every field", () => {
+test("docs/configuration.md mentions every field", () => {
   for (const path of paths.filter((path) => path !== "" && !path.endsWith("[]"))) {
     assert.ok(manual.includes(`\`${path.split(/[.\]]+/).at(-1)}\``), path);
   }

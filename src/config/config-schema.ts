@@ -19,22 +19,22 @@ import {
 import { LOGGER } from "./fields/logger-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
 import { DEFAULT_NAME } from "./find-config.ts";
-import { MOST_MS } from "./units.ts";
+import { MAX_MS } from "./units.ts";
 
 const origin = matching(/^https?:\/\/[^\s/*?#@]+$/, 'an origin as "https://app.example.org": no path, no slash at the end, no "*"');
 
 export const WATCHER = {
   interval: {
-    type: optional(amount(1, MOST_MS, "milliseconds")),
+    type: optional(amount(1, MAX_MS, "milliseconds")),
     unit: "ms",
-    description: "Milliseconds from a change to the restart; what changes meanwhile is one change.",
+    description: "Milliseconds from a change to the restart; all changes in this time count as one.",
     default: 1000,
   },
-  exts: { type: strings, description: "File extensions that count; none: all.", default: ["ts", "tsx", "js", "jsx", "json"] },
-  match: { type: strings, description: "Patterns that a file in a watched folder must match; one of them.", default: ["**/*.*"] },
+  exts: { type: strings, description: "File extensions that count; empty: all.", default: ["ts", "tsx", "js", "jsx", "json"] },
+  match: { type: strings, description: "Patterns of which a file in a watched folder must match one.", default: ["**/*.*"] },
   skip: {
     type: strings,
-    description: "Patterns of files that don't count, and of folders that are not looked into.",
+    description: "Patterns of files that don't count, and of folders that are not searched.",
     default: ["**/.git/**"],
   },
 } as const satisfies Fields;
@@ -50,7 +50,7 @@ const PLUGIN = {
   },
   options: {
     type: optional(settings("an object")),
-    description: "Settings of the plugin itself. ${NAME} and ${NAME:-default} in texts are filled in when it is started.",
+    description: "Options of the plugin. ${NAME} and ${NAME:-default} in texts are filled in when it is started.",
   },
 } as const satisfies Fields;
 
@@ -65,7 +65,7 @@ export const API = {
   revoked: { type: strings, description: "Consumers whose tokens are refused.", default: [], onChange: "live" },
   cors: {
     type: optional(listOf(origin, "a list of origins")),
-    description: "Origins whose pages may ask, as https://app.example.org.",
+    description: "Origins whose pages may call the API, such as https://app.example.org.",
     default: [],
     onChange: "next-run",
   },
@@ -75,7 +75,7 @@ export const TOP = {
   $schema: { type: optional(text), description: "Address of this schema, for editors." },
   name: {
     type: optional(name),
-    description: "Name of the whole: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen. Names the folder .procman/NAME.",
+    description: "Name of the configuration: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen. Names the folder .procman/NAME.",
     default: DEFAULT_NAME,
     onChange: "next-run",
   },
@@ -97,28 +97,27 @@ export const TOP = {
   },
   plugins: {
     type: optional(listOf(objectOf(PLUGIN, { description: "A plugin." }), "a list of plugins")),
-    description: "Plugins to load, each in a thread of its own.",
+    description: "Plugins to load, each in a separate thread.",
     onChange: "live",
   },
   api: { type: optional(objectOf(API)), description: "The REST API." },
   terminateGracePeriod: {
     type: secondsType,
     unit: "s",
-    description:
-      "Seconds to wait for a process to finish by itself, before it is asked to terminate. For all processes that don't say otherwise.",
+    description: "Seconds to wait for a process to finish by itself, before it gets stopSignal. The default for all processes.",
     default: 0,
   },
   terminateTimeout: {
     type: secondsType,
     unit: "s",
-    description: "Seconds to wait after SIGTERM, before a process is killed. For all processes that don't say otherwise.",
+    description: "Seconds to wait after stopSignal, before a process is killed. The default for all processes.",
     default: 30,
   },
 } as const satisfies Fields;
 
 export const configuration = objectOf(TOP, { description: "Configuration of procman." });
 
-/** A configuration as it is written. */
+/** A configuration as written in the file. */
 export type RawConfig = TypeOf<typeof configuration>;
 export type RawPlugin = NonNullable<RawConfig["plugins"]>[number];
 export type RawProcess = RawConfig["processes"][number];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { RawConfig, RawProcess } from "./config-schema.ts";
-import { type ChangedProcesses, diff } from "./diff.ts";
+import { type ChangedProcess, diff } from "./diff.ts";
 import type { Fields } from "./fields/field.ts";
 import { PROCESS } from "./fields/process-fields.ts";
 import { normalise } from "./normalise.ts";
@@ -14,8 +14,8 @@ function specs(processes: readonly RawProcess[], top: Partial<RawConfig> = {}): 
   return normalise({ ...top, processes: [...processes] }, around).processes;
 }
 
-/** What changes for a process `web` that was `one` and is `other`, where there is no log store. */
-function change(one: Partial<RawProcess>, other: Partial<RawProcess>): ChangedProcesses | undefined {
+/** The change of a process `web` from `one` to `other`, without a log store. */
+function change(one: Partial<RawProcess>, other: Partial<RawProcess>): ChangedProcess | undefined {
   const of = (fields: Partial<RawProcess>): readonly ProcessSpec[] =>
     specs([{ id: "web", cmd: "node web.js", ...fields }], { logger: { internalLogHours: 0 } });
   return diff(of(one), of(other)).changed[0];
@@ -44,13 +44,13 @@ const concernsRun: readonly [string, Partial<RawProcess>, Partial<RawProcess>][]
   ["logger", { logger: { console: true } }, {}],
 ];
 
-test("another socket to share is a matter of the runs, which have it from their start", () => {
+test("another shared socket is a restart, as runs inherit it at their start", () => {
   const share = (port: number): Partial<RawProcess> => ({ cluster: { instances: 1, commonPort: port, mode: "share" } });
   const of = (cluster: Partial<RawProcess>): readonly ProcessSpec[] => specs([{ id: "web", cmd: "x", ...cluster }]);
   assert.deepEqual(diff(of(share(80)), of(share(81))).changed, [{ id: "web-1", fields: ["cluster"], restart: true, route: false }]);
 });
 
-test("3.3 each field that a run has from its start is tried here", () => {
+test("3.3 each field whose change is a restart is tested here", () => {
   const restarting = Object.entries(PROCESS as Fields).flatMap(([name, { onChange }]) =>
     onChange === "restart" && name !== "cluster" ? [name] : [],
   );
@@ -61,12 +61,12 @@ test("3.3 each field that a run has from its start is tried here", () => {
     );
 });
 
-test("3.3 what concerns a run asks for a restart, and is named as in the file", () => {
+test("3.3 a change that concerns a run is a restart, and is named as in the file", () => {
   for (const [name, one, other] of concernsRun)
     assert.deepEqual(change(one, other), { id: "web", fields: [name], restart: true, route: false }, JSON.stringify(other));
 });
 
-test("3.3 policy, schedules and start policy are taken over without a restart", () => {
+test("3.3 policy, schedules and start policy are applied without a restart", () => {
   const others: readonly [string, Partial<RawProcess>][] = [
     ["restart", { restart: "always" }],
     ["restartDelayMs", { restartDelayMs: 5 }],
@@ -85,11 +85,11 @@ test("3.3 policy, schedules and start policy are taken over without a restart", 
   ];
   for (const [name, other] of others)
     assert.deepEqual(change({}, other), { id: "web", fields: [name], restart: false, route: false }, name);
-  // With autostart the restart policy is another one, too.
+  // With autostart the default of `restart` changes, too.
   assert.deepEqual(change({}, { autostart: true })?.fields, ["autostart", "restart"]);
 });
 
-test("3.3 another log file is a matter of the logger alone; without any capture it is nobody's", () => {
+test("3.3 another log file concerns the logger only; without any capture nothing is to be done", () => {
   const files = (stdout: string, extra: object = {}): Partial<RawProcess> => ({ logger: { stdout, ...extra } });
   assert.deepEqual(change(files("a.log"), files("b.log")), { id: "web", fields: ["logger"], restart: false, route: true });
   assert.deepEqual(change(files("a.log"), files("a.log", { rotate: { size: "1MB" } }))?.route, true);
@@ -98,11 +98,11 @@ test("3.3 another log file is a matter of the logger alone; without any capture 
   assert.deepEqual(change({}, decorated), { id: "web", fields: ["logger"], restart: false, route: false });
 });
 
-test("a limit of memory that the kernel holds to is that of a run: another one is a restart", () => {
+test("another memoryMax, which the kernel enforces, is a restart", () => {
   assert.equal(change({ memoryMax: "1GB" }, { memoryMax: "2GB" })?.restart, true);
 });
 
-test("with a log store all output is captured, so another log file never asks for a restart; its end does", () => {
+test("with a log store all output is captured, so another log file never is a restart; its end is one", () => {
   const of = (logger: object, hours: number): readonly ProcessSpec[] =>
     specs([{ id: "web", cmd: "x", logger }], { logger: { internalLogHours: hours } });
   const changed = (before: readonly ProcessSpec[], now: readonly ProcessSpec[]): object => {
@@ -115,13 +115,13 @@ test("with a log store all output is captured, so another log file never asks fo
   assert.deepEqual(diff(of({}, 24), of({}, 48)).changed, []);
 });
 
-test("3.3 cmd to worker, and a worker's other script, are a restart", () => {
+test("3.3 worker instead of cmd, and another script, are a restart", () => {
   const worker = specs([{ id: "web", worker: "web.js" }]);
   assert.deepEqual(diff(specs([{ id: "web", cmd: "web.js" }]), worker).changed[0]?.fields, ["worker"]);
   assert.deepEqual(diff(worker, specs([{ id: "web", worker: ["web.js", "--fast"] }])).changed[0]?.restart, true);
 });
 
-test("3.3 clusters: made smaller and larger by their ids; another port is a restart; a plain process is another id", () => {
+test("3.3 clusters: scaling removes and adds ids; another port is a restart; a plain process is another id", () => {
   const cluster = (instances: number, startPort?: number): readonly ProcessSpec[] =>
     specs([{ id: "web", cmd: "x", cluster: { instances, ...(startPort === undefined ? {} : { startPort }) } }]);
   assert.deepEqual(diff(cluster(4), cluster(2)), { added: [], removed: ["web-3", "web-4"], changed: [] });
@@ -131,7 +131,7 @@ test("3.3 clusters: made smaller and larger by their ids; another port is a rest
     ["web-1", "web-2"].map((id) => ({ id, fields: ["cluster"], restart: true })),
   );
   assert.deepEqual(diff(cluster(2), specs([{ id: "web", cmd: "x" }])), { added: ["web"], removed: ["web-1", "web-2"], changed: [] });
-  // An id that is kept: the run has other variables all the same.
+  // The id is kept, but the run has other variables.
   assert.deepEqual(diff(cluster(1), specs([{ id: "web-1", cmd: "x" }])).changed[0]?.restart, true);
 });
 
@@ -151,7 +151,7 @@ const configuration = fc
   .uniqueArray(fc.tuple(fc.constantFrom("a", "b", "c", "d", "__proto__"), process), { selector: ([id]) => id, maxLength: 5 })
   .map((list) => specs(list.map(([id, fields]) => ({ id, ...fields }))));
 
-test("between any two configurations: each process is added, removed, changed or the same, and the way back mirrors it", () => {
+test("property: between any two configurations each process is added, removed, changed or the same, and the reverse diff mirrors it", () => {
   fc.assert(
     fc.property(configuration, configuration, (before, now) => {
       const there = diff(before, now);
@@ -175,7 +175,7 @@ test("between any two configurations: each process is added, removed, changed or
   );
 });
 
-test("a configuration is the same as itself, and as a copy of itself", () => {
+test("property: a configuration equals itself and a copy of itself", () => {
   fc.assert(
     fc.property(configuration, (some) => {
       const nothing = { added: [], removed: [], changed: [] };

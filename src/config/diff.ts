@@ -1,4 +1,4 @@
-/** What has changed between two configurations, and what that asks of the processes that run. */
+/** Differences between two configurations, and what they mean for running processes. */
 import { isDeepStrictEqual } from "node:util";
 import type { PlannedSetting } from "../contract/plan.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
@@ -9,35 +9,35 @@ import { PROCESS } from "./fields/process-fields.ts";
 import { isCaptured } from "./normalise.ts";
 import type { Config, ProcessSpec } from "./spec.ts";
 
-export type ChangedProcesses = {
+export type ChangedProcess = {
   readonly id: string;
-  /** What has changed, by the names in the file. */
+  /** The changed fields, by their names in the file. */
   readonly fields: readonly string[];
-  /** What a run consists of has changed: it takes a new run to make that true. */
+  /** The change takes effect only with a new run. */
   readonly restart: boolean;
-  /** The output of its runs goes elsewhere, or looks otherwise, which is no matter for the runs themselves. */
+  /** The output goes elsewhere, or has another format; the run itself isn't affected. */
   readonly route: boolean;
 };
 
 export type Diff = {
-  /** Ids, in the order of now. */
+  /** Ids, in the order of the new configuration. */
   readonly added: readonly string[];
-  /** Ids, in the order of before. */
+  /** Ids, in the order of the old configuration. */
   readonly removed: readonly string[];
-  readonly changed: readonly ChangedProcesses[];
+  readonly changed: readonly ChangedProcess[];
 };
 
 type Part = Exclude<keyof ProcessSpec, "id" | "command" | "policy" | "log">;
 
-/** `cluster` is one field in the file. How the balancer serves its common port is no matter for the runs. */
-const OF_CLUSTER = { cluster: true, front: false, share: true } as const;
+/** Parts that are one field, `cluster`, in the file; the value says whether a change needs a new run. */
+const CLUSTER_PARTS = { cluster: true, front: false, share: true } as const;
 
-/** Whether a run must be started anew to have another value. */
+/** Whether a change of the part needs a new run. */
 const RESTARTS: Readonly<Record<Part, boolean>> = {
   ...(Object.fromEntries(
     Object.entries(PROCESS).flatMap(([name, row]) => ("spec" in row ? [[name, row.onChange === "restart"]] : [])),
-  ) as Record<Exclude<Part, keyof typeof OF_CLUSTER>, boolean>),
-  ...OF_CLUSTER,
+  ) as Record<Exclude<Part, keyof typeof CLUSTER_PARTS>, boolean>),
+  ...CLUSTER_PARTS,
 };
 
 const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
@@ -53,25 +53,25 @@ const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
   stopSignal: "stopSignal",
 };
 
-/** Processes are the same when their ids are; ids differ within a configuration. */
+/** Processes are compared by id; ids are unique within a configuration. */
 export function diff(before: readonly ProcessSpec[], now: readonly ProcessSpec[]): Diff {
-  const former = new Map(before.map((spec) => [spec.id, spec]));
+  const previous = new Map(before.map((spec) => [spec.id, spec]));
   const present = new Set(now.map(({ id }) => id));
   return {
-    added: now.filter(({ id }) => !former.has(id)).map(({ id }) => id),
+    added: now.filter(({ id }) => !previous.has(id)).map(({ id }) => id),
     removed: before.filter(({ id }) => !present.has(id)).map(({ id }) => id),
-    changed: now.flatMap((spec) => changeOf(former.get(spec.id) ?? spec, spec)),
+    changed: now.flatMap((spec) => changeOf(previous.get(spec.id) ?? spec, spec)),
   };
 }
 
-function changeOf(before: ProcessSpec, now: ProcessSpec): readonly ChangedProcesses[] {
+function changeOf(before: ProcessSpec, now: ProcessSpec): readonly ChangedProcess[] {
   if (before === now) return [];
   const isOther = (name: keyof ProcessSpec): boolean => !isDeepStrictEqual(before[name], now[name]);
   const command = isOther("command") ? [now.command.kind === "worker" ? "worker" : "cmd"] : [];
   const plain = namesOf(RESTARTS).filter(isOther);
   const policy = namesOf(POLICY_NAMES).filter((name) => before.policy[name] !== now.policy[name]);
   const logger = isOther("log") ? ["logger"] : [];
-  const named = new Set(plain.map((name) => (name in OF_CLUSTER ? "cluster" : name)));
+  const named = new Set(plain.map((name) => (name in CLUSTER_PARTS ? "cluster" : name)));
   const fields = [...new Set([...command, ...named, ...policy.map((name) => POLICY_NAMES[name]), ...logger])];
   if (fields.length === 0) return [];
   const [wasCaptured, captured] = [isCaptured(before.log), isCaptured(now.log)];
@@ -89,7 +89,7 @@ function changeOf(before: ProcessSpec, now: ProcessSpec): readonly ChangedProces
   ];
 }
 
-/** What a run gets at its start and has no other way to. */
+/** The ready descriptor, which a run can get only at its start. */
 function descriptorOf({ ready }: ProcessSpec): number | undefined {
   return ready?.kind === "fd" ? ready.fd : undefined;
 }
@@ -104,7 +104,7 @@ type SettingsOf<Rows, Prefix extends string> = {
   ) => unknown;
 };
 
-/** What counts for all processes: the value of each field whose row says what a change does. */
+/** The value of each field outside of `processes` whose row has `onChange`. */
 const SETTINGS: SettingsOf<typeof TOP, ""> & SettingsOf<typeof API, "api."> & SettingsOf<typeof LOGGER, "logger."> = {
   name: ({ name }) => name,
   "api.hostname": ({ api }) => api.hostname,
@@ -119,7 +119,7 @@ const SETTINGS: SettingsOf<typeof TOP, ""> & SettingsOf<typeof API, "api."> & Se
   "logger.internalLogSize": ({ internalLogBytes }) => internalLogBytes,
 };
 
-/** What has changed beside the processes, and when that takes effect. */
+/** Changed settings outside of `processes`, and when each takes effect. */
 export function changedSettings(before: Config, now: Config): readonly PlannedSetting[] {
   return namesOf(SETTINGS)
     .filter((field) => !isDeepStrictEqual(SETTINGS[field](before), SETTINGS[field](now)))

@@ -17,13 +17,13 @@ test("places count from 1, in UTF-16 units as editors do, whatever the line ends
   assert.deepEqual(document.place(["b", "c"]), { line: 4, column: 6 });
 });
 
-test("the place of what is missing is that of the thing around it", () => {
+test("the place of a missing value is that of the enclosing one", () => {
   const document = parseDocument('{ "a": [{ "b": 1 }] }');
   assert.deepEqual(document.place(["a", 0, "id"]), { line: 1, column: 9 });
   assert.deepEqual(document.place(["a", 7]), { line: 1, column: 8 });
 });
 
-test("a key that stands twice is found, at its second place", () => {
+test("a duplicate key is reported at its second place", () => {
   const { duplicates, place } = parseDocument('{ "a": 1,\n  "a": 2 }');
   assert.deepEqual(
     duplicates.map(({ line, column, path }) => ({ line, column, path })),
@@ -38,7 +38,7 @@ test("__proto__ is a key like any other", () => {
   assert.deepEqual(Object.keys(data as object), ["__proto__"]);
 });
 
-test("mistakes of syntax are told in words, several at once", () => {
+test("several syntax errors are reported at once, in words", () => {
   assert.deepEqual(syntax('{\n  "a": 1\n  "b": tru,\n  c: 2\n}'), [
     '3:3 Found `"b"`; expected a "," between two entries.',
     '4:3 Found `c`; expected a key in double quotes, as "name".',
@@ -53,22 +53,22 @@ test("mistakes of syntax are told in words, several at once", () => {
   assert.match(syntax("/* x").join(), /expected a comment that ends with \*\//);
 });
 
-test("a string without its closing quote is one mistake, whatever commas and brackets it has swallowed", () => {
+test("a string without its closing quote is one error, whatever commas and brackets it has swallowed", () => {
   const unclosed = (written: string, place: string) =>
     `${place} Found \`${written}\`; expected a string that ends with a double quote on the same line.`;
   assert.deepEqual(syntax('{\n  "a": "x,\n  "b": 2\n}'), [unclosed('"x,', "2:8")]);
   assert.deepEqual(syntax('{\n  "a: 1,\n  "b": 2\n}'), [unclosed('"a: 1,', "2:3")]);
   assert.deepEqual(syntax('{ "a": [\n{ "b": "c },\n{ "b": "d" }\n]}'), [unclosed('"c },', "2:8")]);
   assert.deepEqual(syntax('{ "a": [\n{ "b": "c }\n]}'), [unclosed('"c }', "2:8")]);
-  // What can't be read at all is a mistake of its own.
+  // An unreadable word is another error.
   assert.equal(syntax('{\n  "a": "x,\n  "b": tru,\n  "c": "y\n}').length, 3);
 });
 
-test("an empty file is told as such", () => {
+test("an empty file is reported as such", () => {
   assert.match(syntax(" \n\t").join(), /^1:1 Found nothing: the file is empty/);
 });
 
-test("brackets nested without end are refused, not a crash", () => {
+test("brackets nested too deeply are refused, and don't crash", () => {
   assert.match(syntax("[".repeat(200_000)).join(), /nested too deeply/);
 });
 

@@ -12,13 +12,13 @@ export type SyntaxFault = TextPlace & { readonly path: string; readonly message:
 
 export type Document = {
   readonly data: unknown;
-  /** Not JSON at all: nothing else can be said before these are repaired. */
+  /** Syntax errors; while there are any, nothing else is checked. */
   readonly syntax: readonly SyntaxFault[];
-  /** Keys that stand twice in one object. */
+  /** Duplicate keys of one object. */
   readonly duplicates: readonly SyntaxFault[];
-  /** Place of a value, or of its key; for what is missing the place of the nearest thing around it. */
+  /** Place of a value, or of its key; for a missing value the place of the nearest enclosing one. */
   readonly place: (path: JsonPath, of?: "value" | "key") => TextPlace;
-  /** Where the data of this path are written, if that is elsewhere. */
+  /** The path in the text of merged data: a value may come from a profile. */
   readonly origin?: (path: JsonPath) => JsonPath;
 };
 
@@ -27,12 +27,12 @@ export function dataDocument(data: unknown): Document {
   return { data, syntax: [], duplicates: [], place: () => ({ line: 0, column: 0 }) };
 }
 
-/** Reads JSON with comments and trailing commas. Never throws: what is wrong is in `syntax` and `duplicates`. */
+/** Reads JSON with comments and trailing commas. Never throws: errors are in `syntax` and `duplicates`. */
 export function parseDocument(source: string): Document {
   const read = fastParse(source);
   if (read === undefined) return placedDocument(source);
   let placed: Document | undefined;
-  // Few ever ask for a place.
+  // Places are rarely needed, so they are computed on demand.
   const place: Document["place"] = (path, of) => {
     placed ??= placedDocument(source);
     return placed.place(path, of);
@@ -40,11 +40,11 @@ export function parseDocument(source: string): Document {
   return { ...read, syntax: [], duplicates: [], place };
 }
 
-/** The same with the place of everything: whatever is wrong is found by this. */
+/** The same, slower, with all places; it finds all errors. */
 export function placedDocument(source: string): Document {
   const locate = locator(source);
-  const { root, faults } = tree(source);
-  // What is missing at the end is shown at the end of the last line with text.
+  const { root, faults } = treeOf(source);
+  // Something missing at the end of the file is shown at the end of the last line with text.
   const end = source.trimEnd().length;
   const syntax = faults.map((fault) => ({ ...locate(Math.min(fault.offset, end)), path: "", message: fault.message }));
   const duplicates: SyntaxFault[] = [];
@@ -63,12 +63,12 @@ export function placedDocument(source: string): Document {
   return { data, syntax, duplicates, place };
 }
 
-/** A byte order mark is no part of line 1. */
+/** Removes the byte order mark, which is no part of line 1. */
 export function withoutBom(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
 
-/** `processes[0].restart`; keys that are no plain words in brackets. */
+/** `processes[0].restart`; keys that are not plain words stand in brackets. */
 export function showPath(path: JsonPath): string {
   const parts = path.map((part) => {
     if (typeof part === "number") return `[${part}]`;
@@ -77,15 +77,15 @@ export function showPath(path: JsonPath): string {
   return parts.join("").replace(/^\./, "");
 }
 
-type Broken = { readonly offset: number; readonly message: string };
+type ParseFault = { readonly offset: number; readonly message: string };
 
-function tree(source: string): { readonly root?: Node; readonly faults: readonly Broken[] } {
+function treeOf(source: string): { readonly root?: Node; readonly faults: readonly ParseFault[] } {
   if (!/\S/.test(source))
     return { faults: [{ offset: 0, message: "Found nothing: the file is empty. `procman init --force` writes one to start from." }] };
   try {
     const errors: ParseError[] = [];
     const root = parseTree(source, errors, { allowTrailingComma: true });
-    const faults = firstPerLine(source, errors).map((error) => ({ offset: error.offset, message: inWords(error, source) }));
+    const faults = firstPerLine(source, errors).map((error) => ({ offset: error.offset, message: describe(error, source) }));
     return root === undefined ? { faults } : { root, faults };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
@@ -93,13 +93,13 @@ function tree(source: string): { readonly root?: Node; readonly faults: readonly
   }
 }
 
-/** The parser stumbles on for a while after a mistake: what it says later in the same line, or about the next closing bracket, is noise. */
+/** Drops follow-up errors: after a mistake, further errors on the same line or about the next closing bracket are noise. */
 function firstPerLine(source: string, errors: readonly ParseError[]): readonly ParseError[] {
   const kept: ParseError[] = [];
   for (const error of errors.toSorted((a, b) => a.offset - b.offset)) {
     const last = kept.at(-1);
     const echo = error.error === VALUE_EXPECTED && /[\]}]/.test(source.charAt(error.offset));
-    // A string that isn't closed has eaten the commas and brackets of its line: none can be missed after it.
+    // An unclosed string has swallowed the commas and brackets of its line: none is really missing.
     if (isPunctuation(error) && kept.some((earlier) => earlier.error === STRING_UNCLOSED)) continue;
     if (last === undefined || (!echo && /[\r\n]/.test(source.slice(last.offset, error.offset)))) kept.push(error);
   }
@@ -109,7 +109,7 @@ function firstPerLine(source: string, errors: readonly ParseError[]): readonly P
 const VALUE_EXPECTED = 4;
 const STRING_UNCLOSED = 12;
 
-/** Something else was expected here; the word itself can be read. */
+/** The error is about missing punctuation, not about an unreadable word. */
 function isPunctuation({ error }: ParseError): boolean {
   return error >= 2 && error <= 9;
 }
@@ -126,39 +126,44 @@ const EXPECTED: Readonly<Record<number, string>> = {
   9: "the end of the file",
   11: "a comment that ends with */",
   12: "a string that ends with a double quote on the same line",
-  13: "a number that goes on after its point or exponent",
+  13: "a number with digits after its point or exponent",
   14: "four hexadecimal digits after \\u",
   15: 'one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\u after a backslash',
   16: "no control characters in a string; write a tab as \\t",
 };
 
-function inWords({ error, offset, length }: ParseError, source: string): string {
+function describe({ error, offset, length }: ParseError, source: string): string {
   const found = source.slice(offset, offset + Math.max(1, length));
   const short = (found.length > 40 ? `${found.slice(0, 39)}…` : found).replace(/[\u0000-\u001f\u007f-\u009f]/g, "\u00b7");
   const what = offset >= source.length ? "the end of the file" : `\`${short}\``;
   if (found.startsWith("'")) return `Found ${what}; expected double quotes: JSON has no single ones.`;
-  const near = error === 1 ? didYouMean(found, ["true", "false", "null"]) : "";
-  return `Found ${what}; expected ${EXPECTED[meant(error, found, source.slice(offset + length))] ?? EXPECTED[VALUE_EXPECTED]}.${near}`;
+  const suggestion = error === 1 ? didYouMean(found, ["true", "false", "null"]) : "";
+  return `Found ${what}; expected ${EXPECTED[betterCode(error, found, source.slice(offset + length))] ?? EXPECTED[VALUE_EXPECTED]}.${suggestion}`;
 }
 
-/** The parser's code, or a better one: a wrong closing bracket is no missing comma, a bare word before a colon is a key. */
-function meant(error: number, found: string, after: string): number {
+/** The parser's code, or a better one: a wrong closing bracket is not a missing comma, and a bare word before a colon is a key. */
+function betterCode(error: number, found: string, after: string): number {
   if (error === 6 && found === "}") return 8;
   if (error === 6 && found === "]") return 7;
   return error === 1 && /^\s*:/.test(after) ? 3 : error;
 }
 
-function dataOf(node: Node, twice: (key: Node, path: JsonPath) => void, path: JsonPath = []): unknown {
+function dataOf(node: Node, onDuplicate: (key: Node, path: JsonPath) => void, path: JsonPath = []): unknown {
   const children = node.children ?? [];
-  if (node.type === "array") return children.map((child, index) => dataOf(child, twice, [...path, index]));
+  if (node.type === "array") return children.map((child, index) => dataOf(child, onDuplicate, [...path, index]));
   if (node.type !== "object") return node.value;
   const object: Record<string, unknown> = {};
   for (const { children: [key, value] = [] } of children) {
     if (key === undefined || value === undefined) continue;
     const here = [...path, String(key.value)];
-    if (Object.hasOwn(object, key.value)) twice(key, here);
+    if (Object.hasOwn(object, key.value)) onDuplicate(key, here);
     // Not by assignment: "__proto__" would set the prototype.
-    Object.defineProperty(object, key.value, { value: dataOf(value, twice, here), enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(object, key.value, {
+      value: dataOf(value, onDuplicate, here),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   }
   return object;
 }
@@ -176,10 +181,10 @@ function offsetOf(root: Node | undefined, path: JsonPath, of: "value" | "key"): 
 }
 
 function locator(source: string): (offset: number) => TextPlace {
-  const starts = [0];
-  for (const { index, 0: text } of source.matchAll(/\r\n|\r|\n/g)) starts.push(index + text.length);
+  const lineStarts = [0];
+  for (const { index, 0: text } of source.matchAll(/\r\n|\r|\n/g)) lineStarts.push(index + text.length);
   return (offset) => {
-    const line = starts.findLastIndex((start) => start <= offset);
-    return { line: line + 1, column: offset - (starts[line] ?? 0) + 1 };
+    const line = lineStarts.findLastIndex((start) => start <= offset);
+    return { line: line + 1, column: offset - (lineStarts[line] ?? 0) + 1 };
   };
 }

@@ -1,7 +1,7 @@
-/** What is wrong with the schema of a configuration, in words that tell what to do. */
+/** Turns schema violations of a configuration into messages that say what to do. */
 
-import { type JsonSchema, keysOf } from "../base/schema.ts";
-import type { Violation } from "../base/schema-check.ts";
+import { branchesOf, type JsonSchema, keysOf } from "../base/schema.ts";
+import { matches, type Violation } from "../base/schema-check.ts";
 import { didYouMean, suggest } from "../base/suggest.ts";
 import type { JsonPath } from "./document.ts";
 import { NAME_PATTERN } from "./fields/field.ts";
@@ -22,11 +22,11 @@ function explainOne(violation: Violation, path: JsonPath): readonly Finding[] {
   return [{ path, message: notAllowed(found, allowedBy(violation), hint(violation)) }];
 }
 
-/** The one alternative of a union that is meant: only a bound of it is not kept, or what is wrong lies inside the value. */
+/** The alternative of a union that is meant: the only one where just a bound is violated, or whose faults all lie inside the value. */
 function meantBranch(branches: readonly (readonly Violation[])[]): readonly Violation[] | undefined {
-  const near = branches.filter((violations) => violations.every(({ keyword }) => isBound(keyword)));
+  const similar = branches.filter((violations) => violations.every(({ keyword }) => isBound(keyword)));
   const fitting = branches.filter((violations) => violations.every(({ keyword, path }) => path.length > 0 || !isOfAnotherKind(keyword)));
-  return near.length === 1 ? near[0] : fitting.length === 1 ? fitting[0] : undefined;
+  return similar.length === 1 ? similar[0] : fitting.length === 1 ? fitting[0] : undefined;
 }
 
 function isBound(keyword: Violation["keyword"]): boolean {
@@ -39,10 +39,10 @@ function isOfAnotherKind(keyword: Violation["keyword"]): boolean {
 
 function unknownKey(key: string, path: JsonPath, schema: JsonSchema): Finding {
   const known = keysOf(schema);
-  const near = suggest(key, known);
-  const home = Object.entries(schema.properties ?? {}).find(([, member]) => keysOf(member).includes(key))?.[0];
-  const elsewhere = home === undefined ? ` Known here: ${known.join(", ")}.` : ` It belongs in ${JSON.stringify(home)}.`;
-  const meant = near === undefined ? elsewhere : ` Did you mean ${JSON.stringify(near)}?`;
+  const similar = suggest(key, known);
+  const section = Object.entries(schema.properties ?? {}).find(([, member]) => keysOf(member).includes(key))?.[0];
+  const elsewhere = section === undefined ? ` Known here: ${known.join(", ")}.` : ` It belongs in ${JSON.stringify(section)}.`;
+  const meant = similar === undefined ? elsewhere : ` Did you mean ${JSON.stringify(similar)}?`;
   return { path, at: "key", message: `Found the unknown key ${JSON.stringify(key)}.${meant}` };
 }
 
@@ -57,21 +57,34 @@ function allowedBy({ keyword, schema }: Violation): string {
   return schema.allowed ?? values?.map(show).join(", ") ?? "an object";
 }
 
-function hint({ keyword, schema, found, branches = [] }: Violation): string {
-  if (keyword === "anyOf") return branches.every(isOtherType) ? otherQuotes("string", found) : "";
+function hint(violation: Violation): string {
+  const { keyword, schema, found, branches = [] } = violation;
+  if (typeof found === "number" && isNumeric(schema)) return aboveMaximum(found, schema, allowedBy(violation));
+  if (keyword === "anyOf") return branches.every(isOtherType) && matches(String(found), schema) ? otherQuotes("string", found) : "";
   if (schema.enum !== undefined) return typeof found === "string" ? meantWord(found, schema.enum) : "";
   if (keyword === "type") return otherQuotes(schema.type, found);
   return keyword === "pattern" && schema.pattern === NAME_PATTERN.source && typeof found === "string" ? otherName(found) : "";
 }
 
-/** An alternative that takes another type: a number that is merely too large is none of them. */
+/** Whether the schema, or an alternative of it, takes numbers. */
+function isNumeric(schema: JsonSchema): boolean {
+  return [schema, ...branchesOf(schema)].some(({ type }) => type === "integer" || type === "number");
+}
+
+/** The greatest value for a number beyond it, unless `allowed` says it. */
+function aboveMaximum(found: number, schema: JsonSchema, allowed: string): string {
+  const greatest = [schema, ...branchesOf(schema)].find(({ maximum }) => maximum !== undefined)?.maximum;
+  return greatest === undefined || found <= greatest || allowed.includes(String(greatest)) ? "" : ` The greatest value is ${greatest}.`;
+}
+
+/** Whether an alternative takes another type. */
 function isOtherType(violations: readonly Violation[]): boolean {
   return violations.some(({ keyword, path, schema }) => keyword === "type" && path.length === 0 && schema.const === undefined);
 }
 
-/** Why a name won't do whose characters are, or nearly are, allowed. */
+/** Hint for a name that is nearly allowed. */
 function otherName(found: string): string {
-  if (found === "." || found === "..") return " As the name of a folder it means another one; choose any other.";
+  if (found === "." || found === "..") return " As a folder name it means another folder; choose another name.";
   const lower = found.toLowerCase();
   return lower !== found && NAME_PATTERN.test(lower) ? ` Write it in lower case: ${JSON.stringify(lower)}.` : "";
 }
@@ -81,7 +94,7 @@ function meantWord(found: string, values: readonly string[]): string {
   return didYouMean(found, values);
 }
 
-/** `"10"` for a number, or 8080 for a string. */
+/** Hint for a value with missing or superfluous quotes. */
 function otherQuotes(expected: JsonSchema["type"], found: unknown): string {
   if (expected === "string" && (typeof found === "number" || typeof found === "boolean")) return ` Write it in double quotes: "${found}".`;
   const bare = expected === "boolean" ? /^(true|false)$/ : /^-?\d+(\.\d+)?$/;

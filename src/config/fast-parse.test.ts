@@ -1,4 +1,4 @@
-/** The quick reading of a configuration agrees with the one that knows places. */
+/** The fast parser agrees with the one that keeps places. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -27,7 +27,7 @@ const { value } = fc.letrec<{ value: string; array: string; object: string }>((t
     }),
 }));
 
-test("2.1: what has no fault is read at once, comments and trailing commas included, and as the slow way reads it", () => {
+test("2.1: a text without errors, with comments and trailing commas, is read as by the slow parser", () => {
   fc.assert(
     fc.property(gap, value, gap, (before, text, after) => {
       const source = before + text + after;
@@ -39,7 +39,7 @@ test("2.1: what has no fault is read at once, comments and trailing commas inclu
   );
 });
 
-test("2.1: whatever it takes has no fault for the slow way either", () => {
+test("2.1: a text that the fast parser accepts has no error for the slow one either", () => {
   const letter = fc.constantFrom(..."{}[],:\"/*\\ 01-.eatrufls\n\r\t'\u00a0\uFEFF\u2028");
   fc.assert(
     fc.property(value, fc.array(fc.tuple(fc.nat(200), letter, fc.nat(3)), { minLength: 1, maxLength: 4 }), (text, damages) => {
@@ -57,7 +57,7 @@ test("2.1: whatever it takes has no fault for the slow way either", () => {
   );
 });
 
-test("2.1: it takes nothing with a fault: keys that stand twice, commas too many, comments that don't end, brackets without end", () => {
+test("2.1: it accepts no text with an error: duplicate keys, too many commas, unclosed comments, endless brackets", () => {
   const faulty = [
     '{"a":1,"a":1}',
     '{"a":{"b":1},"a":{}}',
@@ -79,7 +79,7 @@ test("2.1: it takes nothing with a fault: keys that stand twice, commas too many
   }
 });
 
-test("2.1: places are known afterwards, too", () => {
+test("2.1: places are available afterwards, too", () => {
   const { data, place } = parseDocument('{\n  // c\n  "a": [1, "//",],\n}');
   assert.deepEqual(data, { a: [1, "//"] });
   assert.deepEqual(place(["a", 1]), { line: 3, column: 12 });

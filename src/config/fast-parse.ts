@@ -1,4 +1,4 @@
-/** A text without a fault, as nearly all are, is read by V8 itself: ten times as fast as with the place of every value. */
+/** Reads a text without errors by `JSON.parse`: ten times as fast as the parser that keeps places. */
 
 /** A string, which is kept; a comment. */
 const STRING_OR_COMMENT = /("(?:[^"\\]|\\.)*")|\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g;
@@ -7,15 +7,15 @@ const STRING_OR_TRAILING_COMMA = /("(?:[^"\\]|\\.)*")|(?<=[\]}"\w]\s*),(?=\s*[\]
 /** A string, and whether it is a key. Outside of strings JSON has no quotes. */
 const STRING = /"(?:[^"\\]|\\.)*"(\s*:)?/g;
 
-/** The data of JSON with comments and trailing commas; undefined where anything is wrong with it, keys that stand twice included. */
+/** The data of JSON with comments and trailing commas; undefined if it has any error, duplicate keys included. */
 export function fastParse(source: string): { readonly data: unknown } | undefined {
-  return parsed(source) ?? parsed(source.replace(STRING_OR_COMMENT, "$1 ").replace(STRING_OR_TRAILING_COMMA, "$1"));
+  return parseJson(source) ?? parseJson(source.replace(STRING_OR_COMMENT, "$1 ").replace(STRING_OR_TRAILING_COMMA, "$1"));
 }
 
-function parsed(json: string): { readonly data: unknown } | undefined {
+function parseJson(json: string): { readonly data: unknown } | undefined {
   try {
     const data: unknown = JSON.parse(json);
-    // Of keys that stand twice only the last is left.
+    // Fewer keys in the data than in the text: some are duplicates.
     return keysIn(data) === keysOf(json) ? { data } : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof RangeError) return undefined;

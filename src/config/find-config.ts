@@ -1,4 +1,4 @@
-/** Which procman a configuration file belongs to, without checking the file: what clients need to find it. */
+/** Name and state folder of a configuration file, without checking the file: what clients need to find procman. */
 import { dirname, join, resolve } from "node:path";
 import { parse } from "jsonc-parser";
 import { read } from "./config-file.ts";
@@ -6,7 +6,7 @@ import { withoutBom } from "./document.ts";
 
 export type Location = { readonly name: string; readonly stateDir: string };
 
-/** Of the name `procman` when the file doesn't say. */
+/** Used when the file has no name. */
 export const DEFAULT_NAME = "procman";
 
 /** @throws {ProcmanError} `configuration-missing` */
@@ -18,7 +18,7 @@ export function locate(path: string | undefined, cwd: string): Location {
   return { name, stateDir: stateDirOf(dirname(file), name) };
 }
 
-/** Folder of all that procman keeps for the configuration of this name in this folder. */
+/** The state folder for a configuration of this name in this folder. */
 export function stateDirOf(folder: string, name: string): string {
   const root = process.env.PROCMAN_STATE_DIR;
   return root ? resolve(root, name) : join(folder, ".procman", name);

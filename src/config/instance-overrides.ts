@@ -1,6 +1,6 @@
-/** Other numbers of instances than those that the file says, put in before anything is checked. */
+/** Overrides of the numbers of instances in the file, applied before the checks. */
 
-/** For a cluster whose number in the file is `own`; undefined: that one. */
+/** The number for a cluster that has `own` in the file; undefined: no override. */
 export type Scale = (cluster: string, own: number | "max") => number | undefined;
 
 /** The data of a file, valid or not. */

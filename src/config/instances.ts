@@ -1,4 +1,4 @@
-/** The runs-to-be of one process of the file: itself, or the instances of its cluster. */
+/** The instances of one process of the file: itself, or those of its cluster. */
 import type { Names } from "./checks/command-checks.ts";
 
 export type ClusterInstance = Names & { readonly index?: number };
@@ -18,7 +18,7 @@ export function instances(process: Clustered, name: string, parallelism: number)
   }));
 }
 
-/** How many instances: 1 without a cluster, all processors for "max". */
+/** Number of instances: 1 without a cluster, one for each processor for "max". */
 export function count(process: Clustered, parallelism: number): number {
   const wanted = process.cluster?.instances ?? 1;
   return wanted === "max" ? parallelism : wanted;

@@ -27,7 +27,7 @@ test("1.1 a file given by its path, relative to the current folder", (t) => {
   assert.equal(load(join(cwd, "other.json"), "/").processes[0]?.cwd, cwd);
 });
 
-test("no file: the message tells how to make one", (t) => {
+test("no file: the message says how to create one", (t) => {
   const cwd = folder(t, {});
   assert.throws(() => load(undefined, cwd), {
     code: "configuration-missing",
@@ -40,15 +40,15 @@ test("no file: the message tells how to make one", (t) => {
   });
 });
 
-test("a folder, and links in a circle, are told as such", (t) => {
+test("a folder, or a loop of symbolic links, is reported as such", (t) => {
   const cwd = folder(t, {});
   mkdirSync(join(cwd, "dir"));
   symlinkSync("loop", join(cwd, "loop"));
   assert.throws(() => load("dir", cwd), { code: "configuration-missing", message: "Cannot read dir: it is a folder; name the file in it" });
-  assert.throws(() => load("loop", cwd), { code: "configuration-missing", message: /circle/ });
+  assert.throws(() => load("loop", cwd), { code: "configuration-missing", message: /form a loop/ });
 });
 
-test("an empty file, and bytes that are no UTF-8, are told as such", (t) => {
+test("an empty file, and bytes that are not UTF-8, are reported as such", (t) => {
   const cwd = folder(t, {
     "empty.json": "",
     "latin1.json": Uint8Array.from([0x7b, 0xe4, 0x7d]),
@@ -56,7 +56,7 @@ test("an empty file, and bytes that are no UTF-8, are told as such", (t) => {
   });
   assert.throws(() => load("empty.json", cwd), { code: "configuration-invalid", message: /empty\.json:1:1[\s\S]*the file is empty/ });
   for (const name of ["latin1.json", "utf16.json"])
-    assert.throws(() => load(name, cwd), { code: "configuration-invalid", message: /no UTF-8/ });
+    assert.throws(() => load(name, cwd), { code: "configuration-invalid", message: /not UTF-8/ });
 });
 
 test("a byte order mark is accepted, and is no part of the columns", (t) => {

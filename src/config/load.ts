@@ -8,7 +8,7 @@ import type { Config } from "./spec.ts";
 import { type ValidateOptions, validateConfiguration } from "./validate.ts";
 
 /**
- * The configuration of a file; without a path that of `procman.jsonc` or `procman.json` in `cwd`.
+ * Reads and validates a file; without a path, `procman.jsonc` or `procman.json` in `cwd`.
  *
  * @throws {ProcmanError} `configuration-missing`: no such file, or it can't be read.
  * @throws {ConfigurationError} it is not valid; all problems are in it.
@@ -21,7 +21,7 @@ export function load(path: string | undefined, cwd: string, profile?: string, sc
   return check(read(path, cwd), { ...(profile !== undefined && { profile }), ...(scale !== undefined && { scale }) });
 }
 
-/** Checks what was read. */
+/** Validates a file that was read. */
 export function check(
   { file, shownAs, text }: ConfigText,
   options: Pick<ValidateOptions, "profile" | "allProfiles" | "looksAtFiles" | "scale"> = {},
@@ -30,7 +30,7 @@ export function check(
 }
 
 /**
- * Checks only that it is JSON with comments, as an edit needs it.
+ * Checks only the syntax (JSON with comments), for edits.
  *
  * @throws {ConfigurationError}
  */

@@ -40,7 +40,7 @@ test("2.2 all defaults of a process", () => {
   });
 });
 
-test("2.1, 2.3, 2.4, 2.6 all defaults of the whole", () => {
+test("2.1, 2.3, 2.4, 2.6 all defaults of the top level", () => {
   const { processes, ...config } = load({ processes: [] });
   assert.deepEqual(processes, []);
   assert.deepEqual(
@@ -118,7 +118,7 @@ test("relative paths resolve from the folder of the file", () => {
   assert.deepEqual(spec({ worker: ["job.js", "./x"] }).command, { kind: "worker", script: "/shop/job.js", args: ["./x"] });
 });
 
-test("2.2 variables in paths are filled in; those in env are left to the start of a run", (t) => {
+test("2.2 variables in paths are filled in; those in env are filled in when a run starts", (t) => {
   process.env.TEST_DIR = "/data";
   t.after(() => delete process.env.TEST_DIR);
   const { cwd, env, envFile, path } = spec({
@@ -138,7 +138,7 @@ test("env.PATH and path are appended to PATH, not set", () => {
   assert.deepEqual(spec({ path: "bin" }).path, ["/shop/bin"]);
 });
 
-test("the instances of a cluster that shares a socket all name it, and have no front", () => {
+test("the instances of a cluster with a shared socket all name it, and have no frontend", () => {
   const [first, second] = specs({ cluster: { instances: 2, commonPort: 3000, mode: "share" } });
   assert.deepEqual([first?.share, first?.front], [{ hostname: "127.0.0.1", port: 3000 }, undefined]);
   assert.deepEqual(second?.share, first?.share);
@@ -192,7 +192,7 @@ test("2.3 global logger settings are defaults, a process overrides them key by k
   assert.deepEqual(spec({ logger: { stderr: "x.log" } }, { logger }).log, { ...all, stderr: "/shop/x.log" });
 });
 
-test("2.3 a stdout file of its own takes stderr along, even from a global stderr file", () => {
+test("2.3 a process's stdout file takes stderr too, even from a global stderr file", () => {
   const { stdout, stderr } = spec({ logger: { stdout: "own.log" } }, { logger: { stdout: "all.log", stderr: "err.log" } }).log;
   assert.deepEqual({ stdout, stderr }, { stdout: "/shop/own.log", stderr: undefined });
 });
@@ -204,7 +204,7 @@ test("rotate: on by default, off with false, on again for one process", () => {
   assert.deepEqual(spec({ logger: { rotate: {} } }, { logger: { rotate: false } }).log.rotation, ROTATION);
 });
 
-test("the outcome is frozen to its depth, the input is not", () => {
+test("the result is frozen recursively, the input is not", () => {
   const input = { processes: [{ id: "a", cmd: "x", env: { A: "1" }, autostart: true }], api: { revoked: ["ci"] } };
   const config = load(input);
   assert.ok(

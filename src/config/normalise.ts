@@ -1,4 +1,4 @@
-/** From a checked file to what is supervised: defaults filled in, units converted, paths absolute, frozen. */
+/** From a checked file to specifications: defaults filled in, units converted, paths absolute. */
 import { delimiter, resolve } from "node:path";
 import type { Rotation } from "../ipc/logger-protocol.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
@@ -28,15 +28,15 @@ import { type ClusterInstance, instances } from "./instances.ts";
 import type { CommandSpec, Config, EnvValue, LogSpec, ProcessSpec, WatcherSpec } from "./spec.ts";
 import { parseSize } from "./units.ts";
 
-/** The configuration as the service uses it, but for `file` and `warnings`, which only the reader knows. */
-export function normalise(raw: RawConfig, around: CheckContext): Omit<Config, "file" | "warnings"> {
+/** The configuration as the service uses it, without `file` and `warnings`, which the caller adds. */
+export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "file" | "warnings"> {
   const { name = TOP.name.default, logger, api } = raw;
   return {
     name,
-    stateDir: stateDirOf(around.folder, name),
+    stateDir: stateDirOf(context.folder, name),
     processes: raw.processes.flatMap((process) =>
-      instances(process, name, around.parallelism).map((instance) =>
-        specOf(process, instance, { raw, folder: around.folder, parallelism: around.parallelism }),
+      instances(process, name, context.parallelism).map((instance) =>
+        specOf(process, instance, { raw, folder: context.folder, parallelism: context.parallelism }),
       ),
     ),
     console: { decorate: logger?.decorate ?? LOGGER.decorate.default, colors: logger?.colors ?? LOGGER.colors.default },
@@ -49,7 +49,7 @@ export function normalise(raw: RawConfig, around: CheckContext): Omit<Config, "f
       ...(api?.cors !== undefined && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
     },
     watcher: watcherOf(raw),
-    plugins: pluginSpecs(raw.plugins, around.folder),
+    plugins: pluginSpecs(raw.plugins, context.folder),
   };
 }
 
@@ -58,14 +58,14 @@ function watcherOf({ watcher = {} }: RawConfig): WatcherSpec {
   return { intervalMs: milliseconds(WATCHER.interval, interval), exts, match, skip };
 }
 
-/** With its lists and plain objects copied to their depth. */
-export function copyOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(copyOf);
+/** Copies lists and plain objects recursively. */
+export function deepCopy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(deepCopy);
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, copyOf(member)]));
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, deepCopy(member)]));
 }
 
-/** Makes data unchangeable to its depth. */
+/** Freezes data recursively. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.values(value).forEach(deepFreeze);
@@ -76,15 +76,15 @@ type ConfigOrigin = { readonly raw: RawConfig; readonly folder: string; readonly
 
 function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, parallelism }: ConfigOrigin): ProcessSpec {
   const { PATH, ...env } = process.env ?? {};
-  const place = (path: string): string => resolve(folder, filledIn(path));
-  const envFile = [process.envFile ?? []].flat().map(place);
+  const pathOf = (path: string): string => resolve(folder, filledIn(path));
+  const envFile = [process.envFile ?? []].flat().map(pathOf);
   const { cron, terminate, pidFile } = process;
   const cluster = clusterOf(process, instance);
   return {
     id: instance.id,
     command: commandOf(process, folder),
-    cwd: place(process.cwd ?? "."),
-    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue(value, place)])),
+    cwd: pathOf(process.cwd ?? "."),
+    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue(value, pathOf)])),
     ...(envFile.length > 0 && { envFile }),
     path: [...folders(process.path), ...folders(PATH as string | undefined)].map((entry) => resolve(folder, entry)),
     overrun: process.overrun ?? PROCESS.overrun.default,
@@ -109,11 +109,11 @@ function commandOf({ cmd, worker }: RawProcess, folder: string): CommandSpec {
   return { kind: "worker", script: resolve(folder, script), args };
 }
 
-function envValue(value: EnvValue, place: (path: string) => string): EnvValue {
-  return typeof value === "object" && "file" in value ? { file: place(value.file) } : value;
+function envValue(value: EnvValue, pathOf: (path: string) => string): EnvValue {
+  return typeof value === "object" && "file" in value ? { file: pathOf(value.file) } : value;
 }
 
-/** Each entry may itself be a list, as the value of PATH is. */
+/** Each entry may itself be a list separated by colons, like the value of PATH. */
 function folders(path: string | readonly string[] | undefined): readonly string[] {
   return [path ?? []]
     .flat()
@@ -144,7 +144,7 @@ function clusterOf({ id, cluster }: RawProcess, { index }: ClusterInstance): Pro
   return { id, index, ...(startPort !== undefined && { port: startPort + index }) };
 }
 
-/** How its common port is served, if it has one. */
+/** How the common port of the cluster is served, if it has one. */
 function frontOf({ id, cluster }: RawProcess): Pick<ProcessSpec, "front" | "share"> {
   const { mode, commonPort, hostname = CLUSTER.hostname.default } = cluster ?? {};
   if (commonPort === undefined) return {};
@@ -154,16 +154,14 @@ function frontOf({ id, cluster }: RawProcess): Pick<ProcessSpec, "front" | "shar
   return { front: { id, hostname, port: commonPort, strategy, proxyProtocol, ...limits } };
 }
 
-/** Logger settings of one process: its own, over the global ones, over the defaults. */
+type ProcessSettings = RawProcessLogger | undefined;
 
-type Own = RawProcessLogger | undefined;
-
-/** Settings for one instance; file names get their placeholders filled in and become absolute. */
-function logSpec(own: Own, global: RawLogger | undefined, place: { readonly names: Names; readonly folder: string }): LogSpec {
+/** Logger settings of one instance: its own, then the global ones, then the defaults. File names are absolute, their placeholders filled in. */
+function logSpec(own: ProcessSettings, global: RawLogger | undefined, pathOf: { readonly names: Names; readonly folder: string }): LogSpec {
   const absolute = (pattern: string | undefined): string | undefined =>
-    pattern === undefined ? undefined : resolve(place.folder, fill(pattern, place.names));
+    pattern === undefined ? undefined : resolve(pathOf.folder, fill(pattern, pathOf.names));
   const stdout = absolute(own?.stdout ?? global?.stdout);
-  // A separate file for standard output takes standard error along, whatever the global logger says.
+  // A process's own file for standard output takes standard error too, whatever the global logger says.
   const stderr = absolute(own?.stderr ?? (own?.stdout === undefined ? global?.stderr : undefined));
   const rotation = rotationOf(own?.rotate, global?.rotate);
   return {
@@ -176,7 +174,7 @@ function logSpec(own: Own, global: RawLogger | undefined, place: { readonly name
   };
 }
 
-/** Whether anybody wants the output at all. */
+/** Whether the output goes anywhere. */
 export function isCaptured({ console, stdout, stderr, stored }: LogSpec): boolean {
   return stored === true || console || stdout !== undefined || stderr !== undefined;
 }

@@ -1,4 +1,4 @@
-/** Data of which only a part has the right shape, so that the checks can speak about the rest of it. */
+/** Data without its invalid values, so that the other checks can run on the rest. */
 
 import type { RawConfig, RawProcess } from "./config-schema.ts";
 import type { JsonPath } from "./document.ts";
@@ -14,7 +14,7 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
 export type PartialConfig = DeepPartial<RawConfig>;
 export type PartialProcess = DeepPartial<RawProcess>;
 
-/** The data without the values whose shape is wrong: these become undefined, their keys stay. */
+/** Replaces the invalid values by undefined; their keys stay. */
 export function dropInvalid(data: unknown, findings: readonly Finding[]): PartialConfig | undefined {
   const wrong = findings.filter(({ at }) => at === undefined);
   return wrong.reduce((rest, { path }) => without(rest, path), data) as PartialConfig | undefined;

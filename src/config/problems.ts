@@ -1,4 +1,4 @@
-/** What is wrong with a configuration: the error that carries it, and how it is shown. */
+/** Problems of a configuration: the error that carries them, and how they are shown. */
 import { ProcmanError } from "../base/errors.ts";
 import { codeFrame } from "./code-frame.ts";
 import { type Document, type JsonPath, showPath } from "./document.ts";
@@ -7,7 +7,7 @@ import type { ConfigProblem } from "./spec.ts";
 export type RenderOptions = { readonly colors?: boolean };
 
 /**
- * A configuration that can't be used. `problems` has everything that is wrong, `message` shows all of it.
+ * A configuration that can't be used. `problems` has all problems, `message` shows them.
  *
  * @example
  * try {
@@ -18,7 +18,7 @@ export type RenderOptions = { readonly colors?: boolean };
  */
 export class ConfigurationError extends ProcmanError {
   readonly problems: readonly ConfigProblem[];
-  /** Text of the file, to render the problems anew (in colours, say). Empty when there was no text. */
+  /** Text of the file, to render the problems again (in colours, say). Empty when there was no text. */
   readonly source: string;
 
   constructor(problems: readonly ConfigProblem[], source = "") {
@@ -58,8 +58,7 @@ function render(problem: ConfigProblem, source: string, paint: ProblemPainter): 
   return `${head}\n  ${paint(2, margin)}${frame.text}\n  ${paint(2, below)}${paint(31, frame.carets)}\n  ${problem.message}`;
 }
 
-/** Something wrong at a path of the data, before it has a place in a text. */
-
+/** A problem at a path of the data, before its place in the text is known. */
 export type Finding = {
   readonly path: JsonPath;
   readonly message: string;
@@ -67,12 +66,12 @@ export type Finding = {
   readonly at?: "key";
 };
 
-/** Sentence for a value that is not allowed: what was found, what is allowed, what was perhaps meant. */
+/** Message for a value that is not allowed: what was found, what is allowed, and a hint. */
 export function notAllowed(found: unknown, allowed: string, hint = ""): string {
   return `Found ${show(found)}; allowed: ${allowed}.${hint}`;
 }
 
-/** A value in a message: short, and never a whole object. */
+/** A value for a message: short, and never a whole object. */
 export function show(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
   if (typeof value === "object" && value !== null) return "an object";

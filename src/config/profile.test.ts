@@ -36,7 +36,7 @@ test("a profile is merged: objects by their keys, processes by id, all else repl
   assert.deepEqual([api.hostname, api.port, profile], ["::1", 4000, "production"]);
 });
 
-test("without a wish for it, no profile is merged", () => {
+test("no profile is merged unless it is selected", () => {
   const { processes, profile } = validateConfiguration({
     processes: [BASE],
     profiles: { p: { processes: [{ id: "web", cmd: "other" }] } },
@@ -44,7 +44,7 @@ test("without a wish for it, no profile is merged", () => {
   assert.deepEqual([processes.length, processes[0]?.command, profile], [1, { kind: "shell", line: "run" }, undefined]);
 });
 
-test("an unknown profile is refused, with what was perhaps meant", () => {
+test("an unknown profile is refused, with a similar name", () => {
   const file = { processes: [BASE], profiles: { production: {}, test: {} } };
   assert.match(
     problems(file, { profile: "prodution" }).join(),
@@ -54,7 +54,7 @@ test("an unknown profile is refused, with what was perhaps meant", () => {
   assert.match(problems(file, { profile: "__proto__" }).join(), /Found no profile/);
 });
 
-test("each profile is checked when all are asked for, and a problem stands where it is written", () => {
+test("with allProfiles each profile is checked, and a problem has its place in the text", () => {
   const text = `{
   "processes": [{ "id": "web", "cmd": "run", "autostart": true }],
   "profiles": {
@@ -84,7 +84,7 @@ test("each profile is checked when all are asked for, and a problem stands where
   assert.deepEqual(problems(text, { profile: "bad" }), found);
 });
 
-test("what is wrong without any profile is said once, however many there are", () => {
+test("a problem outside of profiles is reported once, however many profiles there are", () => {
   const file = { processes: [{ id: "web", cmd: 5 }], profiles: { a: {}, b: {} } };
   assert.equal(problems(file, { allProfiles: true }).length, 1);
 });

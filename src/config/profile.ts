@@ -1,4 +1,4 @@
-/** A profile: a part of the configuration that is merged over the rest when it is asked for. */
+/** Profiles: parts of the configuration that are merged over the rest when selected. */
 import { didYouMean } from "../base/suggest.ts";
 import type { Document, JsonPath } from "./document.ts";
 import { type Finding, show } from "./problems.ts";
@@ -8,12 +8,12 @@ type Data = Readonly<Record<string, unknown>>;
 /** A profile can't change these: clients find a running procman by them, without reading profiles. */
 const FIXED = ["$schema", "name", "profiles"] as const;
 
-/** Names of the profiles that the data has, whatever they are worth. */
+/** Names of all profiles, valid or not. */
 export function profileNames({ data }: Document): readonly string[] {
   return isObject(data) && isObject(data.profiles) ? Object.keys(data.profiles) : [];
 }
 
-/** What is wrong with the wish for this profile, before it is merged. */
+/** Problems of the profile itself, before it is merged. */
 export function profileErrors(document: Document, name: string): readonly Finding[] {
   const names = profileNames(document);
   if (!names.includes(name)) {
@@ -29,13 +29,13 @@ export function profileErrors(document: Document, name: string): readonly Findin
   }));
 }
 
-/** Its data are those with the profile; what is said of them has its place where it is written. */
+/** The document with the profile merged in; places are those of the text. */
 export function withProfile(document: Document, name: string): Document {
   const base = isObject(document.data) ? document.data : {};
   const profile = profileIn(document, name);
   const rest: Data = Object.fromEntries(Object.entries(profile).filter(([key]) => !FIXED.some((fixed) => fixed === key)));
   const origin = (path: JsonPath): JsonPath => originOf(path, { base, profile: rest, name });
-  return { ...document, data: mergedTop(base, rest), origin, place: (path, of) => document.place(origin(path), of) };
+  return { ...document, data: mergeTop(base, rest), origin, place: (path, of) => document.place(origin(path), of) };
 }
 
 function profileIn({ data }: Document, name: string): Data {
@@ -44,44 +44,45 @@ function profileIn({ data }: Document, name: string): Data {
   return isObject(profile) ? profile : {};
 }
 
-function mergedTop(base: Data, profile: Data): Data {
-  const all = merged(base, profile) as Data;
+function mergeTop(base: Data, profile: Data): Data {
+  const all = merge(base, profile) as Data;
   if (!Array.isArray(base.processes) || !Array.isArray(profile.processes)) return all;
-  const [own, more]: readonly [readonly unknown[], readonly unknown[]] = [base.processes, profile.processes];
-  const counterparts = own.map((process) => more[sameId(more, process)]);
-  const added = more.filter((process) => sameId(own, process) < 0);
-  return { ...all, processes: [...own.map((process, index) => merged(process, counterparts[index])), ...added] };
+  const [baseProcesses, profileProcesses]: readonly [readonly unknown[], readonly unknown[]] = [base.processes, profile.processes];
+  const counterparts = baseProcesses.map((process) => profileProcesses[indexOfSameId(profileProcesses, process)]);
+  const added = profileProcesses.filter((process) => indexOfSameId(baseProcesses, process) < 0);
+  return { ...all, processes: [...baseProcesses.map((process, index) => merge(process, counterparts[index])), ...added] };
 }
 
 /** Objects key by key; everything else, lists too, is replaced. */
-function merged(base: unknown, over: unknown): unknown {
+function merge(base: unknown, over: unknown): unknown {
   if (over === undefined) return base;
   if (!isObject(base) || !isObject(over)) return over;
   const result: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
-    // As own data, whatever it is called.
+    // Not by assignment: "__proto__" would set the prototype.
     const known = Object.hasOwn(base, key) ? base[key] : undefined;
-    Object.defineProperty(result, key, { value: merged(known, value), enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(result, key, { value: merge(known, value), enumerable: true, configurable: true, writable: true });
   }
   return result;
 }
 
 type Origins = { readonly base: Data; readonly profile: Data; readonly name: string };
 
-/** Where a value of the merged data is written. */
+/** The path in the text of a value of the merged data. */
 function originOf(path: JsonPath, { base, profile, name }: Origins): JsonPath {
   const [first, index, ...rest] = path;
-  const { processes: own } = base;
-  const { processes: more } = profile;
-  if (first !== "processes" || typeof index !== "number" || !Array.isArray(own) || !Array.isArray(more))
+  const { processes: baseProcesses } = base;
+  const { processes: profileProcesses } = profile;
+  if (first !== "processes" || typeof index !== "number" || !Array.isArray(baseProcesses) || !Array.isArray(profileProcesses))
     return has(profile, path) ? ["profiles", name, ...path] : path;
-  const added = more.flatMap((process, at) => (sameId(own, process) < 0 ? [at] : []));
-  const at = index < own.length ? sameId(more, own[index]) : (added[index - own.length] ?? -1);
-  const isThere = at >= 0 && (index >= own.length || (rest.length > 0 && has(more[at], rest)));
-  return isThere ? ["profiles", name, "processes", at, ...rest] : path;
+  const added = profileProcesses.flatMap((process, at) => (indexOfSameId(baseProcesses, process) < 0 ? [at] : []));
+  const at =
+    index < baseProcesses.length ? indexOfSameId(profileProcesses, baseProcesses[index]) : (added[index - baseProcesses.length] ?? -1);
+  const isInProfile = at >= 0 && (index >= baseProcesses.length || (rest.length > 0 && has(profileProcesses[at], rest)));
+  return isInProfile ? ["profiles", name, "processes", at, ...rest] : path;
 }
 
-function sameId(list: readonly unknown[], process: unknown): number {
+function indexOfSameId(list: readonly unknown[], process: unknown): number {
   const id = isObject(process) ? process.id : undefined;
   return id === undefined ? -1 : list.findIndex((other) => isObject(other) && other.id === id);
 }

@@ -1,9 +1,9 @@
-/** Where something stands in a configuration file, for a message about it long after the file was read. */
+/** The place of a value in a configuration file, for a message long after the file was read. */
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { type JsonPath, parseDocument, withoutBom } from "./document.ts";
 
-/** As `procman.json:12:7`; the name of the file alone when that can't be read any more. */
+/** For example `procman.json:12:7`; only the file name when the file can't be read any more. */
 export function placeIn(file: string, path: JsonPath): string {
   const near = relative(process.cwd(), file);
   const shown = near.startsWith("..") ? file : near;

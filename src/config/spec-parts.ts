@@ -1,4 +1,4 @@
-/** Parts of a process specification that other folders declare the types of, as schemas: for the configuration that is kept for a later service. */
+/** Schemas of specification parts whose types other folders declare, for the configuration snapshot. */
 import {
   boolean,
   enumeration,
@@ -32,7 +32,7 @@ export const envValue = union([string(), openObject({ file: string() }), openObj
 export const policy: Schema<Policy> = schemaFor<Policy>({
   restart: enumeration(["never", "error", "always"]),
   restartDelayMs: optional(number()),
-  // JSON has no infinity, and says null.
+  // JSON writes Infinity as null.
   restartLimit: union([count, nullSchema]) as Schema<number>,
   restartResetMs: number(),
   graceMs: number(),

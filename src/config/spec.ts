@@ -23,12 +23,12 @@ import type { Policy } from "../supervisor/restart-policy.ts";
 import { PROCESS } from "./fields/process-fields.ts";
 import { consoleStyle, type envValue, front, plugin, policy, rotation } from "./spec-parts.ts";
 
-/** What to run: a shell command line, or a JavaScript/TypeScript module in a Node process of its own. */
+/** What to run: a shell command line, or a JavaScript/TypeScript module in a separate Node process. */
 export type CommandSpec =
   | { readonly kind: "shell"; readonly line: string }
   | { readonly kind: "worker"; readonly script: string; readonly args: readonly string[] };
 
-/** A text, what a file holds, or what a variable of procman's own holds. */
+/** A text, the content of a file, or the value of a variable of procman's own environment. */
 export type EnvValue = TypeOf<typeof envValue>;
 
 export type LogSpec = {
@@ -37,14 +37,14 @@ export type LogSpec = {
   readonly stderr?: string;
   readonly decorateFiles: boolean;
   readonly rotation?: Rotation;
-  /** It goes to the log store too. */
+  /** The output goes to the log store too. */
   readonly stored?: true;
 };
 
 /** What counts as a change of a watched path. */
 export type WatcherSpec = {
   readonly intervalMs: number;
-  /** Without dot; none: all count. */
+  /** Without dot; empty: all extensions. */
   readonly exts: readonly string[];
   readonly match: readonly string[];
   readonly skip: readonly string[];
@@ -57,7 +57,7 @@ export type ApiSpec = {
   readonly port?: number;
   /** Consumers whose tokens are refused. */
   readonly revoked: readonly string[];
-  /** Origins whose pages may ask. Absent: none but its own. */
+  /** Origins whose pages may call the API. Absent: none but its own. */
   readonly cors?: readonly string[];
 };
 
@@ -70,40 +70,40 @@ type RowsWithSpec = {
     : never;
 };
 
-/** What fields of the file become under their own names, as their rows say. */
+/** Fields of the file that keep their name, with the types of their rows. */
 type FieldParts = ObjectOf<RowsWithSpec>;
 
-/** What is made of several fields, or of where the process stands. */
+/** Parts computed from several fields, or from the position in a cluster. */
 type OtherParts = {
   /** Process id, or `ID-1` … `ID-n` for the instances of a cluster. */
   readonly id: string;
   readonly command: CommandSpec;
   readonly policy: Policy;
   readonly log: LogSpec;
-  /** Present for the instances of a cluster: which, its number from 0, its port. */
+  /** Present for the instances of a cluster: id of the cluster, number from 0, port of the instance. */
   readonly cluster?: { readonly id: string; readonly index: number; readonly port?: number };
-  /** Present for the instances of a cluster with a common port: how that is served. */
+  /** Present for the instances of a cluster with a common port: how the balancer serves it. */
   readonly front?: FrontSpec;
-  /** Present for the instances of a cluster that accept from one socket: where that listens. */
+  /** Present for the instances of a cluster with a shared socket: its address. */
   readonly share?: { readonly hostname: string; readonly port: number };
 };
 
-/** One process as it is supervised: a process of the file, or one instance of a cluster. */
+/** One supervised process: a process of the file, or one instance of a cluster. */
 export type ProcessSpec = OtherParts & FieldParts;
 
 export type Config = {
-  /** Absolute path of the file it was read from; empty for data that came from no file. */
+  /** Absolute path of the file; empty for data without a file. */
   readonly file: string;
-  /** What was merged over the rest of it. */
+  /** Name of the profile that was merged. */
   readonly profile?: string;
   /** `name` of the file, or "procman". */
   readonly name: string;
-  /** Folder of all that procman keeps: `.procman/NAME` beside the file, or below `$PROCMAN_STATE_DIR`. */
+  /** The state folder: `.procman/NAME` beside the file, or below `$PROCMAN_STATE_DIR`. */
   readonly stateDir: string;
   readonly processes: readonly ProcessSpec[];
   readonly console: ConsoleStyle;
   readonly internalLogHours: number;
-  /** The log store may take so much. */
+  /** Size limit of the log store. */
   readonly internalLogBytes: number;
   readonly api: ApiSpec;
   readonly watcher: WatcherSpec;
@@ -111,13 +111,13 @@ export type Config = {
   readonly warnings: readonly ConfigProblem[];
 };
 
-/** One thing that is wrong (or doubtful) in a file, with its place. Lines and columns count from 1; 0 where there is no file. */
+/** One error or warning about a configuration, with its place. Lines and columns count from 1; 0 without a file. */
 export type ConfigProblem = {
-  /** As shown to people: relative to the current folder where it lies below; empty where there is no file. */
+  /** Relative to the current folder where it lies below it; empty without a file. */
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** Where in the data, as `processes[0].restart`. */
+  /** Path in the data, such as `processes[0].restart`. */
   readonly path: string;
   /** What was found, what is allowed, what to do. */
   readonly message: string;
@@ -149,12 +149,12 @@ const fieldParts = Object.fromEntries(Object.entries(PROCESS).flatMap(([name, ro
 
 const processes: Schema<readonly ProcessSpec[]> = list(openObject({ ...otherParts, ...(fieldParts as RowsWithSpec) }));
 
-/** Without `plugins`, which 0.1.0 had not at first. */
+/** `plugins` is optional: the first snapshots of 0.1.0 don't have it. */
 type StoredConfig = Omit<Config, "warnings" | "plugins"> & Partial<Pick<Config, "plugins">>;
 
 /**
- * What a service leaves to its successor. Every member is in it: a version that adds one which is never absent does not
- * understand the snapshots of older versions, as each of their processes would seem changed to it, and be restarted.
+ * The configuration snapshot that a service leaves to the next one. Every member must be listed. A new required member makes
+ * snapshots of older versions invalid, which is intended: all their processes would otherwise seem changed, and be restarted.
  */
 export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly leaving: readonly ProcessSpec[] }> = openObject({
   config: schemaFor<StoredConfig>({

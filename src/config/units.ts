@@ -3,10 +3,10 @@
 const SIZE = /^(\d+(?:\.\d+)?) ?(B|[kKMGT]B|[KMGT]iB)$/;
 const POWER: Readonly<Record<string, number>> = { B: 0, K: 1, M: 2, G: 3, T: 4 };
 
-/** As a regular expression for the schema: `500MB`, `1.5 GiB`. */
+/** Pattern of a size, for the schema: `500MB`, `1.5 GiB`. */
 export const SIZE_PATTERN: RegExp = SIZE;
 
-/** A size of more than 0. */
+/** Pattern of a size above 0. */
 export const AMOUNT_PATTERN: RegExp = new RegExp(`^(?=[0.]*[1-9])${SIZE.source.slice(1)}`);
 
 /** Bytes of `500MB` (powers of 1000) or `500MiB` (powers of 1024), or of a number of bytes. */
@@ -17,6 +17,6 @@ export function parseSize(size: string | number): number {
   return Math.floor(Number(amount) * base ** (POWER[unit.charAt(0).toUpperCase()] ?? 0));
 }
 
-/** The longest that one timer of Node can wait is 24.8 days; all durations stay below it. */
-export const MOST_MS = 24 * 24 * 3600 * 1000;
-export const MOST_SECONDS = MOST_MS / 1000;
+/** Longest duration: a timer of Node can wait 24.8 days at most. */
+export const MAX_MS = 24 * 24 * 3600 * 1000;
+export const MAX_SECONDS = MAX_MS / 1000;

@@ -7,7 +7,7 @@ import { validateConfiguration } from "./validate.ts";
 
 const OPTIONS = { file: "/shop/procman.jsonc", shownAs: "procman.jsonc", parallelism: 4 };
 
-/** Problems as `line:column path message`; none when it is valid. */
+/** Problems as `line:column path message`; empty when it is valid. */
 function problemsOf(input: unknown): readonly string[] {
   try {
     validateConfiguration(input, OPTIONS);
@@ -18,7 +18,7 @@ function problemsOf(input: unknown): readonly string[] {
   }
 }
 
-/** One process with the fields given: what is said about it. */
+/** The problems of one process with these fields. */
 function about(fields: object, more: object = {}): string {
   return problemsOf({ processes: [{ id: "web", cmd: "x", ...fields }], ...more }).join("\n");
 }
@@ -44,8 +44,8 @@ test("1.8 all problems are reported at once, in the order of the file, each with
     '5:43 processes[0].restart Found "allways"; allowed: "always", "error". Did you mean "always"?',
     '6:5 processes[1].id Missing key "id": 1 to 64 characters from a-z, 0-9, ".", "_" and "-".',
     '6:32 processes[1].autostart Found "true"; allowed: true or false. Write it without quotes: true.',
-    '7:5 processes[2] Missing key "cmd" or "worker": a command line, or a script for a Node process of its own.',
-    '7:13 processes[2].id Found "web"; processes[0].id has the same id already, for the process "web". Allowed: ids that all differ.',
+    '7:5 processes[2] Missing key "cmd" or "worker": a command line, or a script that runs in a separate Node process.',
+    '7:13 processes[2].id Found "web"; processes[0].id has the same id already, for the process "web". Allowed: unique ids.',
     '7:28 processes[2].cron Found "99 * * * *"; allowed: a cron pattern. The minute 99 is out of range (0-59).',
   ]);
 });
@@ -75,7 +75,7 @@ test("duplicate keys in one object are an error", () => {
   assert.match(problemsOf('{ "processes": [], "processes": [] }').join(), /^1:20 processes Found "processes" a second time/);
 });
 
-test("mistakes of syntax are reported alone", () => {
+test("syntax errors are reported alone", () => {
   assert.deepEqual(problemsOf('{ "processes": [ }'), [
     "1:18  Found `}`; expected a value: a string in double quotes, a number, true, false, null, an object or an array.",
   ]);
@@ -86,7 +86,7 @@ test("2.1 processes is needed, and a list", () => {
   assert.deepEqual(problemsOf('{ "processes": {} }'), ["1:16 processes Found an object; allowed: a list of processes."]);
 });
 
-test("unknown keys are errors everywhere, with the key that was meant or belongs elsewhere", () => {
+test("unknown keys are errors everywhere, with the similar key or the section where it belongs", () => {
   assert.match(about({ restrat: "always" }), /unknown key "restrat"\. Did you mean "restart"\?/);
   assert.match(about({ instances: 4 }), /unknown key "instances"\. It belongs in "cluster"\./);
   assert.match(about({ logger: { colors: true } }), /logger\.colors Found the unknown key/);
@@ -105,7 +105,7 @@ test("8 name and id: 1 to 64 characters from a-z, 0-9, dot, underscore, hyphen",
   for (const id of ["a", "a".repeat(64), "a.b_c-9", "..."]) assert.equal(about({ id }), "");
   for (const id of ["", "a".repeat(65), "a b", "ä", ".", "..", "a/b", 5, "a\n"]) assert.match(about({ id }), /allowed: 1 to 64 characters/);
   assert.match(about({ id: "Web" }), /Write it in lower case: "web"\./);
-  for (const id of [".", ".."]) assert.match(about({ id }), /As the name of a folder it means another one/);
+  for (const id of [".", ".."]) assert.match(about({ id }), /As a folder name it means another folder/);
   assert.match(about({ id: "all" }), /stands for all processes/);
 });
 
@@ -132,17 +132,17 @@ test("a worker in TypeScript is refused where Node doesn't strip types, unless N
   for (const worker of ["w.js", "w.mjs", "ts", ["w.js", "x.ts"]]) assert.deepEqual(findings({ worker }, false), []);
 });
 
-test("a value whose shape is wrong is not reported as missing too", () => {
+test("an invalid value is not also reported as missing", () => {
   assert.equal(problemsOf({ processes: [{ id: "a", cmd: 5 }, 7] }).length, 2);
 });
 
-test("strings without text, and with a NUL that no program could be given, are refused", () => {
+test("empty strings, and strings with a NUL byte, are refused", () => {
   assert.match(about({ cmd: " \n" }), /not empty/);
   assert.match(about({ cwd: "a\0b" }), /cwd Found/);
   assert.match(about({ env: { A: "\0" } }), /env\.A Found/);
 });
 
-test("2.2 env: a secret names a file or a variable; PATH is a list of folders; what a path needs is set", () => {
+test("2.2 env: a secret names a file or a variable; PATH is a list of folders; variables in paths must be set", () => {
   assert.match(about({ env: { KEY: { file: "" } } }), /env\.KEY.*Found/);
   assert.match(about({ env: { KEY: { path: "x" } } }), /env\.KEY/);
   assert.match(about({ env: { PATH: { file: "x" } } }), /env\.PATH Found an object; allowed: a string, the folders to append\./);
@@ -163,7 +163,7 @@ test("env: values are strings, names have no =", () => {
   assert.match(about({ env: { "A=B": "x" } }), /env\["A=B"\] Found "A=B"; allowed: a name/);
 });
 
-test("a signal that asks for the end is one that does", () => {
+test("stopSignal takes only signals that end a process", () => {
   for (const bad of ["QUIT", "SIGSTOP", "SIGKILL", 15])
     assert.match(about({ stopSignal: bad }), /stopSignal Found .*"SIGTERM", .*"SIGQUIT"/, `${bad}`);
   assert.match(about({ stopSignal: "SIGQIT" }), /Did you mean "SIGQUIT"\?/);
@@ -188,7 +188,15 @@ test("bounds: delays are not negative, counts are whole, ports are 1-65535", () 
   assert.equal(about({ timeout: 0.5, restartDelayMs: 0, restartLimit: 0 }, { logger: { internalLogHours: 366 } }), "");
 });
 
-test('restart "never" is no value of the specification, the remedy is named', () => {
+test("a number beyond the greatest value: the message names that value, not quotes", () => {
+  const beyond = 2 ** 53;
+  for (const fields of [{ memoryLimit: beyond }, { ulimits: { as: beyond } }, { restartLimit: beyond }])
+    assert.match(about(fields), new RegExp(`Found ${beyond}; .* The greatest value is ${Number.MAX_SAFE_INTEGER}\\.$`));
+  assert.match(about({ user: 2 ** 32 }), /The greatest value is 4294967294\.$/);
+  for (const memoryLimit of [1.5, true]) assert.doesNotMatch(about({ memoryLimit }), /greatest|quotes/);
+});
+
+test('restart "never" is refused, and the remedy is named', () => {
   assert.match(about({ restart: "never" }), /For no restarts at all set "restartLimit" to 0/);
 });
 
@@ -199,7 +207,7 @@ test("rotate: false, or an object with sizes in words", () => {
   assert.match(about({ logger: { rotate: true } }), /rotate Found true; allowed: false, or an object/);
 });
 
-test("2.2 cron, terminate: what croner refuses is refused with place and reason", () => {
+test("2.2 cron, terminate: invalid patterns are refused with place and reason", () => {
   assert.match(
     problemsOf('{ "processes": [{ "id": "a", "cmd": "x",\n "terminate": "99 * * * *" }] }').join(),
     /^2:15 processes\[0\]\.terminate Found "99 \* \* \* \*"; .*The minute 99/,
@@ -217,7 +225,7 @@ const pair = (first: object, second: object) =>
     ],
   }).join("\n");
 
-test("ids that collide with those of instances are errors, in either order", () => {
+test("an id that an instance has too is an error, in either order", () => {
   const cluster = { id: "web", cluster: { instances: 2 } };
   assert.match(
     pair(cluster, { id: "web-1" }),
@@ -228,7 +236,7 @@ test("ids that collide with those of instances are errors, in either order", () 
   assert.match(pair({ id: "web", cluster: { instances: "max" } }, { id: "web-4" }), /instance 4/);
 });
 
-test("ports that collide are errors: ranges, common ports, the API's", () => {
+test("overlapping ports are errors: ranges, common ports, the API's", () => {
   const range = (startPort: number, more = {}) => ({ cluster: { instances: 4, startPort, ...more } });
   assert.match(
     pair({ id: "a", ...range(3000) }, { id: "b", ...range(3003) }),
@@ -241,7 +249,7 @@ test("ports that collide are errors: ranges, common ports, the API's", () => {
   assert.match(about({ cluster: { instances: 2, commonPort: 80 } }), /"commonPort" without "startPort"/);
 });
 
-test("a cluster of no instance or of too many, and a strategy that nobody knows, are errors that say what is allowed", () => {
+test("no instance, too many instances and an unknown strategy are errors that say what is allowed", () => {
   for (const instances of [0, 100_000, 1.5, -1])
     assert.match(about({ cluster: { instances } }), /instances Found \S+; allowed: a whole number from 1 to 1024, or "max"/);
   assert.match(
@@ -250,7 +258,7 @@ test("a cluster of no instance or of too many, and a strategy that nobody knows,
   );
 });
 
-test("a shared socket needs its port, no ports behind it, and takes nothing that only the load balancer can", () => {
+test("a shared socket needs its port, no instance ports, and takes no field of the load balancer", () => {
   const share = (more: object): object => ({ cluster: { instances: 2, mode: "share", ...more } });
   assert.equal(about(share({ commonPort: 80, hostname: "0.0.0.0" })), "");
   assert.equal(about(share({ commonPort: 80, startPort: 3000 })), "");
@@ -265,7 +273,7 @@ test("a shared socket needs its port, no ports behind it, and takes nothing that
   assert.match(about(share({ commonPort: 80, mode: "shared" })), /cluster\.mode Found "shared"; allowed: "balance", "share"/);
 });
 
-test("two processes can't share a pid file, log files they can", () => {
+test("two processes can share a log file, but not a pid file", () => {
   assert.match(
     pair({ id: "a", pidFile: "run/x.pid" }, { id: "b", pidFile: "./run/x.pid" }),
     /processes\[1\]\.pidFile .* which processes\[0\]\.pidFile has already/,
@@ -286,8 +294,8 @@ test("placeholders that don't exist are errors that list those that do", () => {
   assert.match(about({ pidFile: "{x-y-z}" }), /pidFile Found/);
 });
 
-test("doubtful things are warnings, not errors", () => {
-  assert.match(warningsOf({ autostart: false })[0] ?? "", /^processes\[0\] No start policy: "web" starts only by hand/);
+test("doubtful values are warnings, not errors", () => {
+  assert.match(warningsOf({ autostart: false })[0] ?? "", /^processes\[0\] No start policy: "web" is only started manually/);
   assert.deepEqual(warningsOf({}), []);
   assert.deepEqual(warningsOf({ autostart: false, cron: "* * * * *" }), []);
   assert.deepEqual(warningsOf({ watch: ["src"] }), []);
@@ -295,11 +303,11 @@ test("doubtful things are warnings, not errors", () => {
     warningsOf({ cluster: { instances: 2, startPort: 3000, strategy: "ip-hash" } })[0] ?? "",
     /strategy Found "strategy" without "commonPort"/,
   );
-  assert.match(warningsOf({}, { api: { port: 6000 } })[0] ?? "", /^api\.port Found 6000: no browser opens this port/);
+  assert.match(warningsOf({}, { api: { port: 6000 } })[0] ?? "", /^api\.port Found 6000: browsers and `fetch` block this port/);
   assert.deepEqual(warningsOf({}, { api: { port: 6001 } }), []);
   assert.match(
     warningsOf({}, { plugins: [{ url: "https://host/x@1.0.0.mjs" }] })[0] ?? "",
-    /^plugins\[0\]\.url Found .* without "integrity": whoever serves it could replace it/,
+    /^plugins\[0\]\.url Found .* without "integrity": the server could replace it/,
   );
   for (const fields of [
     { env: { URL: "x ${A:?no}" } },
@@ -308,11 +316,11 @@ test("doubtful things are warnings, not errors", () => {
     { envFile: ["x ${A:?no}"] },
   ])
     assert.match(warningsOf(fields)[0] ?? "", /Found "\$\{A:\?no\}", which stays as it is: /);
-  assert.match(warningsOf({ env: { PROCMAN_RUN_ID: "x" } })[0] ?? "", /env\.PROCMAN_RUN_ID .*procman's own/);
+  assert.match(warningsOf({ env: { PROCMAN_RUN_ID: "x" } })[0] ?? "", /env\.PROCMAN_RUN_ID .*reserved/);
   assert.match(validateConfiguration({ processes: [] }, OPTIONS).warnings[0]?.message ?? "", /no process yet/);
 });
 
-test("a missing working directory is found at start, not here", () => {
+test("a missing working directory is reported by the start, not by the validation", () => {
   assert.equal(about({ cwd: "/does/not/exist" }), "");
 });
 

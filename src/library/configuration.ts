@@ -3,11 +3,11 @@
 // made by scripts/schema.ts
 
 export type RotationConfiguration = {
-  /** A file that would grow beyond this is rotated first: bytes, or a text such as 500MB (powers of 1000) or 500MiB (powers of 1024). Default: "500MB". */
+  /** A file is rotated before it would grow beyond this: bytes, or a text such as 500MB (powers of 1000) or 500MiB (powers of 1024). Default: "500MB". */
   readonly size?: string | number | undefined;
   /** A file that has been written to for this many hours is rotated; 0: never by age. Default: 0. */
   readonly hours?: number | undefined;
-  /** Rotated files together may take this much; the oldest are removed first. Written as size. Default: "2GB". */
+  /** Limit for all rotated files together; the oldest are removed first. Written like size. Default: "2GB". */
   readonly total?: string | number | undefined;
   /** Compress rotated files. Default: true. */
   readonly gzip?: boolean | undefined;
@@ -29,49 +29,49 @@ export type LoggerConfiguration = {
 
 /** How a run becomes ready: exactly one of port, http, log, exec and fd. Omitted: it is ready at once. */
 export type ReadyConfiguration = {
-  /** It accepts connections on this port of the loopback address; {port}: on that of the instance. */
+  /** It accepts connections on this port of the loopback address; {port}: the port of the instance. */
   readonly port?: number | "{port}" | undefined;
   /** It answers at this address with a status from 200 to 399; {port} stands for the port of the instance. */
   readonly http?: string | undefined;
-  /** This command line ends with code 0, run as the process's own cmd is. */
+  /** This command line, run like the process's cmd, ends with code 0. */
   readonly exec?: string | undefined;
   /** A line of its output matches this regular expression. */
   readonly log?: string | undefined;
-  /** It writes to this file descriptor, which it gets open at its start. */
+  /** It writes to this file descriptor, which is open when it starts. */
   readonly fd?: number | undefined;
-  /** A run that is not ready within so many seconds is stopped, which counts as an error. Default: 30. */
+  /** A run that is not ready after this many seconds is stopped, which counts as an error. Default: 30. */
   readonly timeout?: number | undefined;
 };
 
-/** A process that must be there first. */
+/** A process that must come up first. */
 export type DependencyConfiguration = {
   /** Id of a process or a cluster. */
   readonly id: string;
-  /** What must be the case: it was started, it is ready, or it has finished with code 0. Default: "ready". */
+  /** The required state: it was started, it is ready, or it has finished with code 0. Default: "ready". */
   readonly condition?: "started" | "ready" | "finished" | undefined;
-  /** Restart the dependent when this one was started anew. Default: false. */
+  /** Restart the dependent when this process was restarted. Default: false. */
   readonly restart?: boolean | undefined;
 };
 
-/** Whether a run that is ready stays well: asked at intervals by exactly one of port, http and exec. */
+/** Whether a ready run stays healthy: checked at intervals by exactly one of port, http and exec. */
 export type HealthConfiguration = {
-  /** As ready.port. */
+  /** Like ready.port. */
   readonly port?: number | "{port}" | undefined;
-  /** As ready.http. */
+  /** Like ready.http. */
   readonly http?: string | undefined;
-  /** As ready.exec. */
+  /** Like ready.exec. */
   readonly exec?: string | undefined;
-  /** Seconds from one question to the next. Default: 10. */
+  /** Seconds from one check to the next. Default: 10. */
   readonly interval?: number | undefined;
   /** Seconds to wait for an answer. Default: 5. */
   readonly timeout?: number | undefined;
-  /** After so many failures in a row it is not well, and is restarted by its policy. Default: 3. */
+  /** After this many failures in a row the process is unhealthy, and is restarted by its policy. Default: 3. */
   readonly failures?: number | undefined;
-  /** Seconds from the start of a run in which failures don't count, until it was well once. Default: 0. */
+  /** Seconds after the start of a run in which failures don't count, until a check succeeds. Default: 0. */
   readonly startPeriod?: number | undefined;
 };
 
-/** Limits of the process, soft and hard, as of the shell's ulimit; unlimited: none. */
+/** Limits of the process, soft and hard, like the shell's ulimit; unlimited: none. */
 export type UlimitsConfiguration = {
   /** Address space. Bytes, or a text such as 2GB. */
   readonly as?: string | number | "unlimited" | undefined;
@@ -97,9 +97,9 @@ export type UlimitsConfiguration = {
 export type ClusterConfiguration = {
   /** How many instances; max: one for each processor. */
   readonly instances: number | "max";
-  /** Port of the first instance, one more for each further one; each gets its own in PROCMAN_CLUSTER_PORT. */
+  /** Port of the first instance; the others get the following ports. Each finds its port in PROCMAN_CLUSTER_PORT. */
   readonly startPort?: number | undefined;
-  /** One port for all instances: of the built-in load balancer, or of the socket that they share. */
+  /** One port for all instances: of the built-in load balancer, or of the shared socket. */
   readonly commonPort?: number | undefined;
   /** How the common port is served: by the load balancer, or by the instances themselves, which all get its listening socket as descriptor 3. Default: "balance". */
   readonly mode?: "balance" | "share" | undefined;
@@ -107,11 +107,11 @@ export type ClusterConfiguration = {
   readonly strategy?: "round-robin" | "least-connections" | "ip-hash" | undefined;
   /** Address that the common port is opened on; 0.0.0.0: all interfaces. Default: "127.0.0.1". */
   readonly hostname?: string | undefined;
-  /** Each connection begins with a header of the PROXY protocol, version 2, that tells the client's address. Default: false. */
+  /** Each connection begins with a header of the PROXY protocol, version 2, with the client's address. Default: false. */
   readonly proxyProtocol?: boolean | undefined;
   /** Seconds without traffic after which the load balancer closes a connection; 0: never. Default: 0. */
   readonly idleTimeout?: number | undefined;
-  /** Most connections that the load balancer gives an instance at a time; further clients wait for one to end. Omitted: no limit. */
+  /** Limit of connections that the load balancer gives an instance at a time; further clients wait until one ends. Omitted: no limit. */
   readonly maxConnections?: number | undefined;
 };
 
@@ -121,11 +121,11 @@ export type ProcessConfiguration = {
   readonly id: string;
   /** Full command line, run by /bin/sh. Exactly one of cmd and worker must be given. */
   readonly cmd?: string | undefined;
-  /** JavaScript or TypeScript module that runs in a Node process of its own, or a list of the module and its arguments. */
+  /** JavaScript or TypeScript module that runs in a separate Node process, or a list of the module and its arguments. */
   readonly worker?: string | readonly string[] | undefined;
   /** Working directory; the folder of the configuration file when omitted. */
   readonly cwd?: string | undefined;
-  /** Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman's own and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable. */
+  /** Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman's own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable. */
   readonly env?: Readonly<Record<string, string | { readonly file: string } | { readonly env: string }>> | undefined;
   /** File or files with further variables, as NAME=value lines; read whenever a run starts. */
   readonly envFile?: string | readonly string[] | undefined;
@@ -135,7 +135,7 @@ export type ProcessConfiguration = {
   readonly pidFile?: string | undefined;
   /** Seconds that a run may last before it is terminated; 0: no limit. Default: 0. */
   readonly timeout?: number | undefined;
-  /** A start by schedule may begin another run while one is going on. Default: false. */
+  /** A scheduled start begins another run even if one is still going on. Default: false. */
   readonly overrun?: boolean | undefined;
   /** Where the output goes. */
   readonly logger?: LoggerConfiguration | undefined;
@@ -143,7 +143,7 @@ export type ProcessConfiguration = {
   readonly autostart?: boolean | undefined;
   /** Schedule of starts: minute, hour, day of the month, month, day of the week; with seconds in front if there are six fields. */
   readonly cron?: string | undefined;
-  /** Files and folders that are watched, or patterns of them, as src/**\/*.html: the process starts with procman, and again when one of them changes. */
+  /** Files and folders to watch, or patterns of them, such as src/**\/*.html: the process starts with procman, and again whenever one of them changes. */
   readonly watch?: readonly string[] | undefined;
   /** When an ended process starts again: after every end, or after an error. Omitted: error with autostart or watch, else never. */
   readonly restart?: "always" | "error" | undefined;
@@ -151,35 +151,35 @@ export type ProcessConfiguration = {
   readonly restartDelayMs?: number | undefined;
   /** How many restarts are allowed in a row; no limit when omitted. */
   readonly restartLimit?: number | undefined;
-  /** A run that lasted this many milliseconds clears the count of restarts and the delay. Default: 60000. */
+  /** A run that lasts this many milliseconds resets the count of restarts and the delay. Default: 60000. */
   readonly restartResetMs?: number | undefined;
-  /** Schedule of stops, as cron. With restart set to always, the process restarts at these times. */
+  /** Schedule of stops, written like cron. With restart set to always, the process restarts at these times. */
   readonly terminate?: string | undefined;
-  /** Seconds to wait for a process to finish by itself, before it is asked to terminate. Default: the top level's. */
+  /** Seconds to wait for a process to finish by itself, before it gets stopSignal. Default: the top level's. */
   readonly terminateGracePeriod?: number | undefined;
-  /** Seconds to wait after SIGTERM, before a process is killed. Default: the top level's. */
+  /** Seconds to wait after stopSignal, before a process is killed. Default: the top level's. */
   readonly terminateTimeout?: number | undefined;
-  /** The signal that asks it to end, to its whole process group. Default: "SIGTERM". */
+  /** The signal that asks the process group to end. Default: "SIGTERM". */
   readonly stopSignal?: "SIGTERM" | "SIGINT" | "SIGQUIT" | "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH" | undefined;
   /** How a run becomes ready: exactly one of port, http, log, exec and fd. Omitted: it is ready at once. */
   readonly ready?: ReadyConfiguration | undefined;
-  /** Processes that must be there before it starts, and are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when that one was started anew). */
+  /** Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when the other was restarted). */
   readonly dependsOn?: readonly (string | DependencyConfiguration)[] | undefined;
-  /** Whether a run that is ready stays well: asked at intervals by exactly one of port, http and exec. */
+  /** Whether a ready run stays healthy: checked at intervals by exactly one of port, http and exec. */
   readonly health?: HealthConfiguration | undefined;
-  /** A run that has more memory than this, with all its descendants, for three looks in a row is restarted by its policy. Written as rotate.size. */
+  /** A run that uses more memory than this, together with its descendants, in three checks in a row is restarted by its policy. Written like rotate.size. */
   readonly memoryLimit?: string | number | undefined;
-  /** The kernel kills a run that wants more memory than this, with all its descendants. It takes a cgroup v2 that procman may divide; elsewhere it counts as memoryLimit. */
+  /** The kernel kills a run that needs more memory than this, together with its descendants. This needs a cgroup v2 that procman may divide; elsewhere it works like memoryLimit. */
   readonly memoryMax?: string | number | undefined;
-  /** Limits of the process, soft and hard, as of the shell's ulimit; unlimited: none. */
+  /** Limits of the process, soft and hard, like the shell's ulimit; unlimited: none. */
   readonly ulimits?: UlimitsConfiguration | undefined;
-  /** User that it runs as, by name or number; only root may. */
+  /** User that it runs as, by name or number; needs root. */
   readonly user?: string | number | undefined;
-  /** Group that it runs as instead of the user's own; only root may. */
+  /** Group that it runs as instead of the user's; needs root. */
   readonly group?: string | number | undefined;
-  /** Niceness: -20 is served first, 19 last; below 0 only root may. */
+  /** Niceness: -20 is the highest priority, 19 the lowest; below 0 needs root. */
   readonly nice?: number | undefined;
-  /** Rights that files it makes don't get: three octal digits. */
+  /** Permissions that new files don't get: three octal digits. */
   readonly umask?: string | undefined;
   /** Several instances of the process, with the ids ID-1, ID-2 and so on. */
   readonly cluster?: ClusterConfiguration | undefined;
@@ -203,19 +203,19 @@ export type GlobalLoggerConfiguration = {
   readonly colors?: boolean | undefined;
   /** Hours for which procman keeps its own logs and metrics, for `procman logs`; 0 keeps none. Default: 24. */
   readonly internalLogHours?: number | undefined;
-  /** These logs may take this much; the oldest are removed first. Written as rotate.size. Default: "1GB". */
+  /** Limit for these logs; the oldest are removed first. Written like rotate.size. Default: "1GB". */
   readonly internalLogSize?: string | number | undefined;
 };
 
 /** Settings of the file watcher, for all processes. */
 export type WatcherConfiguration = {
-  /** Milliseconds from a change to the restart; what changes meanwhile is one change. Default: 1000. */
+  /** Milliseconds from a change to the restart; all changes in this time count as one. Default: 1000. */
   readonly interval?: number | undefined;
-  /** File extensions that count; none: all. Default: ["ts","tsx","js","jsx","json"]. */
+  /** File extensions that count; empty: all. Default: ["ts","tsx","js","jsx","json"]. */
   readonly exts?: readonly string[] | undefined;
-  /** Patterns that a file in a watched folder must match; one of them. Default: ["**\/*.*"]. */
+  /** Patterns of which a file in a watched folder must match one. Default: ["**\/*.*"]. */
   readonly match?: readonly string[] | undefined;
-  /** Patterns of files that don't count, and of folders that are not looked into. Default: ["**\/.git/**"]. */
+  /** Patterns of files that don't count, and of folders that are not searched. Default: ["**\/.git/**"]. */
   readonly skip?: readonly string[] | undefined;
 };
 
@@ -225,7 +225,7 @@ export type PluginConfiguration = {
   readonly url: string;
   /** Digest that the module of a path or an https address must have: sha256- and base64. */
   readonly integrity?: string | undefined;
-  /** Settings of the plugin itself. ${NAME} and ${NAME:-default} in texts are filled in when it is started. */
+  /** Options of the plugin. ${NAME} and ${NAME:-default} in texts are filled in when it is started. */
   readonly options?: Readonly<Record<string, unknown>> | undefined;
 };
 
@@ -237,7 +237,7 @@ export type ApiConfiguration = {
   readonly port?: number | undefined;
   /** Consumers whose tokens are refused. Default: []. */
   readonly revoked?: readonly string[] | undefined;
-  /** Origins whose pages may ask, as https://app.example.org. Default: []. */
+  /** Origins whose pages may call the API, such as https://app.example.org. Default: []. */
   readonly cors?: readonly string[] | undefined;
 };
 
@@ -245,7 +245,7 @@ export type ApiConfiguration = {
 export type Configuration = {
   /** Address of this schema, for editors. */
   readonly $schema?: string | undefined;
-  /** Name of the whole: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen. Names the folder .procman/NAME. Default: "procman". */
+  /** Name of the configuration: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen. Names the folder .procman/NAME. Default: "procman". */
   readonly name?: string | undefined;
   /** The processes. */
   readonly processes: readonly ProcessConfiguration[];
@@ -255,13 +255,13 @@ export type Configuration = {
   readonly watcher?: WatcherConfiguration | undefined;
   /** Parts of a configuration by name; `--profile NAME` merges one over the rest: objects key by key, processes by their id, all else is replaced. */
   readonly profiles?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
-  /** Plugins to load, each in a thread of its own. */
+  /** Plugins to load, each in a separate thread. */
   readonly plugins?: readonly PluginConfiguration[] | undefined;
   /** The REST API. */
   readonly api?: ApiConfiguration | undefined;
-  /** Seconds to wait for a process to finish by itself, before it is asked to terminate. For all processes that don't say otherwise. Default: 0. */
+  /** Seconds to wait for a process to finish by itself, before it gets stopSignal. The default for all processes. Default: 0. */
   readonly terminateGracePeriod?: number | undefined;
-  /** Seconds to wait after SIGTERM, before a process is killed. For all processes that don't say otherwise. Default: 30. */
+  /** Seconds to wait after stopSignal, before a process is killed. The default for all processes. Default: 30. */
   readonly terminateTimeout?: number | undefined;
 };
 

@@ -49,7 +49,7 @@ test("processes start in order, say what they wait for, and stop in reverse orde
   assert.match(log, /db +\| is stopped when web has stopped/);
 });
 
-test("a circle of dependencies is refused before any process starts, with its place", async (context) => {
+test("a cycle of dependencies is refused before any process starts, with its place", async (context) => {
   const home = homeOf(context, [
     { id: "a", cmd: "true", dependsOn: ["b"] },
     { id: "b", cmd: "true", dependsOn: ["a"] },

@@ -22,13 +22,14 @@ export function define(parent: Command): void {
 type Options = ProcessOptions & { readonly name?: string; readonly config?: string; readonly force?: boolean };
 
 async function init(given: Options): Promise<void> {
-  const [{ FILE_NAMES, shown }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] = await Promise.all([
-    import("../../config/config-file.ts"),
-    import("../../config/load.ts"),
-    import("../../config/edit/edit.ts"),
-    import("../edit-file.ts"),
-    import("../edit-file.ts"),
-  ]);
+  const [{ FILE_NAMES, displayPath: shown }, { check }, { appendProcess }, { createFile, replaceFile }, { printWarnings }] =
+    await Promise.all([
+      import("../../config/config-file.ts"),
+      import("../../config/load.ts"),
+      import("../../config/edit/edit.ts"),
+      import("../edit-file.ts"),
+      import("../edit-file.ts"),
+    ]);
   const cwd = process.cwd();
   const found = FILE_NAMES.map((name) => join(cwd, name)).find((file) => existsSync(file));
   const file = given.config === undefined ? (found ?? join(cwd, FILE_NAMES[0])) : resolve(cwd, given.config);

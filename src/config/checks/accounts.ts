@@ -6,14 +6,14 @@ import type { JsonPath } from "../document.ts";
 import type { PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 
-/** undefined: there is none. A number needs no entry. */
+/** undefined: no such user. A number needs no entry. */
 export function accountOf(user: string | number): UserAccount | undefined {
   const entry = entries("/etc/passwd").find(([name, , uid]) => name === user || Number(uid) === user);
   if (entry !== undefined) {
     const [name = "", , uid, gid, , home] = entry;
     return { name, uid: Number(uid), gid: Number(gid), ...(home === undefined ? {} : { home }) };
   }
-  return typeof user === "number" ? { name: String(user), uid: user, gid: user } : elsewhere(user);
+  return typeof user === "number" ? { name: String(user), uid: user, gid: user } : directoryAccount(user);
 }
 
 export function groupOf(group: string | number): number | undefined {
@@ -22,24 +22,24 @@ export function groupOf(group: string | number): number | undefined {
   return entry === undefined ? undefined : Number(entry[2]);
 }
 
-/** `own`: user id of procman. */
+/** `uid`: user id of procman. */
 export function accountErrors(
   { user, group }: PartialProcess,
   path: JsonPath,
-  own: number | undefined = process.getuid?.(),
+  uid: number | undefined = process.getuid?.(),
 ): readonly Finding[] {
   const findings: Finding[] = [];
   const refuse = (key: string, message: string): void => void findings.push({ path: [...path, key], message });
   const account = user === undefined ? undefined : accountOf(user);
   if (user !== undefined && account === undefined)
-    refuse("user", `Found ${show(user)}; this machine has no such user. Make it, or correct the name.`);
+    refuse("user", `Found ${show(user)}; this machine has no such user. Create it, or correct the name.`);
   if (group !== undefined && groupOf(group) === undefined)
-    refuse("group", `Found ${show(group)}; this machine has no such group. Make it, or correct the name.`);
-  const isOther = account !== undefined && account.uid !== own;
-  if (own !== 0 && findings.length === 0 && (isOther || group !== undefined))
+    refuse("group", `Found ${show(group)}; this machine has no such group. Create it, or correct the name.`);
+  const isOther = account !== undefined && account.uid !== uid;
+  if (uid !== 0 && findings.length === 0 && (isOther || group !== undefined))
     refuse(
       isOther ? "user" : "group",
-      `Found ${show(isOther ? user : group)}; only root may start processes as somebody else. Run procman as root, or leave it out.`,
+      `Found ${show(isOther ? user : group)}; only root may start processes as another user. Run procman as root, or leave it out.`,
     );
   return findings;
 }
@@ -54,12 +54,12 @@ function entries(file: string): readonly (readonly string[])[] {
   }
 }
 
-/** Users of a directory service stand in no file. */
-function elsewhere(name: string): UserAccount | undefined {
-  const ask = (flag: string): number =>
+/** Users of a directory service aren't in /etc/passwd. */
+function directoryAccount(name: string): UserAccount | undefined {
+  const query = (flag: string): number =>
     Number(execFileSync("id", [flag, "--", name], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
   try {
-    return { name, uid: ask("-u"), gid: ask("-g") };
+    return { name, uid: query("-u"), gid: query("-g") };
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-/** What the fields mean together: everything that the shape alone can't tell. */
+/** Checks of the meaning: everything that the schema can't express. */
 
 import type { JsonPath } from "../document.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
@@ -10,48 +10,48 @@ import { cronProblem } from "./cron.ts";
 import { dependencyErrors, dependencyWarnings } from "./dependency-checks.ts";
 import { memoryErrors } from "./limit-checks.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
-import { probingErrors } from "./probe-checks.ts";
+import { probeFieldErrors } from "./probe-checks.ts";
 import { fileWarnings } from "./referenced-files.ts";
 
 export type CheckContext = {
   /** Relative paths resolve from here. Absolute. */
   readonly folder: string;
-  /** What "max" instances are. */
+  /** The number of instances that "max" means. */
   readonly parallelism: number;
   readonly now: Date;
-  /** Whether Node runs TypeScript by itself. */
+  /** Whether Node runs TypeScript without a flag. */
   readonly stripsTypes: boolean;
-  /** Whether it does when it is told to, as a worker's is. Default: `stripsTypes`. */
+  /** Whether Node runs TypeScript with a flag, as workers get it. Default: `stripsTypes`. */
   readonly isStrippable?: () => boolean;
-  /** Whether to look at the files that it names. */
+  /** Whether to read the files that the configuration names. */
   readonly looksAtFiles?: boolean;
 };
 
 export type CheckResult = { readonly errors: readonly Finding[]; readonly warnings: readonly Finding[] };
 
-/** Looks at all processes, each alone and all together. */
-export function checkMeaning(config: PartialConfig, around: CheckContext): CheckResult {
+/** Runs all checks: of each process, and of all together. */
+export function checkMeaning(config: PartialConfig, context: CheckContext): CheckResult {
   const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
   const plugins = (config.plugins ?? []).map((plugin, index) => ({ plugin: plugin ?? {}, path: ["plugins", index] }));
   const errors = [
     ...processes.flatMap(({ process, path }) => [
-      ...processErrors(process, path, around),
-      ...probingErrors(process, path, config),
+      ...processErrors(process, path, context),
+      ...probeFieldErrors(process, path, config),
       ...accountErrors(process, path),
       ...memoryErrors(process, path),
     ]),
-    ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, around.stripsTypes)),
+    ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, context.stripsTypes)),
     ...filePatterns(config.logger, ["logger"]),
-    ...idCollisions(config, around.parallelism),
-    ...portCollisions(config, around.parallelism),
-    ...pidFileCollisions(config, around),
+    ...idCollisions(config, context.parallelism),
+    ...portCollisions(config, context.parallelism),
+    ...pidFileCollisions(config, context),
     ...dependencyErrors(config),
   ];
   const warnings = [...processes.flatMap(({ process, path }) => processWarnings(process, path)), ...dependencyWarnings(config)];
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
   warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)), ...refusedPortWarnings(config));
-  if (around.looksAtFiles === true && errors.length === 0) warnings.push(...fileWarnings(config, around.folder));
+  if (context.looksAtFiles === true && errors.length === 0) warnings.push(...fileWarnings(config, context.folder));
   return { errors, warnings };
 }
 
@@ -74,9 +74,9 @@ function processErrors(
 function commandErrors(process: PartialProcess, path: JsonPath): readonly Finding[] {
   if ("cmd" in process && "worker" in process)
     return [{ path: [...path, "worker"], at: "key", message: 'Found both "cmd" and "worker"; allowed: one of them.' }];
-  // A process that is no object at all has been spoken about already.
+  // A process that isn't an object has been reported already.
   if ("cmd" in process || "worker" in process || Object.keys(process).length === 0) return [];
-  return [{ path, message: 'Missing key "cmd" or "worker": a command line, or a script for a Node process of its own.' }];
+  return [{ path, message: 'Missing key "cmd" or "worker": a command line, or a script that runs in a separate Node process.' }];
 }
 
 function cronErrors(pattern: string | undefined, path: JsonPath, now: Date): readonly Finding[] {
@@ -97,7 +97,7 @@ function processWarnings(process: PartialProcess, path: JsonPath): Finding[] {
   const warnings: Finding[] = [];
   const starts = process.autostart === true || "cron" in process || (process.watch?.length ?? 0) > 0;
   if (!starts && "id" in process)
-    warnings.push({ path, message: `No start policy: ${show(process.id)} starts only by hand. Set "autostart", "cron" or "watch".` });
+    warnings.push({ path, message: `No start policy: ${show(process.id)} is only started manually. Set "autostart", "cron" or "watch".` });
   for (const key of ["strategy", "hostname", "proxyProtocol", "idleTimeout", "maxConnections"] as const)
     if (process.cluster !== undefined && key in process.cluster && !("commonPort" in process.cluster))
       warnings.push({
@@ -110,7 +110,7 @@ function processWarnings(process: PartialProcess, path: JsonPath): Finding[] {
       warnings.push({
         path: [...path, "env", key],
         at: "key",
-        message: `Found ${show(key)}: names that begin with PROCMAN_ are procman's own, which may replace the value.`,
+        message: `Found ${show(key)}: names that begin with PROCMAN_ are reserved, and procman may overwrite the value.`,
       });
   }
   return [...warnings, ...variableWarnings(process, path)];

@@ -1,4 +1,4 @@
-/** Ids, ports and pid files that two of the processes want for themselves. */
+/** Ids, ports and pid files that two processes claim. */
 import { resolve } from "node:path";
 import { type JsonPath, showPath } from "../document.ts";
 import { DEFAULT_NAME } from "../find-config.ts";
@@ -7,17 +7,17 @@ import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 import { fill, tellsInstancesApart, unknownPlaceholder } from "./command-checks.ts";
 
-type PortEntry = { readonly process: PartialProcess; readonly path: JsonPath };
-type Named = PortEntry & { readonly process: { readonly id: string } };
+type ProcessEntry = { readonly process: PartialProcess; readonly path: JsonPath };
+type NamedEntry = ProcessEntry & { readonly process: { readonly id: string } };
 
-/** An id, and whose it is. */
-type PathClaim = { readonly id: string; readonly what: string };
+/** An id, and its owner in words. */
+type IdClaim = { readonly id: string; readonly what: string };
 
 const LAST_PORT = 65_535;
 
-/** Two processes with one id, and ids that an instance of a cluster has too. */
+/** Duplicate ids, and ids that an instance of a cluster has too. */
 export function idCollisions(config: PartialConfig, parallelism: number): readonly Finding[] {
-  const owners = new Map<string, PathClaim & { readonly path: JsonPath }>();
+  const owners = new Map<string, IdClaim & { readonly path: JsonPath }>();
   const findings: Finding[] = [];
   for (const { process, path } of named(config)) {
     const { id } = process;
@@ -31,7 +31,7 @@ export function idCollisions(config: PartialConfig, parallelism: number): readon
   return findings;
 }
 
-function clusterIds(process: PartialProcess, parallelism: number): readonly PathClaim[] {
+function clusterIds(process: PartialProcess, parallelism: number): readonly IdClaim[] {
   if (process.cluster === undefined) return [];
   return instances(process, "", parallelism).map(({ id, instance }) => ({
     id,
@@ -39,14 +39,14 @@ function clusterIds(process: PartialProcess, parallelism: number): readonly Path
   }));
 }
 
-function collision(id: string, { id: taken, path, what }: PathClaim & { readonly path: JsonPath }): string {
+function collision(id: string, { id: taken, path, what }: IdClaim & { readonly path: JsonPath }): string {
   const found = id === taken ? `Found ${show(id)}` : `Found ${show(id)}, which has an instance ${show(taken)}`;
-  return `${found}; ${showPath(path)} has the same id already, for ${what}. Allowed: ids that all differ.`;
+  return `${found}; ${showPath(path)} has the same id already, for ${what}. Allowed: unique ids.`;
 }
 
 type Ports = { readonly from: number; readonly to: number; readonly path: JsonPath };
 
-/** Ports that overlap, ranges that end too high, and a common port without ports behind it. */
+/** Overlapping ports, ranges beyond the last port, and common ports without instance ports. */
 export function portCollisions(config: PartialConfig, parallelism: number): readonly Finding[] {
   const clusters = entries(config).flatMap(({ process, path }) => clusterPorts(process, path, parallelism));
   const api = config.api?.port === undefined ? [] : [single(config.api.port, ["api", "port"])];
@@ -81,19 +81,19 @@ function clusterErrors(process: PartialProcess, path: JsonPath, parallelism: num
     findings.push({
       path: [...path, "cluster", "commonPort"],
       at: "key",
-      message: 'Found "commonPort" without "startPort"; the instances need ports of their own behind it, or "mode": "share".',
+      message: 'Found "commonPort" without "startPort"; each instance needs a port behind it, or use "mode": "share".',
     });
   return findings;
 }
 
-/** What the load balancer can, and the kernel can't. */
+/** Fields that only the load balancer supports. */
 const BALANCER_ONLY = ["strategy", "proxyProtocol", "idleTimeout", "maxConnections"] as const;
 
 function sharingErrors({ cluster = {}, ready }: PartialProcess, path: JsonPath): readonly Finding[] {
   const findings: Finding[] = BALANCER_ONLY.filter((key) => key in cluster).map((key) => ({
     path: [...path, key],
     at: "key",
-    message: `Found ${show(key)} with "mode": "share": there is no load balancer, the kernel gives each connection to an instance that is free. Remove it, or "mode".`,
+    message: `Found ${show(key)} with "mode": "share": there is no load balancer, the kernel gives each connection to a free instance. Remove it, or "mode".`,
   }));
   if (!("commonPort" in cluster))
     findings.push({ path: [...path, "mode"], message: 'Found "share" without "commonPort", the port that the instances share.' });
@@ -112,13 +112,13 @@ function single(port: number, path: JsonPath): Ports {
 function overlap(ports: Ports, earlier: Ports): string {
   const range = ({ from, to }: Ports): string => (from === to ? `${from}` : `${from}-${to}`);
   const first = Math.max(ports.from, earlier.from);
-  return `Found ${range(ports)}; port ${first} belongs to ${showPath(earlier.path)} (${range(earlier)}) already. Allowed: a port of its own for each.`;
+  return `Found ${range(ports)}; port ${first} belongs to ${showPath(earlier.path)} (${range(earlier)}) already. Allowed: ports that don't overlap.`;
 }
 
-/** One pid file for two processes would tell lies about both. */
+/** Processes that would write the same pid file. */
 export function pidFileCollisions(
   config: PartialConfig,
-  around: { readonly folder: string; readonly parallelism: number },
+  context: { readonly folder: string; readonly parallelism: number },
 ): readonly Finding[] {
   const owners = new Map<string, string>();
   const findings: Finding[] = [];
@@ -126,47 +126,47 @@ export function pidFileCollisions(
     const pattern = process.pidFile;
     if (pattern === undefined || unknownPlaceholder(pattern) !== undefined) continue;
     const at = [...path, "pidFile"];
-    if (count(process, around.parallelism) > 1 && !tellsInstancesApart(pattern)) {
+    if (count(process, context.parallelism) > 1 && !tellsInstancesApart(pattern)) {
       findings.push({
         path: at,
-        message: `Found ${show(pattern)} for a cluster; allowed: a path with {id} or {instance}, so that each instance has a file of its own.`,
+        message: `Found ${show(pattern)} for a cluster; allowed: a path with {id} or {instance}, so that each instance has a separate file.`,
       });
       continue;
     }
-    const files = instances(process, config.name ?? DEFAULT_NAME, around.parallelism).map((names) =>
-      resolve(around.folder, fill(pattern, names)),
+    const files = instances(process, config.name ?? DEFAULT_NAME, context.parallelism).map((names) =>
+      resolve(context.folder, fill(pattern, names)),
     );
     const taken = files.find((file) => owners.has(file));
     if (taken !== undefined)
       findings.push({
         path: at,
-        message: `Found ${show(pattern)}, which ${owners.get(taken)} has already; allowed: a pid file of its own for each process.`,
+        message: `Found ${show(pattern)}, which ${owners.get(taken)} has already; allowed: a separate pid file for each process.`,
       });
     for (const file of files) owners.set(file, owners.get(file) ?? showPath(at));
   }
   return findings;
 }
 
-function entries(config: PartialConfig): readonly PortEntry[] {
+function entries(config: PartialConfig): readonly ProcessEntry[] {
   return (config.processes ?? []).flatMap((process, index) => (process === undefined ? [] : [{ process, path: ["processes", index] }]));
 }
 
-/** Those whose id is usable. */
-function named(config: PartialConfig): readonly Named[] {
-  return entries(config).filter((entry): entry is Named => entry.process.id !== undefined);
+/** Processes with a valid id. */
+function named(config: PartialConfig): readonly NamedEntry[] {
+  return entries(config).filter((entry): entry is NamedEntry => entry.process.id !== undefined);
 }
 
 /** Ports that browsers and `fetch` refuse, as other protocols live there: https://fetch.spec.whatwg.org/#port-blocking. */
 
-const REFUSED: ReadonlySet<number> = new Set([
+const BLOCKED_PORTS: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,
   119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
   989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
-/** The CLI gets there all the same. */
+/** A warning only: the CLI works with these ports. */
 export function refusedPortWarnings({ api }: PartialConfig): readonly Finding[] {
-  if (api?.port === undefined || !REFUSED.has(api.port)) return [];
-  const message = `Found ${show(api.port)}: no browser opens this port, which belongs to another protocol, so nobody sees the dashboard, and \`fetch\` refuses it, too. Take another.`;
+  if (api?.port === undefined || !BLOCKED_PORTS.has(api.port)) return [];
+  const message = `Found ${show(api.port)}: browsers and \`fetch\` block this port, which belongs to another protocol, so the dashboard can't be opened. Choose another.`;
   return [{ path: ["api", "port"], message }];
 }

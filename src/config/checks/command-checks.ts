@@ -6,19 +6,19 @@ import type { JsonPath } from "../document.ts";
 import type { PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 
-/** It strips types only when asked to: Node 22.6 to 22.17, and 23 before 23.6. */
+/** Needed by Node 22.6 to 22.17, and 23 before 23.6. */
 const FLAG = "--experimental-strip-types";
 
-/** What this Node does by itself: from 22.18 on, unless it was built without that. */
+/** Whether this Node runs TypeScript without a flag: from 22.18 on, unless it was built without support. */
 export function stripsTypes(): boolean {
   // Not in the types of Node 20.
   return Boolean((process.features as { readonly typescript?: unknown }).typescript);
 }
 
-/** What this Node has to be told so that it runs TypeScript; undefined: it can't. */
+/** The flags with which this Node runs TypeScript; undefined: it can't. */
 export function typeScriptFlags(): readonly string[] | undefined {
   if (stripsTypes()) return [];
-  // It knows the flag also if it was built without what strips them.
+  // Node knows the flag even if it was built without support.
   const { node_use_amaro: isBuilt } = process.config.variables as { readonly node_use_amaro?: boolean };
   return isBuilt !== false && process.allowedNodeEnvironmentFlags.has(FLAG) ? [FLAG] : undefined;
 }
@@ -27,42 +27,40 @@ export function isTypeScript(script: string): boolean {
   return /\.[cm]?ts$/.test(script);
 }
 
-/** Why a worker in TypeScript would end as soon as it starts. Whoever sets NODE_OPTIONS for it brings a loader along. */
+/** Why a worker in TypeScript would fail at its start. With NODE_OPTIONS it may have its own loader. */
 export function workerProblem({ worker, env }: PartialProcess, strips: () => boolean): Pick<Finding, "message"> | undefined {
   const script = typeof worker === "string" ? worker : worker?.[0];
   const extension = /\.(?:[cm]?ts|[jt]sx)$/.exec(script ?? "")?.[0];
   if (extension === undefined || env?.NODE_OPTIONS !== undefined) return undefined;
   const isMarkup = extension.endsWith("x");
   if (!isMarkup && strips()) return undefined;
-  const [what, instead] = isMarkup
+  const [what, remedy] = isMarkup
     ? ["no JSX", "compile it to JavaScript"]
     : [`no TypeScript (Node ${process.versions.node}; 22.6 and later do)`, "use a later Node, compile it to JavaScript"];
   return {
-    message: `Found ${show(script)}; this Node runs ${what}. Remedies: ${instead}, or give the process a loader by "env": { "NODE_OPTIONS": "--import tsx" }.`,
+    message: `Found ${show(script)}; this Node runs ${what}. Remedies: ${remedy}, or give the process a loader by "env": { "NODE_OPTIONS": "--import tsx" }.`,
   };
 }
 
-/** Variables of procman's own environment in paths: filled in when the configuration is read, so that a missing one is an error with its place. */
-
-/** The path with all values; what has none (refused by the checks before) stays as it is. */
+/** Fills variables of procman's own environment into a path. The checks have refused unset ones; they would stay as they are. */
 export function filledIn(path: string): string {
   return expand(path, (name) => process.env[name]).text;
 }
 
-/** Paths that need what is not set, and a PATH that is no list of folders. */
+/** Paths with variables that are not set, and a PATH that is not a string. */
 export function variableErrors(process: PartialProcess, path: JsonPath): readonly Finding[] {
   const { env = {} } = process;
-  const places = fixedTexts(process, path);
+  const texts = fixedTexts(process, path);
   const isObject = typeof env.PATH === "object";
   return [
-    ...places.flatMap(([text, place]) => (typeof text === "string" ? missingIn(text, place) : [])),
+    ...texts.flatMap(([text, place]) => (typeof text === "string" ? missingIn(text, place) : [])),
     ...(isObject
       ? [{ path: [...path, "env", "PATH"], message: `Found ${show(env.PATH)}; allowed: a string, the folders to append.` }]
       : []),
   ];
 }
 
-/** What looks like a reference and is none: it stays as it is. */
+/** Text that looks like a variable reference but isn't one: it stays as it is. */
 export function variableWarnings(process: PartialProcess, path: JsonPath): readonly Finding[] {
   const values = Object.entries(process.env ?? {}).map(([name, value]) => [value, [...path, "env", name]] as const);
   const texts = [...fixedTexts(process, path).filter(([, place]) => place.at(-1) !== "PATH"), ...values];
@@ -74,7 +72,7 @@ export function variableWarnings(process: PartialProcess, path: JsonPath): reado
   });
 }
 
-/** Texts in which variables are filled in when the configuration is read. */
+/** Texts whose variables are filled in when the configuration is read. */
 function fixedTexts({ cwd, path: folders, envFile, env = {} }: PartialProcess, path: JsonPath): readonly (readonly [unknown, JsonPath])[] {
   return [
     [cwd, [...path, "cwd"]],
@@ -100,8 +98,7 @@ function fileOf(value: unknown): unknown {
   return typeof value === "object" && value !== null && "file" in value ? value.file : undefined;
 }
 
-/** `{id}` and its kind in file names: one pattern for many processes. */
-
+/** Values of the placeholders in file names: one pattern serves many processes. */
 export type Names = {
   /** Name of the configuration. */
   readonly name: string;
@@ -117,17 +114,17 @@ const PLACEHOLDERS = ["name", "id", "process", "instance"] as const satisfies re
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
 
-/** The pattern with all names filled in; unknown ones (refused by the checks before) stay. */
+/** Fills in the placeholders; unknown ones (refused by the checks) stay. */
 export function fill(pattern: string, names: Names): string {
   return pattern.replace(PLACEHOLDER, (written, key: string) => (isKnown(key) ? names[key] : written));
 }
 
-/** Whether the instances of a cluster get names of their own from it. */
+/** Whether each instance of a cluster gets another name from the pattern. */
 export function tellsInstancesApart(pattern: string): boolean {
   return pattern.includes("{id}") || pattern.includes("{instance}");
 }
 
-/** A sentence about the first unknown placeholder; undefined when all are known. */
+/** Message about the first unknown placeholder; undefined when all are known. */
 export function unknownPlaceholder(pattern: string): string | undefined {
   const unknown = [...pattern.matchAll(PLACEHOLDER)].find(([, key = ""]) => !isKnown(key));
   if (unknown === undefined) return undefined;

@@ -1,7 +1,7 @@
-/** Cron patterns: what croner refuses, in words. */
+/** Cron patterns: croner's errors as messages. */
 import { nextTime } from "../../supervisor/schedule.ts";
 
-/** Number of the first value as people count, and how far croner's own count in messages lies below it. */
+/** Name and range of each field; `shift`: how far the value in croner's messages lies below the value in the pattern. */
 const FIELDS: Readonly<Record<string, { readonly words: string; readonly range: string; readonly shift: number }>> = {
   second: { words: "second", range: "0-59", shift: 0 },
   minute: { words: "minute", range: "0-59", shift: 0 },
@@ -11,14 +11,14 @@ const FIELDS: Readonly<Record<string, { readonly words: string; readonly range: 
   dayOfWeek: { words: "day of the week", range: "0-7", shift: 0 },
 };
 
-/** Why a pattern can't be used, or undefined when it can. A sentence without "Found". */
+/** Why a pattern can't be used; undefined: it can. A sentence without "Found". */
 export function cronProblem(pattern: string, now: Date): string | undefined {
-  if (/^\s*@reboot\s*$/i.test(pattern)) return '"@reboot" is no time; for a start with the service set "autostart" to true.';
+  if (/^\s*@reboot\s*$/i.test(pattern)) return '"@reboot" is not a time; to start with procman, set "autostart" to true.';
   if (/^\s*\d{4}-\d\d/.test(pattern)) return "This is a date; a cron pattern has five fields, or six with seconds in front.";
   try {
     return nextTime(pattern, now.getTime()) === undefined ? "It has no time in the future: no such day comes." : undefined;
   } catch (error) {
-    return inWords(error instanceof Error ? error.message : String(error));
+    return describe(error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -28,7 +28,7 @@ export function nextRun(pattern: string, from: Date): Date | undefined {
   return next === undefined ? undefined : new Date(next);
 }
 
-function inWords(message: string): string {
+function describe(message: string): string {
   const reason = message.replace(/^CronPattern: /, "");
   const [, name = "", value = ""] = /^Invalid value for (\w+): (-?\d+)/.exec(reason) ?? [];
   const field = FIELDS[name];

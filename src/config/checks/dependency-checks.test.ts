@@ -23,7 +23,7 @@ function problemsOf(...processes: readonly Raw[]): readonly string[] {
   }
 }
 
-test("an id alone must be ready; of a cluster all instances are named; whoever depends on something waits", () => {
+test("an id alone means ready; a cluster means all its instances; a process with dependencies waits", () => {
   const { processes } = read(
     { id: "web", dependsOn: ["db", { id: "migrate", condition: "finished" }, { id: "app", condition: "started", restart: true }] },
     { id: "db" },
@@ -38,7 +38,7 @@ test("an id alone must be ready; of a cluster all instances are named; whoever d
   assert.deepEqual([processes[0]?.policy.waits, processes[1]?.policy.waits, processes[1]?.dependsOn], [true, false, undefined]);
 });
 
-test("a circle is shown, each once, where the file closes it", () => {
+test("each cycle is reported once, at the entry that closes it", () => {
   assert.deepEqual(
     problemsOf(
       { id: "a", dependsOn: ["b"] },
@@ -47,13 +47,13 @@ test("a circle is shown, each once, where the file closes it", () => {
       { id: "d", dependsOn: ["d", "a"] },
     ),
     [
-      "processes[2].dependsOn[0] Found a circle: a → b → c → a; allowed: an order in which they can start.",
-      "processes[3].dependsOn[0] Found a circle: d → d; allowed: an order in which they can start.",
+      "processes[2].dependsOn[0] Found a cycle: a → b → c → a; allowed: an order in which they can start.",
+      "processes[3].dependsOn[0] Found a cycle: d → d; allowed: an order in which they can start.",
     ],
   );
 });
 
-test("ids that are none, twice the same, and a condition that is none are told with what was perhaps meant", () => {
+test("unknown ids, duplicates and an unknown condition are reported with a similar value", () => {
   assert.deepEqual(
     problemsOf(
       { id: "web", dependsOn: ["dbb", "db", { id: "db", condition: "started" }, { id: "job", condition: "finished", restart: true }] },
@@ -73,12 +73,12 @@ test("ids that are none, twice the same, and a condition that is none are told w
   assert.match(problemsOf({ id: "web", dependsOn: "db" }, { id: "db" }).join(), /allowed: a list/);
 });
 
-test("whoever it depends on starts only by hand: a warning", () => {
+test("a dependency that is only started manually is a warning", () => {
   const { warnings } = read({ id: "web", dependsOn: ["db"] }, { id: "db", autostart: false });
-  assert.ok(warnings.some(({ message }) => message === '"db" starts only by hand: until then "web" waits for it.'));
+  assert.ok(warnings.some(({ message }) => message === '"db" is only started manually: until then "web" waits for it.'));
 });
 
-test("another dependency needs no restart of what runs", () => {
+test("another dependency is no restart", () => {
   const [before, now] = [read({ id: "web" }, { id: "db" }), read({ id: "web", dependsOn: ["db"] }, { id: "db" })];
   assert.deepEqual(diff(before.processes, now.processes).changed, [{ id: "web", fields: ["dependsOn"], restart: false, route: false }]);
 });

@@ -1,4 +1,4 @@
-/** `dependsOn`: what it means, and what is wrong with it. */
+/** `dependsOn`: its checks, and the specification made from it. */
 import { didYouMean } from "../../base/suggest.ts";
 import type { Dependency } from "../../supervisor/definition.ts";
 import type { RawConfig, RawProcess } from "../config-schema.ts";
@@ -15,7 +15,7 @@ type DependencyEntry = DeepPartial<Omit<Exclude<Raw, string>, "id">> & {
   readonly path: JsonPath;
 };
 
-/** Of a cluster all instances. */
+/** The members of a cluster are all its instances. */
 export function dependencyOf(raw: Raw, { processes, name = DEFAULT_NAME }: RawConfig, parallelism: number): Dependency {
   const { id, condition = "ready", restart = false } = typeof raw === "string" ? { id: raw } : raw;
   const process = processes.find((each) => each.id === id);
@@ -23,20 +23,20 @@ export function dependencyOf(raw: Raw, { processes, name = DEFAULT_NAME }: RawCo
   return { id, condition, restart, members };
 }
 
-/** Ids that are none, and circles: each is shown once, where the file closes it. */
+/** Unknown and duplicate ids, invalid combinations, and cycles: each is reported once, at the entry that closes it. */
 export function dependencyErrors({ processes = [] }: PartialConfig): readonly Finding[] {
   const ids = processes.flatMap((process) => process?.id ?? []);
   const entries = processes.flatMap((process, index) => entriesOf(process ?? {}, index));
-  return [...entries.flatMap((entry) => entryErrors(entry, ids, entries)), ...circles(processes, entries)];
+  return [...entries.flatMap((entry) => entryErrors(entry, ids, entries)), ...cycles(processes, entries)];
 }
 
-/** Whoever it depends on starts only by hand. */
+/** Warnings about dependencies that are only started manually. */
 export function dependencyWarnings({ processes = [] }: PartialConfig): readonly Finding[] {
   const manual = new Set(processes.flatMap((process) => (process?.id !== undefined && !startsByItself(process) ? [process.id] : [])));
   return processes.flatMap((process, index) =>
     entriesOf(process ?? {}, index)
       .filter(({ id }) => manual.has(id) && process !== undefined && startsByItself(process))
-      .map(({ id, path }) => ({ path, message: `${show(id)} starts only by hand: until then ${show(process?.id)} waits for it.` })),
+      .map(({ id, path }) => ({ path, message: `${show(id)} is only started manually: until then ${show(process?.id)} waits for it.` })),
   );
 }
 
@@ -65,17 +65,17 @@ function entryErrors(entry: DependencyEntry, ids: readonly string[], entries: re
   ];
 }
 
-function circles(processes: readonly (PartialProcess | undefined)[], entries: readonly DependencyEntry[]): readonly Finding[] {
+function cycles(processes: readonly (PartialProcess | undefined)[], entries: readonly DependencyEntry[]): readonly Finding[] {
   const findings: Finding[] = [];
   const done = new Set<number>();
-  const visit = (index: number, way: readonly number[]): void => {
-    const here = [...way, index];
+  const visit = (index: number, chain: readonly number[]): void => {
+    const current = [...chain, index];
     for (const { id, path } of entries.filter((entry) => entry.index === index)) {
       const next = processes.findIndex((process) => process?.id === id);
-      if (here.includes(next)) {
-        const circle = [...here.slice(here.indexOf(next)), next].map((each) => processes[each]?.id);
-        findings.push({ path, message: `Found a circle: ${circle.join(" → ")}; allowed: an order in which they can start.` });
-      } else if (next >= 0 && !done.has(next)) visit(next, here);
+      if (current.includes(next)) {
+        const cycle = [...current.slice(current.indexOf(next)), next].map((each) => processes[each]?.id);
+        findings.push({ path, message: `Found a cycle: ${cycle.join(" → ")}; allowed: an order in which they can start.` });
+      } else if (next >= 0 && !done.has(next)) visit(next, current);
     }
     done.add(index);
   };

@@ -19,7 +19,7 @@ function about(fields: object): string {
   }
 }
 
-test("sizes become bytes, unlimited is a number too, what isn't given isn't there", () => {
+test("sizes become bytes, unlimited becomes a number, omitted fields stay absent", () => {
   assert.equal(spec({ memoryLimit: "512MB" })?.memoryLimit, 512_000_000);
   assert.equal(spec({ memoryLimit: "512MB", memoryMax: "600 MiB" })?.memoryMax, 629_145_600);
   assert.deepEqual(spec({ ulimits: { nofile: 100, core: "1MiB", stack: "unlimited", cpu: 60 } })?.ulimits, {
@@ -32,7 +32,7 @@ test("sizes become bytes, unlimited is a number too, what isn't given isn't ther
   assert.ok(!["memoryLimit", "memoryMax", "ulimits", "user", "group", "nice", "umask"].some((key) => key in (spec({}) ?? {})));
 });
 
-test("what is wrong is refused with its place and what is allowed", () => {
+test("invalid limits are refused with place and allowed values", () => {
   assert.match(about({ memoryLimit: "much" }), /memoryLimit Found "much"; allowed: a size such as/);
   assert.match(
     about({ memoryMax: 0 }),
@@ -52,7 +52,7 @@ test("what is wrong is refused with its place and what is allowed", () => {
   assert.match(about({ umask: "089" }), /umask Found "089"; allowed: three octal digits/);
 });
 
-test("users and groups are those of the machine, and only root may be somebody else", () => {
+test("users and groups are those of the machine, and only root may use another user", () => {
   const path = ["processes", 0];
   const said = (process: object, own: number) =>
     accountErrors(process, path, own).map(({ path, message }) => `${path.join(".")} ${message}`);
@@ -64,6 +64,6 @@ test("users and groups are those of the machine, and only root may be somebody e
   assert.deepEqual(said({ user: 1_234 }, 1_234), []);
   assert.match(
     said({ user: "root" }, 1_234)[0] ?? "",
-    /user Found "root"; only root may start processes as somebody else\. Run procman as root, or/,
+    /user Found "root"; only root may start processes as another user\. Run procman as root, or/,
   );
 });

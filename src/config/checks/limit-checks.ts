@@ -1,4 +1,4 @@
-/** What a run may take of the machine, and as whom it runs, as the file says it. */
+/** Resource limits and account of a process: the checks, and the specification made from them. */
 import type { Ulimits } from "../../contract/limits.ts";
 import type { RawProcess } from "../config-schema.ts";
 import type { JsonPath } from "../document.ts";
@@ -24,7 +24,7 @@ export function limitsOf({ memoryLimit, memoryMax, ulimits, user, group, nice, u
   };
 }
 
-/** A run that the kernel kills first is never stopped in order. */
+/** `memoryMax` must exceed `memoryLimit`: a run that the kernel kills first is never stopped in order. */
 export function memoryErrors({ memoryLimit, memoryMax }: PartialProcess, path: JsonPath): readonly Finding[] {
   if (memoryLimit === undefined || memoryMax === undefined || parseSize(memoryMax) > parseSize(memoryLimit)) return [];
   return [

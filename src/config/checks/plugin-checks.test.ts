@@ -8,7 +8,7 @@ function loaded(...plugins: readonly unknown[]): Config {
   return validateConfiguration(JSON.stringify({ processes: [], plugins }), { file: "/home/app/procman.json" });
 }
 
-/** What is wrong, each with its place. */
+/** All problems, each with its place. */
 function refused(...plugins: readonly unknown[]): string {
   try {
     loaded(...plugins);
@@ -47,16 +47,16 @@ test("2.5 the address says whether a plugin is a file, a package, a remote modul
   );
 });
 
-test("2.5 what can be told without loading a plugin is an error with its place", () => {
-  assert.match(refused({ url: "http://host/x.mjs" }), /^1:\d+ plugins\[0\]\.url .*plain http could be anybody's/);
+test("2.5 problems that can be found without loading a plugin are errors with their places", () => {
+  assert.match(refused({ url: "http://host/x.mjs" }), /^1:\d+ plugins\[0\]\.url .*plain http could be replaced on its way/);
   assert.match(refused({ url: "ftp://host/x.mjs" }), /allowed: an https address, a path as/);
-  assert.match(refused({ url: "procman/notfy" }), /with procman come .*Did you mean "procman\/notify"\?/);
+  assert.match(refused({ url: "procman/notfy" }), /procman comes with .*Did you mean "procman\/notify"\?/);
   assert.match(refused({ url: "thing", integrity: `sha256-${"A".repeat(43)}=` }), /integrity Found "integrity" for "thing"/);
   assert.match(refused({ url: "./x.js", integrity: "sha512-x" }), /a digest as "sha256-…" in base64/);
-  assert.match(refused({ url: "https://" }), /an address that can be read/);
+  assert.match(refused({ url: "https://" }), /a valid address/);
 });
 
-test("2.5 options of the plugins that come with procman are checked, but for those that need a variable", () => {
+test("2.5 options of procman's own plugins are checked, except those with a variable", () => {
   assert.match(refused({ url: "procman/notify", options: { on: ["crsh"] } }), /options\.on\[0\] .*Did you mean "crash"/);
   assert.match(refused({ url: "procman/logship", options: { to: "nowhere" } }), /plugins\[0\]\.options\.to .*must be like/);
   assert.match(refused({ url: "procman/logship" }), /plugins\[0\]\.options\.to .*is missing/);
@@ -66,7 +66,7 @@ test("2.5 options of the plugins that come with procman are checked, but for tho
   assert.equal(refused({ url: "procman/notify", options: { webhook: "${TARGET}" } }), "");
 });
 
-test("2.5 a remote module without its digest is doubtful", () => {
+test("2.5 a remote module without a digest is a warning", () => {
   const [warning] = loaded({ url: "https://host/x@1.mjs" }).warnings.filter(({ path }) => path.startsWith("plugins"));
   assert.match(warning?.message ?? "", /without "integrity"/);
 });

@@ -1,4 +1,4 @@
-/** What can be said of plugins without loading them. */
+/** Checks of plugins that don't need to load them. */
 
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,39 +34,39 @@ export function pluginErrors(plugin: PartialPlugin, path: JsonPath, strips: bool
 
 export function pluginWarnings({ url, integrity }: PartialPlugin, path: JsonPath): readonly Finding[] {
   if (url === undefined || integrity !== undefined || schemeOf(url) !== "https") return [];
-  const message = `Found ${show(url)} without "integrity": whoever serves it could replace it. The log names the digest when it is fetched.`;
+  const message = `Found ${show(url)} without "integrity": the server could replace it. The log names the digest when it is fetched.`;
   return [{ path: [...path, "url"], message }];
 }
 
 function addressProblem(url: string, strips: boolean): string | undefined {
   const scheme = schemeOf(url);
-  if (scheme === "http") return `Found ${show(url)}; allowed: an https address. What comes by plain http could be anybody's.`;
+  if (scheme === "http") return `Found ${show(url)}; allowed: an https address. Code from plain http could be replaced on its way.`;
   if (scheme !== undefined && scheme !== "https" && scheme !== "file")
     return `Found ${show(url)}; allowed: an https address, a path as "./plugin.js", or the name of a package.`;
-  if (scheme !== undefined && !isUrl(url)) return `Found ${show(url)}; allowed: an address that can be read.`;
-  const own = ownName(url);
-  if (own !== undefined && !isShipped(own)) return unknownOwn(url, own);
+  if (scheme !== undefined && !isUrl(url)) return `Found ${show(url)}; allowed: a valid address.`;
+  const shipped = shippedName(url);
+  if (shipped !== undefined && !isShipped(shipped)) return unknownShipped(url, shipped);
   if (isPath(url) && /\.[cm]?ts$/.test(url) && !strips)
     return `Found ${show(url)}; this Node runs no TypeScript (Node ${process.versions.node}; 22.18 and later do). Remedies: use a later Node, compile it to JavaScript.`;
   return undefined;
 }
 
-function unknownOwn(url: string, name: string): string {
+function unknownShipped(url: string, name: string): string {
   const near = suggest(name, SHIPPED);
   const hint = near === undefined ? "" : ` Did you mean "procman/${near}"?`;
-  return `Found ${show(url)}; with procman come ${SHIPPED.map((each) => `"procman/${each}"`).join(", ")}.${hint}`;
+  return `Found ${show(url)}; procman comes with ${SHIPPED.map((each) => `"procman/${each}"`).join(", ")}.${hint}`;
 }
 
-/** Only those that come with procman are known. What has variables in it is known when it is started. */
+/** Problems of the options of procman's own plugins. Options with variables are checked when the plugin is started. */
 function optionErrors({ url = "", options = {} }: PartialPlugin, path: JsonPath): readonly Finding[] {
-  const own = ownName(url);
-  if (own === undefined || !isShipped(own)) return [];
-  return faultsOf(options, SHIPPED_OPTIONS[own], "options")
+  const shipped = shippedName(url);
+  if (shipped === undefined || !isShipped(shipped)) return [];
+  return faultsOf(options, SHIPPED_OPTIONS[shipped], "options")
     .map(({ place, message }) => ({ path: [...path, ...stepsOf(place)], message: `${place} ${message}` }))
     .filter((finding) => !hasVariable(options, finding.path.slice(path.length + 1)));
 }
 
-/** `options.on[1]` */
+/** The path of a place such as `options.on[1]`. */
 export function stepsOf(place: string): JsonPath {
   return [...place.matchAll(/[^.[\]]+/g)].map(([step]) => (/^\d+$/.test(step) ? Number(step) : step));
 }
@@ -85,14 +85,12 @@ function isUrl(url: string): boolean {
   }
 }
 
-/** What an entry of `plugins` stands for: where its module is, and by which id it is known. */
-
-const OWN = "procman/";
+const SHIPPED_PREFIX = "procman/";
 
 export function pluginSpecs(raw: readonly RawPlugin[] | undefined, folder: string): readonly PluginSpec[] {
-  const taken = new Set<string>();
+  const usedIds = new Set<string>();
   return (raw ?? []).map(({ url, integrity, options }) => ({
-    id: freeId(url, taken),
+    id: uniqueId(url, usedIds),
     url,
     source: sourceOf(url, folder),
     ...(integrity === undefined ? {} : { integrity }),
@@ -100,12 +98,12 @@ export function pluginSpecs(raw: readonly RawPlugin[] | undefined, folder: strin
   }));
 }
 
-/** The name of a plugin that comes with procman; undefined: it is somebody else's. */
-function ownName(url: string): string | undefined {
-  return url.startsWith(OWN) ? url.slice(OWN.length) : undefined;
+/** The name of a plugin that comes with procman; undefined: another plugin. */
+function shippedName(url: string): string | undefined {
+  return url.startsWith(SHIPPED_PREFIX) ? url.slice(SHIPPED_PREFIX.length) : undefined;
 }
 
-/** `https`, `file`; undefined: a path, or a package. */
+/** The scheme, such as `https` or `file`; undefined: a path, or a package. */
 function schemeOf(url: string): string | undefined {
   return /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
 }
@@ -114,17 +112,17 @@ function isPath(url: string): boolean {
   return /^(?:\.{1,2}(?:\/|$)|\/|file:)/.test(url);
 }
 
-/** Where its module is, if its address passes the checks. */
+/** Where the module is; for addresses that pass the checks. */
 export function sourceOf(url: string, folder: string): PluginSpec["source"] {
-  const own = ownName(url);
-  if (own !== undefined && isShipped(own)) return { kind: "shipped", name: own };
+  const shipped = shippedName(url);
+  if (shipped !== undefined && isShipped(shipped)) return { kind: "shipped", name: shipped };
   if (schemeOf(url) === "https") return { kind: "remote", url };
   if (isPath(url)) return { kind: "file", path: url.startsWith("file:") ? fileURLToPath(url) : resolve(folder, url) };
   return { kind: "package", name: url, folder };
 }
 
 /** `./plugins/slack.ts` is `slack`, `https://host/plugin@1.2.0.mjs` is `plugin`. */
-function freeId(url: string, taken: Set<string>): string {
+function uniqueId(url: string, usedIds: Set<string>): string {
   const last =
     url
       .replace(/[?#].*$/, "")
@@ -140,8 +138,8 @@ function freeId(url: string, taken: Set<string>): string {
     .slice(0, 60);
   for (let number = 1; ; number += 1) {
     const id = `${name === "" ? "plugin" : name}${number === 1 ? "" : `-${number}`}`;
-    if (taken.has(id)) continue;
-    taken.add(id);
+    if (usedIds.has(id)) continue;
+    usedIds.add(id);
     return id;
   }
 }

@@ -21,7 +21,7 @@ function about(fields: object, more: object = {}): string {
   }
 }
 
-test("ready: each kind becomes what is asked, the time limit is 30 s unless it says otherwise", () => {
+test("ready: each kind becomes a probe, the timeout is 30 s by default", () => {
   const of = (ready: object) => specs({ ready })[0]?.ready;
   assert.deepEqual(of({ port: 3000 }), { kind: "port", port: 3000 });
   assert.deepEqual(of({ http: "http://localhost/up?x=1" }), { kind: "http", hostname: "localhost", port: 80, path: "/up?x=1" });
@@ -51,7 +51,7 @@ test("ready: {port} is that of each instance", () => {
   });
 });
 
-test("ready: what is wrong is refused with its place and what to do", () => {
+test("ready: invalid values are refused with place and remedy", () => {
   assert.match(about({ ready: {} }), /^processes\[0\]\.ready Found none of "port", "http", "log", "exec", "fd"; allowed: exactly one/);
   assert.match(about({ ready: { port: 1, fd: 3 } }), /ready\.fd Found "port" and "fd"; allowed: exactly one of/);
   assert.match(about({ ready: { port: 0 } }), /ready\.port Found 0; allowed: a whole number from 1 to 65535, or "\{port\}"/);
@@ -68,7 +68,7 @@ test("ready: what is wrong is refused with its place and what to do", () => {
   assert.match(about({ ready: { prot: 3 } }), /ready\.prot Found the unknown key "prot"\. Did you mean "port"\?/);
 });
 
-test("health: one of three kinds, asked every 10 s unless it says otherwise", () => {
+test("health: one of three kinds, probed every 10 s by default", () => {
   const of = (health: object, more: object = {}) => specs({ health, ...more }).at(-1)?.health;
   assert.deepEqual(of({ port: 3000 }), {
     probe: { kind: "port", port: 3000 },
@@ -83,7 +83,7 @@ test("health: one of three kinds, asked every 10 s unless it says otherwise", ()
   );
 });
 
-test("health: what is wrong is refused with its place and what to do", () => {
+test("health: invalid values are refused with place and remedy", () => {
   assert.match(about({ health: { interval: 5 } }), /^processes\[0\]\.health Found none of "port", "http", "exec"; allowed: exactly one/);
   assert.match(about({ health: { log: "x" } }), /health\.log Found the unknown key "log"/);
   assert.match(about({ health: { port: 1, failures: 0 } }), /health\.failures Found 0; allowed: a whole number from 1 to 1000/);

@@ -1,4 +1,4 @@
-/** How it is found out whether a process does its work, as the file says it: its meaning, and what is wrong with it. */
+/** `ready` and `health`: their checks, and the specifications made from them. */
 import { isExpression } from "../../base/schema-check.ts";
 import type { HealthSpec, Probe, ReadyProbe } from "../../contract/probe-spec.ts";
 import type { RawProcess } from "../config-schema.ts";
@@ -16,18 +16,18 @@ type RawHealth = NonNullable<RawProcess["health"]>;
 type RawReady = NonNullable<RawProcess["ready"]>;
 type RawProbe = Pick<RawReady, "port" | "http" | "exec">;
 
-/** Stands for the port of an instance. */
-const OWN_PORT = "{port}";
+/** Placeholder for the port of an instance. */
+const PORT_PLACEHOLDER = "{port}";
 
-export function readyProbe({ log, fd, ...probe }: RawReady, ownPort: number | undefined): ReadyProbe {
+export function readyProbe({ log, fd, ...probe }: RawReady, instancePort: number | undefined): ReadyProbe {
   if (log !== undefined) return { kind: "log", pattern: log };
-  return fd === undefined ? probeOf(probe, ownPort) : { kind: "fd", fd };
+  return fd === undefined ? probeOf(probe, instancePort) : { kind: "fd", fd };
 }
 
-export function healthSpec(health: RawHealth, ownPort: number | undefined): HealthSpec {
+export function healthSpec(health: RawHealth, instancePort: number | undefined): HealthSpec {
   const { interval, timeout, failures = HEALTH.failures.default, startPeriod, ...probe } = health;
   return {
-    probe: probeOf(probe, ownPort),
+    probe: probeOf(probe, instancePort),
     intervalMs: milliseconds(HEALTH.interval, interval),
     timeoutMs: milliseconds(HEALTH.timeout, timeout),
     failures,
@@ -35,16 +35,16 @@ export function healthSpec(health: RawHealth, ownPort: number | undefined): Heal
   };
 }
 
-function probeOf({ port, http = "", exec }: RawProbe, ownPort: number | undefined): Probe {
+function probeOf({ port, http = "", exec }: RawProbe, instancePort: number | undefined): Probe {
   if (exec !== undefined) return { kind: "exec", line: exec };
-  if (port !== undefined) return { kind: "port", port: port === OWN_PORT ? (ownPort ?? 0) : port };
-  const url = new URL(withPort(http, ownPort));
+  if (port !== undefined) return { kind: "port", port: port === PORT_PLACEHOLDER ? (instancePort ?? 0) : port };
+  const url = new URL(withPort(http, instancePort));
   const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1");
   return { kind: "http", hostname, port: Number(url.port || 80), path: url.pathname + url.search };
 }
 
-/** Of one process. */
-export function probingErrors(process: PartialProcess, path: JsonPath, config: PartialConfig): readonly Finding[] {
+/** Problems of `ready` and `health` of one process. */
+export function probeFieldErrors(process: PartialProcess, path: JsonPath, config: PartialConfig): readonly Finding[] {
   const { health, cluster } = process;
   const at = [...path, "health"];
   const errors = health === undefined ? [] : [...kindErrors(health, HEALTH_KINDS, at), ...probeErrors(health, cluster?.startPort, at)];
@@ -63,7 +63,7 @@ function readyErrors({ ready, cluster }: PartialProcess, path: JsonPath, { logge
       path: [...at, "log"],
       at: "key",
       message:
-        'Found "log" with "logger.internalLogHours" 0: lines are looked for in the internal log. Keep that for an hour, or use another kind.',
+        'Found "log" with "logger.internalLogHours" 0: lines are searched in the internal log. Keep that for an hour, or use another kind.',
     });
   return errors;
 }
@@ -86,7 +86,7 @@ function kindErrors(given: object, kinds: readonly string[], path: JsonPath): Fi
 function probeErrors({ port, http }: DeepPartial<RawProbe>, startPort: number | undefined, path: JsonPath): readonly Finding[] {
   const findings: Finding[] = [];
   const key = port === undefined ? "http" : "port";
-  if (startPort === undefined && (port === OWN_PORT || http?.includes(OWN_PORT)))
+  if (startPort === undefined && (port === PORT_PLACEHOLDER || http?.includes(PORT_PLACEHOLDER)))
     findings.push({
       path: [...path, key],
       message: `Found "{port}", the port of an instance, without "cluster.startPort". Write the port itself.`,
@@ -108,6 +108,6 @@ function isAddress(http: string): boolean {
   }
 }
 
-function withPort(http: string, ownPort: number | undefined): string {
-  return http.replaceAll(OWN_PORT, String(ownPort ?? ""));
+function withPort(http: string, instancePort: number | undefined): string {
+  return http.replaceAll(PORT_PLACEHOLDER, String(instancePort ?? ""));
 }

@@ -23,7 +23,7 @@ function warningsOf(folder: string, data: unknown, looksAtFiles = true): readonl
 
 const process = (more: object) => ({ id: "web", cmd: "x", autostart: true, ...more });
 
-test("2.2 envFile: lines that are not well-formed are told with file and line, once for all processes that have it", (context) => {
+test("2.2 envFile: malformed lines are reported with file and line, once for all processes that name it", (context) => {
   const folder = folderOf(context, { ".env": "A=1\nB: 2\nC='3\n", "good.env": "A=1\n" });
   const processes = [process({ envFile: ["good.env", ".env"] }), process({ id: "mail", envFile: "./.env" })];
   assert.deepEqual(warningsOf(folder, { processes }), [
@@ -33,14 +33,14 @@ test("2.2 envFile: lines that are not well-formed are told with file and line, o
   assert.deepEqual(warningsOf(folder, { processes }, false), [], "only whoever wants that has it");
 });
 
-test("2.2 envFile: of a file that is none, five lines are told", (context) => {
+test("2.2 envFile: of a file of another kind, five lines are reported", (context) => {
   const folder = folderOf(context, { "x.yaml": "a: 1\n".repeat(9) });
   const warnings = warningsOf(folder, { processes: [process({ envFile: "x.yaml" })] });
   assert.equal(warnings.length, 6);
   assert.match(warnings.at(-1) ?? "", /4 more lines of x\.yaml are like that\.$/);
 });
 
-test("2.2 envFile, worker: a file that is not there, or can't be read, is told", (context) => {
+test("2.2 envFile, worker: a missing or unreadable file is reported", (context) => {
   const folder = folderOf(context, { "there.mjs": "", "sub/x": "" });
   const processes = [
     process({ envFile: "gone.env" }),
@@ -50,13 +50,13 @@ test("2.2 envFile, worker: a file that is not there, or can't be read, is told",
   ];
   const told = warningsOf(folder, { processes }).map((line) => line.replace(/^\S+ /, ""));
   assert.deepEqual(told, [
-    'processes[0].envFile Found "gone.env": there is no file gone.env, without which its process can\'t start; make it, or correct "envFile".',
+    'processes[0].envFile Found "gone.env": there is no file gone.env, without which its process can\'t start; create it, or correct "envFile".',
     'processes[1].envFile Found "sub": sub can\'t be read: it is a folder.',
-    'processes[3].worker[0] Found "gone.mjs", but there is no file gone.mjs; make it, or correct "worker".',
+    'processes[3].worker[0] Found "gone.mjs", but there is no file gone.mjs; create it, or correct "worker".',
   ]);
 });
 
-test("2.5 a plugin whose file or package is not there is told with its place", (context) => {
+test("2.5 a plugin with a missing file or package is reported with its place", (context) => {
   const folder = folderOf(context, {
     "here.mjs": "",
     "package.json": '{ "name": "shop" }',
@@ -77,14 +77,14 @@ test("2.5 a plugin whose file or package is not there is told with its place", (
   assert.deepEqual(
     told.filter((line) => !line.includes("integrity")).map((line) => line.replace(/^\S+ /, "").replaceAll(folder, "")),
     [
-      'plugins[1].url Found "./gone.mjs", but there is no file gone.mjs; make it, or correct "url".',
-      'plugins[2].url Found "file://gone.mjs", but there is no file gone.mjs; make it, or correct "url".',
+      'plugins[1].url Found "./gone.mjs", but there is no file gone.mjs; create it, or correct "url".',
+      'plugins[2].url Found "file://gone.mjs", but there is no file gone.mjs; create it, or correct "url".',
       'plugins[5].url Found "@scope/gone/part", but there is no package "@scope/gone" in node_modules or above; `npm install @scope/gone` there, or write "./@scope/gone/part" for a file.',
     ],
   );
 });
 
-test("nothing is looked at where the configuration is not valid", (context) => {
+test("no file is read if the configuration is not valid", (context) => {
   const folder = folderOf(context);
   const data = { processes: [process({ cmd: 5, envFile: "gone.env" })], plugins: [{ url: "file:" }] };
   assert.throws(() => warningsOf(folder, data), { code: "configuration-invalid" });

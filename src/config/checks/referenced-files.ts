@@ -1,18 +1,18 @@
-/** The files that a configuration names and that are read later, when a run or a plugin starts: what that will find, as warnings, since it may be another by then. */
+/** Files that a configuration names and that are read when a run or a plugin starts. Problems are warnings, as the files may change until then. */
 import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { readEnvFile } from "../../base/env-file.ts";
 import { packageOf } from "../../ipc/plugin-protocol.ts";
-import { shown } from "../config-file.ts";
+import { displayPath } from "../config-file.ts";
 import type { JsonPath } from "../document.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 import { filledIn } from "./command-checks.ts";
 import { sourceOf } from "./plugin-checks.ts";
 
-/** Whoever names a file of another kind as an env file needs no longer list. */
-const MOST_FAULTS = 5;
+/** At most so many faults of an env file are listed. */
+const MAX_LISTED = 5;
 
 /** `folder`: of the configuration file. */
 export function fileWarnings({ processes = [], plugins = [] }: PartialConfig, folder: string): readonly Finding[] {
@@ -22,7 +22,7 @@ export function fileWarnings({ processes = [], plugins = [] }: PartialConfig, fo
       ...scriptWarnings(process ?? {}, ["processes", index, "worker"], folder),
       ...envFileWarnings(process ?? {}, ["processes", index, "envFile"], (path) => {
         const file = resolve(folder, filledIn(path));
-        // What several processes share is spoken about once.
+        // A file that several processes share is reported once.
         return seen.size === seen.add(file).size ? undefined : file;
       }),
     ]),
@@ -35,11 +35,14 @@ function scriptWarnings({ worker }: PartialProcess, path: JsonPath, folder: stri
   if (script === undefined || existsSync(resolve(folder, script))) return [];
   const place = typeof worker === "string" ? path : [...path, 0];
   return [
-    { path: place, message: `Found ${show(script)}, but there is no file ${near(resolve(folder, script))}; make it, or correct "worker".` },
+    {
+      path: place,
+      message: `Found ${show(script)}, but there is no file ${shownPath(resolve(folder, script))}; create it, or correct "worker".`,
+    },
   ];
 }
 
-/** `fileOf`: undefined, it was looked at already. */
+/** `fileOf`: the absolute path; undefined if it was checked already. */
 function envFileWarnings({ envFile }: PartialProcess, path: JsonPath, fileOf: (path: string) => string | undefined): readonly Finding[] {
   return [envFile].flat().flatMap((entry, index) => {
     const file = entry === undefined ? undefined : fileOf(entry);
@@ -51,20 +54,23 @@ function envFileWarnings({ envFile }: PartialProcess, path: JsonPath, fileOf: (p
 function problemsOf(file: string): readonly string[] {
   try {
     const { faults } = readEnvFile(readFileSync(file, "utf8"));
-    const told = faults.slice(0, MOST_FAULTS).map(({ line, problem }) => `${near(file)}:${line} ${problem}`);
-    return faults.length > MOST_FAULTS ? [...told, `${faults.length - MOST_FAULTS} more lines of ${near(file)} are like that`] : told;
+    const listed = faults.slice(0, MAX_LISTED).map(({ line, problem }) => `${shownPath(file)}:${line} ${problem}`);
+    return faults.length > MAX_LISTED
+      ? [...listed, `${faults.length - MAX_LISTED} more lines of ${shownPath(file)} are like that`]
+      : listed;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return [`there is no file ${near(file)}, without which its process can't start; make it, or correct "envFile"`];
-    return [`${near(file)} can't be read: ${code === "EISDIR" ? "it is a folder" : message.replace(/^E[A-Z]+: /, "")}`];
+    if (code === "ENOENT")
+      return [`there is no file ${shownPath(file)}, without which its process can't start; create it, or correct "envFile"`];
+    return [`${shownPath(file)} can't be read: ${code === "EISDIR" ? "it is a folder" : message.replace(/^E[A-Z]+: /, "")}`];
   }
 }
 
 function pluginWarnings(url: string | undefined, path: JsonPath, folder: string): readonly Finding[] {
   const source = url === undefined ? undefined : sourceOf(url, folder);
   if (source?.kind === "file" && !existsSync(source.path))
-    return [{ path, message: `Found ${show(url)}, but there is no file ${near(source.path)}; make it, or correct "url".` }];
-  if (source?.kind !== "package" || isThere(packageOf(source.name), folder)) return [];
+    return [{ path, message: `Found ${show(url)}, but there is no file ${shownPath(source.path)}; create it, or correct "url".` }];
+  if (source?.kind !== "package" || isInstalled(packageOf(source.name), folder)) return [];
   const name = packageOf(source.name);
   const remedy = `\`npm install ${name}\` there, or write "./${source.name}" for a file`;
   return [
@@ -72,8 +78,8 @@ function pluginWarnings(url: string | undefined, path: JsonPath, folder: string)
   ];
 }
 
-/** Where an import in that folder looks. What begins with `#` is for the package.json there to say. */
-function isThere(name: string, folder: string): boolean {
+/** Whether an import from that folder finds the package. Names with `#` are mapped by the package.json there, and not checked. */
+function isInstalled(name: string, folder: string): boolean {
   if (name.startsWith("#") || isBuiltin(name)) return true;
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, "node_modules", name)) || nameIn(join(at, "package.json")) === name) return true;
@@ -81,7 +87,7 @@ function isThere(name: string, folder: string): boolean {
   }
 }
 
-/** A package may import itself. */
+/** Name of a package.json: a package may import itself. */
 function nameIn(file: string): unknown {
   try {
     return (JSON.parse(readFileSync(file, "utf8")) as { readonly name?: unknown }).name;
@@ -90,6 +96,6 @@ function nameIn(file: string): unknown {
   }
 }
 
-function near(file: string): string {
-  return shown(file, process.cwd());
+function shownPath(file: string): string {
+  return displayPath(file, process.cwd());
 }

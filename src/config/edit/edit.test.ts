@@ -42,7 +42,7 @@ test("append: a process over several lines takes the file's indentation and line
   );
 });
 
-test("append: the habit of a trailing comma is followed", () => {
+test("append: a trailing comma stays in use", () => {
   const source = '{\n  "processes": [\n    { "id": "a" },\n  ],\n}\n';
   assert.equal(
     appendProcess(source, NEW),
@@ -84,11 +84,11 @@ test("remove: the comments directly above a process and on its line go with it",
   assert.equal(result, FILE.replace(/\n {4}\/\/ Serves[\s\S]*behind nginx/, ""));
 });
 
-test("remove: comments that an empty line parts from the process stay", () => {
+test("remove: comments separated from the process by an empty line stay", () => {
   assert.equal(removeProcess(FILE, "queue"), FILE.replace(/\n {4}\/\* Empties[\s\S]*slow \*\//, ""));
 });
 
-test("remove: the last process takes the comma of the one before along, what follows stays", () => {
+test("remove: the last process takes the comma before it, what follows stays", () => {
   assert.equal(
     removeProcess(FILE, "mail"),
     FILE.replace('" }, /* slow */\n    { "id": "mail", "cmd": "node mail.js" } // last', '" } /* slow */'),
@@ -112,7 +112,7 @@ test("remove: the last of all leaves an empty list", () => {
   assert.equal(removeProcess('{\n  "processes": [\n    // web\n    { "id": "a" },\n  ]\n}', "a"), '{\n  "processes": []\n}');
 });
 
-test("remove: an unknown id is refused and the nearest one named", () => {
+test("remove: an unknown id is refused, and a similar one is named", () => {
   assert.throws(
     () => removeProcess(FILE, "wbe"),
     (error) =>
@@ -122,7 +122,7 @@ test("remove: an unknown id is refused and the nearest one named", () => {
   );
 });
 
-// Random documents: anything that JSONC allows between two tokens.
+// Random documents, with anything that JSONC allows between two tokens.
 const EOL = fc.constantFrom("\n", "\r\n");
 const trivia = (eol: string) => {
   const piece = fc.constantFrom(" ", "\t", eol, `// c "x", ]${eol}`, "/* d , */", `/* e${eol} // f */`, `${eol}    `, `${eol}${eol}`);

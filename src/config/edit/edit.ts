@@ -1,6 +1,6 @@
 /**
- * Adds and removes processes in the text of a configuration. Comments, indentation, line ends and every other byte
- * stay. Comments directly above a process and on its line belong to it.
+ * Adds and removes processes in the text of a configuration. All other bytes stay, comments and indentation included.
+ * Comments directly above a process and on its line belong to it.
  */
 import { type Node, parseTree } from "jsonc-parser";
 import { ProcmanError } from "../../base/errors.ts";
@@ -20,17 +20,17 @@ import { type Separators, separatorsOf } from "./separators.ts";
 
 type Splice = { readonly from: number; readonly to: number; readonly text: string };
 
-/** The place of the list: its elements, and the offsets just inside its brackets. */
+/** The list of processes: its elements, and the offsets just inside its brackets. */
 type List = {
   readonly elements: readonly Node[];
   readonly from: number;
   readonly to: number;
   readonly root: Node;
-  readonly spaced: boolean;
+  readonly hasSpaces: boolean;
 };
 
 /**
- * The text with one process more, at the end of the list, in the style of what is there.
+ * Adds a process at the end of the list, in the style of the file.
  *
  * @throws {ProcmanError} `configuration-invalid`: the text has no list of processes.
  *
@@ -45,7 +45,7 @@ export function appendProcess(source: string, process: unknown): string {
 }
 
 /**
- * The text without one process, its comments and its comma.
+ * Removes a process with its comments and its comma.
  *
  * @throws {ProcmanError} `process-unknown`: no process has this id.
  *
@@ -88,8 +88,8 @@ function listOf(text: string): List {
   const array = property?.children?.[1];
   if (root === undefined || array?.type !== "array")
     throw new ProcmanError("configuration-invalid", 'Cannot edit the configuration: it has no list of "processes".');
-  const spaced = /\s/.test(text.charAt((property?.colonOffset ?? 0) + 1));
-  return { elements: array.children ?? [], from: array.offset + 1, to: endOf(array) - 1, root, spaced };
+  const hasSpaces = /\s/.test(text.charAt((property?.colonOffset ?? 0) + 1));
+  return { elements: array.children ?? [], from: array.offset + 1, to: endOf(array) - 1, root, hasSpaces };
 }
 
 function memberOf(node: Node, key: string): Node | undefined {
@@ -107,9 +107,9 @@ function appendFirst(text: string, list: List, process: unknown): readonly Splic
   const unit = indentUnit(text, list.root);
   const eol = eolOf(text);
   const indent = close + unit;
-  const body = inLines ? severalLines(process, { indent, unit, eol }) : oneLine(process, list.spaced);
-  if (separators.tokens.some(({ kind }) => kind === "comment")) return [insert(separators.tail, eol + indent + body)];
-  return [insert(list.to, inLines ? eol + indent + body + eol + close : body)];
+  const body = inLines ? severalLines(process, { indent, unit, eol }) : oneLine(process, list.hasSpaces);
+  if (separators.tokens.some(({ kind }) => kind === "comment")) return [insertion(separators.tail, eol + indent + body)];
+  return [insertion(list.to, inLines ? eol + indent + body + eol + close : body)];
 }
 
 function appendNext(text: string, list: List & { readonly last: Node }, process: unknown): readonly Splice[] {
@@ -119,17 +119,17 @@ function appendNext(text: string, list: List & { readonly last: Node }, process:
   const after = comma?.end ?? end;
   const at = comma === undefined ? tail : separatorsOf(text, { start: after, end: list.to, last: true }).tail;
   const comments = text.slice(after, at);
-  // A comment that would come to stand in front of the new process on its line would look like its own.
+  // A comment before the new process on the same line would look like its own.
   const breaks = comma === undefined ? /\/\/|[\r\n]/.test(comments) : comments !== "";
   const indent = indentOf(text, last.offset);
   const eol = eolOf(text);
   const inLines = /[\r\n]/.test(text.slice(last.offset, end));
-  const body = inLines ? severalLines(process, { indent, unit: indentUnit(text, list.root), eol }) : oneLine(process, list.spaced);
+  const body = inLines ? severalLines(process, { indent, unit: indentUnit(text, list.root), eol }) : oneLine(process, list.hasSpaces);
   const closing = comma === undefined ? "" : ",";
   if (breaks || isFirstOnLine(text, last.offset))
-    return [...(comma === undefined ? [insert(end, ",")] : []), insert(at, eol + indent + body + closing)];
-  const space = list.spaced ? " " : "";
-  return [insert(at, (comma === undefined ? "," : "") + space + body + closing)];
+    return [...(comma === undefined ? [insertion(end, ",")] : []), insertion(at, eol + indent + body + closing)];
+  const space = list.hasSpaces ? " " : "";
+  return [insertion(at, (comma === undefined ? "," : "") + space + body + closing)];
 }
 
 function removeElement(text: string, list: List, element: Node): readonly Splice[] {
@@ -144,7 +144,7 @@ function removeElement(text: string, list: List, element: Node): readonly Splice
     { above: before, first: previous === undefined, last: next === undefined },
   );
   const comma = after.comma ?? before.comma;
-  const apart = comma !== undefined && (comma.end <= range.from || comma.start >= range.to) ? [cut(comma.start, comma.end)] : [];
+  const apart = comma !== undefined && (comma.end <= range.from || comma.start >= range.to) ? [removal(comma.start, comma.end)] : [];
   const left = text.slice(list.from, range.from);
   const right = text.slice(range.to, list.to);
   const collapses =
@@ -153,12 +153,12 @@ function removeElement(text: string, list: List, element: Node): readonly Splice
     isFirstOnLine(text, before.lead) &&
     /^\s*$/.test(left) &&
     /^(\r\n|\r|\n)[^\S\r\n]*$/.test(right);
-  return [...apart, cut(range.from, collapses ? list.to : range.to)];
+  return [...apart, removal(range.from, collapses ? list.to : range.to)];
 }
 
 type SourceRange = { readonly from: number; readonly to: number };
 
-/** The range with its line end, where it has its lines for itself; else with the spaces beside it. */
+/** Extends the range by its line end if it fills whole lines, else by the spaces beside it. */
 function linesOf(
   text: string,
   { from, to }: SourceRange,
@@ -172,15 +172,15 @@ function linesOf(
   const start = lineStart(text, from);
   const lineAbove = start - (text.slice(start - 2, start) === "\r\n" ? 2 : 1);
   if (endsLine) return { from: lineAbove, to };
-  // What follows on the line may move up behind the line above, but not into a comment there.
+  // The rest of the line may move up to the line above, but not into a comment there.
   const intoComment = above.tokens.some(({ end, start: from }) => end === lineAbove && text.startsWith("//", from));
   return last && !intoComment ? { from: lineAbove, to } : { from, to: last ? to : to + spacesAfter };
 }
 
-function insert(at: number, text: string): Splice {
+function insertion(at: number, text: string): Splice {
   return { from: at, to: at, text };
 }
 
-function cut(from: number, to: number): Splice {
+function removal(from: number, to: number): Splice {
   return { from, to, text: "" };
 }

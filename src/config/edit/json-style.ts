@@ -6,7 +6,7 @@ export function eolOf(text: string): string {
   return /\r\n|\r|\n/.exec(text)?.[0] ?? "\n";
 }
 
-/** Where the line of an offset begins. */
+/** Offset at which the line of an offset begins. */
 export function lineStart(text: string, offset: number): number {
   const before = text.slice(0, offset);
   return Math.max(before.lastIndexOf("\n"), before.lastIndexOf("\r")) + 1;
@@ -26,23 +26,23 @@ export function withoutTrailingSpaces(text: string): string {
   return text.replace(/[^\S\r\n]+$/, "");
 }
 
-/** Only white space stands in front of the offset on its line, and there is a line above. */
+/** Whether there is only white space before the offset on its line, and a line above. */
 export function isFirstOnLine(text: string, offset: number): boolean {
   const start = lineStart(text, offset);
   return start > 0 && text.slice(start, offset).trim() === "";
 }
 
-/** One step of indentation, as the members of the root have it; two spaces where nothing tells. */
+/** One step of indentation, as of the members of the root; two spaces if none is on its own line. */
 export function indentUnit(text: string, root: Node): string {
   const member = root.children?.find(({ offset }) => isFirstOnLine(text, offset));
   const unit = member === undefined ? "" : indentOf(text, member.offset).slice(indentOf(text, root.offset).length);
   return unit === "" ? "  " : unit;
 }
 
-export type Layout = { readonly indent: string; readonly unit: string; readonly eol: string };
+export type JsonStyle = { readonly indent: string; readonly unit: string; readonly eol: string };
 
 /** JSON over several lines; the first line without indentation. */
-export function severalLines(value: unknown, { indent, unit, eol }: Layout): string {
+export function severalLines(value: unknown, { indent, unit, eol }: JsonStyle): string {
   // A unit of more than ten characters would be cut by JSON.stringify.
   return JSON.stringify(value, null, "\t").replace(/\n(\t*)/g, (_, tabs: string) => eol + indent + unit.repeat(tabs.length));
 }

@@ -1,4 +1,4 @@
-/** What stands between two elements of an array: commas, comments, line ends, and whose the comments are. */
+/** The text between two elements of an array: commas, comments, line ends, and to which element the comments belong. */
 
 export type Token = { readonly kind: "comment" | "comma" | "eol" | "space"; readonly start: number; readonly end: number };
 
@@ -7,13 +7,13 @@ const TOKEN = /(\/\/[^\r\n]*|\/\*[\s\S]*?\*\/)|(,)|(\r\n|\r|\n)|[^\S\r\n]+/g;
 export type Separators = {
   readonly tokens: readonly Token[];
   readonly comma: Token | undefined;
-  /** Where the element before ends, with the comments that belong to it. */
+  /** End of the previous element with its comments. */
   readonly tail: number;
-  /** Where the element after begins, with the comments that belong to it. */
+  /** Start of the next element with its comments. */
   readonly lead: number;
 };
 
-/** What stands from `start` to `end` of the source; `last`: no element follows. */
+/** The separators from `start` to `end` of the source; `last`: no element follows. */
 export function separatorsOf(source: string, range: { readonly start: number; readonly end: number; readonly last: boolean }): Separators {
   const { start, end, last } = range;
   const tokens = [...source.slice(start, end).matchAll(TOKEN)].map(({ index, 0: text, 1: comment, 2: comma, 3: eol }) => {
@@ -23,12 +23,12 @@ export function separatorsOf(source: string, range: { readonly start: number; re
   });
   const comma = tokens.find(({ kind }) => kind === "comma");
   const tail = tailOf(tokens, start, last);
-  // Comments on the line of the comma are never the next element's, wherever the comma stands.
+  // Comments on the line of the comma never belong to the next element.
   const floor = comma === undefined ? tail : tailOf(tokens.slice(tokens.indexOf(comma) + 1), comma.end, last);
   return { tokens, comma, tail, lead: last ? end : leadOf(tokens, floor, end) };
 }
 
-/** Comments that follow on the line of the element; after the comma only when nothing else follows on that line. */
+/** End of the comments on the element's line; those after the comma count only if nothing else follows on that line. */
 function tailOf(tokens: readonly Token[], start: number, last: boolean): number {
   const eol = tokens.findIndex(({ kind }) => kind === "eol");
   const line = eol === -1 ? tokens : tokens.slice(0, eol);
@@ -38,7 +38,7 @@ function tailOf(tokens: readonly Token[], start: number, last: boolean): number 
   return own.findLast(({ kind }) => kind === "comment" || kind === "comma")?.end ?? start;
 }
 
-/** Comments in front on the same line, and on the lines directly above: an empty line parts. */
+/** Start of the comments before the element on its line and on the lines directly above; an empty line separates. */
 function leadOf(tokens: readonly Token[], after: number, end: number): number {
   let lead = end;
   let eols = 0;

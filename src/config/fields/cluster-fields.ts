@@ -1,24 +1,24 @@
 /** Fields of `cluster`. */
 import { enumeration, literal, union } from "../../base/schema.ts";
 import { STRATEGIES } from "../../ipc/balancer-protocol.ts";
-import { type Fields, flag, notEmpty, optional, port, secondsType, whole } from "./field.ts";
+import { type Fields, flag, notEmpty, optional, port, secondsType, wholeNumber } from "./field.ts";
 
 const INSTANCES = 'a whole number from 1 to 1024, or "max" (one for each processor)';
 
 export const CLUSTER = {
   instances: {
-    type: union([whole(1, 1024, INSTANCES), literal("max")], { allowed: INSTANCES }),
+    type: union([wholeNumber(1, 1024, INSTANCES), literal("max")], { allowed: INSTANCES }),
     description: "How many instances; max: one for each processor.",
     onChange: "live",
   },
   startPort: {
     type: port,
-    description: "Port of the first instance, one more for each further one; each gets its own in PROCMAN_CLUSTER_PORT.",
+    description: "Port of the first instance; the others get the following ports. Each finds its port in PROCMAN_CLUSTER_PORT.",
     onChange: "restart",
   },
   commonPort: {
     type: port,
-    description: "One port for all instances: of the built-in load balancer, or of the socket that they share.",
+    description: "One port for all instances: of the built-in load balancer, or of the shared socket.",
     onChange: "live",
   },
   mode: {
@@ -42,7 +42,7 @@ export const CLUSTER = {
   },
   proxyProtocol: {
     type: flag,
-    description: "Each connection begins with a header of the PROXY protocol, version 2, that tells the client's address.",
+    description: "Each connection begins with a header of the PROXY protocol, version 2, with the client's address.",
     default: false,
     onChange: "live",
   },
@@ -54,9 +54,9 @@ export const CLUSTER = {
     onChange: "live",
   },
   maxConnections: {
-    type: optional(whole(1, 100_000, "a whole number from 1 to 100000")),
+    type: optional(wholeNumber(1, 100_000, "a whole number from 1 to 100000")),
     description:
-      "Most connections that the load balancer gives an instance at a time; further clients wait for one to end. Omitted: no limit.",
+      "Limit of connections that the load balancer gives an instance at a time; further clients wait until one ends. Omitted: no limit.",
     onChange: "live",
   },
 } as const satisfies Fields;

@@ -1,4 +1,4 @@
-/** A row of the table of configuration fields, and the kinds of values that many of them have. */
+/** Rows of the table of configuration fields, and common value types. */
 import {
   anything,
   boolean,
@@ -14,22 +14,22 @@ import {
   string,
   union,
 } from "../../base/schema.ts";
-import { AMOUNT_PATTERN, MOST_MS, MOST_SECONDS } from "../units.ts";
+import { AMOUNT_PATTERN, MAX_MS, MAX_SECONDS } from "../units.ts";
 
 /**
- * One field of the configuration file. From these rows follow the check of a file, `schema.json`, the types of the library, the
- * defaults, the part of a process specification that is kept for a later service, and what a reload does.
+ * One field of the configuration file. These rows determine the validation, `schema.json`, the types of the library, the defaults,
+ * the stored part of a process specification, and what a reload does.
  */
 export type Field = {
-  /** What may be written. `allowed` follows "allowed:" in messages. */
+  /** The allowed values. `allowed` follows "allowed:" in messages. */
   readonly type: Schema | Optional;
   readonly description: string;
   readonly default?: unknown;
-  /** Of a number as it is written. */
+  /** Unit of the number in the file. */
   readonly unit?: keyof typeof MILLISECONDS;
-  /** What a change of it does: a run is restarted, it counts at once, or when procman is run again. */
+  /** When a change takes effect: with a restart of the run, at once, or when procman is started again. */
   readonly onChange?: "restart" | "live" | "next-run";
-  /** What it is in the specification of a process, under the same name. */
+  /** Its schema in the process specification, under the same name. */
   readonly spec?: Schema | Optional;
 };
 
@@ -43,36 +43,36 @@ export function objectOf<const Rows extends Fields>(
   return object(Object.fromEntries(Object.entries(rows).map(([name, row]) => [name, described(row)])), more) as never;
 }
 
-function described({ type, description, default: standard }: Field): Schema | Optional {
-  const words = { description, ...(standard !== undefined && { default: standard }) };
-  return "optional" in type ? { optional: { ...type.optional, ...words } } : { ...type, ...words };
+function described({ type, description, default: defaultValue }: Field): Schema | Optional {
+  const annotations = { description, ...(defaultValue !== undefined && { default: defaultValue }) };
+  return "optional" in type ? { optional: { ...type.optional, ...annotations } } : { ...type, ...annotations };
 }
 
-/** A program may write `undefined` for what it leaves out. */
+/** Optional; a program may also pass `undefined`. */
 export function optional<Value>(schema: Schema<Value>): Optional<Value | undefined> {
   return { optional: schema as Schema<Value | undefined> };
 }
 
 export const matching = (pattern: RegExp, allowed: string): Schema<string> => string({ pattern: pattern.source, allowed });
-export const whole = (minimum: number, maximum: number, allowed: string): Schema<number> => integer({ minimum, maximum, allowed });
+export const wholeNumber = (minimum: number, maximum: number, allowed: string): Schema<number> => integer({ minimum, maximum, allowed });
 export const notEmpty = (what: string): Schema<string> => matching(/^(?=[\s\S]*\S)[^\0]+$/, `${what}, not empty`);
 export const amount = (minimum: number, maximum: number, unit: string): Schema<number> =>
   number({ minimum, maximum, allowed: `a number of ${unit} from ${minimum} to ${maximum}` });
 export const listOf = <Value>(item: Schema<Value>, allowed: string): Schema<readonly Value[]> => list(item, { allowed });
-/** Anything by name. */
+/** An object with any members. */
 export const settings = (allowed: string): Schema<Readonly<Record<string, unknown>>> => map(anything, { propertyNames: string(), allowed });
 
 export function oneOrMore(what: string): Optional<string | readonly string[] | undefined> {
   const item = notEmpty(what);
   const items: Schema<readonly string[]> = { minItems: 1, ...listOf(item, "a list of strings") };
-  return optional(union([item, items], { allowed: `${what}, or a list of such` }));
+  return optional(union([item, items], { allowed: `${what}, or a list of them` }));
 }
 
 export function sizeAs(allowed: string): Optional<string | number | undefined> {
-  return optional(union([matching(AMOUNT_PATTERN, allowed), whole(1, Number.MAX_SAFE_INTEGER, allowed)], { allowed }));
+  return optional(union([matching(AMOUNT_PATTERN, allowed), wholeNumber(1, Number.MAX_SAFE_INTEGER, allowed)], { allowed }));
 }
 
-/** Not `.` and `..`: a name is a folder's name too. */
+/** Not `.` and `..`: a name is also a folder name. */
 export const NAME_PATTERN: RegExp = /^(?!\.\.?$)[a-z0-9._-]{1,64}$/;
 
 export const name: Schema<string> = matching(NAME_PATTERN, '1 to 64 characters from a-z, 0-9, ".", "_" and "-"');
@@ -81,19 +81,19 @@ export const strings: Optional<readonly string[] | undefined> = optional(listOf(
 export const flag: Optional<boolean | undefined> = optional(boolean({ allowed: "true or false" }));
 export const file: Optional<string | undefined> = optional(notEmpty("a file path"));
 export const cron: Optional<string | undefined> = optional(notEmpty("a cron pattern"));
-export const port: Optional<number | undefined> = optional(whole(1, 65_535, "a whole number from 1 to 65535"));
-export const secondsType: Optional<number | undefined> = optional(amount(0, MOST_SECONDS, "seconds"));
-export const millisecondsType: Optional<number | undefined> = optional(amount(0, MOST_MS, "milliseconds"));
+export const port: Optional<number | undefined> = optional(wholeNumber(1, 65_535, "a whole number from 1 to 65535"));
+export const secondsType: Optional<number | undefined> = optional(amount(0, MAX_SECONDS, "seconds"));
+export const millisecondsType: Optional<number | undefined> = optional(amount(0, MAX_MS, "milliseconds"));
 export const size: Optional<string | number | undefined> = sizeAs(
   'a size such as "500MB" or "2GiB", or a whole number of bytes, more than 0',
 );
 
 const MILLISECONDS = { ms: 1, s: 1_000, h: 3_600_000 } as const;
 
-/** The value of a field, or its default, converted from its unit. */
+/** The value of a field, or its default, in milliseconds. */
 export function milliseconds(
-  { unit, default: standard }: { readonly unit: keyof typeof MILLISECONDS; readonly default: number },
-  value = standard,
+  { unit, default: defaultValue }: { readonly unit: keyof typeof MILLISECONDS; readonly default: number },
+  value = defaultValue,
 ): number {
   const converted = value * MILLISECONDS[unit];
   return unit === "s" ? Math.round(converted) : converted;

@@ -1,4 +1,4 @@
-/** Fields of `logger`, of a process and of all. */
+/** Fields of `logger`, of a process and of the top level. */
 import { literal, union } from "../../base/schema.ts";
 import { amount, type Fields, file, flag, objectOf, optional, size } from "./field.ts";
 
@@ -6,7 +6,7 @@ export const ROTATION = {
   size: {
     type: size,
     description:
-      "A file that would grow beyond this is rotated first: bytes, or a text such as 500MB (powers of 1000) or 500MiB (powers of 1024).",
+      "A file is rotated before it would grow beyond this: bytes, or a text such as 500MB (powers of 1000) or 500MiB (powers of 1024).",
     default: "500MB",
   },
   hours: {
@@ -17,7 +17,7 @@ export const ROTATION = {
   },
   total: {
     type: size,
-    description: "Rotated files together may take this much; the oldest are removed first. Written as size.",
+    description: "Limit for all rotated files together; the oldest are removed first. Written like size.",
     default: "2GB",
   },
   gzip: { type: flag, description: "Compress rotated files.", default: true },
@@ -51,7 +51,7 @@ export const LOGGER = {
   },
   internalLogSize: {
     type: size,
-    description: "These logs may take this much; the oldest are removed first. Written as rotate.size.",
+    description: "Limit for these logs; the oldest are removed first. Written like rotate.size.",
     default: "1GB",
     onChange: "live",
   },

@@ -1,55 +1,55 @@
 /** Fields of `ready` and `health`. */
 import { literal, union } from "../../base/schema.ts";
-import { MOST_SECONDS } from "../units.ts";
-import { amount, type Fields, notEmpty, optional, secondsType, whole } from "./field.ts";
+import { MAX_SECONDS } from "../units.ts";
+import { amount, type Fields, notEmpty, optional, secondsType, wholeNumber } from "./field.ts";
 
 const PROBE_PORT = 'a whole number from 1 to 65535, or "{port}" (the port of an instance)';
-const port = optional(union([whole(1, 65_535, PROBE_PORT), literal("{port}")], { allowed: PROBE_PORT }));
+const port = optional(union([wholeNumber(1, 65_535, PROBE_PORT), literal("{port}")], { allowed: PROBE_PORT }));
 const http = optional(notEmpty("an address"));
 const exec = optional(notEmpty("a command line"));
-const timeout = optional(amount(0.001, MOST_SECONDS, "seconds"));
+const timeout = optional(amount(0.001, MAX_SECONDS, "seconds"));
 
 export const READY = {
-  port: { type: port, description: "It accepts connections on this port of the loopback address; {port}: on that of the instance." },
+  port: { type: port, description: "It accepts connections on this port of the loopback address; {port}: the port of the instance." },
   http: {
     type: http,
     description: "It answers at this address with a status from 200 to 399; {port} stands for the port of the instance.",
   },
-  exec: { type: exec, description: "This command line ends with code 0, run as the process's own cmd is." },
+  exec: { type: exec, description: "This command line, run like the process's cmd, ends with code 0." },
   log: { type: optional(notEmpty("a regular expression")), description: "A line of its output matches this regular expression." },
   fd: {
-    type: optional(whole(3, 9, "a whole number from 3 to 9")),
-    description: "It writes to this file descriptor, which it gets open at its start.",
+    type: optional(wholeNumber(3, 9, "a whole number from 3 to 9")),
+    description: "It writes to this file descriptor, which is open when it starts.",
     onChange: "restart",
   },
   timeout: {
     type: timeout,
     unit: "s",
-    description: "A run that is not ready within so many seconds is stopped, which counts as an error.",
+    description: "A run that is not ready after this many seconds is stopped, which counts as an error.",
     default: 30,
   },
 } as const satisfies Fields;
 
 export const HEALTH = {
-  port: { type: port, description: "As ready.port." },
-  http: { type: http, description: "As ready.http." },
-  exec: { type: exec, description: "As ready.exec." },
+  port: { type: port, description: "Like ready.port." },
+  http: { type: http, description: "Like ready.http." },
+  exec: { type: exec, description: "Like ready.exec." },
   interval: {
-    type: optional(amount(0.1, MOST_SECONDS, "seconds")),
+    type: optional(amount(0.1, MAX_SECONDS, "seconds")),
     unit: "s",
-    description: "Seconds from one question to the next.",
+    description: "Seconds from one check to the next.",
     default: 10,
   },
   timeout: { type: timeout, unit: "s", description: "Seconds to wait for an answer.", default: 5 },
   failures: {
-    type: optional(whole(1, 1_000, "a whole number from 1 to 1000")),
-    description: "After so many failures in a row it is not well, and is restarted by its policy.",
+    type: optional(wholeNumber(1, 1_000, "a whole number from 1 to 1000")),
+    description: "After this many failures in a row the process is unhealthy, and is restarted by its policy.",
     default: 3,
   },
   startPeriod: {
     type: secondsType,
     unit: "s",
-    description: "Seconds from the start of a run in which failures don't count, until it was well once.",
+    description: "Seconds after the start of a run in which failures don't count, until a check succeeds.",
     default: 0,
   },
 } as const satisfies Fields;

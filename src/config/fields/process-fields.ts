@@ -22,7 +22,7 @@ import {
   optional,
   secondsType,
   sizeAs,
-  whole,
+  wholeNumber,
 } from "./field.ts";
 import { PROCESS_LOGGER } from "./logger-fields.ts";
 import { HEALTH, READY } from "./probe-fields.ts";
@@ -30,9 +30,11 @@ import { HEALTH, READY } from "./probe-fields.ts";
 const LIMIT_SIZE = 'a size such as "64MB", a whole number of bytes, or "unlimited"';
 const LIMIT_COUNT = 'a whole number from 0, or "unlimited"';
 const bytes = optional(
-  union([matching(SIZE_PATTERN, LIMIT_SIZE), whole(0, Number.MAX_SAFE_INTEGER, LIMIT_SIZE), literal("unlimited")], { allowed: LIMIT_SIZE }),
+  union([matching(SIZE_PATTERN, LIMIT_SIZE), wholeNumber(0, Number.MAX_SAFE_INTEGER, LIMIT_SIZE), literal("unlimited")], {
+    allowed: LIMIT_SIZE,
+  }),
 );
-const count = optional(union([whole(0, Number.MAX_SAFE_INTEGER, LIMIT_COUNT), literal("unlimited")], { allowed: LIMIT_COUNT }));
+const count = optional(union([wholeNumber(0, Number.MAX_SAFE_INTEGER, LIMIT_COUNT), literal("unlimited")], { allowed: LIMIT_COUNT }));
 
 const ULIMITS = {
   as: { type: bytes, description: "Address space. Bytes, or a text such as 2GB." },
@@ -57,17 +59,17 @@ const DEPENDENCY = {
   id: { type: name, description: "Id of a process or a cluster." },
   condition: {
     type: optional(enumeration(CONDITIONS)),
-    description: "What must be the case: it was started, it is ready, or it has finished with code 0.",
+    description: "The required state: it was started, it is ready, or it has finished with code 0.",
     default: "ready",
   },
-  restart: { type: flag, description: "Restart the dependent when this one was started anew.", default: false },
+  restart: { type: flag, description: "Restart the dependent when this process was restarted.", default: false },
 } as const satisfies Fields;
-const dependencyType = union([name, objectOf(DEPENDENCY, { description: "A process that must be there first." })], {
+const dependencyType = union([name, objectOf(DEPENDENCY, { description: "A process that must come up first." })], {
   allowed: "an id, or an object with id, condition and restart",
 });
 const memory = sizeAs('a size such as "500MB" or "2GiB", or a whole number of bytes, more than 0; leave it out where there is no limit');
 const accountType = (what: string) =>
-  optional(union([notEmpty(what), whole(0, 2 ** 32 - 2, what)], { allowed: `${what}, by name or number` }));
+  optional(union([notEmpty(what), wholeNumber(0, 2 ** 32 - 2, what)], { allowed: `${what}, by name or number` }));
 
 export const PROCESS = {
   id: { type: name, description: "Unique name of the process: 1 to 64 characters from a-z, 0-9, dot, underscore and hyphen." },
@@ -78,7 +80,7 @@ export const PROCESS = {
   },
   worker: {
     type: oneOrMore("a script"),
-    description: "JavaScript or TypeScript module that runs in a Node process of its own, or a list of the module and its arguments.",
+    description: "JavaScript or TypeScript module that runs in a separate Node process, or a list of the module and its arguments.",
     onChange: "restart",
   },
   cwd: {
@@ -90,7 +92,7 @@ export const PROCESS = {
   env: {
     type: optional(environment),
     description:
-      'Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman\'s own and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable.',
+      'Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman\'s own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable.',
     onChange: "restart",
     spec: map(envValue),
   },
@@ -117,7 +119,7 @@ export const PROCESS = {
   },
   overrun: {
     type: flag,
-    description: "A start by schedule may begin another run while one is going on.",
+    description: "A scheduled start begins another run even if one is still going on.",
     default: false,
     onChange: "live",
     spec: boolean(),
@@ -134,7 +136,7 @@ export const PROCESS = {
   watch: {
     type: optional(listOf(notEmpty("a path"), 'a list of paths, as ["src"]')),
     description:
-      "Files and folders that are watched, or patterns of them, as src/**/*.html: the process starts with procman, and again when one of them changes.",
+      "Files and folders to watch, or patterns of them, such as src/**/*.html: the process starts with procman, and again whenever one of them changes.",
     onChange: "live",
     spec: list(string()),
   },
@@ -151,38 +153,38 @@ export const PROCESS = {
     onChange: "live",
   },
   restartLimit: {
-    type: optional(whole(0, Number.MAX_SAFE_INTEGER, "a whole number from 0")),
+    type: optional(wholeNumber(0, Number.MAX_SAFE_INTEGER, "a whole number from 0")),
     description: "How many restarts are allowed in a row; no limit when omitted.",
     onChange: "live",
   },
   restartResetMs: {
     type: millisecondsType,
     unit: "ms",
-    description: "A run that lasted this many milliseconds clears the count of restarts and the delay.",
+    description: "A run that lasts this many milliseconds resets the count of restarts and the delay.",
     default: 60000,
     onChange: "live",
   },
   terminate: {
     type: cron,
-    description: "Schedule of stops, as cron. With restart set to always, the process restarts at these times.",
+    description: "Schedule of stops, written like cron. With restart set to always, the process restarts at these times.",
     onChange: "live",
     spec: kept(string()),
   },
   terminateGracePeriod: {
     type: secondsType,
     unit: "s",
-    description: "Seconds to wait for a process to finish by itself, before it is asked to terminate. Default: the top level's.",
+    description: "Seconds to wait for a process to finish by itself, before it gets stopSignal. Default: the top level's.",
     onChange: "live",
   },
   terminateTimeout: {
     type: secondsType,
     unit: "s",
-    description: "Seconds to wait after SIGTERM, before a process is killed. Default: the top level's.",
+    description: "Seconds to wait after stopSignal, before a process is killed. Default: the top level's.",
     onChange: "live",
   },
   stopSignal: {
     type: optional(enumeration(STOP_SIGNALS)),
-    description: "The signal that asks it to end, to its whole process group.",
+    description: "The signal that asks the process group to end.",
     default: "SIGTERM",
     onChange: "live",
   },
@@ -195,57 +197,57 @@ export const PROCESS = {
   dependsOn: {
     type: optional(listOf(dependencyType, "a list of ids")),
     description:
-      "Processes that must be there before it starts, and are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when that one was started anew).",
+      "Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when the other was restarted).",
     onChange: "live",
     spec: kept(list(dependency)),
   },
   health: {
     type: optional(objectOf(HEALTH)),
-    description: "Whether a run that is ready stays well: asked at intervals by exactly one of port, http and exec.",
+    description: "Whether a ready run stays healthy: checked at intervals by exactly one of port, http and exec.",
     onChange: "live",
     spec: kept(health),
   },
   memoryLimit: {
     type: memory,
     description:
-      "A run that has more memory than this, with all its descendants, for three looks in a row is restarted by its policy. Written as rotate.size.",
+      "A run that uses more memory than this, together with its descendants, in three checks in a row is restarted by its policy. Written like rotate.size.",
     onChange: "live",
     spec: kept(number()),
   },
   memoryMax: {
     type: memory,
     description:
-      "The kernel kills a run that wants more memory than this, with all its descendants. It takes a cgroup v2 that procman may divide; elsewhere it counts as memoryLimit.",
+      "The kernel kills a run that needs more memory than this, together with its descendants. This needs a cgroup v2 that procman may divide; elsewhere it works like memoryLimit.",
     onChange: "restart",
     spec: kept(number()),
   },
   ulimits: {
     type: optional(objectOf(ULIMITS)),
-    description: "Limits of the process, soft and hard, as of the shell's ulimit; unlimited: none.",
+    description: "Limits of the process, soft and hard, like the shell's ulimit; unlimited: none.",
     onChange: "restart",
     spec: kept(ulimits),
   },
   user: {
     type: accountType("a user"),
-    description: "User that it runs as, by name or number; only root may.",
+    description: "User that it runs as, by name or number; needs root.",
     onChange: "restart",
     spec: kept(account),
   },
   group: {
     type: accountType("a group"),
-    description: "Group that it runs as instead of the user's own; only root may.",
+    description: "Group that it runs as instead of the user's; needs root.",
     onChange: "restart",
     spec: kept(integer({ minimum: 0 })),
   },
   nice: {
-    type: optional(whole(-20, 19, "a whole number from -20 (first) to 19 (last)")),
-    description: "Niceness: -20 is served first, 19 last; below 0 only root may.",
+    type: optional(wholeNumber(-20, 19, "a whole number from -20 (first) to 19 (last)")),
+    description: "Niceness: -20 is the highest priority, 19 the lowest; below 0 needs root.",
     onChange: "restart",
     spec: kept(number()),
   },
   umask: {
     type: optional(matching(/^0?[0-7]{3}$/, 'three octal digits in quotes, as "027"')),
-    description: "Rights that files it makes don't get: three octal digits.",
+    description: "Permissions that new files don't get: three octal digits.",
     onChange: "restart",
     spec: kept(string({ pattern: "^[0-7]{3,4}$" })),
   },

@@ -1,5 +1,5 @@
 /** What a reload does to each process, and why. It decides as `Supervisor.apply` does. */
-import { type ChangedProcesses, changedSettings, diff } from "../../config/diff.ts";
+import { type ChangedProcess, changedSettings, diff } from "../../config/diff.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { PlannedAction, PlannedChange, PlanRecord } from "../../contract/plan.ts";
 import { type ChangeEffect, effectOf, hasRun } from "../../supervisor/definition.ts";
@@ -71,7 +71,7 @@ const ACTIONS: Readonly<Record<ChangeEffect, PlannedAction>> = {
 function planChanged(
   old: ProcessSpec,
   spec: ProcessSpec,
-  { change, live }: { readonly change: ChangedProcesses; readonly live: ProcessesById },
+  { change, live }: { readonly change: ChangedProcess; readonly live: ProcessesById },
 ): PlannedChange {
   const process = live.get(spec.id);
   if (process === undefined) return planAdded(spec, live);
