@@ -1,4 +1,4 @@
-// Makes a store of so many lines (argv: folder, lines), compresses all but the last segment, then measures queries in a fresh process.
+// Creates a store (argv: folder, number of lines), compresses all but the last segment, then measures queries in a fresh process.
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";

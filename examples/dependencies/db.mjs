@@ -1,4 +1,4 @@
-// A database that takes a second to come up: a list of words by HTTP, on port 7401 of the loopback address.
+// A database that takes a second to come up: a list of words over HTTP, on port 7401 of the loopback address.
 import { createServer } from "node:http";
 
 const words = [];

@@ -1,4 +1,4 @@
-// Shows what the database has, on port 7400.
+// Shows the contents of the database, on port 7400.
 import { createServer } from "node:http";
 
 createServer(async (_request, response) => {

@@ -1,21 +1,21 @@
-// Finds lines that are missing, doubled, damaged or out of order in one log, and knows what procman itself says is missing.
+// Finds lines that are missing, doubled, damaged or out of order in one log, except those that procman's marks declare missing.
 
 import { bytesOf, parseRaw, rawLineOf } from "./lines.mjs";
 import { eachLine, filesOf } from "./log-files.mjs";
 
-/** What a killed logger may have read and not written, for each stream. */
+/** Bytes of each stream that a killed logger may have read and not written. */
 const LOST_BYTES = 64 * 1024;
 const RESTART_MARK = "[procman: the logger was restarted here; up to 64 KiB of output may be missing]";
-/** So far behind the last whole line of a killed run its cut one is looked for. */
+/** The cut line of a killed run is searched among this many lines after its last whole one. */
 const CUT_LINES = 500;
-/** More findings of one log say nothing new. */
+/** Most findings listed for one log. */
 const ENOUGH = 20;
 
 /**
  * @param {string} path
  * @param {readonly { run: string, id: string, printed: number, isCut: boolean, readersKilled?: number, isUnread?: boolean }[]} runs
- *   What is known of the runs that wrote to it: how many lines at least, whether it was killed (so that its last line may be cut),
- *   how many of its readers were killed, and whether it ended while nobody read it or kept its output.
+ *   The runs that wrote to it: the least number of lines, whether it was killed (so that its last line may be cut), how many of its
+ *   readers were killed, and whether it ended while no process read or held its output.
  * @returns {{ lines: number, bytes: number, marks: number, findings: readonly string[], excusedBytes: number,
  *   counts: { missing: number, doubled: number, disorder: number, damaged: number } }} `counts`: lines, of all findings
  */
@@ -36,12 +36,12 @@ class LineCheck {
   #lines = 0;
   #marks = 0;
   #excusedBytes = 0;
-  /** By run: how many of its readers were killed, less what was forgiven for that. */
+  /** By run: how many of its readers were killed, less those whose missing bytes were accepted. */
   #excuses;
   #findings = [];
   #counts = { missing: 0, doubled: 0, disorder: 0, damaged: 0 };
   #runs = new Map();
-  /** Lines that are no whole line of anybody: their place, and how many marks stood before them. */
+  /** Lines that are not a whole line of any run: their place, and the number of marks before them. */
   #odd = [];
 
   constructor(excuses) {
@@ -73,7 +73,7 @@ class LineCheck {
 
   #mark() {
     this.#marks += 1;
-    // A logger that was killed within a write has left the beginning of a line right here.
+    // A logger that was killed within a write has left the beginning of a line before the mark.
     const torn = this.#odd.at(-1);
     if (torn?.at !== this.#lineNumber - 1) return;
     const isOurs = [...this.#runs.values()].some((run) => isBeginning(torn.raw, expectedOf(run)));
@@ -110,7 +110,7 @@ class LineCheck {
     );
   }
 
-  /** Lines up to `number` are not there: forgiven as far as marks stand there. */
+  /** Lines before `number` are missing: accepted as far as marks declare them. */
   #gap(run, number) {
     const [from, to] = [run.next, number - 1];
     run.next = number + 1;
@@ -124,7 +124,7 @@ class LineCheck {
     const marks = Math.min(this.#marks - run.marks, excuses);
     const ending = this.#takeOdd((odd) => odd.marks > run.marks && isEnding(odd.raw, rawLineOf(run.id, run.run, to)));
     const missing = bytesOf(run.id, run.run, from, to) - (ending?.raw.length ?? 0);
-    // What was read, with the part of a line that waited for its rest.
+    // What was read, including an unfinished line.
     const longest = rawLineOf(run.id, run.run, from).length + 1 + Math.max(0, marks - 1) * 20_100;
     if (missing > marks * LOST_BYTES + extraBytes + longest * Math.sign(marks + extraBytes)) {
       if (ending !== undefined) this.#odd.push(ending);
@@ -135,7 +135,7 @@ class LineCheck {
     return true;
   }
 
-  /** All that is known of a run must be in the log; the last line of one that was killed may be cut. */
+  /** All lines that a run has printed must be in the log; the last line of a killed run may be cut. */
   #checkEnd({ id, run: name, printed, isCut, isUnread = false }) {
     const run = this.#runs.get(name) ?? this.#newRun(id, name);
     if (isCut) this.#takeOdd((odd) => isCutOf(odd, run));
@@ -173,7 +173,7 @@ function isEnding(raw, line) {
   return raw.length < line.length && line.endsWith(raw);
 }
 
-/** The end of a killed run: a line that breaks off, and behind a mark one that also begins in the middle. */
+/** The last line of a killed run: its end is missing, and after a mark its beginning may be missing, too. */
 function isCutOf(odd, run) {
   if (isBeginning(odd.raw, expectedOf(run))) return true;
   if (odd.marks <= run.marks) return false;
@@ -182,7 +182,7 @@ function isCutOf(odd, run) {
   );
 }
 
-/** The first line of a run that nothing else is known of. */
+/** The first line of a run without any whole line. */
 function isBeginningOfFirst(raw) {
   const [id, run] = raw.split(" ");
   return id !== undefined && run !== undefined && isBeginning(raw, rawLineOf(id, run, 1));

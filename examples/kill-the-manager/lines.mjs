@@ -1,4 +1,4 @@
-// Numbered lines of known content: what the printers print, and what the check expects to find.
+// Numbered lines of known content: the printers print them, and the check expects them.
 const TEXTS = [
   "plain words of a quiet day",
   "grüße aus köln, schöne straße",
@@ -9,16 +9,16 @@ const TEXTS = [
   "\u001b[32mgreen\u001b[0m",
 ];
 const PAYLOADS = Array.from({ length: 61 }, (_, index) => `${`${TEXTS[index % TEXTS.length]} `.repeat(1 + ((index * 7) % 23))}#${index}.`);
-/** Now and then a line that no buffer of a few kB takes at once. */
+/** Some lines are longer than a buffer of a few kB. */
 const LONG_EVERY = 997;
 const LONG = `${"long ".repeat(4_000)}#long.`;
 
-/** The text of a line behind its head; `number` counts from 1. */
+/** The text of a line after its head; `number` counts from 1. */
 function payloadOf(number) {
   return number % LONG_EVERY === 0 ? LONG : PAYLOADS[number % PAYLOADS.length];
 }
 
-/** `run` names one run of the process `id`, and no other run ever. */
+/** `run`: unique name of a run of the process `id`. */
 export function lineOf(id, run, number) {
   return `${id} ${run} ${number} ${payloadOf(number)}`;
 }
@@ -33,7 +33,7 @@ export function rawLineOf(id, run, number) {
   return `${id} ${run} ${number} ${number % LONG_EVERY === 0 ? RAW_LONG : RAW_PAYLOADS[number % RAW_PAYLOADS.length]}`;
 }
 
-/** @returns {{ id: string, run: string, number: number } | undefined} undefined: this is no whole line of a printer */
+/** @returns {{ id: string, run: string, number: number } | undefined} undefined if it is not a whole line of a printer */
 export function parseRaw(raw) {
   const first = raw.indexOf(" ");
   const second = raw.indexOf(" ", first + 1);

@@ -1,12 +1,12 @@
-// What runs while the manager is killed: processes that print, crash and serve.
+// The load while the manager is killed: processes that print, crash and serve.
 import { fileURLToPath } from "node:url";
 
 const PROGRAMS = fileURLToPath(new URL("programs/", import.meta.url));
 
-/** Nobody but the manager's death can end these. */
+/** These end only if the manager's death ends them. */
 export const STEADY = ["print-1", "print-2", "serve-1", "serve-2"];
 export const CRASHERS = ["crash-1", "crash-2"];
-/** Whose lines are numbered. */
+/** Processes with numbered lines. */
 export const PRINTERS = ["print-1", "print-2", ...CRASHERS];
 
 /** @returns {readonly { id: string, argv: readonly string[], log: string }[]} */

@@ -1,4 +1,4 @@
-// The raw lines of a log with all that was rotated away from it, the oldest first.
+// The raw lines of a log and its rotated files, oldest first.
 import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 const CHUNK_BYTES = 1 << 20;
 const NEWLINE = 0x0a;
 
-/** `web.log`, and before it `web.log.20261121T100000000Z.gz` and the like: their names sort by age. */
+/** `web.log`, preceded by rotated files such as `web.log.20261121T100000000Z.gz`, whose names sort by age. */
 export function filesOf(path) {
   const name = basename(path);
   const names = readdirSync(dirname(path)).filter((file) => file === name || file.startsWith(`${name}.`));
@@ -14,7 +14,7 @@ export function filesOf(path) {
   return [...rotated, ...names.filter((file) => file === name)].map((file) => join(dirname(path), file));
 }
 
-/** Calls `onLine(raw, isWhole)` for each line, as latin1; `isWhole` is false for a last one without newline. */
+/** Calls `onLine(raw, isWhole)` for each line, as latin1; `isWhole` is false for a last line without newline. */
 export function eachLine(path, onLine) {
   let rest = "";
   for (const chunk of chunksOf(path)) {

@@ -1,8 +1,8 @@
-// What the kernel says of processes (Linux: /proc).
+// Data of the kernel on processes (Linux: /proc).
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Everybody that a manager starts inherits this variable, so all that it leaves behind is found. */
+/** All descendants of a manager inherit this variable, so those left behind are found. */
 export const MARK = "KILL_THE_MANAGER";
 
 function read(path) {
@@ -26,7 +26,7 @@ export function isAlive(pid) {
   return found !== undefined && found.state !== "Z" && found.state !== "X";
 }
 
-/** All living processes that carry the mark, with their command lines. */
+/** All living processes with the mark, with their command lines. */
 export function marked(mark) {
   const wanted = `\0${MARK}=${mark}\0`;
   return readdirSync("/proc")
@@ -35,7 +35,7 @@ export function marked(mark) {
     .filter(({ pid }) => pid !== process.pid && isAlive(pid));
 }
 
-/** Never a group, never PID 1: whatever went wrong before, the machine stays up. @returns whether it was there */
+/** Refuses process groups and PID 1, so that a mistake can't stop the machine. @returns whether the process existed */
 export function kill(pid, signal = "SIGKILL") {
   if (!Number.isSafeInteger(pid) || pid <= 1) return false;
   try {
@@ -46,10 +46,10 @@ export function kill(pid, signal = "SIGKILL") {
   }
 }
 
-/** What `look` gives once that is neither undefined nor false; undefined when it takes too long. */
-export async function within(ms, look, everyMs = 10) {
+/** The first result of `check` that is neither undefined nor false; undefined after `ms`. */
+export async function within(ms, check, everyMs = 10) {
   for (const end = performance.now() + ms; ; await sleep(everyMs)) {
-    const found = await look();
+    const found = await check();
     if (found !== undefined && found !== false) return found;
     if (performance.now() > end) return undefined;
   }

@@ -1,14 +1,14 @@
-// What was lost: the programs' own diary and the log files, beside what the manager knows.
+// Counts what was lost, from the programs' diary, the log files, and the records of the manager.
 import { checkLog } from "./line-check.mjs";
 import { CRASHERS, PRINTERS, STEADY } from "./load.mjs";
 import { checkDiary } from "./run-check.mjs";
 
-/** From a kill of the logger to the end of its effects. */
+/** Duration of the effects of a killed logger. */
 const AROUND_MS = 5_000;
 
 /**
  * @param {{ folder: string, kills: readonly { part: string, at: number, died: readonly string[] }[], exits: readonly { id: string, code: number }[],
- *   left: readonly { pid: number, command: string }[] }} told
+ *   left: readonly { pid: number, command: string }[] }} records
  */
 export function account({ folder, kills, exits, left }) {
   const { runs, findings } = checkDiary(folder);
@@ -45,24 +45,24 @@ function linesOf(folder, runs, kills) {
   const { id } = runs[0] ?? {};
   if (id === undefined) return checkLog(`${folder}/logs/none.log`, []);
   const known = runs.map((run) => {
-    const near = kills.filter(
+    const loggerKills = kills.filter(
       ({ part, at }) => /logger|everything/.test(part) && at > run.from - AROUND_MS && at < (run.to ?? Infinity) + AROUND_MS,
     );
     const isUnread = kills.some(({ part, at }) => part === "everything" && run.to !== undefined && Math.abs(at - run.to) < AROUND_MS);
-    return { ...run, isCut: run.to === undefined, readersKilled: near.length, isUnread };
+    return { ...run, isCut: run.to === undefined, readersKilled: loggerKills.length, isUnread };
   });
   return checkLog(`${folder}/logs/${id}.log`, known);
 }
 
-/** How many of the crashes the manager knows with their exit codes, whatever it missed in between. */
+/** Number of the crashes that the manager has recorded with their exit codes, in order. */
 function known(crashes, exits) {
   let count = 0;
   for (const id of CRASHERS) {
-    const told = exits.filter((exit) => exit.id === id).map(({ code }) => code);
+    const recorded = exits.filter((exit) => exit.id === id).map(({ code }) => code);
     for (const { code } of crashes.filter((crash) => crash.id === id)) {
-      const index = told.indexOf(code);
+      const index = recorded.indexOf(code);
       if (index < 0) continue;
-      told.splice(0, index + 1);
+      recorded.splice(0, index + 1);
       count += 1;
     }
   }

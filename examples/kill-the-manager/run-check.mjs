@@ -1,4 +1,4 @@
-// What the programs' own diary says of their runs: whether two copies ever ran at a time, and how each run ended.
+// Reads the programs' diary: whether two copies ran at the same time, and how each run ended.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -25,7 +25,7 @@ export function checkDiary(folder) {
   return { runs: all, findings: [...findings, ...overlaps(all), ...repeated(all)] };
 }
 
-/** The guard sees two copies only where both come as far as that. */
+/** Overlapping runs: the guard notices a second copy only if both copies have reached it. */
 function overlaps(runs) {
   const last = new Map();
   return runs.flatMap((run) => {
@@ -35,7 +35,7 @@ function overlaps(runs) {
   });
 }
 
-/** A run that procman starts twice has the same name twice. */
+/** Runs that procman started twice: their PROCMAN_RUN_ID is the same. */
 function repeated(runs) {
   const seen = new Map();
   return runs.flatMap((run) => {

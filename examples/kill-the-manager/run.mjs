@@ -18,14 +18,14 @@ const MANAGERS = {
   supervisord: async () => (await import("./managers/supervisord.mjs")).Supervisord,
 };
 
-/** Not all kills meet the same moment of what is going on. Milliseconds. */
+/** Delays between kills, partly random. Milliseconds. */
 const REST_MS = 1_000;
 const CHANCE_MS = 1_500;
-/** Later than this it is not back. Milliseconds. */
-const LATE_MS = 20_000;
+/** Time for a killed part to come back. Milliseconds. */
+const TIMEOUT_MS = 20_000;
 
 const options = optionsGiven();
-const say = options.json ? () => undefined : (text) => console.log(text);
+const printLine = options.json ? () => undefined : (text) => console.log(text);
 
 function optionsGiven() {
   try {
@@ -63,9 +63,9 @@ async function main() {
 }
 
 async function run(manager, folder) {
-  say(`${manager.name}, in ${folder}: two processes print, two crash, two serve.\n`);
+  printLine(`${manager.name}, in ${folder}: two processes print, two crash, two serve.\n`);
   await manager.start();
-  if (!(await within(LATE_MS, () => livingIn(folder).length === STEADY.length))) throw new Error("it does not start");
+  if (!(await within(TIMEOUT_MS, () => livingIn(folder).length === STEADY.length))) throw new Error("it does not start");
   const kills = [];
   for (let round = 0; round < Number(options.rounds); round += 1)
     for (const part of manager.parts) kills.push(await killOnce(manager, folder, { part, number: kills.length + 1 }));
@@ -73,7 +73,7 @@ async function run(manager, folder) {
   const left = await manager.end();
   const result = account({ folder, kills, exits: manager.exits(), left });
   if (options.json) console.log(JSON.stringify({ manager: manager.name, ...result, backMs: backOf(kills) }));
-  else print(result, kills);
+  else printResult(result, kills);
 }
 
 async function killOnce(manager, folder, { part, number }) {
@@ -82,14 +82,14 @@ async function killOnce(manager, folder, { part, number }) {
   const at = monotonicMs();
   const pids = manager.kill(part);
   const byItself = await manager.comeBack();
-  const isBack = await within(LATE_MS, async () => covers(await manager.running(), STEADY), 20);
+  const isBack = await within(TIMEOUT_MS, async () => covers(await manager.running(), STEADY), 20);
   const backMs = isBack ? monotonicMs() - at : undefined;
   const died = before.filter((pid) => !isAlive(pid)).map(String);
   const copies = livingIn(folder).length - STEADY.length;
   const what = `${String(number).padStart(3)}  killed ${part.padEnd(10)} (pid ${pids.join(", ")})`.padEnd(56);
   const back = backMs === undefined ? "is not back" : `back after ${(backMs / 1_000).toFixed(2)} s${byItself ? "" : ", started again"}`;
   const fate = [died.length > 0 ? `${died.length} died` : "", copies > 0 ? `${copies} run twice` : ""].filter(Boolean).join(", ");
-  say(`${what} ${back.padEnd(34)} ${fate || "all run on"}`);
+  printLine(`${what} ${back.padEnd(34)} ${fate || "all keep running"}`);
   return { part, at, backMs, died };
 }
 
@@ -97,7 +97,7 @@ function covers(running, wanted) {
   return wanted.every((id) => running.includes(id));
 }
 
-/** Pids of the steady ones that live, by their own account. */
+/** Pids of the living steady processes, by their diary. */
 function livingIn(folder) {
   if (!existsSync(join(folder, "diary.jsonl"))) return [];
   const { runs } = checkDiary(folder);
@@ -115,10 +115,10 @@ function backOf(kills) {
   );
 }
 
-function print(result, kills) {
+function printResult(result, kills) {
   const rows = [
     ["kills", result.kills],
-    ["processes that died of it", result.died],
+    ["processes that died", result.died],
     ["restarts of processes that had not ended", result.restarts],
     ["second copies beside a living first", result.copies],
     ["lines printed", `${result.lines} (${result.megabytes} MB)`],
@@ -130,14 +130,14 @@ function print(result, kills) {
     ["exit codes lost", result.exitsLost],
     ["processes left behind at the end", result.left],
   ];
-  say("");
-  for (const [what, value] of rows) say(`${what.padEnd(44)} ${value}`);
+  printLine("");
+  for (const [what, value] of rows) printLine(`${what.padEnd(44)} ${value}`);
   for (const [part, { median, worst }] of Object.entries(backOf(kills)))
-    say(`${`${part}: back after (median, worst)`.padEnd(44)} ${median} ms, ${worst} ms`);
-  for (const finding of result.findings.slice(0, 10)) say(`  ${finding}`);
+    printLine(`${`${part}: back after (median, worst)`.padEnd(44)} ${median} ms, ${worst} ms`);
+  for (const finding of result.findings.slice(0, 10)) printLine(`  ${finding}`);
 }
 
-/** The first of two, below those that the system gives to clients: such a one might be taken in between. */
+/** The first of two free ports, below the range that the system gives to clients. */
 async function freePorts() {
   for (;;) {
     const first = 10_000 + Math.floor(Math.random() * 10_000);

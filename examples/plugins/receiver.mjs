@@ -1,4 +1,4 @@
-// A syslog server that prints what it gets: for an example, and to try things out.
+// A syslog server that prints what it receives, to try things out.
 import { createServer } from "node:net";
 
 createServer((socket) => socket.on("error", () => undefined).on("data", (data) => process.stdout.write(`${data}\n`))).listen(

@@ -1,4 +1,4 @@
-// A server that is slow now and then, and says how long each request took.
+// A server that is sometimes slow, and logs how long each request took.
 import { createServer } from "node:http";
 
 const server = createServer((_request, response) => response.end("hello\n"));

@@ -8,5 +8,5 @@ const server = createServer((request, response) => {
 });
 server.listen(port, "127.0.0.1", () => console.log(`listening on http://127.0.0.1:${port}`));
 
-// procman asks with SIGTERM: finish what is under way, then end.
+// procman stops a process with SIGTERM: finish open requests, then end.
 process.on("SIGTERM", () => server.close(() => process.exit(0)));

@@ -1,4 +1,4 @@
-// A worker that does its work for a while and then crashes, as workers do.
+// A worker that works for a while and then crashes.
 let jobs = 0;
 setInterval(() => {
   jobs += 1;

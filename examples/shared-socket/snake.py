@@ -1,4 +1,4 @@
-"""A server of Python's own library on the socket that it shares with the other instances."""
+"""A server from Python's standard library, on the socket that all instances share."""
 import os
 import signal
 import sys

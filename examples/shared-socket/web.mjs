@@ -1,8 +1,8 @@
-// Listens on the socket that it shares with the other instances; started by itself, on port 8000.
+// Listens on the socket that all instances share; without procman, on port 8000.
 import { createServer } from "node:http";
 import { listen } from "procman/cluster";
 
 const server = createServer((_request, response) => response.end(`hello from ${process.pid}\n`));
 listen(server, 8000);
-// Others go on accepting; what was asked here is answered.
+// The other instances keep accepting; open requests are answered here.
 process.on("SIGTERM", () => server.close());

@@ -1,4 +1,4 @@
-// Takes one job after the other. Told to finish, it ends the one that it has begun, and takes no other.
+// Does one job after another. When asked to drain, it finishes the current job and takes no other.
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
@@ -14,7 +14,7 @@ function finish() {
 process.once("message", (message) => {
   if (message === "drain") finish();
 });
-// Where nobody can send a message any more (see docs/workers.md), the signal comes first.
+// If no message can be sent (see docs/workers.md), the signal comes first.
 process.once("SIGTERM", finish);
 
 for (let job = 1; !isDraining; job += 1) {

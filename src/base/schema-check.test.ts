@@ -98,8 +98,8 @@ test("all faults are reported at once, each with its place", () => {
     [
       "body.size is missing",
       'body.kind must be "a", not "b"',
-      'body.tags[1] must be like ^[a-z]+$, not "Y"',
-      "body.env.ABCD is no name that is allowed here",
+      'body.tags[1] must match ^[a-z]+$, not "Y"',
+      "body.env.ABCD is not an allowed name",
       "body.env.B must be a boolean, not 1",
       'body.open.word must be one of yes, no, not "yess". Did you mean "yes"?',
       'body.opne is not known. Did you mean "open"?',

@@ -234,7 +234,7 @@ function messageOf(violation: Violation): string {
     case "additionalProperties":
       return `is not known.${didYouMean(String(violation.path.at(-1)), Object.keys(schema.properties ?? {}))}`;
     case "propertyNames":
-      return "is no name that is allowed here";
+      return "is not an allowed name";
     case "type":
       return `must be ${article(schema.type ?? "")}, not ${shortened(found)}`;
     case "const":
@@ -254,21 +254,21 @@ function boundMessage(keyword: Bound, schema: JsonSchema, found: unknown): strin
     case "enum":
       return `must be one of ${(schema.enum ?? []).join(", ")}, not ${shortened(found)}.${didYouMean(String(found), schema.enum ?? [])}`;
     case "minLength":
-      return schema.minLength === 1 ? "must not be empty" : `must have ${schema.minLength} characters at least`;
+      return schema.minLength === 1 ? "must not be empty" : `must have at least ${schema.minLength} characters`;
     case "maxLength":
-      return `may have ${schema.maxLength} characters, not ${length}`;
+      return `may have at most ${schema.maxLength} characters, not ${length}`;
     case "format":
       return schema.format === "regex"
         ? `must be a regular expression, not ${shortened(found)}`
-        : `must be a time as 2026-01-31T12:00:00Z, not ${shortened(found)}`;
+        : `must be a time like 2026-01-31T12:00:00Z, not ${shortened(found)}`;
     case "pattern":
-      return `must be like ${schema.pattern}, not ${shortened(found)}`;
+      return `must match ${schema.pattern}, not ${shortened(found)}`;
     case "minItems":
-      return `must have ${schema.minItems} entries at least, not ${length}`;
+      return `must have at least ${schema.minItems} entries, not ${length}`;
     case "maxItems":
-      return `may have ${schema.maxItems} entries, not ${length}`;
+      return `may have at most ${schema.maxItems} entries, not ${length}`;
     case "maxProperties":
-      return `may have ${schema.maxProperties} members at most`;
+      return `may have at most ${schema.maxProperties} members`;
     case "minimum":
     case "maximum":
       return rangeMessage(schema, found);

@@ -12,7 +12,7 @@ export type Completion = { readonly value: string; readonly text?: string };
 type Known = Completion & { readonly isCluster: boolean };
 
 /** Limit of the time for one completion. Milliseconds. */
-const PATIENCE_MS = 1_000;
+const TIMEOUT_MS = 1_000;
 
 /** Ids of the running procman; without one, those of the file. */
 export async function ids(config: string | undefined): Promise<readonly Completion[]> {
@@ -25,7 +25,7 @@ export async function clusters(config: string | undefined): Promise<readonly Com
 }
 
 async function known(config: string | undefined): Promise<readonly Known[]> {
-  const timer = setTimeout(() => process.exit(), PATIENCE_MS);
+  const timer = setTimeout(() => process.exit(), TIMEOUT_MS);
   try {
     const location = locate(config, process.cwd());
     return holderOf(location.stateDir) === undefined ? await configured(config) : await running(location);

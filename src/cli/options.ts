@@ -37,7 +37,7 @@ export function selected(records: readonly ProcessRecord[], ids: readonly string
     if (!flat.some((record) => record.id === id))
       throw new ProcmanError(
         "process-unknown",
-        `Cannot find process "${id}": there is none of this id.${didYouMean(
+        `Cannot find process "${id}": no process has this id.${didYouMean(
           id,
           flat.map((record) => record.id),
         )}`,

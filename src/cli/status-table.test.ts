@@ -107,7 +107,7 @@ test("ids select processes, instances and clusters; an unknown one is reported w
   assert.deepEqual(ids("job", "web"), ["web", "job"]);
   assert.deepEqual(ids("api-2"), ["api-2"]);
   assert.deepEqual(ids("api", "api-2"), ["api"]);
-  assert.throws(() => ids("wbe"), /Cannot find process "wbe": there is none of this id\. Did you mean "web"\?/);
+  assert.throws(() => ids("wbe"), /Cannot find process "wbe": no process has this id\. Did you mean "web"\?/);
 });
 
 test("scheduled actions are listed soonest first, also those of a cluster's instances", () => {

@@ -94,6 +94,6 @@ async function comeUp({ stateDir }: Config, { child: { pid }, ended }: Daemon, t
 function tooSlow(stateDir: string, pid: number | undefined, timeoutMs: number): ProcmanError {
   return new ProcmanError(
     "service-down",
-    `Cannot reach procman: it was started (pid ${pid}), but has not come up within ${timeoutMs / 1_000} s; ${join(stateDir, "daemon.log")} may tell why, "kill ${pid}" ends it`,
+    `Cannot reach procman: it was started (pid ${pid}), but has not come up within ${timeoutMs / 1_000} s; ${join(stateDir, "daemon.log")} may show why, "kill ${pid}" ends it`,
   );
 }

@@ -41,7 +41,7 @@ export function membersOf(config: unknown, stateDir: string, id: string): readon
     ...Array.from({ length: instances }, (_, index) => `${name}-${index + 1}`),
   ]);
   if (known.includes(id) || kept.includes(id)) return [id];
-  throw new ProcmanError("process-unknown", `Cannot find process "${id}": there is none of this id.${didYouMean(id, [...known, ...kept])}`);
+  throw new ProcmanError("process-unknown", `Cannot find process "${id}": no process has this id.${didYouMean(id, [...known, ...kept])}`);
 }
 
 /** `count`: number of the latest ends. */

@@ -32,7 +32,7 @@ export class LogFormatter {
 
   /** A gap in the output, if the reader was too slow. */
   gap(bytes: number): string {
-    return `${this.#paint(SEVERITY.warn, `… ${bytes} bytes are missing here: they came faster than they were read`)}\n`;
+    return `${this.#paint(SEVERITY.warn, `… ${bytes} bytes are missing here: they were written faster than they were read`)}\n`;
   }
 
   #paint(color: number, text: string): string {

@@ -127,7 +127,7 @@ test("times are read as people write them", () => {
   ])
     assert.equal(from(text), noon, text);
   for (const text of ["", "noon", "-1", "99999999999999999", "2026-13-01", " 5"])
-    assert.match(refusal(() => from(text))?.message ?? "", /must be a time as/, text);
+    assert.match(refusal(() => from(text))?.message ?? "", /must be a time like/, text);
 });
 
 test("the first fault is a sentence, and the others are counted", () => {

@@ -11,6 +11,6 @@ export function logEvent(item: LogItem, id: string): LogEvent {
 }
 
 function holeOf(bytes: number): LogEntry {
-  const text = `${bytes} bytes are missing here: they came faster than they were read`;
+  const text = `${bytes} bytes are missing here: they were written faster than they were read`;
   return { time: new Date().toISOString(), severity: "warn", category: "service", text };
 }

@@ -69,7 +69,7 @@ function readValue(
   if (kind !== "list" && texts.length > 1) at.faults.push({ place: at.place, message: `is given ${texts.length} times; give it once` });
   const value = kind === "list" ? texts.flatMap((text) => text.split(",")).filter((text) => text !== "") : valueIn(texts[0] ?? "", kind);
   if (kind === "time" && value === undefined)
-    at.faults.push({ place: at.place, message: "must be a time as 2026-01-31T12:00:00Z, or milliseconds since 1970" });
+    at.faults.push({ place: at.place, message: "must be a time like 2026-01-31T12:00:00Z, or milliseconds since 1970" });
   else at.faults.push(...faultsOf(value, kind === "time" ? {} : schema, at.place));
   return value;
 }

@@ -49,7 +49,7 @@ export class StoredLog implements LogBook {
 
   #find(id: string): ProcessSpec {
     const spec = this.#options.find(id);
-    if (spec === undefined) throw new ProcmanError("process-unknown", `Cannot log for process "${id}": there is none of this id`);
+    if (spec === undefined) throw new ProcmanError("process-unknown", `Cannot log for process "${id}": no process has this id`);
     return spec;
   }
 }

@@ -90,7 +90,7 @@ export class Supervisor {
   /** @throws ProcmanError `process-unknown` */
   find(id: string): Process {
     const found = this.#processes.get(id);
-    if (found === undefined) throw new ProcmanError("process-unknown", `Cannot find process "${id}": there is none of this id`);
+    if (found === undefined) throw new ProcmanError("process-unknown", `Cannot find process "${id}": no process has this id`);
     return found;
   }
 

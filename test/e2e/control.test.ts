@@ -64,7 +64,7 @@ test("an action that is refused for one process is reported, and carried out for
   assert.equal(code, 1);
   assert.match(out, /^mail: running \(pid \d+\)\n$/);
   assert.match(err, /Cannot start "web": it is running already\n/);
-  assert.match(err, /"mial": there is none of this id\. Did you mean "mail"\?\n/);
+  assert.match(err, /"mial": no process has this id\. Did you mean "mail"\?\n/);
 });
 
 test("a start that fails has exit code 1 and the reason", async (context) => {

@@ -61,7 +61,7 @@ test("an impossible number of instances is refused with the reason and the remed
     [["web"], 64, /missing required argument 'count'/],
     [["mail", "2"], 1, /^procman: Cannot scale "mail": it is no cluster; give it a "cluster"/],
     [["web-1", "2"], 1, /it is one instance of the cluster "web"; scale that/],
-    [["wbe", "2"], 1, /there is none of this id/],
+    [["wbe", "2"], 1, /no process has this id/],
   ] as const) {
     const refused = await procman(folder, ["scale", ...args]);
     assert.equal(refused.code, code, args.join(" "));

@@ -93,7 +93,7 @@ test("why shows the end of a run: its cause, what followed, its last lines, and 
   assert.deepEqual([stopped?.cause, stopped?.decision, typeof stopped?.by], ["operator", "none: it was stopped", "string"]);
   const unknown = await command(procman.folder, ["why", "wbe"]);
   assert.equal(unknown.code, 1);
-  assert.match(unknown.err, /there is none of this id\. Did you mean "web"/);
+  assert.match(unknown.err, /no process has this id\. Did you mean "web"/);
 });
 
 test("6 a program gets events by their type, also over a killed service, until procman has ended", async (context) => {

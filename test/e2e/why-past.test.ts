@@ -50,7 +50,7 @@ test("after an orderly end `why` shows the last run with its lines, its problem,
   assert.deepEqual([late.code, late.out, NONE.test(late.err)], [69, "", true], "no incident is left");
   const unknown = await procman(folder, ["why", "wbe"]);
   assert.equal(unknown.code, 1);
-  assert.match(unknown.err, /^procman: Cannot find process "wbe": there is none of this id\. Did you mean "web"\?\n$/);
+  assert.match(unknown.err, /^procman: Cannot find process "wbe": no process has this id\. Did you mean "web"\?\n$/);
   const slip = await procman(folder, ["logs", "wbe"]);
   assert.deepEqual([slip.code, slip.err], [1, unknown.err], "logs knows the id from the file, too");
   assert.deepEqual(await procman(folder, ["logs", "late"]), { code: 0, out: "", err: "procman: no matching log entries\n" });

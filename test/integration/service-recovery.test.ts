@@ -462,6 +462,6 @@ test("exit-with survives a restart of the service, also when its process ends me
 test("exit-with an unknown id: exit code 64, a suggestion, and nothing starts", async (context) => {
   const procman = runExitWith(context, "wbe", [{ id: "web", cmd: "touch ran; sleep 1000", autostart: true }]);
   assert.equal((await procman.exit()).code, 64);
-  await procman.line(/Cannot exit with process "wbe": the configuration has none of this id\. Did you mean "web"\?/);
+  await procman.line(/Cannot exit with process "wbe": the configuration has no process with this id\. Did you mean "web"\?/);
   assert.ok(!existsSync(join(procman.folder, "ran")));
 });

@@ -1,4 +1,4 @@
-// pm2 under the same load. Its daemon is brought back as its own guard does it: `pm2 resurrect` of what `pm2 save` has kept.
+// pm2 under the same load. Its daemon is started again as its startup script does it: `pm2 resurrect` after `pm2 save`.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -51,14 +51,14 @@ export class Pm2 {
     return false;
   }
 
-  /** Ids of what it says to be running. */
+  /** Ids of the processes that it reports as running. */
   async running() {
     return JSON.parse(this.#call("jlist").split("\n").at(-1) || "[]").flatMap(({ name, pm2_env }) =>
       pm2_env.status === "online" ? [name] : [],
     );
   }
 
-  /** As its own log tells them, in order. */
+  /** Exits in its log, in order. */
   exits() {
     const log = readFileSync(join(this.#home, "pm2.log"), "utf8");
     return [...log.matchAll(/App \[([^:\]]+):\d+\] exited with code \[(\d+)\]/g)].map(([, id, code]) => ({ id, code: Number(code) }));

@@ -1,10 +1,10 @@
-// A few requests to procman's API, with a token made as `procman token` makes it: HS256 with the secret of the state folder.
+// Requests to procman's API, with a token as `procman token` creates it: HS256 with the secret of the state folder.
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 
 const base64url = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
@@ -18,7 +18,7 @@ export class Api {
     this.#name = name;
   }
 
-  /** Where the API is; undefined while nobody says so. */
+  /** Address of the API; undefined while it is not published. */
   get endpoint() {
     try {
       return JSON.parse(readFileSync(join(this.#folder, "endpoint.json"), "utf8"));
@@ -49,7 +49,7 @@ export class Api {
 
 function send({ hostname, port }, options) {
   return new Promise((resolve, reject) => {
-    const asked = request({ host: hostname, port, agent: false, timeout: PATIENCE_MS, ...options }, (response) => {
+    const call = request({ host: hostname, port, agent: false, timeout: TIMEOUT_MS, ...options }, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (chunk) => {
         text += chunk;
@@ -57,8 +57,8 @@ function send({ hostname, port }, options) {
       response.on("end", () => resolve({ status: response.statusCode, body: JSON.parse(text || "null") }));
       response.on("error", reject);
     });
-    asked.on("timeout", () => asked.destroy(new Error("no answer")));
-    asked.on("error", reject);
-    asked.end();
+    call.on("timeout", () => call.destroy(new Error("no answer")));
+    call.on("error", reject);
+    call.end();
   });
 }

@@ -1,7 +1,7 @@
-// Reads along in the keeper's journal: how each run ended, as procman knows it.
+// Follows the keeper's journal: how each run ended, as procman recorded it.
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 /**
  * @typedef {{ slot: string, run: number, pid: number }} RunRecord
@@ -9,11 +9,11 @@ const LOOK_MS = 20;
  */
 
 export class JournalTail {
-  /** By slot and run number, as `web#3`. @type {Map<string, RunRecord>} */
+  /** By slot and run number, like `web#3`. @type {Map<string, RunRecord>} */
   runs = new Map();
   /** @type {Map<string, EndRecord>} */
   ends = new Map();
-  /** All that a service noted of a process, in order. @type {Map<string, any[]>} */
+  /** By process: all notes of the service, in order. @type {Map<string, any[]>} */
   notes = new Map();
   #path;
   #file;
@@ -22,7 +22,7 @@ export class JournalTail {
 
   constructor(path) {
     this.#path = path;
-    this.#timer = setInterval(() => this.read(), LOOK_MS);
+    this.#timer = setInterval(() => this.read(), POLL_MS);
   }
 
   stop() {
@@ -32,13 +32,13 @@ export class JournalTail {
     this.#file = undefined;
   }
 
-  /** What is new; the journal may have been replaced by a shorter one meanwhile. */
+  /** Reads new entries; the journal may have been replaced by a shorter one meanwhile. */
   read() {
     if (this.#file !== undefined) this.#take();
     const now = statSync(this.#path, { throwIfNoEntry: false });
     if (now === undefined || (this.#file !== undefined && fstatSync(this.#file).ino === now.ino)) return;
     if (this.#file !== undefined) {
-      // Whatever was written between the last look and the replacement.
+      // Entries written between the last read and the replacement.
       this.#take();
       closeSync(this.#file);
     }
@@ -61,7 +61,7 @@ export class JournalTail {
     try {
       entry = JSON.parse(line);
     } catch {
-      // Torn by the death of its writer: so would the next keeper leave it out.
+      // Torn by the death of its writer: the next keeper ignores it, too.
       return;
     }
     const { t, record, id, note } = entry;

@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { isAlive, within } from "../processes.mjs";
 import { Procman } from "./procman.mjs";
 
-/** A killed keeper comes back by itself; where its service and its logger were killed with it, somebody starts procman again. */
+/** Time for a killed keeper to be replaced by its service or logger; after that procman is started again. */
 const BY_ITSELF_MS = 2_000;
 
 export class ProcmanUnderLoad {
@@ -11,7 +11,7 @@ export class ProcmanUnderLoad {
   parts = ["service", "logger", "keeper", "everything"];
   #procman;
   #load;
-  /** Who was there before the last kill. */
+  /** Pids before the last kill. */
   #before = { keeper: [], service: [], logger: [] };
   #killed = "service";
 
@@ -41,7 +41,7 @@ export class ProcmanUnderLoad {
   }
 
   async comeBack() {
-    // Nobody was left who could start another: as a guard of the machine would do, at once.
+    // No process is left that could start a keeper: procman is started at once, as the machine's init would do.
     if (this.#killed === "everything") this.#procman.start();
     else await this.#procman.revive(BY_ITSELF_MS);
     const isBack =
@@ -73,7 +73,7 @@ export class ProcmanUnderLoad {
     return pid !== undefined && isAlive(pid) && !this.#before.service.includes(pid);
   }
 
-  /** It is there and writes. */
+  /** Whether a new logger runs and writes. */
   async #hasLogger() {
     if (!this.#procman.parts().logger.some((pid) => !this.#before.logger.includes(pid))) return false;
     const size = () => this.#load.reduce((sum, { log }) => sum + (existsSync(log) ? statSync(log).size : 0), 0);

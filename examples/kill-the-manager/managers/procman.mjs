@@ -1,4 +1,4 @@
-// procman under this load: how it is started, which processes it consists of, when a killed part is back.
+// procman under this load: starts it, finds its processes, and waits until a killed part is back.
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,11 +7,11 @@ import { isAlive, kill, MARK, marked, stat, within } from "../processes.mjs";
 import { Api } from "./procman-api.mjs";
 import { JournalTail } from "./procman-journal.mjs";
 
-/** A killed keeper is started again by the service or the logger; where nobody of them is left, by whoever looks after the machine. */
+/** Time for a killed keeper to be replaced by its service or logger; after that procman is started again. */
 const BY_ITSELF_MS = 3_000;
 const NAME = "load";
 
-/** The one of this checkout, else the installed one. */
+/** The program of this checkout, or else the installed one. */
 export function findProcman() {
   const built = fileURLToPath(new URL("../../../dist/procman.cjs", import.meta.url));
   if (process.env.PROCMAN_BIN !== undefined) return process.env.PROCMAN_BIN;
@@ -20,7 +20,7 @@ export function findProcman() {
 }
 
 export class Procman {
-  /** Everything that is started for this load carries it. */
+  /** Value of a variable in the environment of all processes of this load. */
   mark;
   stateDir;
   api;
@@ -28,7 +28,7 @@ export class Procman {
   #folder;
   #bin;
   #env;
-  #said;
+  #output;
 
   /** @param {{ folder: string, processes: readonly object[], bin?: string, env?: NodeJS.ProcessEnv, config?: object }} options */
   constructor({ folder, processes, bin = findProcman(), env = {}, config = {} }) {
@@ -38,26 +38,26 @@ export class Procman {
     this.#env = env;
     this.mark = folder;
     this.stateDir = join(env.PROCMAN_STATE_DIR ?? join(folder, ".procman"), NAME);
-    this.#said = openSync(join(folder, "said.log"), "a");
+    this.#output = openSync(join(folder, "said.log"), "a");
     writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: NAME, ...config, processes }, undefined, 2));
     this.api = new Api(this.stateDir, NAME);
     this.journal = new JournalTail(join(this.stateDir, "run", "journal"));
   }
 
-  /** As `procman run --detach` or a unit of the machine's init would: nobody waits for it. */
+  /** Starts it in the background, as `procman run --detach` or the machine's init would. */
   start() {
     const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
     const child = spawn(process.execPath, [this.#bin, "run"], {
       cwd: this.#folder,
       env: { ...inherited, ...this.#env, [MARK]: this.mark },
-      stdio: ["ignore", this.#said, this.#said],
+      stdio: ["ignore", this.#output, this.#output],
       detached: true,
     });
     child.unref();
     return child;
   }
 
-  /** Pid of the keeper that holds the lock; undefined: there is none. */
+  /** Pid of the keeper that holds the lock; undefined if there is none. */
   get keeper() {
     const locks = existsSync(this.stateDir) ? readdirSync(this.stateDir).filter((name) => /^lock\.\d+$/.test(name)) : [];
     const newest = locks.sort((a, b) => Number(a.slice(5)) - Number(b.slice(5))).at(-1);
@@ -78,23 +78,23 @@ export class Procman {
     return { keeper: of("keeper"), service: of("service"), logger: of("logger") };
   }
 
-  /** @param {"service" | "logger" | "keeper" | "everything"} what @returns {readonly number[]} whom it killed */
+  /** @param {"service" | "logger" | "keeper" | "everything"} what @returns {readonly number[]} the pids that it killed */
   kill(what) {
     const parts = this.parts();
     const pids = what === "everything" ? [...parts.keeper, ...parts.service, ...parts.logger] : parts[what];
     return pids.filter((pid) => kill(pid));
   }
 
-  /** Makes sure that there is a keeper: one that came by itself, or else one that is started here. @returns whether it came by itself */
-  async revive(patienceMs = BY_ITSELF_MS) {
-    if ((await within(patienceMs, () => this.keeper)) !== undefined) return true;
+  /** Waits for the replacement of the keeper, or else starts procman. @returns whether the replacement came */
+  async revive(timeoutMs = BY_ITSELF_MS) {
+    if ((await within(timeoutMs, () => this.keeper)) !== undefined) return true;
     this.start();
     return false;
   }
 
-  /** Resolves with the records of all processes once a service of the present keeper answers; undefined: it doesn't. */
-  answered(patienceMs = 30_000) {
-    return within(patienceMs, async () => {
+  /** Resolves with the records of all processes once a service of the present keeper answers, or with undefined. */
+  answered(timeoutMs = 30_000) {
+    return within(timeoutMs, async () => {
       const { keeper } = this;
       if (keeper === undefined || this.api.endpoint?.keeper !== keeper) return undefined;
       const answer = await this.api.ask("GET", "/processes");
@@ -102,19 +102,19 @@ export class Procman {
     });
   }
 
-  /** Stops everything; resolves with those that it left behind. */
-  async end(patienceMs = 60_000) {
-    // One that has just been killed is replaced by one that nobody has asked yet.
+  /** Stops everything; resolves with the processes left behind. */
+  async end(timeoutMs = 60_000) {
+    // A keeper that was just killed is replaced by another one, which must be asked, too.
     for (let keeper = await this.#keeperAfter(); keeper !== undefined; keeper = await this.#keeperAfter(keeper)) {
       const answer = await this.api.ask("POST", "/terminate");
       if (answer?.status !== 202) kill(keeper, "SIGTERM");
-      if ((await within(patienceMs, () => !isAlive(keeper))) === undefined) break;
+      if ((await within(timeoutMs, () => !isAlive(keeper))) === undefined) break;
     }
     this.journal.stop();
     return marked(this.mark);
   }
 
-  /** The keeper that comes after that one; undefined: nobody is left, or nobody comes. */
+  /** The keeper that replaced `before`; undefined if there is none. */
   async #keeperAfter(before) {
     let next;
     await within(10_000, () => {
@@ -124,7 +124,7 @@ export class Procman {
     return next === before ? undefined : next;
   }
 
-  /** For whoever gives up: nobody stays behind. */
+  /** Kills all processes of this load. */
   destroy() {
     this.journal.stop();
     for (let round = 0; round < 20 && marked(this.mark).length > 0; round += 1) for (const { pid } of marked(this.mark)) kill(pid);

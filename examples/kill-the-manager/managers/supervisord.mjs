@@ -1,4 +1,4 @@
-// supervisord under the same load, started again when it was killed, as a guard of the machine would.
+// supervisord under the same load, started again after a kill, as the machine's init would do.
 import { execFileSync, spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -78,7 +78,7 @@ ${programs.join("")}`,
     for (const { pid } of marked(this.#folder)) kill(pid);
   }
 
-  /** Its exit code only says whether all run. */
+  /** Ignores the exit code, which is only 0 if all processes run. */
   #control(...args) {
     try {
       return execFileSync("supervisorctl", ["-c", this.#config, ...args], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });

@@ -1,4 +1,4 @@
-// Lives for a while and ends with a code that is known beforehand: `crasher.mjs FOLDER ID SHORTEST_MS LONGEST_MS`.
+// Runs for a while and ends with a code that follows from its pid: `crasher.mjs FOLDER ID SHORTEST_MS LONGEST_MS`.
 import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { lineOf } from "../lines.mjs";

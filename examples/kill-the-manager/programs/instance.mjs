@@ -1,9 +1,9 @@
-// What all programs of this load share: a diary of their runs, and a guard that notices a second copy.
+// Shared by all programs of this load: a diary of their runs, and a guard that notices a second copy.
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 
-/** Unlike `Date.now()` the same scale in all processes whatever happens to the clock. Milliseconds since boot. */
+/** Milliseconds since boot: one time scale for all processes, unlike `Date.now()` independent of clock changes. */
 export function monotonicMs() {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000;
 }
@@ -11,14 +11,14 @@ export function monotonicMs() {
 export class Instance {
   #diary;
 
-  /** `folder` is the load's; `id` the name under which the manager knows the process. */
+  /** `folder`: of the load. `id`: of the process in the manager. */
   constructor(folder, id) {
     this.id = id;
-    /** Names this run: pids come back, pids with a time don't. */
+    /** Unique name of this run: a pid may be reused, so it is combined with the time. */
     this.run = `${process.pid}-${Math.round(monotonicMs()).toString(36)}`;
     this.#diary = join(folder, "diary.jsonl");
     process.on("SIGUSR2", () => this.end(7));
-    // With STUBBORN only SIGKILL ends it.
+    // With STUBBORN, only SIGKILL ends it.
     process.on("SIGTERM", () => process.env.STUBBORN === undefined && this.end(0, { asked: true }));
     this.note("begin", { managed: process.env.PROCMAN_RUN_ID ?? "" });
     this.#guard(folder);
@@ -29,7 +29,7 @@ export class Instance {
     appendFileSync(this.#diary, `${JSON.stringify({ what, id: this.id, run: this.run, pid: process.pid, at: monotonicMs(), ...more })}\n`);
   }
 
-  /** What the program adds to the note of its end. */
+  /** Further members of the note of the end. */
   last = () => ({});
 
   end(code, more = {}) {
@@ -37,7 +37,7 @@ export class Instance {
     process.exit(code);
   }
 
-  /** A socket in Linux's abstract name space: one process can have the name, and the kernel takes it back whatever that dies of. */
+  /** A socket in Linux's abstract name space: only one process can have the name, and the kernel frees it when the process ends. */
   #guard(folder) {
     const server = createServer();
     server.on("error", (error) => this.note("twice", { error: error.code }));

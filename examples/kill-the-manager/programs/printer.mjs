@@ -1,4 +1,4 @@
-// Prints numbered lines in bursts as fast as they are taken, until it is asked to end: `printer.mjs FOLDER ID [BURST_BYTES] [PAUSE_MS]`.
+// Prints numbered lines in bursts, as fast as they are read, until it is stopped: `printer.mjs FOLDER ID [BURST_BYTES] [PAUSE_MS]`.
 import { openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +10,7 @@ const BATCH_BYTES = 32 * 1024;
 const instance = new Instance(folder, id);
 const progress = openSync(join(folder, "progress", instance.run), "w");
 let printed = 0;
-/** The longest time that one write took: a full pipe makes its writer wait. */
+/** Duration of the longest write: a full pipe blocks its writer. */
 let longest = 0;
 instance.last = () => ({ printed, longest: Math.round(longest) });
 
@@ -31,7 +31,7 @@ function printBatch() {
   }
   put(Buffer.concat(lines));
   printed = number;
-  // Whoever is killed in the middle of a batch has printed at least this much.
+  // If it is killed within a batch, it has printed at least this many lines.
   writeSync(progress, String(printed).padEnd(16), 0);
   return bytes;
 }
@@ -42,7 +42,7 @@ function put(bytes) {
   longest = Math.max(longest, monotonicMs() - before);
 }
 
-/** Some managers hand out sockets that don't wait for their reader. */
+/** Some managers use non-blocking sockets for the output. */
 function write(bytes, at) {
   try {
     return writeSync(1, bytes, at);

@@ -1,4 +1,4 @@
-// Reads the output of a process and warns of slow requests. In TypeScript, or with types by JSDoc:
+// Reads the output of a process and warns of slow requests. In TypeScript, or for types by JSDoc:
 // import { definePlugin } from "procman/plugin"; export default definePlugin({ … });
 export default {
   name: "slow-requests",
@@ -13,7 +13,7 @@ export default {
     const { process, overMs = 100 } = options;
     const watch = async () => {
       for await (const item of control.follow({ processes: [process], search: "took", limit: 1 }, signal)) {
-        if (item.type === "gap") log.warn(`${item.bytes} bytes of output were gone before they could be read`);
+        if (item.type === "gap") log.warn(`${item.bytes} bytes of output were deleted before they could be read`);
         else if (Number(/took (\d+) ms/.exec(item.entry.text)?.[1]) > overMs) log.warn(`slow: ${item.entry.text}`);
       }
     };

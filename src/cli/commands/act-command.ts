@@ -10,7 +10,7 @@ import { secondsTo, withConfig } from "../options.ts";
 import { withProgress } from "../progress.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */
-const PATIENCE_SECONDS = 60;
+const DEFAULT_TIMEOUT_SECONDS = 60;
 /** A rolling restart takes its time for each instance. Seconds. */
 const ROLL_SECONDS = 600;
 /** The limit of the API. */
@@ -108,7 +108,7 @@ async function act(
 }
 
 function defaultTimeout(action: Action): number {
-  return action === "restart" ? ROLL_SECONDS : PATIENCE_SECONDS;
+  return action === "restart" ? ROLL_SECONDS : DEFAULT_TIMEOUT_SECONDS;
 }
 
 type ActionQuestion = { readonly id: string; readonly action: Action; readonly options: ActOptions };

@@ -8,7 +8,7 @@ import { planTable } from "../plan-table.ts";
 import { withProgress } from "../progress.ts";
 
 /** A rollout takes its time for each instance. Seconds. */
-const PATIENCE_SECONDS = 300;
+const DEFAULT_TIMEOUT_SECONDS = 300;
 /** The limit of the API. */
 const LONGEST_SECONDS = 3_600;
 
@@ -26,14 +26,14 @@ export function define(parent: Command): void {
     .option("--no-wait", "return immediately instead of waiting")
     .option(
       "--timeout <seconds>",
-      `wait no longer than this (default: ${PATIENCE_SECONDS}); the reload continues`,
+      `wait no longer than this (default: ${DEFAULT_TIMEOUT_SECONDS}); the reload continues`,
       secondsTo(LONGEST_SECONDS),
     )
     .option("--json", "print the record of the API: all processes, settings, warnings")
     .action(reload);
 }
 
-async function reload({ config, wait, timeout = PATIENCE_SECONDS, json }: Options): Promise<void> {
+async function reload({ config, wait, timeout = DEFAULT_TIMEOUT_SECONDS, json }: Options): Promise<void> {
   const client = await connect(config);
   const plan = await withProgress(() => "reloading", client.reload(wait ? { waitSeconds: timeout } : {}));
   for (const warning of plan.warnings) process.stderr.write(`procman: ${warning}\n`);

@@ -10,7 +10,7 @@ import { secondsTo, withConfig } from "../options.ts";
 import { withProgress } from "../progress.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */
-const PATIENCE_SECONDS = 60;
+const DEFAULT_TIMEOUT_SECONDS = 60;
 /** The limit of the API. */
 const LONGEST_SECONDS = 3_600;
 /** A new instance in one of these states has failed. */
@@ -30,12 +30,16 @@ export function define(parent: Command): void {
     .argument("<id>", "id of the cluster")
     .argument("<count>", "number of instances; max: one per processor; +1, -1: more or fewer")
     .option("--no-wait", "return immediately instead of waiting")
-    .option("--timeout <seconds>", `wait no longer than this (default: ${PATIENCE_SECONDS}); scaling continues`, secondsTo(LONGEST_SECONDS))
+    .option(
+      "--timeout <seconds>",
+      `wait no longer than this (default: ${DEFAULT_TIMEOUT_SECONDS}); scaling continues`,
+      secondsTo(LONGEST_SECONDS),
+    )
     .option("--json", "print the record of the API")
     .action(scale);
 }
 
-async function scale(id: string, count: string, { config, wait, timeout = PATIENCE_SECONDS, json }: Options): Promise<void> {
+async function scale(id: string, count: string, { config, wait, timeout = DEFAULT_TIMEOUT_SECONDS, json }: Options): Promise<void> {
   const scaling = scalingOf(id, count);
   const client = await connect(config);
   const { instances: before = [] } = await client.process(id);

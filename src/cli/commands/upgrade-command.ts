@@ -14,7 +14,7 @@ import type { Holder } from "../../os/lock.ts";
 import { isAlive } from "../../os/process-stat.ts";
 
 /** Time for each part to become ready, or for the old one to come back. Milliseconds. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const POLL_MS = 20;
 
 export function define(parent: Command): void {
@@ -54,16 +54,16 @@ async function upgrade(stateDir: string, keeper: Holder): Promise<UpgradeReport>
 }
 
 async function answer(path: string, { id }: UpgradeRequest, { pid, startTime }: Holder): Promise<UpgradeReport> {
-  for (const late = monotonicMs() + PATIENCE_MS; ; await sleep(POLL_MS)) {
+  for (const deadline = monotonicMs() + TIMEOUT_MS; ; await sleep(POLL_MS)) {
     const isOver = !isAlive(pid, startTime);
     const report = jsonIn(path);
     if (report?.id === id) return report as UpgradeReport;
     if (isOver)
       throw new ProcmanError("upgrade-failed", `Cannot upgrade: the keeper (pid ${pid}) has ended; "procman run" starts it again`);
-    if (monotonicMs() > late)
+    if (monotonicMs() > deadline)
       throw new ProcmanError(
         "upgrade-failed",
-        `Cannot upgrade: the keeper (pid ${pid}) has not answered within ${PATIENCE_MS / 1_000} s; "procman status" shows what is running`,
+        `Cannot upgrade: the keeper (pid ${pid}) has not answered within ${TIMEOUT_MS / 1_000} s; "procman status" shows what is running`,
       );
   }
 }

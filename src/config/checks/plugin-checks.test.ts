@@ -58,11 +58,11 @@ test("2.5 problems that can be found without loading a plugin are errors with th
 
 test("2.5 options of procman's own plugins are checked, except those with a variable", () => {
   assert.match(refused({ url: "procman/notify", options: { on: ["crsh"] } }), /options\.on\[0\] .*Did you mean "crash"/);
-  assert.match(refused({ url: "procman/logship", options: { to: "nowhere" } }), /plugins\[0\]\.options\.to .*must be like/);
+  assert.match(refused({ url: "procman/logship", options: { to: "nowhere" } }), /plugins\[0\]\.options\.to .*must match/);
   assert.match(refused({ url: "procman/logship" }), /plugins\[0\]\.options\.to .*is missing/);
   assert.match(refused({ url: "procman/otlp", options: { endpoit: "x" } }), /Did you mean "endpoint"/);
   assert.equal(refused({ url: "procman/logship", options: { to: "${TARGET}" } }), "");
-  assert.match(refused({ url: "procman/notify", options: { webhook: "nowhere" } }), /plugins\[0\]\.options\.webhook .*must be like/);
+  assert.match(refused({ url: "procman/notify", options: { webhook: "nowhere" } }), /plugins\[0\]\.options\.webhook .*must match/);
   assert.equal(refused({ url: "procman/notify", options: { webhook: "${TARGET}" } }), "");
 });
 

@@ -64,8 +64,11 @@ test("a cluster is over with its last instance; the first code that is not 0 cou
 
 test("an unknown id is an error that suggests a similar one", () => {
   for (const id of ["job", "web", "web-3"]) checkExitWith(id, { processes });
-  assert.throws(() => checkExitWith("jbo", { processes }), { code: "usage", message: /"jbo": .*none of this id.*Did you mean "job"/ });
-  assert.throws(() => checkExitWith("web-4", { processes }), /none of this id/);
+  assert.throws(() => checkExitWith("jbo", { processes }), {
+    code: "usage",
+    message: /"jbo": .*no process with this id.*Did you mean "job"/,
+  });
+  assert.throws(() => checkExitWith("web-4", { processes }), /no process with this id/);
 });
 
 test("a process that is never over by itself causes a warning, as procman would wait for its end forever", () => {

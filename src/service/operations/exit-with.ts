@@ -15,7 +15,7 @@ export function checkExitWith(id: string, { processes }: Pick<Config, "processes
   const ids = processes.flatMap((spec) => [spec.id, ...(spec.cluster === undefined ? [] : [spec.cluster.id])]);
   throw new ProcmanError(
     "usage",
-    `Cannot exit with process "${id}": the configuration has none of this id.${didYouMean(id, ids)} Correct "--exit-with"`,
+    `Cannot exit with process "${id}": the configuration has no process with this id.${didYouMean(id, ids)} Correct "--exit-with"`,
   );
 }
 

@@ -4,7 +4,7 @@ import { didYouMean } from "../../base/suggest.ts";
 
 /** `ids`: the known ids. */
 export function unknownProcess(id: string, ids: readonly string[]): ProcmanError {
-  return new ProcmanError("process-unknown", `Cannot find process ${shortened(id)}: there is none of this id.${didYouMean(id, ids)}`);
+  return new ProcmanError("process-unknown", `Cannot find process ${shortened(id)}: no process has this id.${didYouMean(id, ids)}`);
 }
 
 function shortened(id: string): string {

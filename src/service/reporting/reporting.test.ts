@@ -204,7 +204,7 @@ test("each end is recorded: why, by whom, with the last lines; published as an e
     "newest first",
   );
   assert.equal((await control("test").incidents("api", 5)).length, 1, "of the instances of a cluster");
-  await assert.rejects(control("test").incidents("wbe"), /there is none of this id/);
+  await assert.rejects(control("test").incidents("wbe"), /no process has this id/);
   close();
   const next = watched(context, { stateDir });
   assert.deepEqual(await next.control("test").incidents("web"), [incidents[0]], "a later service knows it, with the lines");
@@ -271,7 +271,7 @@ test("the telemetry of a process is kept, published and exported; it may report 
 test("metrics of an unknown process are refused; without samples nothing is written", async (context) => {
   const { control, stateDir } = watched(context);
   assert.deepEqual(await control("test").metrics("web", {}), []);
-  await assert.rejects(control("test").metrics("wbe", {}), /there is none of this id/);
+  await assert.rejects(control("test").metrics("wbe", {}), /no process has this id/);
   assert.deepEqual(readdirSync(stateDir), []);
 });
 
