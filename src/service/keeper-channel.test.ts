@@ -25,7 +25,7 @@ function rig(receive: (message: FromKeeper) => void = () => undefined) {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("what one turn says goes as one, the notes last", async () => {
+test("messages of one turn are sent together, the notes last", async () => {
   const { link, names } = rig();
   link.remember("a", { x: 1 });
   link.send({ t: "pong" });
@@ -52,7 +52,7 @@ function startedBy(snapshot: object, count: number) {
   return names();
 }
 
-test("at a first start processes go ahead by eight with their notes; nothing is known yet of those that are not started", () => {
+test("at a first start processes are sent in groups of eight with their notes, without the notes of later groups", () => {
   const [first, rest, ...others] = startedBy(EMPTY, 10);
   const ids = Array.from({ length: 10 }, (_, index) => `p${index}`);
   assert.deepEqual(first, [...Array(16).fill("spawn"), ...ids.slice(0, 8).map((id) => `note ${id}`)]);
@@ -60,11 +60,19 @@ test("at a first start processes go ahead by eight with their notes; nothing is 
   assert.deepEqual(others, []);
 });
 
-test("where something ran before, all goes together: a command never goes without the notes of its turn", () => {
+test("if something ran before, everything is sent together: no command is sent without the notes of its turn", () => {
   assert.equal(startedBy({ ...EMPTY, notes: { old: "{}" } }, 10).length, 1);
 });
 
-test("what is held is heard afterwards, in order; nothing of it once the link is closed", async () => {
+test("processes that start in a later turn than the snapshot are sent together", async () => {
+  const { channel, link, names } = rig();
+  channel.emit("message", [EMPTY]);
+  for (let number = 1; number <= 10; number += 1) link.send({ t: "spawn", slot: `p${number}`, run: 1 } as ToKeeper);
+  await turn();
+  assert.deepEqual(names(), [Array(10).fill("spawn")]);
+});
+
+test("held messages are handled afterwards, in order; none after the channel was closed", async () => {
   for (const closes of [false, true]) {
     const { link, channel, heard } = rig();
     let release = (): void => undefined;
