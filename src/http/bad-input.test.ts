@@ -136,7 +136,7 @@ test("each bad request has its status, names every fault with its place, and doe
       );
   }
   const { rig } = api;
-  assert.deepEqual([rig.spawner.log, rig.terminations, rig.logBook.feed.items, rig.reporting.reports], [[], [], [], []]);
+  assert.deepEqual([rig.spawner.log, rig.terminations, rig.logAccess.feed.items, rig.reporting.reports], [[], [], [], []]);
   assert.equal((await api.client().state()).status, "running");
 });
 
@@ -159,7 +159,7 @@ test("headers and bodies that come too slowly are 408, and others are served mea
   );
   assert.equal((await api.client().state()).status, "running");
   for (const answer of await Promise.all([...slow, body])) assert.match(answer, /^HTTP\/1\.1 408 Request Timeout/);
-  assert.deepEqual(api.rig.logBook.feed.items, []);
+  assert.deepEqual(api.rig.logAccess.feed.items, []);
 });
 
 test("an endless body is refused on every route", async (context) => {

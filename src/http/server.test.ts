@@ -87,7 +87,7 @@ test("5 every route answers 401 without details if the token is missing or inval
       assert.match(response.headers.get("www-authenticate") ?? "", token === undefined ? /^Bearer realm="procman"$/ : /invalid_token/, at);
       assert.equal(((await response.json()) as Problem).code, "unauthorized", at);
     }
-    assert.deepEqual([api.rig.spawner.log, api.rig.terminations, api.rig.logBook.queries], [[], [], []]);
+    assert.deepEqual([api.rig.spawner.log, api.rig.terminations, api.rig.logAccess.queries], [[], [], []]);
   }
 });
 
@@ -200,7 +200,7 @@ test("4 the next page of the log is in its Link header", async (context) => {
   for (const text of ["a", "b", "c"]) await api.client().log({ text });
   const response = await api.fetch("/logs?limit=2&process=web,job&process=pair");
   assert.equal(response.headers.get("link"), '</logs?limit=2&process=web%2Cjob&process=pair&cursor=2>; rel="next"');
-  assert.deepEqual(api.rig.logBook.queries[0], { limit: 2, processes: ["web", "job", "pair"] });
+  assert.deepEqual(api.rig.logAccess.queries[0], { limit: 2, processes: ["web", "job", "pair"] });
   assert.equal((await api.fetch("/logs?limit=2&cursor=2")).headers.get("link"), null);
 });
 
@@ -227,9 +227,9 @@ test("5 a client that doesn't read blocks no other, buffers nothing in memory, a
   socket.on("error", () => undefined);
   socket.write(`GET /logs?follow=1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.token()}\r\n\r\n`);
   socket.pause();
-  await eventually(() => (api.rig.logBook.queries.length > 0 ? true : undefined));
+  await eventually(() => (api.rig.logAccess.queries.length > 0 ? true : undefined));
   const line = { time: "2026-01-01T00:00:00.000Z", severity: "info", category: "stdout", text: "x".repeat(100_000) } as const;
-  for (let count = 0; count < 1_000; count++) api.rig.logBook.feed.push(line);
+  for (let count = 0; count < 1_000; count++) api.rig.logAccess.feed.push(line);
   assert.equal((await api.fetch("/state", { headers: { connection: "close" } })).status, 200);
   while ((await connections(api)) > 0) await new Promise((resolve) => setTimeout(resolve, 10));
   const closed = once(socket, "close");

@@ -107,13 +107,13 @@ function newService(found: Config | undefined, link: KeeperChannel): ProcmanServ
 
 /** The configuration of the previous service. */
 function notedConfig({ notes }: FromKeeper & { readonly t: "snapshot" }): Config | undefined {
-  const former = readConfigSnapshot(notes[":config"]);
-  if (former === undefined) process.disconnect();
+  const snapshot = readConfigSnapshot(notes[":config"]);
+  if (snapshot === undefined) process.disconnect();
   else {
     process.stderr.write("procman: continuing with the previous configuration\n");
     process.exitCode = undefined;
   }
-  return former?.config;
+  return snapshot?.config;
 }
 
 /** The keeper has died: starts another keeper if it may (`failoverOrder`), which starts its own service; this one ends. */

@@ -1,4 +1,4 @@
-/** What the service tells the keeper of the run after the present one. */
+/** Restart orders of the service to the keeper. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { replaceSecret } from "../os/secret.ts";
 
 const web = { id: "web", cmd: "sleep 1000", autostart: true };
 
-test("2.2 a run is prepared unless it consists of what is read when it starts: env files, secrets, a cgroup", async (context) => {
+test("2.2 a run is prepared unless parts of it are read at its start: env files, secrets, a cgroup", async (context) => {
   const stateDir = folder(context);
   writeFileSync(join(stateDir, "secret.txt"), "hush");
   writeFileSync(join(stateDir, ".env"), "WORD=one");
@@ -21,7 +21,7 @@ test("2.2 a run is prepared unless it consists of what is read when it starts: e
   };
   const processes = Object.entries(others).map(([id, more]) => ({ ...web, id, ...more }));
   const { tell, channel } = startService(context, configOf(stateDir, [...processes, web]));
-  // They have run for longer than a second; who was started last is prepared last.
+  // They have run for longer than a second; the process that was started last is prepared last.
   tell(...processes.map(({ id }) => spawned(id)), spawned("web"));
   await eventually(() => (channel.requests("prepare").length > 0 ? true : undefined));
   assert.deepEqual(channel.requests("prepare", "unprepare"), ["prepare web 2"]);
@@ -29,7 +29,7 @@ test("2.2 a run is prepared unless it consists of what is read when it starts: e
   assert.ok(prepared?.t === "prepare" && prepared.after === "failure" && /^web\.2@/.test(prepared.env.PROCMAN_RUN_ID ?? ""));
 });
 
-test("2.2, 3.3 a run that is prepared gets the token of the secret that holds", async (context) => {
+test("2.2, 3.3 a prepared run gets a token of the present secret", async (context) => {
   const stateDir = folder(context);
   const { tell, channel } = startService(context, configOf(stateDir, [web], { api: { port: 0 } as never }));
   tell(spawned("web"));

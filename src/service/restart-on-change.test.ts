@@ -41,7 +41,7 @@ function setup() {
   return { news, told, said, rolls, change };
 }
 
-test("a process hears of a change for itself, a cluster of it once for all its instances", () => {
+test("a change is reported to a process by itself, and once to a cluster for all its instances", () => {
   const { told, rolls, change, news } = setup();
   change("src/a.ts", "src/b.ts");
   news.close();
@@ -52,7 +52,7 @@ test("a process hears of a change for itself, a cluster of it once for all its i
   );
 });
 
-test("a cluster whose instances write what they watch is held back as one", () => {
+test("a cluster whose instances write their watched files is held back as one", () => {
   const { said, rolls, change, news } = setup();
   const answers = Array.from({ length: 6 }, () => {
     change("src/built.ts");

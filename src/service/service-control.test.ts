@@ -19,7 +19,7 @@ const REPORT: TelemetryReport = {
   metrics: { "requests.open": 1.5 },
 };
 
-/** Its message begins like this. */
+/** Asserts on error code and message. */
 async function refused(call: Promise<unknown>, code: ErrorCode, message: RegExp): Promise<ProcmanError> {
   const error = await call.then(
     () => assert.fail(`${code} was expected`),
@@ -49,7 +49,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.equal((await control.process("pair")).instances?.length, 2);
     assert.equal((await control.process("all")).instances?.length, 4);
   },
-  "who isn't there is asked for: the nearest name is told": async ({ control }) => {
+  "an unknown id is refused with the nearest name": async ({ control }) => {
     await refused(control.process("wbe"), "process-unknown", /^Cannot find process "wbe": .* Did you mean "web"\?$/);
     for (const id of ["../web", "a/b", "w%", "ü\0", "x".repeat(3_000), "__proto__"])
       await refused(control.act(id, "stop"), "process-unknown", /^Cannot find process/);
@@ -60,7 +60,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     const { name, pid, processes, status } = await control.state();
     assert.deepEqual([name, pid, status, processes], ["test", 7, "running", { total: 4, running: 4 }]);
   },
-  "an action answers at once, and says it to the log with who asked": async ({ control, rig }) => {
+  "an action answers at once, with an audit line that names the caller": async ({ control, rig }) => {
     assert.equal((await control.act("web", "stop")).status, "stopping");
     assert.deepEqual(rig.spawner.takeRequests(), ["SIGTERM web 1"]);
     await refused(control.act("job", "start"), "process-running", /^Cannot start "job"/);
@@ -116,7 +116,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     await refused(control.act("job", "stop", { waitSeconds: 0 }), "wait-timeout", /^Cannot wait/);
     assert.deepEqual(rig.spawner.takeRequests(), ["SIGTERM web 1", "SIGTERM job 1"]);
   },
-  "start of all starts what doesn't run, and leaves alone who is blocked": async ({ control, rig }) => {
+  "start of all starts processes that don't run, and skips blocked ones": async ({ control, rig }) => {
     for (const id of ["web", "job"]) {
       await control.act(id, "stop");
       rig.spawner.exit(id, 0);
@@ -139,14 +139,14 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.equal((await control.act("web", "unblock")).blocked, false);
     assert.equal((await control.processes())[0]?.blocked, false);
   },
-  "a plan changes nothing; a reload names who asked": async ({ control, rig }) => {
+  "a plan changes nothing; a reload names the caller": async ({ control, rig }) => {
     assert.deepEqual(await control.plan(), PLANNED);
     assert.deepEqual(rig.reloads, []);
     assert.deepEqual(await control.reload({ waitSeconds: 5 }), PLANNED);
     assert.deepEqual(rig.reloads, ["asked by ci"]);
     assert.deepEqual(rig.auditLines, ['reload for "ci"']);
   },
-  "terminate begins the end, and names who asked": async ({ control, rig }) => {
+  "terminate begins the shutdown, and names the caller": async ({ control, rig }) => {
     await control.terminate();
     assert.deepEqual(rig.terminations, ["asked by ci"]);
     assert.deepEqual(rig.auditLines, ['terminate for "ci"']);
@@ -164,13 +164,13 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       order: "asc",
     } as const;
     const first = await control.logs(query);
-    assert.deepEqual(rig.logBook.queries, [query]);
+    assert.deepEqual(rig.logAccess.queries, [query]);
     assert.deepEqual([first.entries.map(({ text }) => text), first.next], [["a", "b"], "2"]);
     const last = await control.logs({ ...query, ...(first.next === undefined ? {} : { cursor: first.next }) });
     assert.deepEqual(last, { entries: [{ time: TIME, severity: "info", category: "log", text: "c" }] });
-    assert.deepEqual(rig.logBook.queries[1], { ...query, cursor: "2" });
+    assert.deepEqual(rig.logAccess.queries[1], { ...query, cursor: "2" });
   },
-  "the log is followed: what is there, then what comes; the end of interest ends it": async ({ control, rig }) => {
+  "the log is followed: stored lines, then new ones; an abort ends it": async ({ control, rig }) => {
     await control.log({ text: "before" });
     const stop = new AbortController();
     const texts: string[] = [];
@@ -180,7 +180,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       else stop.abort();
     }
     assert.deepEqual(texts, ["before 1", "after\r\n\n: data: ü 2"]);
-    await until(() => rig.logBook.feed.listeners === 0);
+    await until(() => rig.logAccess.feed.listeners === 0);
   },
   "a line is put into the log": async ({ control, rig }) => {
     assert.deepEqual(await control.log({ text: "deployed", severity: "warn", process: "web" }), {
@@ -190,14 +190,14 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       text: "deployed",
       process: "web",
     });
-    assert.deepEqual(rig.logBook.callers, [{ consumer: "ci" }]);
+    assert.deepEqual(rig.logAccess.callers, [{ consumer: "ci" }]);
     await refused(control.log({ text: "x", process: "wbe" }), "process-unknown", /Did you mean "web"/);
   },
   "telemetry arrives as it was sent": async ({ control, rig }) => {
     await control.telemetry(REPORT);
     assert.deepEqual(rig.reporting.reports, [REPORT]);
   },
-  "a process speaks for itself alone": async ({ as, rig }) => {
+  "a process's token is good for that process only": async ({ as, rig }) => {
     const own = as({ consumer: "process:web", process: "web" });
     await own.telemetry(REPORT);
     await refused(own.telemetry({ ...REPORT, process: "job" }), "process-foreign", /good for "web" alone/);
@@ -206,7 +206,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     assert.equal((await own.log({ text: "of web" })).process, "web");
     assert.equal(rig.reporting.reports.length, 1);
   },
-  "metrics and incidents, with what was asked for": async ({ control, rig }) => {
+  "metrics and incidents, with the query": async ({ control, rig }) => {
     assert.deepEqual(await control.metrics("web", { from: 1, to: 2, stepSeconds: 60 }), rig.reporting.points);
     assert.deepEqual(rig.reporting.queries, [{ from: 1, to: 2, stepSeconds: 60 }]);
     assert.equal((await control.incidents("web", 5)).length, 5);
@@ -228,7 +228,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
 };
 
-/** Waits until that is so: over HTTP, everything takes its time. */
+/** Waits for a condition: over HTTP, effects are delayed. */
 async function until(isSo: () => boolean): Promise<void> {
   for (const late = performance.now() + 20_000; !isSo(); await new Promise((resolve) => setTimeout(resolve, 2)))
     assert.ok(performance.now() < late, `waited in vain for ${isSo}`);

@@ -105,17 +105,17 @@ class ServiceControl implements Control {
   }
 
   logs(query: LogQuery): Promise<LogPage> {
-    return this.#ports.logBook.logs(query);
+    return this.#ports.logAccess.logs(query);
   }
 
   follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem> {
-    return this.#ports.logBook.follow(query, signal);
+    return this.#ports.logAccess.follow(query, signal);
   }
 
   async log(submission: LogSubmission): Promise<LogEntry> {
     const { process = this.#caller.process } = submission;
     if (process !== undefined) this.#checkMaySpeakFor(process);
-    return this.#ports.logBook.log({ ...submission, ...(process === undefined ? {} : { process }) }, this.#caller);
+    return this.#ports.logAccess.log({ ...submission, ...(process === undefined ? {} : { process }) }, this.#caller);
   }
 
   async telemetry(report: TelemetryReport): Promise<void> {
@@ -200,7 +200,7 @@ function scalingText({ instances, by }: Scaling): string {
 }
 
 /** The stored log. */
-export type LogBook = Pick<Control, "logs" | "follow"> & {
+export type LogAccess = Pick<Control, "logs" | "follow"> & {
   readonly log: (submission: LogSubmission, caller: Caller) => Promise<LogEntry>;
 };
 
@@ -209,7 +209,7 @@ export type ControlPorts = {
   readonly spec: (id: string) => ProcessSpec;
   readonly records: RecordCache;
   readonly status: () => StateRecord;
-  readonly logBook: LogBook;
+  readonly logAccess: LogAccess;
   readonly events: Pick<ServiceEvents, "follow" | "telemetry">;
   readonly metrics: Pick<ServiceMetrics, "watch" | "read" | "prometheus">;
   readonly incidents: Pick<ServiceIncidents, "of">;

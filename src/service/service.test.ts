@@ -16,7 +16,7 @@ const web: RawProcess = { id: "web", cmd: "sleep 1000", autostart: true, restart
 const job: RawProcess = { id: "job", cmd: "sleep 1000", autostart: true };
 const endpointIn = (stateDir: string): Endpoint => JSON.parse(readFileSync(join(stateDir, "endpoint.json"), "utf8")) as Endpoint;
 
-test("the configuration is noted in the same array as the first starts, and only when it is another one", async (context) => {
+test("the configuration is noted in the same array as the first starts, and only when it has changed", async (context) => {
   const config = configOf(folder(context), [web, job]);
   const first = startService(context, config);
   const [batch] = first.channel.batches;
@@ -28,7 +28,7 @@ test("the configuration is noted in the same array as the first starts, and only
   assert.deepEqual(next.channel.sent, [], "it goes on without a word");
 });
 
-test("a command is answered once the keeper has it, with the record of the moment it was taken, and so is the end of all", async (context) => {
+test("a command, or terminate, is answered once the keeper has it, with the record of the moment it was accepted", async (context) => {
   const { service, channel, tell } = startService(context, configOf(folder(context), [web]));
   tell(spawned("web"));
   channel.batches.length = 0;
@@ -52,7 +52,7 @@ test("a command is answered once the keeper has it, with the record of the momen
   await end;
 });
 
-test("gone, changed and new processes at the start of a service: each is told, and a log file moves without a restart", async (context) => {
+test("removed, changed and new processes at the start of a service: each is logged, and a log file moves without a restart", async (context) => {
   const stateDir = folder(context);
   const logged = (stdout: string): RawProcess => ({ ...job, id: "logged", logger: { stdout } });
   const before = configOf(stateDir, [web, { ...job, id: "gone", terminateTimeout: 3 }, logged("a.log")]);
@@ -79,7 +79,7 @@ test("gone, changed and new processes at the start of a service: each is told, a
   assert.match(channel.notes[":config"] ?? "", /"leaving":\[\]/);
 });
 
-test("a pid file that is another one now: the old one is gone, the new one names who runs", async (context) => {
+test("a changed pid file: the old one is removed, the new one has the pid", async (context) => {
   const stateDir = folder(context);
   const [old, next] = [join(stateDir, "old.pid"), join(stateDir, "next.pid")];
   const snapshot = await stateAfterKill(context, configOf(stateDir, [{ ...web, pidFile: old }]), "web");
@@ -93,7 +93,7 @@ test("a pid file that is another one now: the old one is gone, the new one names
   assert.equal(readFileSync(next, "utf8"), "5000000\n");
 });
 
-test("notes that can't be used are told and deleted; what runs is taken up, who isn't configured is stopped, older runs are killed", async (context) => {
+test("unusable notes are logged and deleted; running processes are adopted, unconfigured ones stopped, older runs killed", async (context) => {
   const config = configOf(folder(context), [web, job]);
   const { notes = {} } = await stateAfterKill(context, config, "web", "job");
   const { channel, service } = startService(context, config, {
@@ -118,7 +118,7 @@ test("notes that can't be used are told and deleted; what runs is taken up, who 
   assert.equal(service.supervisor.find("web").states[0]?.status, "running");
 });
 
-test("an end that nobody waits for is acknowledged, so that it is not told again", (context) => {
+test("an end that the service doesn't wait for is acknowledged, so that it is not reported again", (context) => {
   const config = configOf(folder(context), [{ ...job, autostart: false }]);
   const idle = { blocked: false, slots: { job: { status: "idle", run: 5, restarts: 0, outcome: { kind: "stopped" } } } };
   const over = exited("job", 4) as FromKeeper & { readonly t: "exited" };
@@ -126,7 +126,7 @@ test("an end that nobody waits for is acknowledged, so that it is not told again
   assert.deepEqual(channel.requests("ack", "spawn"), ["ack job 4"]);
 });
 
-test("a service that is killed while it stops everything: the next one finishes that, unless a user has started procman anew", async (context) => {
+test("a service that is killed during the shutdown: the next one finishes it, unless a user has started procman again", async (context) => {
   const stateDir = folder(context);
   const config = configOf(stateDir, [web, job]);
   const first = startService(context, config);
@@ -173,7 +173,7 @@ test("exit-with: everything ends with its process and its code, also when that e
   assert.deepEqual(third.channel.requests("end"), ["end 127"]);
 });
 
-test("the API comes back at once at the port of the last service; a port that is somebody else's by now is left to them", async (context) => {
+test("the API listens at once on the port of the previous service, or on another if that is taken", async (context) => {
   const stateDir = folder(context);
   const config = configOf(stateDir, [web]);
   const first = startService(context, config, await stateAfterKill(context, config, "web"));
@@ -197,7 +197,7 @@ test("the API comes back at once at the port of the last service; a port that is
   assert.ok(other !== port && other > 0);
 });
 
-test("a service that has stepped aside holds nothing, sends nothing and decides nothing", async (context) => {
+test("a retired service holds nothing, sends nothing and decides nothing", async (context) => {
   const stateDir = folder(context);
   const config = configOf(stateDir, [
     { ...web, timeout: 100, cron: "* * * * * *" },
@@ -213,7 +213,7 @@ test("a service that has stepped aside holds nothing, sends nothing and decides 
   const sent = channel.batches.length;
   tell(exited("web"));
   void service.terminate("nobody hears that");
-  // What keeps the event loop of a service alive: nothing of it is left.
+  // Nothing is left that keeps the event loop alive.
   await free();
   assert.equal(channel.batches.length, sent);
   assert.match(channel.notes.job ?? "", /"status":"backoff"/, "what was decided is sent");

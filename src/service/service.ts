@@ -21,7 +21,7 @@ import { Scaler } from "./operations/scale.ts";
 import { Shutdown } from "./operations/shutdown.ts";
 import { ServicePlugins } from "./plugins.ts";
 import { NoteStore } from "./recovery/notes.ts";
-import { endReasonOf, messageForNotice } from "./recovery/process-events.ts";
+import { endReasonOf, messageForEvent } from "./recovery/process-events.ts";
 import { reconcile } from "./recovery/reconcile.ts";
 import { restore } from "./recovery/restore.ts";
 import { messageFor } from "./reporting/lifecycle-messages.ts";
@@ -177,9 +177,9 @@ export class ProcmanService {
     const config = this.scaler.resume(this.config);
     this.#activeConfig.sendStyle();
     this.#spawner.load(snapshot);
-    const past = reconcile(snapshot, config);
-    this.#activeConfig.resume(past.previous);
-    restore(past, config, {
+    const recovered = reconcile(snapshot, config);
+    this.#activeConfig.resume(recovered.previous);
+    restore(recovered, config, {
       supervisor: this.supervisor,
       spawner: this.#spawner,
       link: this.#link,
@@ -246,7 +246,7 @@ export class ProcmanService {
         bus.transitions.publish({ id: spec.id, spec, transition, line: messageFor(transition, stats.messageContext(spec.id)) });
         if (transition.to.status === "idle") this.#shutdown.checkExitWith();
       },
-      notice: (id, notice) => bus.notices.publish({ id, notice, line: messageForNotice(notice), endReason: endReasonOf(notice) }),
+      notice: (id, notice) => bus.events.publish({ id, event: notice, line: messageForEvent(notice), endReason: endReasonOf(notice) }),
       removed: (id) => {
         bus.removed.publish(id);
         this.#activeConfig.drop(id);
@@ -279,7 +279,7 @@ export class ProcmanService {
     return controlFactory({
       ...this.#reporting,
       ...{ supervisor, actions, reloads, scaler, log: this.#log },
-      logBook: new StoredLog({ stateDir, log: this.#log, find }),
+      logAccess: new StoredLog({ stateDir, log: this.#log, find }),
       spec: (id) => this.spec(id),
       status: () => this.#status(),
       terminate: (why) => this.terminate(why),

@@ -11,8 +11,8 @@ import { StoredLog } from "./stored-log.ts";
 
 const CI = { consumer: "ci" };
 
-/** The log of a service with the processes `web` and `pool-2`, and what it tells the keeper. */
-function logBook(context: TestContext) {
+/** The stored log of a service with the processes `web` and `pool-2`, and its messages to the keeper. */
+function logAccess(context: TestContext) {
   const sent: ToKeeper[] = [];
   const channel = Object.assign(new EventEmitter(), {
     connected: true,
@@ -33,7 +33,7 @@ function logBook(context: TestContext) {
 }
 
 test("an entry is answered as it will be found, and sent to the logger", async (context) => {
-  const { book, link, sent } = logBook(context);
+  const { book, link, sent } = logAccess(context);
   const { time, ...entry } = await book.log({ text: "deployed\nv2", process: "pool-2", severity: "warn" }, CI);
   assert.deepEqual(entry, { process: "pool-2", instance: 2, severity: "warn", category: "log", text: "deployed\nv2" });
   link.flush();
@@ -42,14 +42,14 @@ test("an entry is answered as it will be found, and sent to the logger", async (
 });
 
 test("an entry needs neither a process nor a severity; a token of a process logs for that", async (context) => {
-  const { book } = logBook(context);
+  const { book } = logAccess(context);
   const { time: _time, ...entry } = await book.log({ text: "hello" }, CI);
   assert.deepEqual(entry, { severity: "info", category: "log", text: "hello" });
   assert.equal((await book.log({ text: "hello" }, { consumer: "web", process: "web" })).process, "web");
 });
 
 test("an unknown process, and a text that is too long, are refused and not logged", async (context) => {
-  const { book, link, sent } = logBook(context);
+  const { book, link, sent } = logAccess(context);
   const isCode = (code: string) => (error: unknown) => error instanceof ProcmanError && error.code === code;
   await assert.rejects(book.log({ text: "x", process: "wbe" }, CI), isCode("process-unknown"));
   await assert.rejects(book.log({ text: "ä".repeat(32_769) }, CI), isCode("usage"));

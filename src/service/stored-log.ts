@@ -6,7 +6,7 @@ import type { LogEntry, LogItem, LogPage, LogQuery, LogSubmission } from "../con
 import { followLogs } from "../log-store/follow.ts";
 import { readLogs } from "../log-store/log-query.ts";
 import type { ServiceLog } from "./reporting/service-log.ts";
-import type { LogBook } from "./service-control.ts";
+import type { LogAccess } from "./service-control.ts";
 
 const MAX_TEXT_BYTES = 64 * 1024;
 
@@ -17,7 +17,7 @@ export type StoredLogOptions = {
   readonly find: (id: string) => ProcessSpec | undefined;
 };
 
-export class StoredLog implements LogBook {
+export class StoredLog implements LogAccess {
   readonly #options: StoredLogOptions;
 
   constructor(options: StoredLogOptions) {

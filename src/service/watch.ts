@@ -48,9 +48,9 @@ export class FileWatching implements Subsystem {
   apply(): void {
     const groups = groupsOf(this.#config());
     const undelivered = this.#close(groups);
-    const gone = [...this.#notedFiles.keys()].filter((key) => !groups.has(key));
-    for (const key of gone) this.#notedFiles.delete(key);
-    if (gone.length > 0) this.#remember();
+    const unused = [...this.#notedFiles.keys()].filter((key) => !groups.has(key));
+    for (const key of unused) this.#notedFiles.delete(key);
+    if (unused.length > 0) this.#remember();
     for (const [key, specs] of groups) {
       const known = this.#watchers.get(key);
       if (known === undefined) this.#open(key, specs);
@@ -82,9 +82,9 @@ export class FileWatching implements Subsystem {
   #close(
     groups: ReadonlyMap<string, unknown>,
   ): readonly { readonly specs: readonly ProcessSpec[]; readonly files: readonly ChangedFiles[] }[] {
-    const former = [...this.#watchers].filter(([key]) => !groups.has(key));
-    for (const [key] of former) this.#watchers.delete(key);
-    return former.map(([, { specs, watcher }]) => ({ specs, files: watcher.finish() }));
+    const replaced = [...this.#watchers].filter(([key]) => !groups.has(key));
+    for (const [key] of replaced) this.#watchers.delete(key);
+    return replaced.map(([, { specs, watcher }]) => ({ specs, files: watcher.finish() }));
   }
 
   #open(key: string, specs: readonly ProcessSpec[]): void {

@@ -13,7 +13,7 @@ import type {
   TelemetryReport,
 } from "../../src/contract/records.ts";
 import type { ProcessObservation } from "../../src/service/reporting/process-records.ts";
-import type { LogBook } from "../../src/service/service-control.ts";
+import type { LogAccess } from "../../src/service/service-control.ts";
 
 export const TIME = "2026-01-01T00:00:00.000Z";
 
@@ -55,7 +55,7 @@ class Feed<T> {
   }
 }
 
-export class FakeLogBook implements LogBook {
+export class FakeLogAccess implements LogAccess {
   readonly feed = new Feed<LogEntry>();
   readonly queries: LogQuery[] = [];
   readonly callers: Caller[] = [];

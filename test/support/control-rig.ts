@@ -20,7 +20,7 @@ import { serviceStatus } from "../../src/service/reporting/service-status.ts";
 import { controlFactory } from "../../src/service/service-control.ts";
 import { definitionOf } from "../../src/service/spec-registry.ts";
 import { Supervisor } from "../../src/supervisor/supervisor.ts";
-import { FakeLogBook, FakeReporting } from "./control-fakes.ts";
+import { FakeLogAccess, FakeReporting } from "./control-fakes.ts";
 import { FakeClock, FakeSpawner } from "./fakes.ts";
 
 type After = { readonly after: (call: () => void | Promise<void>) => void };
@@ -40,7 +40,7 @@ export const PLANNED: PlanRecord = {
 
 /** The processes web, job and the cluster pair, all running. */
 export function controlRig() {
-  const [clock, spawner, logBook, reporting] = [new FakeClock(), new FakeSpawner(), new FakeLogBook(), new FakeReporting()];
+  const [clock, spawner, logAccess, reporting] = [new FakeClock(), new FakeSpawner(), new FakeLogAccess(), new FakeReporting()];
   const config = {
     ...normalise({ name: "test", processes: [...PROCESSES] }, { folder: "/nowhere", parallelism: 1, now: new Date(0), stripsTypes: false }),
     file: "/nowhere/procman.json",
@@ -82,7 +82,7 @@ export function controlRig() {
   const status = () =>
     serviceStatus({ config, processes: supervisor.processes, isTerminating: false, startedAt: 0, keeper: 7, plugins: undefined });
   const control = controlFactory({
-    ...{ supervisor, spec, records, status, logBook, events: reporting, metrics: reporting, incidents: reporting },
+    ...{ supervisor, spec, records, status, logAccess, events: reporting, metrics: reporting, incidents: reporting },
     terminate: async (why) => void terminations.push(why),
     commit: async () => undefined,
     reloads: {
@@ -104,7 +104,7 @@ export function controlRig() {
   supervisor.apply(config.processes.map(definitionOf));
   for (const { id } of config.processes) spawner.up(id);
   spawner.takeRequests();
-  return { clock, spawner, logBook, reporting, supervisor, auditLines, terminations, reloads, scales, control };
+  return { clock, spawner, logAccess, reporting, supervisor, auditLines, terminations, reloads, scales, control };
 }
 
 export type ControlRig = ReturnType<typeof controlRig>;

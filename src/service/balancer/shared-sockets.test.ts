@@ -8,7 +8,7 @@ import { SharedSockets } from "./shared-sockets.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A cluster of two that share a port, and one that shares nothing; what the keeper is told. */
+/** A cluster of two that share a port, a process that shares nothing, and the messages to the keeper. */
 function rig() {
   const statuses = new Map([
     ["web-1", "idle"],
@@ -35,7 +35,7 @@ function rig() {
   return { sharing, told, set };
 }
 
-test("a shared socket is wanted while any of its instances is awake, once for all of them", async () => {
+test("a shared socket is wanted while any of its instances is not idle, once for all of them", async () => {
   const { told, set } = rig();
   set("web-1", "running");
   set("web-2", "backoff");
@@ -58,7 +58,7 @@ test("a stop that is followed by a start in the same turn closes nothing", async
   assert.deepEqual(told, [[80]]);
 });
 
-test("a service tells what it wants when it begins, even if that is nothing: the one before may not have told of a stop", async () => {
+test("a new service sends the wanted sockets, even if there are none: the previous one may have been killed before it did", async () => {
   const { sharing, told } = rig();
   sharing.resume();
   sharing.apply();
@@ -66,7 +66,7 @@ test("a service tells what it wants when it begins, even if that is nothing: the
   assert.deepEqual(told, [[]]);
 });
 
-test("at the end of all the port is closed before the instances are stopped; a retired service says nothing", async () => {
+test("at the shutdown the port is closed before the instances are stopped; a retired service sends nothing", async () => {
   const { sharing, told, set } = rig();
   set("web-1", "running");
   await turn();

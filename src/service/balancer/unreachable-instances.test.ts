@@ -1,4 +1,4 @@
-/** Who runs and doesn't listen is told so once, and not before its time. */
+/** Instances that run but don't listen are logged once, after a while. */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
@@ -21,10 +21,10 @@ function rig(context: TestContext) {
   return { silences, silent, said, pass };
 }
 
-/** No machine has it. */
+/** A pid that no machine has. */
 const PID = 5_000_000;
 
-test("one that is silent for five seconds is told so once, its next run anew, and one that accepts meanwhile not at all", (context) => {
+test("an instance that is unreachable for five seconds is logged once per run; one that accepts meanwhile is not", (context) => {
   const { silences, silent, said, pass } = rig(context);
   silent.set("web-1", { id: "web-1", pid: PID, port: 3_001 });
   silent.set("web-2", { id: "web-2", pid: PID + 1, port: 3_002 });

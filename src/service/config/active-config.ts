@@ -48,8 +48,8 @@ export class ActiveConfig {
   }
 
   /** `former`: the configuration that the running processes were started by. */
-  resume(former: ConfigSnapshot): void {
-    this.#specs = new SpecRegistry(former);
+  resume(previous: ConfigSnapshot): void {
+    this.#specs = new SpecRegistry(previous);
   }
 
   apply(config: Config): void {

@@ -1,4 +1,4 @@
-/** The port before there is an API. */
+/** The socket of the API before the API is loaded. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { holderOfPort } from "../../os/port-owner.ts";
 import { ApiListener } from "./api-listener.ts";
 
-test("who knocks before there is an API waits, and is answered by it; then the port is free again", async () => {
+test("early connections wait, and are answered by the API; then the port is free again", async () => {
   let knocks = 0;
   const doorway = new ApiListener(() => knocks++);
   const port = await doorway.open("127.0.0.1", undefined, undefined);
@@ -26,7 +26,7 @@ test("who knocks before there is an API waits, and is answered by it; then the p
   assert.equal(holderOfPort(port), undefined);
 });
 
-test("a port that is taken: its holder is named; the port of before is given up for any other", async (context) => {
+test("a port that is taken: its holder is named; a previous port that is taken is replaced by any other", async (context) => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   context.after(() => void other.close());

@@ -23,7 +23,7 @@ function rig(context: TestContext) {
   let changes = 0;
   const unsaved: (string | undefined)[] = [];
   const credentials = new Credentials(config, { onChanged: () => changes++, onUnsaved: (why) => unsaved.push(why) });
-  /** How many changes were told by a look. */
+  /** How many changes a check has reported. */
   const look = (): number => {
     const before = changes;
     credentials.check();
@@ -32,7 +32,7 @@ function rig(context: TestContext) {
   return { folder, config, write, credentials, look, unsaved };
 }
 
-test("who is revoked in the file counts at the next look; a file that is not valid, or not there, changes nothing", (context) => {
+test("a revocation in the file is in force at the next check; an invalid or missing file changes nothing", (context) => {
   const { folder, write, credentials, look } = rig(context);
   assert.deepEqual([credentials.isRevoked("first"), credentials.isRevoked("second")], [true, false]);
   look();
@@ -52,7 +52,7 @@ test("who is revoked in the file counts at the next look; a file that is not val
   assert.equal(credentials.isRevoked("second"), false);
 });
 
-test("a secret that is replaced counts at the next look; one that is gone stays in use, and is written again", (context) => {
+test("a replaced secret is in force at the next check; a removed one stays in use, and is written again", (context) => {
   const { config, credentials, look } = rig(context);
   const first = credentials.secret();
   assert.equal(first.length, 32);
@@ -69,7 +69,7 @@ test("a secret that is replaced counts at the next look; one that is gone stays 
   assert.deepEqual(Buffer.from(credentials.secret()), Buffer.from(second));
 });
 
-test("a secret that can't be written is used all the same, said once, and written as soon as that is possible", (context) => {
+test("a secret that can't be written is used anyway, logged once, and written as soon as possible", (context) => {
   const { config, credentials, look, unsaved } = rig(context);
   rmSync(config.stateDir, { recursive: true });
   look();
@@ -86,7 +86,7 @@ test("a secret that can't be written is used all the same, said once, and writte
   assert.deepEqual([unsaved.length, unsaved[1]], [2, undefined]);
 });
 
-test("a secret that is replaced while files can't be opened counts as soon as they can", (context) => {
+test("a secret that is replaced while files can't be opened is in force as soon as they can", (context) => {
   const { config, credentials, look, unsaved } = rig(context);
   credentials.secret();
   look();
@@ -105,7 +105,7 @@ test("a secret that is replaced while files can't be opened counts as soon as th
   assert.deepEqual(Buffer.from(credentials.secret()), Buffer.from(second));
 });
 
-test("a secret that somebody else could write first is taken up at the next look", (context) => {
+test("a secret that another process could write first is used from the next check on", (context) => {
   const { config, credentials, look } = rig(context);
   rmSync(config.stateDir, { recursive: true });
   credentials.secret();

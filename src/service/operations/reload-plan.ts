@@ -12,11 +12,11 @@ type ProcessesById = ReadonlyMap<string, Process>;
 
 export function planReload(before: Config, now: Config, processes: readonly Process[]): PlanRecord {
   const live = new Map(processes.map((process) => [process.id, process]));
-  const former = new Map(before.processes.map((spec) => [spec.id, spec]));
+  const previous = new Map(before.processes.map((spec) => [spec.id, spec]));
   const { changed, removed } = diff(before.processes, now.processes);
   const changes = new Map(changed.map((change) => [change.id, change]));
   const present = now.processes.map((spec) => {
-    const old = former.get(spec.id);
+    const old = previous.get(spec.id);
     if (old === undefined) return planAdded(spec, live);
     const change = changes.get(spec.id);
     return change === undefined ? plannedChange(spec.id, "none", "unchanged") : planChanged(old, spec, { change, live });
@@ -24,7 +24,7 @@ export function planReload(before: Config, now: Config, processes: readonly Proc
   return {
     configFile: now.file,
     ...(now.profile === undefined ? {} : { profile: now.profile }),
-    processes: markRolling([...present, ...removed.map((id) => planRemoved(id, live))], { former, now }),
+    processes: markRolling([...present, ...removed.map((id) => planRemoved(id, live))], { previous, now }),
     settings: changedSettings(before, now),
     warnings: now.warnings.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
   };
@@ -83,12 +83,12 @@ function planChanged(
 /** Marks instances of clusters of several, which keep serving, and processes that are restarted with what they depend on, once. */
 function markRolling(
   changes: readonly PlannedChange[],
-  { former, now }: { readonly former: ReadonlyMap<string, ProcessSpec>; readonly now: Config },
+  { previous, now }: { readonly previous: ReadonlyMap<string, ProcessSpec>; readonly now: Config },
 ): readonly PlannedChange[] {
   const counts = new Map<string, number>();
   for (const { cluster } of now.processes) if (cluster !== undefined) counts.set(cluster.id, (counts.get(cluster.id) ?? 0) + 1);
   const isInstance = ({ id, cluster }: ProcessSpec): boolean =>
-    cluster !== undefined && former.get(id)?.cluster?.id === cluster.id && (counts.get(cluster.id) ?? 0) > 1;
+    cluster !== undefined && previous.get(id)?.cluster?.id === cluster.id && (counts.get(cluster.id) ?? 0) > 1;
   const restarts = new Set(changes.filter(({ action }) => action === "restart").map(({ process }) => process));
   const later = new Set<string>();
   for (const spec of inDependencyOrder(now)) {
@@ -114,11 +114,11 @@ const VERBS: Readonly<Record<PlannedAction, string>> = {
 /** "web restarts, db starts, 198 unchanged" */
 export function summary({ processes, settings }: PlanRecord): string {
   const done = processes.filter(({ action }) => action !== "none");
-  const shown = done.slice(0, 10).map(({ process, action }) => `${process} ${VERBS[action]}`);
-  const more = done.length > shown.length ? [`${done.length - shown.length} more`] : [];
+  const listed = done.slice(0, 10).map(({ process, action }) => `${process} ${VERBS[action]}`);
+  const more = done.length > listed.length ? [`${done.length - listed.length} more`] : [];
   const fields = settings.filter(({ takesEffect }) => takesEffect === "in-place").map(({ field }) => field);
   const rest = processes.length - done.length;
-  return [...shown, ...more, ...fields, ...(rest === 0 ? [] : [`${rest} unchanged`])].join(", ") || "nothing has changed";
+  return [...listed, ...more, ...fields, ...(rest === 0 ? [] : [`${rest} unchanged`])].join(", ") || "nothing has changed";
 }
 
 /** For rollouts that change ports, as from 3000 to 3001: an instance comes after the one that has its new port; otherwise the order stays. */

@@ -249,14 +249,14 @@ export class RollingRestarts implements Subsystem {
 }
 
 /** Both changes, for one rolling restart. */
-function mergeChanges(former: FileChangeBatch | undefined, change: FileChangeBatch): FileChangeBatch {
-  if (former === undefined) return change;
-  const twice = change.files.filter((file) => former.files.includes(file)).length;
+function mergeChanges(earlier: FileChangeBatch | undefined, change: FileChangeBatch): FileChangeBatch {
+  if (earlier === undefined) return change;
+  const twice = change.files.filter((file) => earlier.files.includes(file)).length;
   return {
-    files: [...new Set([...former.files, ...change.files])].slice(0, MAX_FILE_NAMES),
-    count: former.count + change.count - twice,
-    at: Math.max(former.at, change.at),
-    ids: [...new Set([...former.ids, ...change.ids])],
+    files: [...new Set([...earlier.files, ...change.files])].slice(0, MAX_FILE_NAMES),
+    count: earlier.count + change.count - twice,
+    at: Math.max(earlier.at, change.at),
+    ids: [...new Set([...earlier.ids, ...change.ids])],
   };
 }
 

@@ -47,7 +47,7 @@ const config: Config = {
   warnings: [],
 };
 
-test("a configuration comes back as it was, also where it allows any number of restarts", () => {
+test("a configuration is read as it was written, also with an infinite restart limit", () => {
   const [web, ...others] = config.processes;
   assert.ok(web !== undefined && web.policy.restartLimit === Number.POSITIVE_INFINITY);
   const former = readConfigSnapshot(writeConfigSnapshot({ config: { ...config, processes: others }, removing: [web] }));
@@ -55,7 +55,7 @@ test("a configuration comes back as it was, also where it allows any number of r
   assert.deepEqual(diff(former?.config.processes ?? [], others), { added: [], removed: [], changed: [] });
 });
 
-test("a note that is missing, torn, older or strange is none", () => {
+test("a note that is missing, torn, older or unknown is ignored", () => {
   const note = writeConfigSnapshot({ config, removing: [] });
   const strange = [
     undefined,

@@ -1,4 +1,4 @@
-/** What 0.1.0 has left at its keeper, as it was written by it: test/fixtures. A procman that is upgraded restarts nothing. */
+/** Notes as 0.1.0 has written them (test/fixtures): an upgraded procman restarts nothing. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -59,7 +59,7 @@ test("a note is written as 0.1.0 wrote it", () => {
   }
 });
 
-test("the changes of files that a rolling restart is for, and that it is to be followed by, are noted with it", () => {
+test("the file change of a rolling restart, and the queued one, are noted with it", () => {
   const { store, sent } = storeOf({}, "");
   const change = { files: ["a.js"], count: 1, at: 5, ids: ["web-1"] };
   const restarts = [{ cluster: "web", current: [], pending: ["web-1"], change, queuedChange: { ...change, count: 2 } }];
@@ -71,7 +71,7 @@ test("the changes of files that a rolling restart is for, and that it is to be f
   assert.deepEqual(readNote(":rolls", { ":rolls": strange }, ""), [{ cluster: "api", current: [], pending: [] }]);
 });
 
-test("whoever runs procman anew has asked for nothing: notes of another session are not read, and are removed", () => {
+test("notes of another session are not read, and are removed", () => {
   const { store, sent } = storeOf(notes, "7 501");
   for (const name of BOUND) {
     assert.equal(store.read(name), undefined, name);
@@ -85,14 +85,14 @@ test("whoever runs procman anew has asked for nothing: notes of another session 
   assert.notEqual(store.read(":owed"), undefined, "what is sent to a run holds as long as the run");
 });
 
-test("a note that is not there is not removed; a configuration that the keeper has is not sent again", () => {
+test("a note that doesn't exist is not removed; a configuration that the keeper has is not sent again", () => {
   const { store, sent } = storeOf({ ":scale": "", ":config": notes[":config"] ?? "" }, lineage);
   store.remove(":scale");
   store.write(":config", store.read(":config") ?? assert.fail());
   assert.deepEqual([...sent], []);
 });
 
-test("a note that is torn or strange is none", () => {
+test("a note that is torn or unknown is ignored", () => {
   for (const name of FIXED) {
     for (const each of ["", "{", "7", "null", `{"lineage":"${lineage}"}`, (notes[name] ?? "").slice(0, -9)])
       assert.ok(empty(readNote(name, { [name]: each }, lineage)), `${name} ${each.slice(0, 30)}`);
@@ -101,14 +101,14 @@ test("a note that is torn or strange is none", () => {
 });
 
 /** The journal was copied while a rolling restart of the cluster `web` of 0.1.0 waited for an instance. */
-test("a service that is upgraded from 0.1.0 restarts nothing, and goes on with the rolling restart", async (context) => {
+test("a service that is upgraded from 0.1.0 restarts nothing, and resumes the rolling restart", async (context) => {
   const path = join(mkdtempSync(join(tmpdir(), "procman-journal-")), "journal");
   context.after(() => rmSync(join(path, ".."), { recursive: true }));
   const [, ...lines] = read("journal-0.1.0.jsonl").split("\n");
-  // It counts for the boot that it was written in.
+  // The journal is valid for the boot in which it was written.
   writeFileSync(path, [JSON.stringify({ boot: bootId(), format: 1 }), ...lines].join("\n"));
   const { state: books } = new Journal(path, (problem) => assert.fail(problem));
-  // The end of a back-off counts from the start of that machine; on this one it may be over.
+  // The end of a back-off is measured from the boot of that machine; on this one it may be over.
   const stored = Object.fromEntries([...books.notes].map(([name, note]) => [name, note.replace(/"until":[\d.]+/, '"until":1e12')]));
   const former = readNote(":config", stored, lineage) ?? assert.fail("no configuration");
   const stateDir = folder(context);

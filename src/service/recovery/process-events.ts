@@ -6,30 +6,30 @@ import { info, type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 import { processOf } from "../spec-registry.ts";
 import type { RecoveredState } from "./reconcile.ts";
 
-export function messageForNotice(notice: ProcessEvent): LogLine {
-  switch (notice.type) {
+export function messageForEvent(event: ProcessEvent): LogLine {
+  switch (event.type) {
     case "blocked":
       return info("blocked: no restart, no scheduled start until it is unblocked");
     case "unblocked":
       return info("unblocked");
     case "scheduled":
-      return info(`starts by its schedule (${time(notice.planned)})`);
+      return info(`starts by its schedule (${time(event.planned)})`);
     case "terminated":
-      return info(`is terminated by its schedule (${time(notice.planned)})`);
+      return info(`is terminated by its schedule (${time(event.planned)})`);
     case "skipped":
-      return warn(`not started by its schedule (${time(notice.planned)}): ${notice.reason}`);
+      return warn(`not started by its schedule (${time(event.planned)}): ${event.reason}`);
     case "missed":
-      return warn(`not ${notice.kind === "start" ? "started" : "terminated"} by its schedule ${timesOf(notice)}: procman was away then`);
+      return warn(`not ${event.kind === "start" ? "started" : "terminated"} by its schedule ${timesOf(event)}: procman was away then`);
     case "changed":
-      return changeMessage(fieldsText(notice.fields), notice.effect);
+      return changeMessage(fieldsText(event.fields), event.effect);
     case "follows":
-      return info(`restarted with ${notice.id}, on which it depends`);
+      return info(`restarted with ${event.id}, on which it depends`);
     case "watch":
-      return fileChangeMessage(notice);
+      return fileChangeMessage(event);
     case "removed":
-      return info(`${notice.isIdle ? "forgotten" : "stopped for good"}: no longer in the configuration`);
+      return info(`${event.isIdle ? "forgotten" : "stopped for good"}: no longer in the configuration`);
     default:
-      return notice satisfies never;
+      return event satisfies never;
   }
 }
 
@@ -78,11 +78,11 @@ function fileChangeMessage({ effect, ...change }: ProcessEvent & { readonly type
 }
 
 /** Why the present run is ended; undefined: the notice ends none. */
-export function endReasonOf(notice: ProcessEvent): string | undefined {
-  if (notice.type === "removed") return "no longer in the configuration";
-  if (notice.type === "follows") return `${notice.id}, on which it depends, was started again`;
-  if (notice.type === "changed" && notice.effect === "restarts") return "its configuration has changed";
-  return notice.type === "watch" && notice.effect === "restarts" ? filesText(notice) : undefined;
+export function endReasonOf(event: ProcessEvent): string | undefined {
+  if (event.type === "removed") return "no longer in the configuration";
+  if (event.type === "follows") return `${event.id}, on which it depends, was started again`;
+  if (event.type === "changed" && event.effect === "restarts") return "its configuration has changed";
+  return event.type === "watch" && event.effect === "restarts" ? filesText(event) : undefined;
 }
 
 /** "src/a.ts and 2 others have changed" */

@@ -1,4 +1,4 @@
-/** What a new service makes of the keeper's snapshot. */
+/** How a new service reconciles the keeper's snapshot with the notes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -45,13 +45,13 @@ function past(
 
 const ids = (list: readonly { readonly id: string }[]): readonly string[] => list.map(({ id }) => id);
 
-test("what is known of a run that goes on counts as it is", () => {
+test("the noted state of a run that is still running is kept", () => {
   const { snapshots, unknownRuns, damagedNotes } = past(configOf("web"), { notes: { web: memory("web", up()) }, running: [run("web")] });
   assert.deepEqual(snapshots.get("web"), { blocked: true, slots: { web: up() } });
   assert.deepEqual([unknownRuns, damagedNotes], [[], []]);
 });
 
-test("a run of which nothing is known is taken up as it runs, also an overlapping one, and one that is newer than what is known", () => {
+test("a run that is in no note is adopted as running, also an overlapping one, and one that is newer than the note", () => {
   const { snapshots, unknownRuns } = past(configOf("web", "late", "idle"), {
     notes: { late: memory("late", up(3)), idle: memory("idle", { status: "idle", run: 4, restarts: 1, outcome: { kind: "stopped" } }) },
     running: [run("web"), run("web:2", 9), run("late", 6), run("idle", 4)],
@@ -66,7 +66,7 @@ test("a run of which nothing is known is taken up as it runs, also an overlappin
   );
 });
 
-test("a run that the keeper has started as it was prepared is known by the one before it, whose end is still to be heard of", () => {
+test("a run that the keeper has started by a restart order is known by the run before it, whose end is not processed yet", () => {
   const report = exited("web", 4, 3);
   const [plain, followed] = [[report], [{ ...report, followed: true }] as EndReport[]].map((ended) =>
     past(configOf("web"), { notes: { web: memory("web", up(4)) }, running: [run("web", 5)], ended }),
@@ -76,13 +76,13 @@ test("a run that the keeper has started as it was prepared is known by the one b
   assert.deepEqual(plain?.unknownRuns, [run("web", 5)]);
 });
 
-test("a run that is older than what is known of its slot is a leftover", () => {
+test("a run that is older than the note of its slot is outdated", () => {
   const { snapshots, outdatedRuns } = past(configOf("web"), { notes: { web: memory("web", up(5)) }, running: [run("web", 4)] });
   assert.deepEqual(snapshots.get("web")?.slots, { web: up(5) });
   assert.deepEqual(outdatedRuns, [run("web", 4)]);
 });
 
-test("the end of a run of which nothing is known is decided on by its latest report", () => {
+test("for runs that are in no note, the latest report of the end decides", () => {
   const { snapshots } = past(configOf("web", "known"), {
     notes: { known: memory("known", up(9)) },
     ended: [exited("web", 2, 0), exited("web", 3, 1), exited("known", 8, 1)],
@@ -91,7 +91,7 @@ test("the end of a run of which nothing is known is decided on by its latest rep
   assert.deepEqual(snapshots.get("known")?.slots, { known: up(9) });
 });
 
-test("notes that are torn, foreign or of a newer version are left out and named; what runs is taken up all the same", () => {
+test("notes that are torn, foreign or of a newer version are ignored and named; running processes are adopted anyway", () => {
   const torn = memory("torn", up()).slice(0, 20);
   const notes = {
     torn,
@@ -106,7 +106,7 @@ test("notes that are torn, foreign or of a newer version are left out and named;
   assert.deepEqual(unknownRuns, [run("torn")]);
 });
 
-test("the configuration that the runs were started by is that of the note, else that of now", () => {
+test("the configuration that the runs were started by is that of the note, else the present one", () => {
   const before = configOf("web", "old");
   const note = writeConfigSnapshot({ config: before, removing: configOf("going").processes });
   const kept = past(configOf("web", "new"), { notes: { ":config": note } }).previous;
@@ -120,7 +120,7 @@ test("the configuration that the runs were started by is that of the note, else 
   );
 });
 
-test("who is there and was in no configuration is on its way out; who is in that of now goes on", () => {
+test("running processes that are in no configuration are being removed; those in the present one keep running", () => {
   const notes = {
     ":config": writeConfigSnapshot({ config: configOf("web"), removing: [] }),
     idle: memory("idle", { ...up(), status: "waiting" } as InstanceState),
@@ -137,7 +137,7 @@ test("who is there and was in no configuration is on its way out; who is in that
   assert.deepEqual([stranger?.policy.terminateMs, stranger?.policy.restart, stranger?.autostart], [30_000, "never", false]);
 });
 
-test("whatever the notes are, each run that the keeper sees is taken up, known, or a leftover", () => {
+test("whatever the notes are, each run that the keeper reports is unknown, known, or outdated", () => {
   const slots = ["web", "web:2", "api", "gone"];
   const states = fc.constantFrom<unknown>(up(3), up(4), up(5), { status: "starting", run: 4, restarts: 0 }, { status: "odd" }, null);
   const note = fc.oneof(

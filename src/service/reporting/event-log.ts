@@ -58,10 +58,10 @@ export class EventLog {
   }
 
   #eventsAfter(after: string, state: () => StateRecord): readonly EventRecord[] {
-    const seen = /^\d{1,16}$/.test(after) ? Number(after) : Number.NaN;
+    const lastSeenId = /^\d{1,16}$/.test(after) ? Number(after) : Number.NaN;
     // Up to the present time: a reader's id may be the time at which it connected.
-    if (seen >= this.#lastDroppedId && seen <= Math.max(this.#lastId, Date.now() * 1_000))
-      return this.#kept.filter(({ id }) => Number(id) > seen);
+    if (lastSeenId >= this.#lastDroppedId && lastSeenId <= Math.max(this.#lastId, Date.now() * 1_000))
+      return this.#kept.filter(({ id }) => Number(id) > lastSeenId);
     const time = new Date().toISOString();
     return [{ id: String(this.#lastDroppedId), time, type: "service.state", state: state() }, ...this.#kept];
   }

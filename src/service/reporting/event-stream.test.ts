@@ -40,7 +40,7 @@ function sources(events: readonly EventRecord[], items: readonly LogItem[]) {
         return given(events, signal);
       },
     },
-    logBook: {
+    logAccess: {
       follow: (query: LogQuery, signal: AbortSignal) => {
         asked.query = query;
         return given(items, signal);
@@ -103,7 +103,7 @@ test("a reader that stops ends both streams; an error of either is thrown", asyn
   const from = sources([happened("5")], [line("one", "c1")]);
   await first(1, from, { types: ["log", "process.watch"] });
   while (!from.isOver()) await new Promise(setImmediate);
-  const broken = { ...from, logBook: { follow: () => failing() } };
+  const broken = { ...from, logAccess: { follow: () => failing() } };
   await assert.rejects(first(2, broken, { types: ["log"] }), /the disk is gone/);
 });
 

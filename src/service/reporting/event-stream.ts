@@ -7,7 +7,7 @@ import type { LogItem, LogQuery } from "../../contract/records.ts";
 
 export type EventSources = {
   readonly events: { readonly follow: (after: string | undefined, signal: AbortSignal) => AsyncIterable<EventRecord> };
-  readonly logBook: { readonly follow: (query: LogQuery, signal: AbortSignal) => AsyncIterable<LogItem> };
+  readonly logAccess: { readonly follow: (query: LogQuery, signal: AbortSignal) => AsyncIterable<LogItem> };
 };
 
 export type StreamRequest = { readonly after: string | undefined; readonly types: readonly EventType[] | undefined };
@@ -38,7 +38,7 @@ async function* withLogLines(
   // Ids of events are times in microseconds.
   const query = cursor === undefined ? { from: Math.floor(Number(event) / 1_000) } : { cursor };
   const both = mergeStreams<EventRecord | LogItem>(
-    [(stop) => filterTypes(sources.events.follow(after, stop), wanted), (stop) => sources.logBook.follow(query, stop)],
+    [(stop) => filterTypes(sources.events.follow(after, stop), wanted), (stop) => sources.logAccess.follow(query, stop)],
     signal,
   );
   for await (const item of both) {

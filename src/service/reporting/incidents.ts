@@ -69,7 +69,7 @@ export class ServiceIncidents implements Subsystem {
     const { bus } = ports;
     this.#ports = ports;
     bus.transitions.listen(({ id, transition }) => this.#onTransition(id, transition));
-    bus.notices.listen(({ id, endReason: why }) => {
+    bus.events.listen(({ id, endReason: why }) => {
       if (why !== undefined) this.#requestedBy.set(id, { why });
     });
     bus.samples.listen(() => this.#oomKills.poll(performance.now()));

@@ -14,9 +14,9 @@ export type ReportedTransition = {
 };
 
 /** An event that is no transition. `endReason`: why the present run is ended, if it is. */
-export type ReportedNotice = {
+export type ReportedEvent = {
   readonly id: string;
-  readonly notice: ProcessEvent;
+  readonly event: ProcessEvent;
   readonly line: LogLine;
   readonly endReason: string | undefined;
 };
@@ -26,14 +26,14 @@ export type ReportedSamples = { readonly samples: ReadonlyMap<string, Sample>; r
 
 export class ProcessBus {
   readonly transitions: Listeners<ReportedTransition>;
-  readonly notices: Listeners<ReportedNotice>;
+  readonly events: Listeners<ReportedEvent>;
   readonly samples: Listeners<ReportedSamples>;
   /** Ids of processes that were removed from the configuration and are over. */
   readonly removed: Listeners<string>;
 
   constructor(report: (problem: string) => void) {
     this.transitions = new Listeners("transitions", report);
-    this.notices = new Listeners("notices", report);
+    this.events = new Listeners("process events", report);
     this.samples = new Listeners("samples", report);
     this.removed = new Listeners("removals", report);
   }

@@ -14,7 +14,7 @@ import { Supervisor } from "../../supervisor/supervisor.ts";
 import { Actions } from "../operations/action.ts";
 import { Operations } from "../operations/operations.ts";
 import { NoteStore, type StoredNotes } from "../recovery/notes.ts";
-import { endReasonOf, messageForNotice } from "../recovery/process-events.ts";
+import { endReasonOf, messageForEvent } from "../recovery/process-events.ts";
 import { controlFactory } from "../service-control.ts";
 import { definitionOf, processOf } from "../spec-registry.ts";
 import { StoredLog } from "../stored-log.ts";
@@ -82,7 +82,7 @@ function watched(
       const id = processOf(transition.slot);
       bus.transitions.publish({ id, spec: spec(id), transition, line: messageFor(transition, stats.messageContext(id)) });
     },
-    notice: (id, notice) => bus.notices.publish({ id, notice, line: messageForNotice(notice), endReason: endReasonOf(notice) }),
+    notice: (id, notice) => bus.events.publish({ id, event: notice, line: messageForEvent(notice), endReason: endReasonOf(notice) }),
     removed: (id) => bus.removed.publish(id),
   });
   const notAsked = () => assert.fail("not asked for");
@@ -94,7 +94,7 @@ function watched(
   });
   const controls = controlFactory({
     ...{ ...reporting, supervisor, spec, status, actions, reloads: { plan: notAsked, reload: notAsked }, scaler: { scale: notAsked } },
-    logBook: new StoredLog({ stateDir, log, find: () => undefined }),
+    logAccess: new StoredLog({ stateDir, log, find: () => undefined }),
     terminate: async () => undefined,
     commit: async () => undefined,
     log: { audit: () => undefined },

@@ -37,7 +37,7 @@ export function newReporting(ports: ReportingPorts) {
   bus.transitions.listen(({ transition: { slot }, line }) => {
     if (line !== undefined) log.write(slot, line);
   });
-  bus.notices.listen(({ id, line }) => log.write(id, line));
+  bus.events.listen(({ id, line }) => log.write(id, line));
   const shared = { ...ports, bus, stateDir };
   const metrics = new ServiceMetrics({ ...shared, hours: () => config().internalLogHours, specs: () => config().processes });
   const stats = new ProcessStatsCache({ ...shared, sampleOf: (id) => metrics.sampleOf(id) });

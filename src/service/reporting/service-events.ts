@@ -7,7 +7,7 @@ import type { Incident, TelemetryReport } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { EventLog } from "./event-log.ts";
-import type { ProcessBus, ReportedNotice } from "./process-bus.ts";
+import type { ProcessBus, ReportedEvent } from "./process-bus.ts";
 import type { ProcessStatsCache } from "./process-stats-cache.ts";
 import type { RecordCache } from "./record-cache.ts";
 
@@ -32,7 +32,7 @@ export class ServiceEvents {
     this.#ports = ports;
     this.#log = new EventLog(report);
     bus.transitions.listen(({ id, line }) => this.publishState(id, line?.text));
-    bus.notices.listen((reported) => this.#onNotice(reported));
+    bus.events.listen((reported) => this.#onProcessEvent(reported));
   }
 
   /** Publishes the record of a process; `text` says what has changed. */
@@ -74,15 +74,15 @@ export class ServiceEvents {
     return this.#log.follow(after, signal, this.#ports.status);
   }
 
-  #onNotice({ id, notice, line: { text } }: ReportedNotice): void {
-    switch (notice.type) {
+  #onProcessEvent({ id, event, line: { text } }: ReportedEvent): void {
+    switch (event.type) {
       case "scheduled":
       case "skipped":
       case "missed":
       case "terminated":
         return this.#log.publish({ type: "process.scheduled", process: id, text });
       case "watch":
-        return this.#log.publish({ type: "process.watch", process: id, file: notice.files[0] ?? "" });
+        return this.#log.publish({ type: "process.watch", process: id, file: event.files[0] ?? "" });
       default:
         return this.publishState(id, text);
     }

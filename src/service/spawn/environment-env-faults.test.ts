@@ -8,7 +8,7 @@ function listener() {
   return { faults, heard: () => said.splice(0) };
 }
 
-test("2.2 envFile: a line that is not well-formed is said once, not at each of a hundred restarts and by each of the instances", () => {
+test("2.2 envFile: a malformed line is logged once, not for each of a hundred restarts or each instance", () => {
   const { faults, heard } = listener();
   const [one, other] = [
     { line: 3, problem: "is wrong" },
@@ -26,7 +26,7 @@ test("2.2 envFile: a line that is not well-formed is said once, not at each of a
   assert.deepEqual(heard(), []);
 });
 
-test("2.2 envFile: of a file that is none five lines are said, and how many more there are", () => {
+test("2.2 envFile: of a file that is no env file, five lines are logged, and the number of the others", () => {
   const { faults, heard } = listener();
   faults.report(
     "web",

@@ -22,7 +22,7 @@ const problemOf = (variables: EnvironmentVariables): string => {
   return assert.fail("no problem");
 };
 
-test("2.2 env: files in their order, then what is configured; values may name what files and procman's environment have", (context) => {
+test("2.2 env: files in their order, then configured variables; values may use variables of the files and of procman's environment", (context) => {
   const folder = folderOf(context, {
     ".env": "# a comment\nexport A=1\nB='two words'\nC=3 # three\nD=\"line\\nline\"\n",
     "local.env": "A=4\n",
@@ -32,7 +32,7 @@ test("2.2 env: files in their order, then what is configured; values may name wh
   assert.deepEqual(found, { A: "4", B: "two words", C: "own", D: "line\nline", URL: "db:4/y" });
 });
 
-test("2.2 env: a file is read anew each time", (context) => {
+test("2.2 env: a file is read for each run", (context) => {
   const folder = folderOf(context, { ".env": "A=1", key: "one\n" });
   const variables = { envFile: [join(folder, ".env")], env: { KEY: { file: join(folder, "key") } } };
   assert.deepEqual(variablesOf(variables), { A: "1", KEY: "one" });
@@ -41,13 +41,13 @@ test("2.2 env: a file is read anew each time", (context) => {
   assert.deepEqual(variablesOf(variables), { A: "2", KEY: "two" });
 });
 
-test("2.2 env: a secret is a file's text without its last line end, or a variable; no dollar in it means anything", (context) => {
+test("2.2 env: a secret is a file's text without its last line end, or a variable; dollars in it are not expanded", (context) => {
   const folder = folderOf(context, { key: "a\n${B}\n\n" });
   const env = { KEY: { file: join(folder, "key") }, TOKEN: { env: "CI_TOKEN" } };
   assert.deepEqual(variablesOf({ env }, { own: { CI_TOKEN: "${x}" } }), { KEY: "a\n${B}\n", TOKEN: "${x}" });
 });
 
-test("2.2 env: what is missing is told with a remedy", (context) => {
+test("2.2 env: a missing variable or file is named with a remedy", (context) => {
   const folder = folderOf(context);
   const gone = join(folder, "gone");
   assert.equal(problemOf({ envFile: [gone], env: {} }), `its env file ${gone} is not there; make it or correct "envFile"`);
@@ -57,13 +57,13 @@ test("2.2 env: what is missing is told with a remedy", (context) => {
   assert.match(problemOf({ env: { K: "${A}${B}" } }), /^its variable K needs A and B, which are not set; .* give a default: \$\{A:-…\}$/);
 });
 
-test("2.2 env: a value that no variable can hold is refused without being told", (context) => {
+test("2.2 env: a value that no variable can hold is refused, and not shown", (context) => {
   const folder = folderOf(context, { key: "geh\0eim" });
   const problem = problemOf({ env: { KEY: { file: join(folder, "key") } } });
   assert.equal(problem, "its variable KEY has a NUL byte in it, which no variable can hold");
 });
 
-test("2.2 envFile: what is wrong with a line is heard with its file, and the others count", (context) => {
+test("2.2 envFile: malformed lines are reported with their file; the others are used", (context) => {
   const folder = folderOf(context, { ".env": "A: 1\nB=2\n", "good.env": "C=3\n" });
   const heard: (readonly [string, readonly number[]])[] = [];
   const envFile = [join(folder, ".env"), join(folder, "good.env")];

@@ -8,12 +8,12 @@ function said(inherited: InheritedLimits, ...argv: readonly string[]): string {
   return execFileSync(program, args, { encoding: "utf8" }).trim();
 }
 
-test("who asks for nothing has no shell in front", () => {
+test("without limits, no shell is used", () => {
   assert.deepEqual(wrapWithLimits(["node", "a.js"], {}), ["node", "a.js"]);
   assert.deepEqual(wrapWithLimits(["node", "a.js"], { ulimits: {} }), ["node", "a.js"]);
 });
 
-test("limits, umask and niceness are those of the program, which is not the shell's child, and gets its arguments as they are", () => {
+test("limits, umask and niceness apply to the program, which replaces the shell and gets its arguments unchanged", () => {
   const sh = (script: string): readonly string[] => ["sh", "-c", script, "x", "a  b", "'$HOME'"];
   const ulimits = { nofile: 123, core: 0, stack: 4 * 1_024 * 1_024, cpu: 60, as: 8 * 1_024 ** 3 };
   assert.equal(
@@ -29,17 +29,17 @@ test("limits, umask and niceness are those of the program, which is not the shel
   assert.equal(first, second);
 });
 
-test("a shared socket is said to be for the program's own pid", () => {
+test("LISTEN_PID of a shared socket is the program's own pid", () => {
   assert.match(said({ share: {} }, "sh", "-c", "echo $$ $LISTEN_PID"), /^(\d+) \1$/);
   assert.match(said({ share: {}, nice: 1, umask: "022" }, "sh", "-c", "echo $$ $LISTEN_PID"), /^(\d+) \1$/);
 });
 
-test("the number of processes is limited, whatever the shell calls that", () => {
+test("the number of processes is limited, by whichever flag the shell has for it", () => {
   const [program = "", ...args] = wrapWithLimits(["cat", "/proc/self/limits"], { ulimits: { nproc: 5_000 } });
   assert.match(execFileSync(program, args, { encoding: "utf8" }), /Max processes +5000 +5000/);
 });
 
-test("a limit that can't be had is told, and nothing is started", () => {
+test("a limit that can't be set is reported, and nothing is started", () => {
   const [program = "", ...args] = wrapWithLimits(["echo", "started"], { ulimits: { nofile: 2 ** 52 } });
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
   assert.deepEqual([status, stdout], [78, ""]);

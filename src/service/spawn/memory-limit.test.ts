@@ -2,6 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { limitOf } from "./memory-limit.ts";
 
-test("without a limit of its own, what the kernel is to hold it to is watched: there may be no cgroup", () => {
+test("without `memoryLimit`, `memoryMax` is watched: there may be no cgroup", () => {
   assert.deepEqual([limitOf({}), limitOf({ memoryMax: 7 }), limitOf({ memoryLimit: 5, memoryMax: 7 })], [undefined, 7, 5]);
 });

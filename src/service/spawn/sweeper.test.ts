@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { processStat } from "../../os/process-stat.ts";
 import { Sweeper } from "./sweeper.ts";
 
-/** A leader that starts `script` in the background and ends; gives the pids that the script printed. */
+/** Starts a leader that runs `script` in the background and ends. Returns the pids that the script printed. */
 async function leftBehind(script: string, marker: string): Promise<{ readonly leader: number; readonly pids: readonly number[] }> {
   const leader: ChildProcess = spawn("sh", ["-c", script], {
     detached: true,
@@ -34,7 +34,7 @@ function swept(sweeper: Sweeper, who: { readonly marker: string; readonly pid: n
   return new Promise((resolve) => sweeper.sweep(who, signal, resolve));
 }
 
-test("2.2 stop: members of the group and who left it with its marker are found; others with another marker are not", async () => {
+test("2.2 stop: members of the group, and processes that left it with its marker, are found; those with another marker are not", async () => {
   const mine = await leftBehind("sleep 500 >&2 & echo $!; setsid sleep 500 >&2 & echo $!", "mine.1@test");
   const other = await leftBehind("sleep 500 >&2 & echo $!", "other.1@test");
   await swept(new Sweeper(), { marker: "mine.1@test", pid: mine.leader }, "SIGTERM");
@@ -44,7 +44,7 @@ test("2.2 stop: members of the group and who left it with its marker are found; 
   assert.ok(!other.pids.some(isUp));
 });
 
-test("2.2 stop: who ignores SIGTERM is swept by a SIGKILL that follows", async () => {
+test("2.2 stop: a process that ignores SIGTERM is ended by the SIGKILL that follows", async () => {
   const { leader, pids } = await leftBehind("trap '' TERM; sleep 500 >&2 & echo $!", "deaf.1@test");
   const sweeper = new Sweeper();
   let done = false;
@@ -58,7 +58,7 @@ test("2.2 stop: who ignores SIGTERM is swept by a SIGKILL that follows", async (
   assert.ok(!pids.some(isUp));
 });
 
-test("a process that has the leader's pid now is somebody else, and so is its group", async () => {
+test("a process that has the leader's pid now, and its group, are left alone", async () => {
   const innocent = spawn("sleep", ["500"], { detached: true, stdio: "ignore" });
   await swept(new Sweeper(), { marker: "gone.1@test", pid: innocent.pid ?? 0 }, "SIGKILL");
   assert.ok(isUp(innocent.pid ?? 0));
