@@ -103,10 +103,10 @@ export function changeTable(): string {
   return [
     "| changed | what happens |",
     "|---|---|",
-    `| of a process: ${ofProcess("restart")} | restart: a run has it from its start |`,
-    `| of a process: ${ofProcess("live")} | it counts at once, also for what runs |`,
-    `| of all: ${ofAll("live")} | it counts at once |`,
-    `| of all: ${ofAll("next-run")} | it counts when procman was terminated and is run again |`,
+    `| of a process: ${ofProcess("restart")} | the process is restarted: a run has it from its start |`,
+    `| of a process: ${ofProcess("live")} | it applies at once, also to running processes |`,
+    `| of all: ${ofAll("live")} | it applies at once |`,
+    `| of all: ${ofAll("next-run")} | it applies when procman was terminated and is run again |`,
   ].join("\n");
 }
 
