@@ -96,7 +96,7 @@ test("a line that is awaited is delivered, even by a program that ends", async (
   );
 });
 
-test("where the API is by now counts, not where it was", async (context) => {
+test("the current address of the API is used, not that of the start", async (context) => {
   const { after, env } = await api(context);
   const folder = mkdtempSync(join(tmpdir(), "procman-reporter-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));

@@ -57,7 +57,7 @@ async function accepted(tcp: Tcp): Promise<{ readonly client: Socket; readonly h
   return { client, handle: await coming, close: () => server.close() };
 }
 
-testBoth("a socket that is connected to itself is told from one that a server has accepted", async (_, name) => {
+testBoth("a socket connected to itself is distinguished from one that a server has accepted", async (_, name) => {
   const tcp = tcpOf(name);
   const server = createServer((client) => client.destroy()).listen(0, HOST);
   await once(server, "listening");
@@ -85,7 +85,7 @@ async function connectedToItself(tcp: Tcp, port: number): Promise<TcpHandle> {
   return own;
 }
 
-testBoth("a refused connection, and one that is closed before it is there, give an error number", async (_, name) => {
+testBoth("a refused connection, and a socket closed before it is connected, give an error number", async (_, name) => {
   const tcp = tcpOf(name);
   const server = createServer().listen(0, HOST);
   await once(server, "listening");
@@ -117,7 +117,7 @@ testBoth("a port in use gives its code", async (_, name) => {
   holder.close();
 });
 
-testBoth("bytes arrive in the buffer in parts that fit, and what is not read waits", async (_, name) => {
+testBoth("bytes arrive in the buffer in parts that fit, and unread ones wait", async (_, name) => {
   const tcp = tcpOf(name);
   const { client, handle, close } = await accepted(tcp);
   const far = new Recorder(tcp, handle);
@@ -138,7 +138,7 @@ testBoth("bytes arrive in the buffer in parts that fit, and what is not read wai
   close();
 });
 
-testBoth("each side may end its half; a reset is told from an end", async (_, name) => {
+testBoth("each side may end its half; a reset is distinguished from an end", async (_, name) => {
   const tcp = tcpOf(name);
   for (const isReset of [false, true]) {
     const { client, handle, close } = await accepted(tcp);
@@ -160,7 +160,7 @@ testBoth("each side may end its half; a reset is told from an end", async (_, na
   }
 });
 
-testBoth("a write that the kernel doesn't take at once is pending until it has", async (_, name) => {
+testBoth("a write that the kernel doesn't accept at once stays pending until it does", async (_, name) => {
   const tcp = tcpOf(name);
   const { client, handle, close } = await accepted(tcp);
   client.pause();

@@ -33,7 +33,7 @@ function at(value: unknown, path: Path): { readonly value?: unknown } | undefine
   return { value: inside };
 }
 
-test("2.2: what the schema of the configuration describes is valid for both evaluators", () => {
+test("2.2 values generated from the schema of the configuration are valid for both evaluators", () => {
   fc.assert(
     fc.property(valuesOf(schema), (value) => {
       const data = asJson(value);
@@ -70,7 +70,7 @@ test("2.2 damaged data are accepted exactly if the reference evaluator accepts t
   assert.ok(taken.valid > 50 && taken.damaged > 50, JSON.stringify(taken));
 });
 
-test("2.2: the data of a program that uses the library stay its own", () => {
+test("2.2 validation doesn't freeze the data of a program that uses the library", () => {
   const data = {
     processes: [{ id: "a", cmd: "b", path: ["/c"], env: { D: "e", F: { file: "f" } }, watch: ["src"], logger: { rotate: { size: 1 } } }],
     plugins: [{ url: "./x.js", options: { a: { b: [1] } } }],
@@ -122,7 +122,7 @@ test("a member that is undefined counts as absent", () => {
   );
 });
 
-test("what is exported has the words of the standard alone", () => {
+test("an exported schema has only keywords of the standard", () => {
   const inner = string({ allowed: "a word" });
   const all = object({ a: union([inner, list(inner)], { allowed: "words" }), b: optional(map(inner, { propertyNames: inner })) });
   assert.ok(!JSON.stringify(standardSchema(all)).includes("allowed"));
