@@ -1,5 +1,6 @@
 /** `Control` in process: what API and plugins call. */
 import { ProcmanError } from "../base/errors.ts";
+import { didYouMean } from "../base/suggest.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Action, ActOptions, Caller, Control, PlanOptions, Scaling } from "../contract/control.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
@@ -22,7 +23,6 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { AcceptedRequest, Actions } from "./operations/action.ts";
 import type { Reloads } from "./operations/reload.ts";
 import type { Scaler } from "./operations/scale.ts";
-import { unknownProcess } from "./recovery/unknown-process.ts";
 import { eventStream } from "./reporting/event-stream.ts";
 import type { ServiceIncidents } from "./reporting/incidents.ts";
 import { info, type LogLine, warn } from "./reporting/lifecycle-messages.ts";
@@ -221,3 +221,12 @@ export type ControlPorts = {
   readonly commit: () => Promise<void>;
   readonly log: { readonly audit: (line: LogLine, id?: string) => void };
 };
+
+/** `ids`: the known ids. */
+function unknownProcess(id: string, ids: readonly string[]): ProcmanError {
+  return new ProcmanError("process-unknown", `Cannot find process ${shortened(id)}: no process has this id.${didYouMean(id, ids)}`);
+}
+
+function shortened(id: string): string {
+  return JSON.stringify(id.length > 80 ? `${id.slice(0, 80)}…` : id);
+}
