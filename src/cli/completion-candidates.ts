@@ -9,7 +9,7 @@ import { holderOf } from "../os/lock.ts";
 
 export type Completion = { readonly value: string; readonly text?: string };
 
-type Known = Completion & { readonly isCluster: boolean };
+type CachedCandidates = Completion & { readonly isCluster: boolean };
 
 /** Limit of the time for one completion. Milliseconds. */
 const TIMEOUT_MS = 1_000;
@@ -24,7 +24,7 @@ export async function clusters(config: string | undefined): Promise<readonly Com
   return (await known(config)).filter(({ isCluster }) => isCluster);
 }
 
-async function known(config: string | undefined): Promise<readonly Known[]> {
+async function known(config: string | undefined): Promise<readonly CachedCandidates[]> {
   const timer = setTimeout(() => process.exit(), TIMEOUT_MS);
   try {
     const location = locate(config, process.cwd());
@@ -36,14 +36,14 @@ async function known(config: string | undefined): Promise<readonly Known[]> {
   }
 }
 
-async function running(location: Parameters<typeof connectTo>[0]): Promise<readonly Known[]> {
+async function running(location: Parameters<typeof connectTo>[0]): Promise<readonly CachedCandidates[]> {
   const records = await (await connectTo(location)).processes();
   return records
     .flatMap((record) => [record, ...(record.instances ?? [])])
     .map(({ id, status, type }) => ({ value: id, text: status, isCluster: type === "cluster" }));
 }
 
-async function configured(config: string | undefined): Promise<readonly Known[]> {
+async function configured(config: string | undefined): Promise<readonly CachedCandidates[]> {
   const { load } = await import("../config/load.ts");
   const { processes } = load(config, process.cwd());
   const clusters = new Set(processes.flatMap(({ cluster }) => cluster?.id ?? []));

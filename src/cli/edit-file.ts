@@ -9,7 +9,7 @@ import type { Config } from "../config/spec.ts";
 
 /** Replaces the content of a file atomically; keeps mode and owner, and follows a symbolic link. */
 export async function replaceFile(file: string, text: string): Promise<void> {
-  await saying(file, async () => {
+  await withFileErrors(file, async () => {
     const target = await fs.realpath(file);
     const { mode, uid, gid } = await fs.stat(target);
     const draft = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`);
@@ -29,7 +29,7 @@ export async function replaceFile(file: string, text: string): Promise<void> {
 
 /** Creates a file that must not exist yet. */
 export async function createFile(file: string, text: string): Promise<void> {
-  await saying(file, () => write(file, text));
+  await withFileErrors(file, () => write(file, text));
 }
 
 type FileToWrite = Awaited<ReturnType<typeof fs.open>>;
@@ -55,7 +55,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder",
 };
 
-async function saying(file: string, work: () => Promise<void>): Promise<void> {
+async function withFileErrors(file: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (cause) {
@@ -76,8 +76,8 @@ export function checkEdited(what: string, source: ConfigText, text: string): Con
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const { problems, source: outcome } = error;
-    const why = `${source.shownAs} would become invalid, so it stays unchanged`;
-    throw new ProcmanError("configuration-invalid", `Cannot ${what}: ${why}\n\n${renderProblems(problems, outcome)}`);
+    const reason = `${source.shownAs} would become invalid, so it stays unchanged`;
+    throw new ProcmanError("configuration-invalid", `Cannot ${what}: ${reason}\n\n${renderProblems(problems, outcome)}`);
   }
 }
 

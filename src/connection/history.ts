@@ -29,25 +29,28 @@ const STARTED = /^started \(pid (\d+)\)/;
 export function membersOf(config: unknown, stateDir: string, id: string): readonly string[] {
   const configured = processesIn(config);
   if (id === "all") return [...configured.keys()].flatMap((each) => membersOf(config, stateDir, each));
-  const kept = keptIn(stateDir);
+  const recorded = recordedIn(stateDir);
   const count = configured.get(id);
   if (count !== undefined && count > 0) {
     const isInstance = (name: string): boolean => name.startsWith(`${id}-`) && /^\d+$/.test(name.slice(id.length + 1));
     const numbered = Array.from({ length: count }, (_, index) => `${id}-${index + 1}`);
-    return [...new Set([...numbered, ...kept.filter(isInstance)])].sort((one, other) => numberOf(one) - numberOf(other));
+    return [...new Set([...numbered, ...recorded.filter(isInstance)])].sort((one, other) => numberOf(one) - numberOf(other));
   }
   const known = [...configured].flatMap(([name, instances]) => [
     name,
     ...Array.from({ length: instances }, (_, index) => `${name}-${index + 1}`),
   ]);
-  if (known.includes(id) || kept.includes(id)) return [id];
-  throw new ProcmanError("process-unknown", `Cannot find process "${id}": no process has this id.${didYouMean(id, [...known, ...kept])}`);
+  if (known.includes(id) || recorded.includes(id)) return [id];
+  throw new ProcmanError(
+    "process-unknown",
+    `Cannot find process "${id}": no process has this id.${didYouMean(id, [...known, ...recorded])}`,
+  );
 }
 
 /** `count`: number of the latest ends. */
 export async function historyOf(stateDir: string, id: string, count: number): Promise<PastRuns> {
-  const book = new IncidentLog(stateDir, (problem) => void process.stderr.write(`procman: ${problem}\n`));
-  const latest = (await book.read(id)).slice(-count).reverse();
+  const log = new IncidentLog(stateDir, (problem) => void process.stderr.write(`procman: ${problem}\n`));
+  const latest = (await log.read(id)).slice(-count).reverse();
   const incidents = await Promise.all(latest.map((entry) => complete(stateDir, entry)));
   const unended = await unendedOf(stateDir, id, incidents);
   const { entries } = await readLogs(stateDir, { limit: 1 });
@@ -100,7 +103,7 @@ function processesIn(config: unknown): ReadonlyMap<string, number> {
 }
 
 /** Ids of the processes with incidents. */
-function keptIn(stateDir: string): readonly string[] {
+function recordedIn(stateDir: string): readonly string[] {
   const folder = join(stateDir, "incidents");
   if (!existsSync(folder)) return [];
   return readdirSync(folder).flatMap((name) => (name.endsWith(".jsonl") ? [name.slice(0, -".jsonl".length)] : []));

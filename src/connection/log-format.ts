@@ -4,26 +4,26 @@ import type { LogEntry } from "../contract/records.ts";
 /** Cyan, green, blue, magenta and their bright variants; yellow and red are for warnings and errors. */
 const PALETTE = [36, 32, 34, 35, 96, 92, 94, 95] as const;
 const SEVERITY = { debug: 2, info: 2, warn: 33, error: 31 } as const;
-const OWN = "procman";
+const OWN_ID = "procman";
 const MAX_PAD = 20;
 
 export class LogFormatter {
   readonly #colors: boolean;
-  #width: number = OWN.length;
+  #width: number = OWN_ID.length;
 
   constructor(colors: boolean) {
     this.#colors = colors;
   }
 
   /** Reserves room for the ids in front of the lines. */
-  know(entries: readonly LogEntry[]): void {
-    for (const { process: id = OWN } of entries) this.#width = Math.min(MAX_PAD, Math.max(this.#width, id.length));
+  reserve(entries: readonly LogEntry[]): void {
+    for (const { process: id = OWN_ID } of entries) this.#width = Math.min(MAX_PAD, Math.max(this.#width, id.length));
   }
 
   /** The formatted entry, with a line end. */
   line(entry: LogEntry): string {
-    this.know([entry]);
-    const { process: id = OWN, time, text, category, severity } = entry;
+    this.reserve([entry]);
+    const { process: id = OWN_ID, time, text, category, severity } = entry;
     const head = `${time} ${id.padEnd(this.#width)} | `;
     const isOutput = category === "stdout" || category === "stderr";
     const color = isOutput ? colorOf(id) : SEVERITY[severity];

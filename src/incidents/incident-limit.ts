@@ -1,8 +1,8 @@
 /** Limits the rate of incidents, so that a storm of restarts fills neither disk nor time. */
 
 /** For one process and for all together: a burst, then one each `everyMs` milliseconds. */
-const ONE = { burst: 10, everyMs: 1_000 } as const;
-const ALL = { burst: 50, everyMs: 100 } as const;
+const PER_PROCESS = { burst: 10, everyMs: 1_000 } as const;
+const TOTAL = { burst: 50, everyMs: 100 } as const;
 /** A process without incidents for this long is exempt from the limit for all. Milliseconds. */
 const QUIET_MS = 60_000;
 
@@ -13,28 +13,28 @@ type ProcessBudget = { bucket: TokenBucket; last: number };
 export type AdmittedIncident<Of> = { readonly item: Of; readonly leftOut: number };
 
 export class IncidentLimit<Of> {
-  readonly #all = new TokenBucket(ALL.burst, ALL.everyMs);
-  readonly #accounts = new Map<string, ProcessBudget>();
+  readonly #total = new TokenBucket(TOTAL.burst, TOTAL.everyMs);
+  readonly #budgets = new Map<string, ProcessBudget>();
   /** The latest incident of each process that was held back, and how many there were since the last admitted one. */
-  readonly #held = new Map<string, HeldIncidents<Of>>();
+  readonly #deferred = new Map<string, HeldIncidents<Of>>();
 
   /** undefined: held back because of the rate. `release` returns the last of them later. */
   admit(id: string, item: Of, now: number): AdmittedIncident<Of> | undefined {
-    const held = this.#held.get(id);
-    if (this.#pays(id, now)) {
-      this.#held.delete(id);
-      return { item, leftOut: held?.count ?? 0 };
+    const deferred = this.#deferred.get(id);
+    if (this.#takeToken(id, now)) {
+      this.#deferred.delete(id);
+      return { item, leftOut: deferred?.count ?? 0 };
     }
-    this.#held.set(id, { item, count: (held?.count ?? 0) + 1 });
+    this.#deferred.set(id, { item, count: (deferred?.count ?? 0) + 1 });
     return undefined;
   }
 
   /** Incidents that were held back and may be written now. */
   release(now: number): readonly AdmittedIncident<Of>[] {
     const passed: AdmittedIncident<Of>[] = [];
-    for (const [id, { item, count }] of this.#held)
-      if (this.#pays(id, now)) {
-        this.#held.delete(id);
+    for (const [id, { item, count }] of this.#deferred)
+      if (this.#takeToken(id, now)) {
+        this.#deferred.delete(id);
         passed.push({ item, leftOut: count - 1 });
       }
     return passed;
@@ -42,27 +42,27 @@ export class IncidentLimit<Of> {
 
   /** All incidents that are held back; called at the end. */
   drain(): readonly AdmittedIncident<Of>[] {
-    const left = [...this.#held.values()].map(({ item, count }) => ({ item, leftOut: count - 1 }));
-    this.#held.clear();
+    const left = [...this.#deferred.values()].map(({ item, count }) => ({ item, leftOut: count - 1 }));
+    this.#deferred.clear();
     return left;
   }
 
-  get isHolding(): boolean {
-    return this.#held.size > 0;
+  get hasDeferred(): boolean {
+    return this.#deferred.size > 0;
   }
 
   remove(id: string): void {
-    this.#accounts.delete(id);
+    this.#budgets.delete(id);
   }
 
-  #pays(id: string, now: number): boolean {
-    const known = this.#accounts.get(id);
-    const account = known ?? { bucket: new TokenBucket(ONE.burst, ONE.everyMs), last: Number.NEGATIVE_INFINITY };
-    if (known === undefined) this.#accounts.set(id, account);
+  #takeToken(id: string, now: number): boolean {
+    const existing = this.#budgets.get(id);
+    const account = existing ?? { bucket: new TokenBucket(PER_PROCESS.burst, PER_PROCESS.everyMs), last: Number.NEGATIVE_INFINITY };
+    if (existing === undefined) this.#budgets.set(id, account);
     if (!account.bucket.has(now)) return false;
     const isQuiet = now - account.last > QUIET_MS;
-    if (!this.#all.has(now) && !isQuiet) return false;
-    this.#all.take();
+    if (!this.#total.has(now) && !isQuiet) return false;
+    this.#total.take();
     account.bucket.take();
     account.last = now;
     return true;

@@ -107,9 +107,9 @@ test("in a storm the first ten incidents, one a second and always the last are k
     if (admitted !== undefined) passed.push(admitted);
   }
   assert.ok(passed.length >= 19 && passed.length <= 21, String(passed.length));
-  assert.equal(limit.isHolding, true);
+  assert.equal(limit.hasDeferred, true);
   const [last, ...others] = limit.release(20_000);
-  assert.deepEqual([last?.item, others.length, limit.isHolding], [6_999, 0, false]);
+  assert.deepEqual([last?.item, others.length, limit.hasDeferred], [6_999, 0, false]);
   const told = [...passed, ...(last === undefined ? [] : [last])];
   assert.equal(
     told.reduce((sum, { leftOut }) => sum + leftOut + 1, 0),
@@ -131,5 +131,5 @@ test("at the end no incident is held back", () => {
   const limit = new IncidentLimit<number>();
   for (let number = 0; number < 15; number++) limit.admit("web", number, 0);
   assert.deepEqual(limit.drain(), [{ item: 14, leftOut: 4 }]);
-  assert.equal(limit.isHolding, false);
+  assert.equal(limit.hasDeferred, false);
 });

@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { ListeningSocket } from "../ipc/keeper-protocol.ts";
 import { monotonicMs } from "../os/clock.ts";
-import { handedOn, type InheritedSocket, type InheritedSockets } from "../os/inherited-sockets.ts";
+import { type InheritedSocket, type InheritedSockets, inheritance } from "../os/inherited-sockets.ts";
 import { DeferredQueue } from "./deferred-queue.ts";
 
 export type ProcessExit = { readonly code: number | null; readonly signal: string | null };
@@ -37,7 +37,7 @@ export class IpcProcess<Sent, Received> {
   constructor(argv: readonly string[], env: NodeJS.ProcessEnv, sockets: InheritedSockets = new Map(), deferred = new DeferredQueue()) {
     this.#deferred = deferred;
     const [program, ...args] = argv;
-    const kept = handedOn(sockets);
+    const kept = inheritance(sockets);
     const child = spawn(program ?? "", args, {
       stdio: ["ignore", "inherit", "inherit", "ipc", ...kept.fds],
       detached: true,

@@ -7,7 +7,7 @@ import { indexFile, segmentFile, segmentsIn, unfinishedFile } from "./segment-fi
 import { readPart, release } from "./segment-reader.ts";
 
 /** After each block the compressor pauses for this multiple of the time it took. */
-const REST = 3;
+const PAUSE_FACTOR = 3;
 /** Age after which an unfinished file belongs to a killed logger instead of another running one. Milliseconds. */
 const STALE_MS = 600_000;
 const WAIT_MS = 1_000;
@@ -16,7 +16,7 @@ export class SegmentCompressor {
   readonly #isBusy: () => boolean;
   #folder: string | undefined;
   #running: Promise<void> | undefined;
-  #again = false;
+  #isRequested = false;
   #stopped = false;
 
   /** `isBusy`: so much is being written that compression must wait. */
@@ -27,7 +27,7 @@ export class SegmentCompressor {
   /** Compresses all closed segments. Never rejects: a segment that can't be compressed stays as it is until the next run. */
   run(folder: string): Promise<void> {
     this.#folder = folder;
-    this.#again = true;
+    this.#isRequested = true;
     this.#running ??= this.#runAll().finally(() => {
       this.#running = undefined;
     });
@@ -40,8 +40,8 @@ export class SegmentCompressor {
   }
 
   async #runAll(): Promise<void> {
-    while (this.#again && !this.#stopped) {
-      this.#again = false;
+    while (this.#isRequested && !this.#stopped) {
+      this.#isRequested = false;
       const folder = this.#folder as string;
       for (const { number, stage } of segmentsIn(folder)) {
         if (stage !== "log" || this.#stopped) continue;
@@ -94,7 +94,7 @@ export class SegmentCompressor {
         end += packed.length;
         release(bytes);
         release(packed);
-        await sleep((performance.now() - began) * REST);
+        await sleep((performance.now() - began) * PAUSE_FACTOR);
       }
       return done;
     } finally {

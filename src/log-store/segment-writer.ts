@@ -19,8 +19,8 @@ export class SegmentWriter {
   readonly #folder: string;
   readonly #path: string;
   readonly #fd: number;
-  readonly #held: Buffer;
-  #heldBytes = 0;
+  readonly #buffer: Buffer;
+  #bufferedBytes = 0;
   /** End of the whole records in the file. */
   #end = 0;
   /** undefined: the index can't be written, and readers do without. */
@@ -31,12 +31,12 @@ export class SegmentWriter {
   constructor(folder: string, now: number) {
     this.#folder = folder;
     writeBuffer ??= Buffer.allocUnsafeSlow(WRITE_BUFFER_BYTES);
-    this.#held = writeBuffer;
+    this.#buffer = writeBuffer;
     const { number, fd } = create(folder, now);
     [this.number, this.#fd, this.#path] = [number, fd, segmentFile(folder, { number, stage: "open" })];
     try {
-      this.#hold(preamble(now, { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "" }));
-      this.#builder.skip(this.#heldBytes);
+      this.#append(preamble(now, { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "" }));
+      this.#builder.skip(this.#bufferedBytes);
       this.flush();
     } catch (error) {
       closeSync(fd);
@@ -47,12 +47,12 @@ export class SegmentWriter {
   }
 
   get bytes(): number {
-    return this.#end + this.#heldBytes;
+    return this.#end + this.#bufferedBytes;
   }
 
   /** Records that are not in the file yet. */
-  get held(): Buffer {
-    return this.#held.subarray(0, this.#heldBytes);
+  get buffered(): Buffer {
+    return this.#buffer.subarray(0, this.#bufferedBytes);
   }
 
   /** Whether the file still exists. */
@@ -60,23 +60,23 @@ export class SegmentWriter {
     return statSync(this.#path, { throwIfNoEntry: false }) !== undefined;
   }
 
-  /** Adds lines of the time `at`; the caller may reuse the buffer. Throws if the file can't be written: then they are not held. */
+  /** Adds lines of the time `at`; the caller may reuse the buffer. Throws if the file can't be written: then they are not buffered. */
   add(header: RecordHeader, at: number, lines: Buffer): void {
     if (this.#builder.isFull) this.#endBlock();
     const head = header.stamp(at, lines);
     const bytes = head.length + lines.length;
-    if (bytes > SMALL_BYTES) this.#write([this.held, head, lines]);
+    if (bytes > SMALL_BYTES) this.#write([this.buffered, head, lines]);
     else {
-      if (this.#heldBytes + bytes > WRITE_BUFFER_BYTES) this.flush();
-      this.#hold(head);
-      this.#hold(lines);
+      if (this.#bufferedBytes + bytes > WRITE_BUFFER_BYTES) this.flush();
+      this.#append(head);
+      this.#append(lines);
     }
     this.#builder.add(header, at, bytes);
   }
 
-  /** Throws if the file can't be written; `held` has the records that were not written. */
+  /** Throws if the file can't be written; `buffered` has the records that were not written. */
   flush(): void {
-    if (this.#heldBytes > 0) this.#write([this.held]);
+    if (this.#bufferedBytes > 0) this.#write([this.buffered]);
   }
 
   /** Completes the segment. Throws like `flush`. */
@@ -93,9 +93,9 @@ export class SegmentWriter {
     if (this.exists) close(this.#folder, this.number);
   }
 
-  #hold(bytes: Buffer): void {
-    bytes.copy(this.#held, this.#heldBytes);
-    this.#heldBytes += bytes.length;
+  #append(bytes: Buffer): void {
+    bytes.copy(this.#buffer, this.#bufferedBytes);
+    this.#bufferedBytes += bytes.length;
   }
 
   /** Writes all parts or none. */
@@ -109,7 +109,7 @@ export class SegmentWriter {
       throw error;
     }
     this.#end += total;
-    this.#heldBytes = 0;
+    this.#bufferedBytes = 0;
   }
 
   #writeRest(bytes: Buffer, from: number): void {

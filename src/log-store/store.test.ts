@@ -215,14 +215,14 @@ test("after a partial write the file has only whole records, and every line is s
     process.on("SIGXFSZ", () => undefined);
     const writing = new TestStore(${JSON.stringify(dir)});
     let total = 0;
-    for (const end = Date.now() + 20000; writing.said.length < 2 && Date.now() < end; ) {
+    for (const end = Date.now() + 20000; writing.reports.length < 2 && Date.now() < end; ) {
       const lines = Array.from({ length: total % 3 === 0 ? 30 : 1 }, () => String(total++).padEnd(999, "x"));
       writing.lines(WEB, ...lines);
       await writing.settled();
       if (total > 400) await new Promise((resolve) => setTimeout(resolve, 20));
     }
     writing.store.end();
-    console.log(JSON.stringify([...writing.said, total]));
+    console.log(JSON.stringify([...writing.reports, total]));
     process.exit(0);`;
   const file = join(dir, "writer.mts");
   writeFileSync(file, script);

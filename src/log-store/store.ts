@@ -159,9 +159,9 @@ export class LogStore {
     const writer = this.#writer;
     this.#writer = undefined;
     if (writer === undefined) return;
-    const { held } = writer;
-    for (let record = recordAt(held, 0); record !== undefined; record = recordAt(held, record.end)) {
-      const data = held.subarray(record.dataStart, record.end);
+    const { buffered } = writer;
+    for (let record = recordAt(buffered, 0); record !== undefined; record = recordAt(buffered, record.end)) {
+      const data = buffered.subarray(record.dataStart, record.end);
       this.#drop(record.isWhole ? 1 : countLines(data), data.length);
     }
     writer.abandon();

@@ -16,7 +16,7 @@ export type CaptureHandoverOptions = {
   readonly files: LogFiles;
   readonly console: ConsoleWriter;
   /** Closed during an attempt, so that no stream is read. */
-  readonly hold: Backpressure;
+  readonly pause: Backpressure;
   readonly record: () => HandoverRecord;
   readonly send: (message: FromLogger) => void;
   /** Called once the record is stored. This logger must not read another byte. */
@@ -63,7 +63,7 @@ export class CaptureHandover {
   /** The logger ends in another way. */
   cancel(): void {
     this.#isRequested = false;
-    this.#options.hold.set(false);
+    this.#options.pause.set(false);
   }
 
   /** The logger ends by itself: everything was written, so the next one must not mark missing output. */
@@ -75,10 +75,10 @@ export class CaptureHandover {
   /** Called when a file has caught up: completes a requested hand-over if possible. */
   async tryAgain(): Promise<void> {
     if (!this.#isRequested || this.#trying) return;
-    const { files, console, hold } = this.#options;
+    const { files, console, pause } = this.#options;
     if (files.stuck) return this.#defer(files.stuck.path);
     this.#trying = true;
-    hold.set(true);
+    pause.set(true);
     await Promise.all([console.flush(PAUSE_MS), this.#catchUp()]);
     this.#trying = false;
     if (!this.#isRequested) return;
@@ -108,7 +108,7 @@ export class CaptureHandover {
 
   /** Resumes reading. `tryAgain` is called when the file has caught up. */
   #defer(path: string): void {
-    this.#options.hold.set(false);
+    this.#options.pause.set(false);
     if (this.#reported) return;
     this.#reported = true;
     this.#problem("EAGAIN", `Cannot hand over to the next logger yet: lines are waiting for ${path}; it will once they are written`);
@@ -120,7 +120,7 @@ export class CaptureHandover {
     failpoint("logger.handed");
     this.#isRequested = false;
     if (error === undefined) return this.#options.done();
-    this.#options.hold.set(false);
+    this.#options.pause.set(false);
     this.#problem(errnoOf(error), `Cannot hand over to the next logger: ${reasonOf(error)}; this one continues`);
   }
 

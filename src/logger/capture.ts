@@ -17,7 +17,7 @@ export type CaptureContext = {
   readonly console: ConsoleWriter;
   readonly store: LogStore;
   /** While it is closed, nothing is read. */
-  readonly hold: Backpressure;
+  readonly pause: Backpressure;
   readonly send: (message: FromLogger) => void;
 };
 
@@ -73,7 +73,7 @@ export class Capture {
       const { [which]: path, held, capture, former } = open;
       const sinks = sinksOf(capture, which, context, former === "killed" ? batch : undefined);
       const partialLine = Buffer.from(typeof former === "object" ? former[which] : "", "base64");
-      return new StreamReader({ path, held: held?.[which], sinks, hold: context.hold, partialLine, events: events(path) });
+      return new StreamReader({ path, held: held?.[which], sinks, pause: context.pause, partialLine, events: events(path) });
     };
     if (open.former === "killed") markRestartInStore(open.capture, context.store);
     this.#out = stream("out");

@@ -81,14 +81,14 @@ export class LogFile {
     if (error !== undefined) this.#fail(new WriteBuffer(Buffer.alloc(0), 0), error);
   }
 
-  /** `lines` are whole lines; when this returns, they are written, held, or counted as lost. */
+  /** `lines` are whole lines; when this returns, they are written, buffered, or counted as lost. */
   write(lines: Buffer): void {
     if (this.#trouble?.dropping) {
       this.#trouble.backlog.drop(lines);
       return;
     }
     if (this.#trouble) {
-      this.#trouble.backlog.hold(lines);
+      this.#trouble.backlog.add(lines);
       return;
     }
     const { done, error } = this.#appender.append(lines, 0);
@@ -128,7 +128,7 @@ export class LogFile {
     this.#close();
   }
 
-  /** From now on lines are dropped instead of held, because the logger is about to end. */
+  /** From now on lines are dropped instead of buffered, because the logger is about to end. */
   stopHolding(): void {
     if (this.#trouble) this.#drop(this.#trouble);
   }

@@ -33,7 +33,7 @@ export class Logger {
   readonly #files: LogFiles;
   readonly #console: ConsoleWriter;
   readonly #handover: CaptureHandover;
-  readonly #hold = new Backpressure();
+  readonly #pause = new Backpressure();
   readonly #captures = new Map<string, Capture>();
   /** No more reading, and messages are ignored. */
   #isEnded = false;
@@ -59,7 +59,7 @@ export class Logger {
     this.#handover = new CaptureHandover({
       files: this.#files,
       console: this.#console,
-      hold: this.#hold,
+      pause: this.#pause,
       record: () => ({ captures: Object.fromEntries([...this.#captures].map(([key, { partialLines }]) => [key, partialLines])) }),
       send,
       done: () => {
@@ -145,7 +145,7 @@ export class Logger {
   #open(open: OpenStreams, batch: readonly ToLogger[]): void {
     const { key } = open;
     if (this.#captures.has(key)) return;
-    const context = { files: this.#files, console: this.#console, store: this.#store, hold: this.#hold, send: this.#events.send };
+    const context = { files: this.#files, console: this.#console, store: this.#store, pause: this.#pause, send: this.#events.send };
     const capture = new Capture({ open, batch }, context, () => {
       failpoint("logger.drained");
       this.#captures.delete(key);

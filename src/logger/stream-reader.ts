@@ -49,7 +49,7 @@ export type StreamReaderOptions = {
   readonly held: string | undefined;
   readonly sinks: readonly LineSink[];
   /** While it is closed, nothing is read. */
-  readonly hold: Backpressure;
+  readonly pause: Backpressure;
   /** The partial line that the previous logger had read. */
   readonly partialLine: Buffer;
   readonly events: StreamReaderEvents;
@@ -58,16 +58,16 @@ export type StreamReaderOptions = {
 export class StreamReader {
   readonly #fifo: FifoReader;
   readonly #splitter: LineSplitter;
-  readonly #hold: Backpressure;
+  readonly #pause: Backpressure;
   readonly #events: StreamReaderEvents;
   #sinks: readonly LineSink[];
   #unwatch: readonly (() => void)[];
   #atEnd = false;
   #settled = false;
 
-  constructor({ path, held, sinks, hold, partialLine, events }: StreamReaderOptions) {
+  constructor({ path, held, sinks, pause, partialLine, events }: StreamReaderOptions) {
     this.#sinks = sinks;
-    this.#hold = hold;
+    this.#pause = pause;
     this.#events = events;
     this.#splitter = new LineSplitter((lines) => {
       for (const sink of this.#sinks) sink.write(lines);
@@ -118,7 +118,7 @@ export class StreamReader {
   }
 
   #watch(): readonly (() => void)[] {
-    return [this.#hold, ...this.#sinks.map(({ backpressure }) => backpressure)].map((backpressure) =>
+    return [this.#pause, ...this.#sinks.map(({ backpressure }) => backpressure)].map((backpressure) =>
       backpressure.watch(() => this.#update()),
     );
   }
@@ -131,8 +131,8 @@ export class StreamReader {
 
   /** Backpressure pauses reading: the pipe fills up and its writer waits. */
   #update(): void {
-    const isHeld = this.#hold.closed || this.#sinks.some(({ backpressure }) => backpressure.closed);
-    if (isHeld) this.#fifo.pause();
+    const isPaused = this.#pause.closed || this.#sinks.some(({ backpressure }) => backpressure.closed);
+    if (isPaused) this.#fifo.pause();
     else if (this.#atEnd) this.#settle();
     else this.#fifo.resume();
   }

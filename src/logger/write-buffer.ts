@@ -32,7 +32,7 @@ export class WriteBuffer {
     return this.#done;
   }
 
-  /** Whether no line is held and all losses are marked. */
+  /** Whether no line is buffered and all losses are marked. */
   get isEmpty(): boolean {
     return this.#done === this.#bytes.length && this.#lostLines === this.#markedLines;
   }
@@ -49,7 +49,7 @@ export class WriteBuffer {
     this.#done = done;
   }
 
-  hold(lines: Buffer): void {
+  add(lines: Buffer): void {
     this.#bytes = Buffer.concat([this.#bytes, lines]);
   }
 
@@ -65,11 +65,11 @@ export class WriteBuffer {
     const bytes = this.#lostBytes - this.#markedBytes;
     this.#markedLines = this.#lostLines;
     this.#markedBytes = this.#lostBytes;
-    this.hold(Buffer.from(`[procman: ${lines} lines (${bytes} bytes) lost, ${reason}]\n`));
+    this.add(Buffer.from(`[procman: ${lines} lines (${bytes} bytes) lost, ${reason}]\n`));
     return true;
   }
 
-  /** Counts the held lines as lost, at the end. */
+  /** Counts the buffered lines as lost, at the end. */
   giveUp(): void {
     this.drop(this.#bytes.subarray(this.#done));
     this.#done = this.#bytes.length;

@@ -136,7 +136,7 @@ export class Sampler {
       const id = slot === undefined ? undefined : this.#ports.processOf(slot);
       return id !== undefined && ids.has(id) ? id : undefined;
     });
-    this.#markers.turn();
+    this.#markers.endScan();
     const trees = new Map<string, ProcessUsage[]>();
     for (const [usage, id] of owners) {
       const known = trees.get(id);

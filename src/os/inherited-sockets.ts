@@ -17,10 +17,10 @@ export function addressOf({ hostname, port }: { readonly hostname: string; reado
 
 const VARIABLE = "PROCMAN_KEPT_SOCKETS";
 /** First descriptor of inherited sockets: after the standard streams and the channel to the keeper. */
-const FIRST = 4;
+const FIRST_FD = 4;
 
 /** What a new process needs: the variable with the addresses, and the descriptors to pass from `FIRST` on. */
-export function handedOn(sockets: InheritedSockets): { readonly env: NodeJS.ProcessEnv; readonly fds: readonly number[] } {
+export function inheritance(sockets: InheritedSockets): { readonly env: NodeJS.ProcessEnv; readonly fds: readonly number[] } {
   if (sockets.size === 0) return { env: {}, fds: [] };
   return { env: { [VARIABLE]: JSON.stringify([...sockets.keys()]) }, fds: [...sockets.values()].map(({ fd }) => fd) };
 }
@@ -30,21 +30,21 @@ export function takeSockets(): Map<string, InheritedSocket> {
   const { [VARIABLE]: text = "[]" } = process.env;
   delete process.env[VARIABLE];
   const addresses = JSON.parse(text) as readonly string[];
-  return new Map(addresses.map((address, index) => [address, { fd: FIRST + index, close: () => closeSync(FIRST + index) }]));
+  return new Map(addresses.map((address, index) => [address, { fd: FIRST_FD + index, close: () => closeSync(FIRST_FD + index) }]));
 }
 
 /** In service and logger: holds the inherited sockets and those that the keeper opens later. */
 export function keepSockets(): InheritedSockets {
-  const kept = takeSockets();
+  const sockets = takeSockets();
   process.on("message", (batch: readonly { readonly t: string }[], socket?: InheritedSocket) => {
     for (const message of batch) if (isForKeeping(message)) take(message, socket);
   });
   const take = ({ t, address }: SocketAddressText, socket: InheritedSocket | undefined): void => {
-    kept.get(address)?.close();
-    kept.delete(address);
-    if (t === "keep" && socket !== undefined) kept.set(address, socket);
+    sockets.get(address)?.close();
+    sockets.delete(address);
+    if (t === "keep" && socket !== undefined) sockets.set(address, socket);
   };
-  return kept;
+  return sockets;
 }
 
 export function isForKeeping(message: { readonly t: string }): message is SocketAddressText {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { takeCertificates } from "./certificates.ts";
 import { monotonicMs } from "./clock.ts";
-import { handedOn, type InheritedSockets } from "./inherited-sockets.ts";
+import { type InheritedSockets, inheritance } from "./inherited-sockets.ts";
 import { holderOf } from "./lock.ts";
 import { processStat } from "./process-stat.ts";
 
@@ -80,12 +80,12 @@ export async function startKeeper(revival: FailoverOrder, stateDir: string, sock
   for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(CHECK_MS)) if (!isMissed(revival, stateDir)) return;
   if (!isMissed(revival, stateDir)) return;
   const [program, ...args] = argv;
-  const kept = handedOn(sockets);
+  const inherited = inheritance(sockets);
   const child = spawn(program ?? "", args, {
     detached: true,
     // Unused; other processes have their channel to the keeper there.
-    stdio: ["ignore", "inherit", "inherit", "ignore", ...kept.fds],
-    env: { ...process.env, ...env, ...kept.env, [COUNT]: String(next + 1), [STATE_DIR]: stateDir, [LINEAGE]: lineage },
+    stdio: ["ignore", "inherit", "inherit", "ignore", ...inherited.fds],
+    env: { ...process.env, ...env, ...inherited.env, [COUNT]: String(next + 1), [STATE_DIR]: stateDir, [LINEAGE]: lineage },
   });
   await new Promise<void>((resolve) => {
     child.once("spawn", resolve);

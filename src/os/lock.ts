@@ -20,22 +20,22 @@ export type Lock = {
 /** Takes the lock, or returns its holder. */
 export function takeLock(stateDir: string): Lock | Holder {
   for (;;) {
-    const held = numbers(stateDir);
-    const last = held.at(-1) ?? 0;
+    const existing = numbers(stateDir);
+    const last = existing.at(-1) ?? 0;
     const holder = holderOf(stateDir);
     if (holder !== undefined) return holder;
-    const mine = join(stateDir, `lock.${last + 1}`);
-    if (!create(stateDir, mine)) continue;
+    const ownFile = join(stateDir, `lock.${last + 1}`);
+    if (!create(stateDir, ownFile)) continue;
     // Another process that was two steps ahead may have removed the file that would have stopped us.
     if (numbers(stateDir).at(-1) !== last + 1) {
-      rmSync(mine, { force: true });
+      rmSync(ownFile, { force: true });
       continue;
     }
-    for (const number of held) rmSync(join(stateDir, `lock.${number}`), { force: true });
-    const { ino } = statSync(mine);
+    for (const number of existing) rmSync(join(stateDir, `lock.${number}`), { force: true });
+    const { ino } = statSync(ownFile);
     return {
-      holds: () => statSync(mine, { throwIfNoEntry: false })?.ino === ino,
-      release: () => rmSync(mine, { force: true }),
+      holds: () => statSync(ownFile, { throwIfNoEntry: false })?.ino === ino,
+      release: () => rmSync(ownFile, { force: true }),
     };
   }
 }

@@ -51,10 +51,10 @@ test("the marker of a process is read once in its life", () => {
   for (let look = 0; look < 2; look++) {
     assert.equal(marks.slotOf(usage(5, 1)), "web:2");
     assert.equal(marks.slotOf(usage(6, 1)), undefined, "of another procman");
-    marks.turn();
+    marks.endScan();
   }
   assert.deepEqual(read, [5, 6]);
-  marks.turn();
+  marks.endScan();
   marks.slotOf(usage(5, 1));
   assert.deepEqual(read, [5, 6, 5]);
 });

@@ -33,8 +33,8 @@ export function ownersOf(
 export class ProcessMarkers {
   readonly #pattern: RegExp;
   readonly #read: (pid: number) => string | undefined;
-  #known = new Map<string, string | undefined>();
-  #next = new Map<string, string | undefined>();
+  #slots = new Map<string, string | undefined>();
+  #nextSlots = new Map<string, string | undefined>();
 
   /** `mark`: the part of `PROCMAN_RUN_ID` after the `@`. */
   constructor(mark: string, read = processEnvironment) {
@@ -44,16 +44,16 @@ export class ProcessMarkers {
 
   /** The slot for which the process was started. */
   slotOf({ pid, startTime }: ProcessUsage): string | undefined {
-    const who = `${pid} ${startTime}`;
-    const slot = this.#known.has(who) ? this.#known.get(who) : this.#pattern.exec(this.#read(pid) ?? "")?.[1];
-    this.#next.set(who, slot);
+    const key = `${pid} ${startTime}`;
+    const slot = this.#slots.has(key) ? this.#slots.get(key) : this.#pattern.exec(this.#read(pid) ?? "")?.[1];
+    this.#nextSlots.set(key, slot);
     return slot;
   }
 
   /** Ends a scan: processes that were not asked about in it are forgotten. */
-  turn(): void {
-    this.#known = this.#next;
-    this.#next = new Map();
+  endScan(): void {
+    this.#slots = this.#nextSlots;
+    this.#nextSlots = new Map();
   }
 }
 

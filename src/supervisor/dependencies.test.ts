@@ -119,7 +119,7 @@ test("dependents are stopped before their dependencies, in any order of the file
   world.spawner.takeRequests();
   void world.supervisor.stopAll();
   assert.deepEqual(world.spawner.takeRequests(), ["SIGTERM free 1", "SIGTERM web 1"]);
-  assert.deepEqual(world.supervisor.holding("db"), ["app"]);
+  assert.deepEqual(world.supervisor.runningDependents("db"), ["app"]);
   world.end("web");
   assert.deepEqual(world.spawner.takeRequests(), ["sweep SIGTERM web 1", "SIGTERM app 1"]);
   world.kill();
@@ -206,10 +206,10 @@ type Act = readonly [kind: number, id: number];
 function check(world: World): void {
   for (const { id } of world.plans) {
     const state = world.state(id);
-    if (state.status === "waiting") assert.notEqual(world.supervisor.unmetBy(id).length, 0, `${id} waits in vain: ${world.status()}`);
+    if (state.status === "waiting") assert.notEqual(world.supervisor.unmetBy(id).length, 0, `${id} waits without need: ${world.status()}`);
     if (state.status !== "stopping") continue;
     if (state.phase === "waiting-dependents")
-      assert.notEqual(world.supervisor.holding(id).length, 0, `${id} is held in vain: ${world.status()}`);
+      assert.notEqual(world.supervisor.runningDependents(id).length, 0, `${id} waits without need: ${world.status()}`);
   }
 }
 
@@ -237,7 +237,7 @@ function move(world: World, [kind, index]: Act): void {
       assert.equal(world.supervisor.unmetBy(slot).length, 0, `${line} without what it depends on`);
     // A restart of one process, or a stop requested before those of its dependents, doesn't wait.
     if (what === "SIGTERM" && (kind === 1 || kind === 7))
-      assert.deepEqual(world.supervisor.holding(slot), [], `${line} before those that depend on it`);
+      assert.deepEqual(world.supervisor.runningDependents(slot), [], `${line} before those that depend on it`);
   }
   check(world);
 }

@@ -48,8 +48,8 @@ export class Dependencies {
   }
 
   /** Processes that depend on this one and are being stopped: they must exit first. */
-  holding(id: string): readonly string[] {
-    return (this.#dependents.get(id) ?? []).filter((dependent) => this.#find(dependent)?.states.some(isGoing));
+  runningDependents(id: string): readonly string[] {
+    return (this.#dependents.get(id) ?? []).filter((dependent) => this.#find(dependent)?.states.some(isBeingStopped));
   }
 
   /** Dependents before their dependencies; otherwise in reverse order. */
@@ -101,7 +101,7 @@ export class Dependencies {
     if (process === undefined) return;
     const { states } = process;
     if (states.some(({ status }) => status === "waiting") && this.unmetBy(id).length === 0) process.resume("dependencies-ready");
-    if (states.some(isHeld) && this.holding(id).length === 0) process.resume("dependents-gone");
+    if (states.some(waitsForDependents) && this.runningDependents(id).length === 0) process.resume("dependents-gone");
     const renewed = this.#renewed(id, states[0]);
     if (renewed !== undefined && !this.#isToCome(id)) process.follow(renewed.id);
   }
@@ -118,7 +118,7 @@ export class Dependencies {
   }
 }
 
-function isGoing(state: InstanceState): boolean {
+function isBeingStopped(state: InstanceState): boolean {
   return state.status === "stopping" && state.next === "idle";
 }
 
@@ -127,7 +127,7 @@ function isComing(state: InstanceState): boolean {
   return state.status === "starting" || (state.status === "stopping" && state.next === "start");
 }
 
-function isHeld(state: InstanceState): boolean {
+function waitsForDependents(state: InstanceState): boolean {
   return state.status === "stopping" && state.phase === "waiting-dependents";
 }
 

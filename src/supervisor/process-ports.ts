@@ -10,5 +10,5 @@ export type ProcessPorts = {
   readonly publish: (transition: Transition) => void;
   readonly notice: (id: string, notice: ProcessEvent) => void;
   /** Whether a dependent is being stopped and must exit first. */
-  readonly holds: (id: string) => boolean;
+  readonly hasRunningDependents: (id: string) => boolean;
 };

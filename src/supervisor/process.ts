@@ -215,7 +215,7 @@ export class Process {
   }
 
   #end(next: "idle" | "policy", cause: StopCause): void {
-    const held = next === "idle" && this.#ports.holds(this.id);
+    const held = next === "idle" && this.#ports.hasRunningDependents(this.id);
     for (const slot of this.#slots) slot.post({ type: "stop", next, cause, held });
   }
 

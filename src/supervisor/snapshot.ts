@@ -14,11 +14,11 @@ export type ProcessSnapshot = {
   readonly planned?: PlannedTime;
 };
 
-type Kept = Pick<ProcessSnapshot, "blocked" | "planned"> & {
+type SnapshotParts = Pick<ProcessSnapshot, "blocked" | "planned"> & {
   readonly slots: readonly { readonly id: string; readonly state: InstanceState }[];
 };
 
-export function snapshotOf({ slots, ...rest }: Kept): ProcessSnapshot {
+export function snapshotOf({ slots, ...rest }: SnapshotParts): ProcessSnapshot {
   return { ...rest, slots: Object.fromEntries(slots.map(({ id, state }) => [id, state])) };
 }
 
@@ -41,13 +41,13 @@ export function decodeSnapshot(note: unknown, id: string): ProcessSnapshot | und
 type WithSlots = { readonly slots: Readonly<Record<string, { readonly status: string; readonly phase?: string }>> };
 
 /** Most processes are in none of these phases: then it is the same object. */
-function withPhases<Given extends WithSlots>(given: Given, rename: (phase: string) => string | undefined): unknown {
-  let slots: WithSlots["slots"] = given.slots;
-  for (const [id, state] of Object.entries(given.slots)) {
+function withPhases<Snapshot extends WithSlots>(snapshot: Snapshot, rename: (phase: string) => string | undefined): unknown {
+  let slots: WithSlots["slots"] = snapshot.slots;
+  for (const [id, state] of Object.entries(snapshot.slots)) {
     const phase = state.phase === undefined ? undefined : rename(state.phase);
     if (phase !== undefined) slots = { ...slots, [id]: { ...state, phase } };
   }
-  return slots === given.slots ? given : { ...given, slots };
+  return slots === snapshot.slots ? snapshot : { ...snapshot, slots };
 }
 
 /** `web:2` is a further slot of `web`. */

@@ -7,7 +7,7 @@ import type { ProcessPorts } from "./process-ports.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
 import type { InstanceState } from "./states.ts";
 
-export type SupervisorPorts = Omit<ProcessPorts, "holds"> & {
+export type SupervisorPorts = Omit<ProcessPorts, "hasRunningDependents"> & {
   /** A removed process has exited and was forgotten. */
   readonly removed: (id: string) => void;
   /** Whether a rollout is going to restart the process, so that it needn't follow its dependency. Call `reevaluate` when the answer changes. */
@@ -27,7 +27,7 @@ export class Supervisor {
     this.#dependencies = new Dependencies((id) => this.#processes.get(id), ports.isToCome);
     this.#ports = {
       ...ports,
-      holds: (id) => this.#dependencies.holding(id).length > 0,
+      hasRunningDependents: (id) => this.#dependencies.runningDependents(id).length > 0,
       notice: (id, notice) => {
         ports.notice(id, notice);
         // A dependency may have been restarted meanwhile.
@@ -124,8 +124,8 @@ export class Supervisor {
   }
 
   /** The dependents that must exit before this process. */
-  holding(id: string): readonly string[] {
-    return this.#dependencies.holding(id);
+  runningDependents(id: string): readonly string[] {
+    return this.#dependencies.runningDependents(id);
   }
 
   /** Calls back after each transition; the returned function unsubscribes. */

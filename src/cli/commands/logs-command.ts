@@ -155,7 +155,7 @@ function printer({ json, color }: Options): Printer {
   const line = json === true ? (entry: LogEntry): string => `${JSON.stringify(entry)}\n` : (entry: LogEntry): string => lines.line(entry);
   return {
     entries: (entries) => {
-      lines.know(entries);
+      lines.reserve(entries);
       return out(entries.map(line).join(""));
     },
     // With --json, standard output has only entries.

@@ -14,7 +14,7 @@ const DEFAULT_TIMEOUT_SECONDS = 60;
 /** The limit of the API. */
 const LONGEST_SECONDS = 3_600;
 /** A new instance in one of these states has failed. */
-const LOST: readonly Status[] = ["errored", "exhausted", "backoff"];
+const FAILED: readonly Status[] = ["errored", "exhausted", "backoff"];
 
 type Options = { readonly config?: string; readonly wait: boolean; readonly timeout?: number; readonly json?: boolean };
 
@@ -46,9 +46,9 @@ async function scale(id: string, count: string, { config, wait, timeout = DEFAUL
   const record = await withProgress(() => `scaling ${id}`, client.scale(id, scaling, wait ? { waitSeconds: timeout } : {}));
   if (json === true) process.stdout.write(`${JSON.stringify(record, undefined, 2)}\n`);
   else print(record, before);
-  const known = new Set(before.map((each) => each.id));
-  const isLost = ({ id: instance, status }: ProcessRecord): boolean => !known.has(instance) && LOST.includes(status);
-  if ((record.instances ?? []).some(isLost)) process.exitCode = EXIT.refused;
+  const previousIds = new Set(before.map((each) => each.id));
+  const hasFailed = ({ id: instance, status }: ProcessRecord): boolean => !previousIds.has(instance) && FAILED.includes(status);
+  if ((record.instances ?? []).some(hasFailed)) process.exitCode = EXIT.refused;
 }
 
 function scalingOf(id: string, count: string): Scaling {
@@ -66,7 +66,7 @@ function scalingOf(id: string, count: string): Scaling {
 }
 
 function print({ instances = [] }: ProcessRecord, before: readonly ProcessRecord[]): void {
-  const there = new Set(instances.map(({ id }) => id));
+  const present = new Set(instances.map(({ id }) => id));
   for (const instance of instances) process.stdout.write(`${instance.id}: ${outcomeOf(instance)}\n`);
-  for (const { id } of before) if (!there.has(id)) process.stdout.write(`${id}: gone\n`);
+  for (const { id } of before) if (!present.has(id)) process.stdout.write(`${id}: gone\n`);
 }

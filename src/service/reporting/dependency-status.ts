@@ -13,13 +13,13 @@ export type DependencyStatus = {
 /** Adds the status to `subject`; returns the same object if there is nothing to add. */
 export function withDependencyStatus<T extends object>(
   subject: T,
-  supervisor: Pick<Supervisor, "find" | "unmetBy" | "holding">,
+  supervisor: Pick<Supervisor, "find" | "unmetBy" | "runningDependents">,
   id: string,
 ): T & DependencyStatus {
   const { states } = supervisor.find(id);
   if (states.some(({ status }) => status === "waiting"))
     return { ...subject, waitsFor: supervisor.unmetBy(id).map(dependencyText).join(", ") };
-  return states.some(waitsForDependents) ? { ...subject, holding: supervisor.holding(id).join(", ") } : subject;
+  return states.some(waitsForDependents) ? { ...subject, holding: supervisor.runningDependents(id).join(", ") } : subject;
 }
 
 function dependencyText({ id, condition }: Dependency): string {

@@ -165,7 +165,7 @@ export class ServiceIncidents implements Subsystem {
   }
 
   #schedule(): void {
-    if (this.#timer === undefined && !this.#isClosed && (this.#withoutLines.length > 0 || this.#limit.isHolding))
+    if (this.#timer === undefined && !this.#isClosed && (this.#withoutLines.length > 0 || this.#limit.hasDeferred))
       this.#timer = setTimeout(() => void this.#completeDue(), DRAINED_MS).unref();
   }
 
