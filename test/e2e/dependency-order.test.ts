@@ -20,7 +20,7 @@ const logOf = ({ state }: Home): string => {
   const file = join(state, "logs/console.log");
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 };
-const said = (home: Home, line: RegExp): Promise<true> => eventually(() => (line.test(logOf(home)) ? true : undefined));
+const waitForLine = (home: Home, line: RegExp): Promise<true> => eventually(() => (line.test(logOf(home)) ? true : undefined));
 
 async function record({ folder }: Home, id: string): Promise<ProcessRecord> {
   const all = JSON.parse((await procman(folder, ["status", "--json"])).out) as readonly ProcessRecord[];
@@ -30,7 +30,7 @@ async function record({ folder }: Home, id: string): Promise<ProcessRecord> {
 test("processes start in order, say what they wait for, and stop in reverse order; a killed service changes nothing of that", async (context) => {
   const home = homeOf(context, PROCESSES);
   await procman(home.folder, ["run", "--detach"]);
-  await said(home, /migrate +\| started/);
+  await waitForLine(home, /migrate +\| started/);
   const web = await record(home, "web");
   assert.deepEqual([web.status, web.reason, web.waitsFor], ["waiting", "waits for migrate (finished)", "migrate (finished)"]);
   assert.match((await procman(home.folder, ["why", "web"])).out, /waits for migrate \(finished\)/);
@@ -40,7 +40,7 @@ test("processes start in order, say what they wait for, and stop in reverse orde
   await processExit(service);
   assert.equal((await record(home, "web")).status, "waiting");
   writeFileSync(join(home.folder, "go"), "");
-  await said(home, /web +\| started/);
+  await waitForLine(home, /web +\| started/);
   const pids = [(await record(home, "web")).pid ?? 0, (await record(home, "db")).pid ?? 0];
   assert.ok(pids.every((pid) => pid > 1 && isAlive(pid)));
   assert.equal((await procman(home.folder, ["terminate"])).code, 0);

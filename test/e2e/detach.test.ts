@@ -267,6 +267,6 @@ test("an API that could not listen is served once its port is free, without a re
   await new Promise((resolve) => taken.close(resolve));
   await eventually(() => (readFileSync(join(state, "endpoint.json"), "utf8").includes("EADDRINUSE") ? undefined : true));
   assert.match((await procman(folder, ["status"])).out, /^web +running +\d+ .* 0 +runs$/m);
-  const said = `the API is served at 127.0.0.1:${port} now`;
-  for (let out = ""; !out.includes(said); ) ({ out } = await procman(folder, ["logs", "--search", said]));
+  const served = `the API is served at 127.0.0.1:${port} now`;
+  for (let out = ""; !out.includes(served); ) ({ out } = await procman(folder, ["logs", "--search", served]));
 });

@@ -170,6 +170,6 @@ test("event listeners and onLine get the last lines of a procman that is termina
   // The listener is connected later: repeated until it gets the event.
   while (logged.length === 0) await procman.restart("web");
   await procman.terminate();
-  for (const heard of [lines, logged]) assert.ok(heard.includes("farewell"), heard.join("\n"));
+  for (const texts of [lines, logged]) assert.ok(texts.includes("farewell"), texts.join("\n"));
   assert.deepEqual(ended, ["end"]);
 });

@@ -21,9 +21,9 @@ test("2.2 the worker example: a restart and a stop wait until the current job is
   assert.equal(code, 0, err);
   await procman.count(/resize +\| job 1 begins/, 2);
   assert.equal(await procman.stop("SIGINT"), 0);
-  const said = procman.lines.filter((line) => /job|drain/.test(line)).map((line) => line.replace(/^.*\| /, ""));
-  const runs = said.join("\n").split("job 1 begins\n").slice(1);
-  assert.equal(runs.length, 2, said.join("\n"));
+  const jobLines = procman.lines.filter((line) => /job|drain/.test(line)).map((line) => line.replace(/^.*\| /, ""));
+  const runs = jobLines.join("\n").split("job 1 begins\n").slice(1);
+  assert.equal(runs.length, 2, jobLines.join("\n"));
   for (const run of runs) assert.match(run, /drain: ends after this job\njob \d+ is done\n?$/);
   assert.ok(!procman.lines.some((line) => /SIGTERM;|SIGKILL/.test(line.replace(/stopping \(.*/, ""))));
 });

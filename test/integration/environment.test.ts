@@ -96,8 +96,8 @@ test("2.2 env: a secret reaches its process, and neither output nor files of pro
   process.kill(procman.helper("service"), "SIGKILL");
   process.kill(pid, "SIGKILL");
   await procman.line(/^one .*\| right/, from);
-  const said = procman.lines.join("\n");
-  assert.ok(!said.includes("geheim"), said);
+  const output = procman.lines.join("\n");
+  assert.ok(!output.includes("geheim"), output);
   const kept = everythingIn(join(folder, ".procman"));
   assert.ok(kept.includes("right") || kept.includes("secrets.env"));
   assert.ok(!kept.includes("geheim"));

@@ -65,7 +65,7 @@ test("a run that exceeds the kernel's memory limit is killed at once in a cgroup
   ]);
   const end = await procman.line(/web +\| (used too much memory \(.* more than its 100 MB\)|was ended by SIGKILL \(out of memory\))/);
   await procman.line(/web +\| was ended by SIG.*its one restart is used up/);
-  const said = procman.lines.filter((line) => line.includes('Cannot enforce "memoryMax" by the kernel: '));
-  assert.equal(said.length, end.includes("(out of memory)") ? 0 : 1);
+  const warnings = procman.lines.filter((line) => line.includes('Cannot enforce "memoryMax" by the kernel: '));
+  assert.equal(warnings.length, end.includes("(out of memory)") ? 0 : 1);
   assert.ok(!procman.lines.some((line) => /small +\| (had too much|was ended)/.test(line)));
 });

@@ -115,8 +115,8 @@ test("a run isn't ready if another program answers on its port: that program is 
   const waits = new RegExp(`^runs, is not ready yet \\(${held}\\)$`);
   await waitForRecord(client, "patient", ({ reason }) => waits.test(reason));
   assert.match((await client.process("hasty")).reason, new RegExp(`^exited with code 1 \\(${held}\\); no restart is allowed$`));
-  const told = await cli(procman.folder, ["why", "hasty"]);
-  assert.match(told.out, new RegExp(`\\(${held}\\)`));
+  const why = await cli(procman.folder, ["why", "hasty"]);
+  assert.match(why.out, new RegExp(`\\(${held}\\)`));
   process.kill(procman.helper("service"), "SIGKILL");
   await procman.line(/the service ended/);
   const again = await api(procman);

@@ -107,7 +107,7 @@ test("where connections are limited none migrates: one process counts them", asy
   );
 });
 
-test("on node:net connections stay with the process that accepted them, and the reason for node:net is said once", async (context) => {
+test("on node:net connections stay with the process that accepted them, and the reason for node:net is reported once", async (context) => {
   const { balancer, clients, idle } = await startUneven(context, "second", { PROCMAN_BALANCER_TCP: "net" });
   const before = files(idle);
   await eventually(() => (clients.every(({ rounds }) => rounds > 500) ? true : undefined));

@@ -106,19 +106,19 @@ test("2.2 a missing program or folder: that process is errored with the reason a
 
 test("stopSignal: each process gets its own, behind the load balancer and as a worker too, also after a kill of procman and a change", async (context) => {
   const [commonPort, startPort] = [await freePort(), await freeRange()];
-  const told = `for (const name of ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR2"])
+  const printSignals = `for (const name of ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP", "SIGUSR2"])
     process.on(name, () => { console.log("got " + name); process.exit(0); });
   setInterval(() => undefined, 1e6);
   console.log("ready");`;
   const processes = (changed: string): ProcessConfig[] => [
-    { id: "plain", cmd: `node told.cjs`, stopSignal: "SIGINT", ...loud },
-    { id: "usual", cmd: `node told.cjs`, ...loud },
-    { id: "worker", worker: "told.cjs", stopSignal: "SIGUSR2", ...loud },
-    { id: "changed", cmd: `node told.cjs`, stopSignal: changed, ...loud },
-    { id: "web", cmd: `node told.cjs`, stopSignal: "SIGQUIT", cluster: { instances: 1, startPort, commonPort }, ...loud },
+    { id: "plain", cmd: `node print-signals.cjs`, stopSignal: "SIGINT", ...loud },
+    { id: "usual", cmd: `node print-signals.cjs`, ...loud },
+    { id: "worker", worker: "print-signals.cjs", stopSignal: "SIGUSR2", ...loud },
+    { id: "changed", cmd: `node print-signals.cjs`, stopSignal: changed, ...loud },
+    { id: "web", cmd: `node print-signals.cjs`, stopSignal: "SIGQUIT", cluster: { instances: 1, startPort, commonPort }, ...loud },
   ];
   const folder = folderWith(context, { processes: processes("SIGINT") });
-  writeFileSync(join(folder, "told.cjs"), told);
+  writeFileSync(join(folder, "print-signals.cjs"), printSignals);
   const procman = new Procman(folder);
   await procman.count(/\| ready$/, 5);
   process.kill(procman.pid, "SIGKILL");

@@ -37,9 +37,9 @@ test("2.2 a worker is asked to finish by a message, and ends before any signal",
   );
   await procman.line(/w +\| up/);
   assert.equal(await procman.stop(), 0);
-  const said = procman.lines.join("\n");
-  assert.match(said, /told drain\n(?:.*\n)*.*done/);
-  assert.doesNotMatch(said, /a signal|killing/);
+  const output = procman.lines.join("\n");
+  assert.match(output, /told drain\n(?:.*\n)*.*done/);
+  assert.doesNotMatch(output, /a signal|killing/);
 });
 
 test("2.2 a worker without a listener is ended by SIGTERM after its grace period", async (context) => {
@@ -111,7 +111,7 @@ test("a worker that has closed its channel gets SIGTERM at once", async (context
   assert.equal(await procman.stop(), 0);
 });
 
-for (const [what, script, said] of [
+for (const [what, script, output] of [
   ["throws when it is loaded", 'throw new Error("no luck");', /w +\| exited with code 1 after .*; restart 2/],
   ["can't be read as a module", "const = ;", /w +\| exited with code 1 after .*; restart 2/],
   ["throws in a promise", 'await Promise.reject(new Error("no luck"));', /w +\| exited with code 1 after .*; restart 2/],
@@ -120,7 +120,7 @@ for (const [what, script, said] of [
 ] as const)
   test(`a worker that ${what} counts as ended, and nothing else is touched`, async (context) => {
     const procman = await worker(context, script);
-    await procman.line(said);
+    await procman.line(output);
     const other = pidOf(await procman.line(/other +\| started/));
     assert.ok(isAlive(other));
     assert.equal(await procman.stop(), 0);

@@ -253,13 +253,13 @@ class World {
     const { command, id, run } = issued;
     const { isBlocked, states } = this.service.supervisor.find(id);
     const living = children.find(({ slot }) => slot === id)?.run ?? 0;
-    const said = `${command} of ${id} at run ${run} was not completed: run ${living} lives, ${JSON.stringify(states)}`;
-    if (command === "stop") return living === 0 ? undefined : said;
-    if (command === "block" || command === "unblock") return isBlocked === (command === "block") ? undefined : said;
+    const failure = `${command} of ${id} at run ${run} was not completed: run ${living} lives, ${JSON.stringify(states)}`;
+    if (command === "stop") return living === 0 ? undefined : failure;
+    if (command === "block" || command === "unblock") return isBlocked === (command === "block") ? undefined : failure;
     // It will be started once its dependency is there.
     if (states[0]?.status === "waiting") return undefined;
     const runs = [...deaths.keys(), ...this.seen.keys()].map((key) => key.split("#")).filter(([slot]) => slot === id);
-    return Math.max(living, ...runs.map(([, number]) => Number(number))) > run ? undefined : said;
+    return Math.max(living, ...runs.map(([, number]) => Number(number))) > run ? undefined : failure;
   }
 }
 

@@ -33,7 +33,7 @@ export type Account = {
   readonly runs: number;
   readonly failed: number;
   readonly kills: number;
-  readonly rolls: number;
+  readonly rollingRestarts: number;
 };
 
 /** Rolling restarts, kills and load for this time. Rejects if a request failed that was not with a killed instance. */
@@ -46,10 +46,10 @@ export async function storm(context: TestContext, seconds: number): Promise<Acco
   const load = new LoadGenerator(context, web.port, CLIENTS);
   const end = performance.now() + seconds * 1_000;
   const kills: Kill[] = [];
-  let rolls = 0;
+  let rollingRestarts = 0;
   const activities = [
     repeated(end, (seconds * 1_000) / (ROLLS + 1), async () => {
-      rolls += (await startRollingRestart(state, end)) ? 1 : 0;
+      rollingRestarts += (await startRollingRestart(state, end)) ? 1 : 0;
     }),
     repeated(end, KILL_MS, (turn) => killInstance(state, IDS[turn % IDS.length] as string, kills)),
     killDaemon(web.procman, seconds),
@@ -63,7 +63,13 @@ export async function storm(context: TestContext, seconds: number): Promise<Acco
     [],
     `kills: ${JSON.stringify(kills)}`,
   );
-  return { requests: load.requests, runs: load.pids.size, failed: load.failures.length, kills: kills.length, rolls };
+  return {
+    requests: load.requests,
+    runs: load.pids.size,
+    failed: load.failures.length,
+    kills: kills.length,
+    rollingRestarts: rollingRestarts,
+  };
 }
 
 /** The request was with a killed instance: by the notes of that, by the previous answer of the connection, or else by its time. */
