@@ -7,7 +7,7 @@ import { fingerprint } from "../base/hash.ts";
 import { isObject } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
 import type { Incident, LogEntry } from "../contract/records.ts";
-import type { PastRuns, Unended } from "../contract/why.ts";
+import type { PastRuns, UnendedRun } from "../contract/why.ts";
 import { IncidentLog, type IncidentLogEntry } from "../incidents/incident-log.ts";
 import { lastLines, readLogs } from "../log-store/log-query.ts";
 import { processEnvironment } from "../os/process-stat.ts";
@@ -68,7 +68,7 @@ async function complete(stateDir: string, { open, incident }: IncidentLogEntry):
 }
 
 /** Its last start, if its end is unknown. */
-async function unendedOf(stateDir: string, id: string, incidents: readonly Incident[]): Promise<Unended | undefined> {
+async function unendedOf(stateDir: string, id: string, incidents: readonly Incident[]): Promise<UnendedRun | undefined> {
   const query = { processes: [id], categories: ["lifecycle"], search: "started (pid", limit: 1 } as const;
   const [entry] = (await readLogs(stateDir, query)).entries;
   const pid = Number(STARTED.exec(entry?.text ?? "")?.[1]);

@@ -1,4 +1,4 @@
-/** All that can be asked of a running procman: one interface, implemented in process and over HTTP. */
+/** The commands of a running procman: one interface, implemented in process and over HTTP. */
 
 import type { EventRecord, EventType } from "./event-record.ts";
 import type { PlanRecord } from "./plan.ts";
@@ -20,23 +20,23 @@ export const ACTIONS = ["start", "stop", "restart", "block", "unblock"] as const
 
 export type Action = (typeof ACTIONS)[number];
 
-/** Who asks, for the audit lines and incidents. */
+/** The sender of a request, for audit lines and incidents. */
 export type Caller = {
   /** Consumer of the token; `library` in process. */
   readonly consumer: string;
-  /** A token of a process speaks for that process alone. */
+  /** Present for the token of a process: it is valid for that process only. */
   readonly process?: string;
 };
 
-/** To so many instances (`"max"`: one for each processor), or by so many more (below 0: fewer): one of the two. */
+/** Exactly one of: the number of instances (`"max"`: one for each processor), or the change of it (below 0: fewer). */
 export type Scaling = { readonly instances?: number | "max"; readonly by?: number };
 
 export type ActOptions = {
-  /** Resolve when the target state is reached; rejects with `wait-timeout` after so many seconds. Absent: at once. */
+  /** Resolves when the target state is reached; rejects with `wait-timeout` after this many seconds. Absent: resolves at once. */
   readonly waitSeconds?: number;
   /** A restart of a cluster: all instances at once, instead of one after another. */
   readonly hard?: boolean;
-  /** Nobody waits any more; what was asked for goes on. */
+  /** Ends the waiting; the action continues. */
   readonly signal?: AbortSignal;
 };
 
@@ -52,20 +52,20 @@ export interface Control {
   state(): Promise<StateRecord>;
   /** A process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-blocked`, `process-running`, `process-leaving`, `roll-running`; while it waits, `process-failed`, `roll-failed`, `wait-timeout`. */
   act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord>;
-  /** Gives a cluster another number of instances, until the configuration file is taken up again. Rejects with `process-unknown`, `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`; while it waits, `process-failed`, `wait-timeout`. */
+  /** Gives a cluster another number of instances, until the next reload. Rejects with `process-unknown`, `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`; while it waits, `process-failed`, `wait-timeout`. */
   scale(id: string, scaling: Scaling, options?: ActOptions): Promise<ProcessRecord>;
-  /** What a reload would do, or with another profile, a run by that. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
+  /** What a reload would do, or a run with another profile. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
   plan(options?: PlanOptions): Promise<PlanRecord>;
-  /** Takes up the configuration file. Rejects as `plan`, with `reload-running`; while it waits, `reload-failed`, `wait-timeout`. */
+  /** Applies the changed configuration file. Rejects as `plan`, with `reload-running`; while it waits, `reload-failed`, `wait-timeout`. */
   reload(options?: ActOptions): Promise<PlanRecord>;
-  /** Begins the end of everything. */
+  /** Begins the shutdown of everything. */
   terminate(): Promise<void>;
 
   /** One page of the stored log. */
   logs(query: LogQuery): Promise<LogPage>;
-  /** What is stored from `query.cursor` or `query.from` on (absent: the last `query.limit` entries), then what comes, without a hole; oldest first. */
+  /** The stored entries from `query.cursor` or `query.from` on (absent: the last `query.limit`), then new ones, without a gap; oldest first. */
   follow(query: LogQuery, signal: AbortSignal): AsyncIterable<LogItem>;
-  /** Puts an entry into the log. */
+  /** Adds an entry to the log. */
   log(submission: LogSubmission): Promise<LogEntry>;
 
   telemetry(report: TelemetryReport): Promise<void>;
@@ -75,6 +75,6 @@ export interface Control {
   incidents(id: string, limit?: number): Promise<readonly Incident[]>;
   /** All numbers in the Prometheus text format. */
   prometheus(): Promise<string>;
-  /** What happens from now on; with `after` (id of an event) also what was missed, as far as it is still known. `types`: absent, all but `log`. */
+  /** Events from now on; with `after` (id of an event) also those since then that are still known. `types` absent: all but `log`. */
   events(after: string | undefined, signal: AbortSignal, types?: readonly EventType[]): AsyncIterable<EventRecord>;
 }

@@ -1,9 +1,9 @@
-/** What is told of what happens. */
+/** Events of the event stream. */
 import type { PluginRecord } from "./plugin-record.ts";
 import type { Incident, LogEntry, ProcessRecord, TelemetryReport } from "./records.ts";
 import type { StateRecord } from "./state-record.ts";
 
-/** What happens, as it is streamed. `id` is what `Last-Event-ID` takes; without lines of the log it grows. */
+/** An event. Its `id` is the value for `Last-Event-ID`; ids increase, except those of type `log`. */
 export type EventRecord =
   | { readonly id: string; readonly time: string; readonly type: "process.state"; readonly process: ProcessRecord; readonly text?: string }
   | { readonly id: string; readonly time: string; readonly type: "process.scheduled"; readonly process: string; readonly text: string }

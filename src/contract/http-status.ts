@@ -1,4 +1,4 @@
-/** The names of the statuses that are answered with (RFC 9110, 6585). */
+/** Names of the HTTP statuses in use (RFC 9110, 6585). */
 const TITLES: Readonly<Record<number, string>> = {
   400: "Bad Request",
   401: "Unauthorized",

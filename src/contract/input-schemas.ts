@@ -1,10 +1,10 @@
-/** What may be sent to procman, as schemas. A member that the type has and the schema has not is an error of the compiler. */
+/** Schemas of request bodies. The compiler reports a member that the type has and the schema hasn't. */
 import { enumeration, integer, map, number, optional, type Schema, schemaFor, string, time } from "../base/schema.ts";
 import type { Scaling } from "./control.ts";
 import { type LogSubmission, type MemoryRecord, SEVERITIES, type TelemetryReport } from "./records.ts";
 
-/** As in the configuration. */
-export const MOST_INSTANCES = 1_024;
+/** The same limit as in the configuration. */
+export const MAX_INSTANCES = 1_024;
 
 const CLOSED = { additionalProperties: false } as const;
 const bytes = number({ minimum: 0, description: "Bytes." });
@@ -14,22 +14,22 @@ export const LOG_SUBMISSION: Schema<LogSubmission> = schemaFor<LogSubmission>(
   {
     text: string({ maxLength: 65_536, description: "What happened." }),
     severity: optional(enumeration(SEVERITIES, { default: "info" })),
-    process: optional(idSchema("Whom it is about; with a process's own token always itself.")),
+    process: optional(idSchema("The process it is about; with a process's own token always itself.")),
   },
-  { ...CLOSED, description: "What is put into the log." },
+  { ...CLOSED, description: "An entry for the log." },
 );
 
 const instances: Schema<number | "max"> = {
-  oneOf: [integer({ minimum: 1, maximum: MOST_INSTANCES }), { const: "max" }],
-  description: 'So many; `"max"`: one for each processor.',
+  oneOf: [integer({ minimum: 1, maximum: MAX_INSTANCES }), { const: "max" }],
+  description: 'The number; `"max"`: one for each processor.',
 };
 
 export const SCALING: Schema<Scaling> = schemaFor<Scaling>(
   {
     instances: optional(instances),
-    by: optional(integer({ minimum: -MOST_INSTANCES, maximum: MOST_INSTANCES, description: "So many more; below 0: fewer." })),
+    by: optional(integer({ minimum: -MAX_INSTANCES, maximum: MAX_INSTANCES, description: "The change of the number; below 0: fewer." })),
   },
-  { ...CLOSED, description: "How many instances a cluster shall have: `instances`, or `by`." },
+  { ...CLOSED, description: "Number of instances of a cluster: `instances`, or `by`." },
 );
 
 export const TELEMETRY_REPORT: Schema<TelemetryReport> = schemaFor<TelemetryReport>(
@@ -38,7 +38,7 @@ export const TELEMETRY_REPORT: Schema<TelemetryReport> = schemaFor<TelemetryRepo
     memory: schemaFor<MemoryRecord>({ rss: bytes, heapTotal: bytes, heapUsed: bytes, external: bytes }, CLOSED),
     cwd: string({ maxLength: 4_096, description: "Its working directory." }),
     sent: time({ maxLength: 40, description: "When it was sent." }),
-    metrics: optional(map(number(), { maxProperties: 200, description: "Numbers of its own." })),
+    metrics: optional(map(number(), { maxProperties: 200, description: "Custom numbers." })),
   },
-  { ...CLOSED, description: "What a process says about itself." },
+  { ...CLOSED, description: "Report of a process about itself." },
 );

@@ -1,4 +1,4 @@
-/** Whatever is sent, parsers of queries and bodies answer with values that are valid or with `input-invalid`; `PROCMAN_FUZZ_SECONDS` tries longer. */
+/** For any input, the parsers of queries and bodies return valid values or throw `input-invalid`; `PROCMAN_FUZZ_SECONDS` tries longer. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -64,7 +64,7 @@ test("any query of the log is read or refused, and what was read is valid", () =
   );
 });
 
-test("what is written as a query is read as it was", () => {
+test("a written query is read with the same values", () => {
   const value = fc.record(
     {
       process: fc.array(fc.stringMatching(/^[a-z0-9._-]{1,64}$/), { minLength: 1, maxLength: 5 }),
@@ -84,7 +84,7 @@ test("what is written as a query is read as it was", () => {
   );
 });
 
-test("any body is taken or refused, and nothing else happens", () => {
+test("any body is accepted or refused, without another error", () => {
   const near = fc.record(
     { text: fc.oneof(fc.string(), fc.jsonValue()), severity: fc.oneof(fc.constant("info"), fc.jsonValue()), process: fc.jsonValue() },
     { requiredKeys: [] },
@@ -107,7 +107,7 @@ test("any body is taken or refused, and nothing else happens", () => {
   );
 });
 
-test("a number of instances is a whole number or a word, and whoever has it wrong is told both", () => {
+test('a number of instances is a whole number or "max", and the error names both', () => {
   const said = (instances: unknown): readonly string[] => faultsOf({ instances }, SCALING, "body").map(({ message }) => message);
   for (const good of [1, 1_024, "max"]) assert.deepEqual(said(good), []);
   assert.deepEqual(said("many"), ['must be a whole number or "max", not "many"']);

@@ -1,8 +1,8 @@
-/** What a run may take of the machine, and as whom it runs. */
+/** Resource limits and account of a run. */
 
 export const ULIMITS = ["as", "core", "cpu", "data", "fsize", "memlock", "nofile", "nproc", "stack"] as const;
 
-/** Bytes, for `cpu` seconds, for `nofile` and `nproc` a count; -1: unlimited. */
+/** Bytes; for `cpu` seconds, for `nofile` and `nproc` a count. -1: unlimited. */
 export type Ulimits = Readonly<Partial<Record<(typeof ULIMITS)[number], number>>>;
 
 export type UserAccount = { readonly name: string; readonly uid: number; readonly gid: number; readonly home?: string };

@@ -1,4 +1,4 @@
-/** The OpenAPI document: that it is one, and that nothing in it points nowhere. */
+/** The OpenAPI document: its structure and its references. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonSchema } from "../base/schema.ts";
@@ -78,7 +78,7 @@ test("the document has the structure of OpenAPI 3.1, has each route once, and ea
   );
 });
 
-test("a path names its parameter, and whoever takes a body says so", () => {
+test("each path declares its parameter, each route with a body declares it", () => {
   for (const [path, methods] of Object.entries(openApi(ROUTES).paths as Record<string, Record<string, { parameters?: { in: string }[] }>>))
     for (const { parameters = [] } of Object.values(methods))
       assert.equal(

@@ -8,10 +8,10 @@ import type { Output, Route } from "./route.ts";
 
 type OpenApiJson = { readonly [name: string]: unknown };
 
-/** What every route that needs a token may answer with. */
-const ALWAYS = [400, 401, 403, 429, 500];
+/** Error statuses of every route that needs a token. */
+const COMMON_ERRORS = [400, 401, 403, 429, 500];
 
-/** `procman` describes itself with it at `GET /openapi.json`. */
+/** The document that `GET /openapi.json` answers with. */
 export function openApi(routes: Readonly<Record<string, Route>>): OpenApiJson {
   const paths: Record<string, Record<string, OpenApiJson>> = {};
   for (const [name, route] of Object.entries(routes))
@@ -22,7 +22,7 @@ export function openApi(routes: Readonly<Record<string, Route>>): OpenApiJson {
       title: "procman",
       version: VERSION,
       description:
-        "Control of a running procman. Times are ISO 8601 in UTC; durations and sizes name their unit; what has no value is absent.",
+        "Control of a running procman. Times are ISO 8601 in UTC; durations and sizes name their unit; members without a value are absent.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
@@ -38,11 +38,11 @@ export function openApi(routes: Readonly<Record<string, Route>>): OpenApiJson {
 function operation(name: string, route: Route): OpenApiJson {
   const { scope, summary, description, body, status, output, errors, follow } = route;
   const parameters = parametersOf(route);
-  const says = [description, scope === undefined ? "Needs no token." : `Needs the scope \`${scope}\` (or \`admin\`).`];
+  const descriptions = [description, scope === undefined ? "Needs no token." : `Needs the scope \`${scope}\` (or \`admin\`).`];
   return {
     operationId: name,
     summary,
-    description: says.filter(Boolean).join(" "),
+    description: descriptions.filter(Boolean).join(" "),
     ...(scope === undefined ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: { required: true, content: { "application/json": { schema: reference(body.name) } } } }),
@@ -52,7 +52,10 @@ function operation(name: string, route: Route): OpenApiJson {
         content: { ...contentOf(output), ...(follow && contentOf(follow.output)) },
       },
       ...Object.fromEntries(
-        [...(scope === undefined ? [] : ALWAYS), ...errors, ...(lasts(route) ? [503] : [])].map((error) => [error, problem(error)]),
+        [...(scope === undefined ? [] : COMMON_ERRORS), ...errors, ...(isLimited(route) ? [503] : [])].map((error) => [
+          error,
+          problem(error),
+        ]),
       ),
     },
   };
@@ -73,19 +76,24 @@ function parametersOf({ path, parameters, output, follow }: Route): readonly Ope
     schema,
     ...(kind === "list" ? { style: "form", explode: false } : {}),
   }));
-  const last = { name: "Last-Event-ID", in: "header", description: "Id of the last event that was received.", schema: { type: "string" } };
-  const streams = output.kind === "stream" || follow !== undefined;
-  return [...(path.includes("{id}") ? [id] : []), ...queries, ...(streams ? [last] : [])];
+  const lastEventId = {
+    name: "Last-Event-ID",
+    in: "header",
+    description: "Id of the last event that was received.",
+    schema: { type: "string" },
+  };
+  const hasStream = output.kind === "stream" || follow !== undefined;
+  return [...(path.includes("{id}") ? [id] : []), ...queries, ...(hasStream ? [lastEventId] : [])];
 }
 
-/** There are only so many of these at a time. */
-function lasts({ parameters, output, follow }: Route): boolean {
+/** Whether the route is one of those whose simultaneous requests are limited: waiting ones and streams. */
+function isLimited({ parameters, output, follow }: Route): boolean {
   return "wait" in parameters || output.kind === "stream" || follow !== undefined;
 }
 
 function contentOf(output: Output): OpenApiJson {
   if (output.kind === "text") return { [output.type.split(";", 1)[0] ?? ""]: { schema: { type: "string" } } };
-  // OpenAPI 3.1 has no word for the type of an event of a stream: the schema is that of each event's data.
+  // OpenAPI 3.1 can't express the type of an event of a stream: the schema is that of each event's data.
   if (output.kind === "stream") return { "text/event-stream": { schema: reference(output.schema) } };
   return { "application/json": { schema: schemaOf(output) } };
 }

@@ -1,40 +1,40 @@
-/** What is shown of a plugin. */
+/** Record of a plugin, with the schema. */
 import { enumeration, integer, optional, schemaFor, string, time } from "../base/schema.ts";
 
 /** A plugin of the configuration. */
 export type PluginRecord = {
-  /** From the last part of its address; a second one of the same name is `NAME-2`. */
+  /** From the last part of its address; a second plugin of the same name is `NAME-2`. */
   readonly id: string;
-  /** As the configuration has it. */
+  /** As in the configuration. */
   readonly url: string;
-  /** `backoff`: it has failed, and is started again at `nextRestart`. */
+  /** `backoff`: it has failed, and is restarted at `nextRestart`. */
   readonly status: "starting" | "running" | "backoff" | "stopping";
   /** Since the service was started. */
   readonly restarts: number;
-  /** As it names itself. */
+  /** Its own name. */
   readonly name?: string;
   readonly version?: string;
   readonly started?: string;
   readonly nextRestart?: string;
-  /** Why it failed the last time; absent once it has run for a minute since then. */
+  /** Why it failed last; absent once it has run for a minute. */
   readonly problem?: string;
-  /** Events that it was too slow for, or that came while its thread was being restarted. */
+  /** Events that it was too slow for, or that came during a restart of its thread. */
   readonly lostEvents: number;
-  /** Of its thread: heap, and buffers outside of it. */
+  /** Of its thread: heap, and buffers outside the heap. */
   readonly memoryBytes?: number;
 };
 
 export const PLUGIN = schemaFor<PluginRecord>(
   {
     id: string({ description: "From the last part of its address." }),
-    url: string({ description: "As the configuration has it." }),
-    status: enumeration(["starting", "running", "backoff", "stopping"], { description: "`backoff`: it has failed, and is tried again." }),
+    url: string({ description: "As in the configuration." }),
+    status: enumeration(["starting", "running", "backoff", "stopping"], { description: "`backoff`: it has failed, and is restarted." }),
     restarts: integer({ description: "Since the service was started." }),
-    name: optional(string({ description: "As it names itself." })),
-    version: optional(string({ description: "As it says." })),
-    started: optional(time({ description: "Begin of its thread." })),
-    nextRestart: optional(time({ description: "When it is tried again." })),
-    problem: optional(string({ description: "Why it failed the last time." })),
+    name: optional(string({ description: "Its own name." })),
+    version: optional(string({ description: "Its own version." })),
+    started: optional(time({ description: "Start of its thread." })),
+    nextRestart: optional(time({ description: "Time of the next restart." })),
+    problem: optional(string({ description: "Why it failed last." })),
     lostEvents: integer({ description: "Events that it was too slow for." }),
     memoryBytes: optional(integer({ description: "Of its thread." })),
   },

@@ -1,14 +1,14 @@
-/** How it is found out whether a process does its work. */
+/** Probes: how procman finds out whether a process does its work. */
 
 export type Probe =
-  /** It accepts connections there, on the loopback address. */
+  /** It accepts connections on this port of the loopback address. */
   | { readonly kind: "port"; readonly port: number }
   /** It answers with a status from 200 to 399. */
   | { readonly kind: "http"; readonly hostname: string; readonly port: number; readonly path: string }
   /** This command line ends with code 0. */
   | { readonly kind: "exec"; readonly line: string };
 
-/** How a run says that it is ready, or is seen to be. */
+/** How a run becomes ready. */
 export type ReadyProbe =
   | Probe
   /** A line of its output matches this regular expression. */
@@ -16,14 +16,14 @@ export type ReadyProbe =
   /** It writes to this descriptor. */
   | { readonly kind: "fd"; readonly fd: number };
 
-/** When a run is asked whether it is well, and how often it may fail. */
+/** Health checks of a run. */
 export type HealthSpec = {
   readonly probe: Probe;
   readonly intervalMs: number;
-  /** For one answer. */
+  /** For one check. */
   readonly timeoutMs: number;
-  /** So many in a row, and it is not well. */
+  /** After this many failures in a row the run is unhealthy. */
   readonly failures: number;
-  /** Since the start of the run: failures don't count yet. */
+  /** Time after the start of the run in which failures don't count. */
   readonly startMs: number;
 };

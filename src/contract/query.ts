@@ -1,4 +1,4 @@
-/** What a route takes after the `?`: how each parameter is written, read and described. */
+/** Query parameters of routes: how each is written, read and described. */
 import { type ErrorPlace, ProcmanError } from "../base/errors.ts";
 import type { JsonSchema } from "../base/schema.ts";
 import { faultsOf, MAX_FAULTS } from "../base/schema-check.ts";
@@ -21,7 +21,7 @@ type ParameterValue<P extends Parameter> = P extends { readonly kind: "number" |
       ? readonly string[]
       : string;
 
-/** What was read: members that were not given are absent. */
+/** The values of a query; omitted parameters are absent. */
 export type ParameterValues<P extends Parameters> = { readonly [name in keyof P]?: ParameterValue<P[name]> };
 
 /** The values of a query (without `?`). @throws {ProcmanError} `input-invalid` with all faults */
@@ -49,7 +49,7 @@ export function invalid(faults: readonly ErrorPlace[]): ProcmanError {
   });
 }
 
-/** A query as `readQuery` takes it; empty when there is nothing to say. */
+/** The text of a query, as `readQuery` reads it; empty without values. */
 export function writeQuery(values: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
@@ -74,14 +74,14 @@ function readValue(
   return value;
 }
 
-/** What can't be read stays text, and is not valid then. */
+/** A value that can't be read stays text, which the schema refuses. */
 function valueIn(text: string, kind: ParameterKind): unknown {
   if (kind === "number") return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   if (kind === "flag") return text === "1" || text === "true" ? true : text === "0" || text === "false" ? false : text;
   return kind === "time" ? timeOf(text) : text;
 }
 
-/** In a query a "+" stands for a space, also where somebody meant a time zone. */
+/** A "+" in a query means a space, so the "+" of a time zone arrives as one. */
 function timeOf(text: string): number | undefined {
   const time = /^\d{1,16}$/.test(text) ? Number(text) : Date.parse(text.replace(/ (?=\d\d:?\d\d$)/, "+"));
   return Number.isNaN(time) || time > 8.64e15 || !/^\d/.test(text) ? undefined : time;

@@ -1,4 +1,4 @@
-/** What procman answers with, as schemas for the OpenAPI document. A member that the type has and the schema has not is an error of the compiler. */
+/** Schemas of the records, for the OpenAPI document. The compiler reports a member that the type has and the schema hasn't. */
 
 import type { ErrorPlace } from "../base/errors.ts";
 import {
@@ -37,27 +37,27 @@ import { STATE, type StateRecord } from "./state-record.ts";
 
 const PROCESS = schemaFor<ProcessRecord>(
   {
-    id: string({ description: "Id of the configuration; of an instance `ID-1` … `ID-n`." }),
+    id: string({ description: "Id in the configuration; of an instance `ID-1` … `ID-n`." }),
     type: enumeration(["process", "worker", "cluster"]),
-    status: enumeration(STATUSES, { description: "`mixed`: the instances of a cluster don't agree." }),
-    blocked: boolean({ description: "No restart and no scheduled start until it is unblocked." }),
+    status: enumeration(STATUSES, { description: "`mixed`: the instances of a cluster have different statuses." }),
+    blocked: boolean({ description: "Nothing starts it until it is unblocked." }),
     pid: optional(integer({ description: "While it runs." })),
     run: optional(integer({ description: "Number of its latest run, from 1." })),
     restarts: integer({ description: "Since the count was last cleared." }),
-    code: optional(integer({ description: "What the last run ended with." })),
-    signal: optional(string({ description: "What ended the last run, as `SIGKILL`." })),
-    started: optional(time({ description: "Begin of the run that goes on." })),
-    exited: optional(time({ description: "End of the last run, while none goes on." })),
-    updated: optional(time({ description: "Since when it is in this state." })),
+    code: optional(integer({ description: "Exit code of the last run." })),
+    signal: optional(string({ description: "Signal that ended the last run, such as `SIGKILL`." })),
+    started: optional(time({ description: "Start of the current run." })),
+    exited: optional(time({ description: "End of the last run, while the process doesn't run." })),
+    updated: optional(time({ description: "Time of the last change of its state." })),
     nextRun: optional(time({ description: "Next start by its schedule." })),
     nextTerminate: optional(time({ description: "Next termination by its schedule." })),
     nextRestart: optional(time({ description: "Next attempt, after a failure." })),
-    ready: optional(boolean({ description: "While it runs: it does its work, as far as is known." })),
-    healthy: optional(boolean({ description: "While it runs: the outcome of its health checks, if it has any." })),
+    ready: optional(boolean({ description: "While it runs: whether it is ready." })),
+    healthy: optional(boolean({ description: "While it runs: the result of its health checks, if it has any." })),
     reason: string({ description: "Why it is in this state, in one sentence." }),
-    cpuPercent: optional(number({ description: "Of the process with all its descendants; 100 is one core." })),
-    memoryBytes: optional(number({ description: "Of the process with all its descendants." })),
-    telemetry: optional(reference<TelemetryReport>("TelemetryReport", { description: "The last that it sent about itself." })),
+    cpuPercent: optional(number({ description: "Of the process and all its descendants; 100 is one core." })),
+    memoryBytes: optional(number({ description: "Of the process and all its descendants." })),
+    telemetry: optional(reference<TelemetryReport>("TelemetryReport", { description: "The last report that it sent." })),
     instance: optional(integer({ description: "Number from 1, for an instance of a cluster." })),
     cluster: optional(string({ description: "Id of its cluster." })),
     dependsOn: optional(
@@ -69,20 +69,22 @@ const PROCESS = schemaFor<ProcessRecord>(
         { description: "Processes that it waits for before it starts." },
       ),
     ),
-    waitsFor: optional(string({ description: "What must be the case before it starts, as `db (ready)`; only while it waits." })),
+    waitsFor: optional(
+      string({ description: "The dependencies it waits for before it starts, such as `db (ready)`; only while it waits." }),
+    ),
     instances: optional(list(reference<ProcessRecord>("ProcessRecord"), { description: "Of a cluster." })),
     backend: optional(
       schemaFor<BackendRecord>(
         {
-          port: integer({ description: "Where the instance listens." }),
-          accepting: boolean({ description: "It gets connections." }),
+          port: integer({ description: "Port of the instance." }),
+          accepting: boolean({ description: "Whether it gets connections." }),
           connections: integer({ description: "Open now." }),
-          totalConnections: integer({ description: "In all." }),
+          totalConnections: integer({ description: "In total." }),
           receivedBytes: integer({ description: "From clients." }),
           sentBytes: integer({ description: "To clients." }),
           refused: integer({ description: "Connections that it refused; each client got another instance." }),
         },
-        { description: "What the load balancer says of an instance behind it; counted since the load balancer was started." },
+        { description: "The load balancer's view of an instance; counted since the balancer was started." },
       ),
     ),
     balancer: optional(
@@ -91,9 +93,9 @@ const PROCESS = schemaFor<ProcessRecord>(
           hostname: string({ description: "Address." }),
           port: integer({ description: "Port." }),
           strategy: string({ description: "How connections are distributed." }),
-          problem: optional(string({ description: "Why nobody listens there; it is tried again and again." })),
+          problem: optional(string({ description: "Why the port isn't open; the balancer keeps trying." })),
           waiting: integer({ description: "Clients that wait for an instance." }),
-          rejected: integer({ description: "Clients that waited in vain, or were turned away." }),
+          rejected: integer({ description: "Clients that waited too long, or were turned away." }),
         },
         { description: "The common port of a cluster." },
       ),
@@ -101,11 +103,11 @@ const PROCESS = schemaFor<ProcessRecord>(
     socket: optional(
       schemaFor<SocketRecord>(
         { hostname: string({ description: "Address." }), port: integer({ description: "Port." }) },
-        { description: "What the instances share." },
+        { description: "The shared socket of the instances." },
       ),
     ),
   },
-  { description: "A process, an instance of a cluster, or a cluster with its instances. What has no value is absent." },
+  { description: "A process, an instance of a cluster, or a cluster with its instances. Members without a value are absent." },
 );
 
 const LOG_ENTRY = schemaFor<LogEntry>(
@@ -126,9 +128,9 @@ const METRIC_POINT = schemaFor<MetricPoint>(
     time: time({ description: "When it was measured." }),
     cpuPercent: number({ description: "100 is one core." }),
     memoryBytes: number({ description: "Resident memory." }),
-    processes: integer({ description: "How many processes that were." }),
+    processes: integer({ description: "Number of the processes." }),
   },
-  { description: "CPU and memory of a process with all its descendants at one time." },
+  { description: "CPU and memory of a process and all its descendants at one time." },
 );
 
 const INCIDENT = schemaFor<Incident>(
@@ -138,17 +140,17 @@ const INCIDENT = schemaFor<Incident>(
     run: integer({ description: "Number of the run." }),
     cause: enumeration(CAUSES),
     reason: string({ description: "In one sentence." }),
-    code: optional(integer({ description: "What it ended with." })),
-    signal: optional(string({ description: "What ended it." })),
-    pid: optional(integer({ description: "What its pid was." })),
-    started: optional(time({ description: "Begin of the run." })),
-    by: optional(string({ description: "Who asked for it: the consumer of the token." })),
-    decision: string({ description: "What is done now." }),
+    code: optional(integer({ description: "Exit code." })),
+    signal: optional(string({ description: "Signal that ended it." })),
+    pid: optional(integer({ description: "Its pid." })),
+    started: optional(time({ description: "Start of the run." })),
+    by: optional(string({ description: "Consumer of the token that requested it." })),
+    decision: string({ description: "What follows." }),
     lines: list(reference<LogEntry>("LogEntry"), { description: "Its last lines, oldest first." }),
-    metrics: list(reference<MetricPoint>("MetricPoint"), { description: "Its last minutes." }),
-    leftOut: optional(integer({ description: "So many ends just before it came too fast to be written down one by one." })),
+    metrics: list(reference<MetricPoint>("MetricPoint"), { description: "Of its last minutes." }),
+    leftOut: optional(integer({ description: "Number of ends just before it that came too fast to be recorded one by one." })),
   },
-  { description: "One end of a run." },
+  { description: "The end of a run." },
 );
 
 const PROBLEM = schemaFor<ProblemRecord>(
@@ -156,26 +158,26 @@ const PROBLEM = schemaFor<ProblemRecord>(
     type: string({ description: "Always `about:blank`." }),
     title: string({ description: "Name of the status." }),
     status: integer({ description: "Status of the answer." }),
-    detail: string({ description: "What is the case, and what to do." }),
-    code: string({ description: "What programs tell errors apart by." }),
+    detail: string({ description: "What has happened, and what to do." }),
+    code: string({ description: "Stable name of the error, for programs." }),
     problems: optional(
       list(
         schemaFor<ErrorPlace>({
-          place: string({ description: "As `query.limit` or `body.memory.rss`." }),
+          place: string({ description: "Such as `query.limit` or `body.memory.rss`." }),
           message: string({ description: "What was found, and what is allowed." }),
         }),
-        { description: "Of an input that is not valid: everything that is wrong with it." },
+        { description: "Of an invalid input: all its problems." },
       ),
     ),
   },
   { description: "An error (RFC 9457)." },
 );
 
-/** The further members of each kind of event. */
+/** The other members of each type of event. */
 const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonSchema>>>> = {
   "process.state": { process: reference<ProcessRecord>("ProcessRecord"), text: string({ description: "What happened, in one sentence." }) },
   "process.scheduled": { process: string({ description: "Id." }), text: string({ description: "What its schedule did." }) },
-  "process.watch": { process: string({ description: "Id." }), file: string({ description: "What has changed." }) },
+  "process.watch": { process: string({ description: "Id." }), file: string({ description: "The file that has changed." }) },
   "process.telemetry": { report: reference<TelemetryReport>("TelemetryReport") },
   "process.incident": { incident: reference<Incident>("Incident") },
   log: { entry: reference<LogEntry>("LogEntry") },
@@ -184,7 +186,7 @@ const EVENTS: Readonly<Record<EventRecord["type"], Readonly<Record<string, JsonS
 };
 
 const EVENT: JsonSchema = {
-  description: "What happens. `id` is what `Last-Event-ID` takes; without lines of the log it grows.",
+  description: "An event. Its `id` is the value for `Last-Event-ID`; ids increase, except those of type `log`.",
   oneOf: Object.entries(EVENTS).map(([type, members]) => ({
     type: "object",
     required: ["id", "time", "type", ...Object.keys(members).filter((name) => name !== "text" || type !== "process.state")],
@@ -198,7 +200,8 @@ const EVENT: JsonSchema = {
 };
 
 const LOG_ITEM: JsonSchema = {
-  description: "What a follower gets: a line, or how much it has missed because it was too slow; `cursor` is what `Last-Event-ID` takes.",
+  description:
+    "Item of a followed log: a line, or a gap for what the reader was too slow for. Its `cursor` is the value for `Last-Event-ID`.",
   oneOf: [
     {
       type: "object",
@@ -206,7 +209,7 @@ const LOG_ITEM: JsonSchema = {
       properties: {
         type: { type: "string", const: "entry" },
         entry: reference<LogEntry>("LogEntry"),
-        cursor: string({ description: "Where to go on from." }),
+        cursor: string({ description: "Where to continue." }),
       },
     },
     {
@@ -214,8 +217,8 @@ const LOG_ITEM: JsonSchema = {
       required: ["type", "bytes", "cursor"],
       properties: {
         type: { type: "string", const: "gap" },
-        bytes: integer({ description: "What was missed." }),
-        cursor: string({ description: "Where to go on from." }),
+        bytes: integer({ description: "Size of the gap." }),
+        cursor: string({ description: "Where to continue." }),
       },
     },
   ],

@@ -1,7 +1,7 @@
-/** What the control surface shows. Times are ISO 8601 in UTC; durations and sizes name their unit; what has no value is absent. */
+/** Records that `Control` returns. Times are ISO 8601 in UTC; durations and sizes name their unit; members without a value are absent. */
 import type { ErrorPlace } from "../base/errors.ts";
 
-/** `mixed`: the instances of a cluster don't agree. */
+/** `mixed`: the instances of a cluster have different statuses. */
 export const STATUSES = [
   "created",
   "waiting",
@@ -32,29 +32,29 @@ export type ProcessRecord = {
   readonly code?: number;
   readonly signal?: string;
   readonly started?: string;
-  /** End of the last run, while none goes on. */
+  /** End of the last run, while the process doesn't run. */
   readonly exited?: string;
-  /** Since when it is in this state. */
+  /** Time of the last change of its state. */
   readonly updated?: string;
   readonly nextRun?: string;
   readonly nextTerminate?: string;
   readonly nextRestart?: string;
-  /** While it runs: it does its work, as far as is known. */
+  /** While it runs: whether it is ready. */
   readonly ready?: boolean;
-  /** While it runs and is asked for. */
+  /** While it runs and has health checks. */
   readonly healthy?: boolean;
   /** One sentence: why it is in this state. */
   readonly reason: string;
-  /** Of the process with all its descendants, as last sampled. 100 is one core. */
+  /** Of the process and all its descendants, as last sampled. 100 is one core. */
   readonly cpuPercent?: number;
   readonly memoryBytes?: number;
-  /** The last that it sent about itself. */
+  /** The last report that it sent. */
   readonly telemetry?: TelemetryReport;
   /** Number from 1, for an instance of a cluster. */
   readonly instance?: number;
   readonly cluster?: string;
   readonly dependsOn?: readonly { readonly process: string; readonly condition: "started" | "ready" | "finished" }[];
-  /** What must be the case before it starts, as `db (ready)`. */
+  /** The dependencies it waits for before it starts, such as `db (ready)`. */
   readonly waitsFor?: string;
   readonly instances?: readonly ProcessRecord[];
   /** Of an instance behind the load balancer. */
@@ -65,10 +65,10 @@ export type ProcessRecord = {
   readonly socket?: SocketRecord;
 };
 
-/** What the load balancer says of an instance; counted since the load balancer was started. */
+/** The load balancer's view of an instance; counted since the balancer was started. */
 export type BackendRecord = {
   readonly port: number;
-  /** It gets connections. */
+  /** Whether it gets connections. */
   readonly accepting: boolean;
   /** Open now. */
   readonly connections: number;
@@ -83,38 +83,38 @@ export type BalancerRecord = {
   readonly hostname: string;
   readonly port: number;
   readonly strategy: string;
-  /** Why nobody listens there; it is tried again and again. */
+  /** Why the port isn't open; the balancer keeps trying. */
   readonly problem?: string;
   /** Clients that wait for an instance. */
   readonly waiting: number;
-  /** Clients that waited in vain, or were turned away for want of file descriptors. */
+  /** Clients that waited too long, or were turned away for lack of file descriptors. */
   readonly rejected: number;
 };
 
-/** Open while any of the instances runs, or is about to. */
+/** Open while any of the instances runs or starts. */
 export type SocketRecord = { readonly hostname: string; readonly port: number };
 
-/** Where a running procman is reached, as its `endpoint.json` says. */
+/** The address of a running procman: content of its `endpoint.json`. */
 export type Endpoint = {
   readonly hostname: string;
   readonly port: number;
-  /** Of the service, and when that started: an endpoint of a dead one is no endpoint. */
+  /** Pid and start time of the service: the endpoint of a dead service is invalid. */
   readonly pid: number;
   readonly startTime: string;
   readonly keeper: number;
   readonly version: string;
-  /** Why nothing listens there, as when the port is taken; the service runs all the same. */
+  /** Why the API doesn't listen (the port is taken, say); the service runs without it. */
   readonly problem?: string;
 };
 
-/** An error as RFC 9457 has it. */
+/** An error (RFC 9457). */
 export type ProblemRecord = {
   readonly type: string;
   readonly title: string;
   readonly status: number;
   readonly detail: string;
   readonly code: string;
-  /** Of an input that is not valid: everything that is wrong with it. */
+  /** Of an invalid input: all its problems. */
   readonly problems?: readonly ErrorPlace[];
 };
 
@@ -122,7 +122,7 @@ export const SEVERITIES = ["debug", "info", "warn", "error"] as const;
 
 export type Severity = (typeof SEVERITIES)[number];
 
-/** Where a log entry comes from: output of a process, its life, a request, what somebody sent (`log`), procman itself. */
+/** Source of a log entry: output of a process, its lifecycle, a request, a submission (`log`), a plugin, procman itself. */
 export const CATEGORIES = ["stdout", "stderr", "lifecycle", "api", "log", "plugin", "service"] as const;
 
 export type Category = (typeof CATEGORIES)[number];
@@ -149,11 +149,11 @@ export type LogQuery = {
   /** Milliseconds since 1970, from inclusive, to exclusive. */
   readonly from?: number;
   readonly to?: number;
-  /** A part of the text, upper and lower case alike. */
+  /** A part of the text, ignoring case. */
   readonly search?: string;
-  /** 1 to 10000, default 100; a page of more than 4 MiB of text has fewer, and a `next` one. */
+  /** 1 to 10000, default 100. A page has fewer if they have more than 4 MiB of text; `next` gives the rest. */
   readonly limit?: number;
-  /** Of the page before: goes on after it without gap or repeat. */
+  /** Cursor of the previous page: continues after it without gap or repeat. */
   readonly cursor?: string;
   /** Default `desc`: newest first. */
   readonly order?: "asc" | "desc";
@@ -165,7 +165,7 @@ export type LogPage = {
   readonly next?: string;
 };
 
-/** What a follower gets: entries with where to go on from, or how much it has missed because it was too slow. */
+/** Item of a followed log: an entry, or a gap for what the reader was too slow for; `cursor`: where to continue. */
 export type LogItem =
   | { readonly type: "entry"; readonly entry: LogEntry; readonly cursor: string }
   | { readonly type: "gap"; readonly bytes: number; readonly cursor: string };
@@ -173,7 +173,7 @@ export type LogItem =
 /** Body of `POST /log`. */
 export type LogSubmission = { readonly text: string; readonly severity?: Severity; readonly process?: string };
 
-/** Of a Node process, as it sees itself. Bytes. */
+/** `process.memoryUsage()` of a Node process. Bytes. */
 export type MemoryRecord = {
   readonly rss: number;
   readonly heapTotal: number;
@@ -191,7 +191,7 @@ export type TelemetryReport = {
   readonly metrics?: Readonly<Record<string, number>>;
 };
 
-/** CPU and memory of a process with all its descendants at one time. */
+/** CPU and memory of a process and all its descendants at one time. */
 export type MetricPoint = {
   readonly time: string;
   /** 100 is one core. */
@@ -200,7 +200,7 @@ export type MetricPoint = {
   readonly processes: number;
 };
 
-/** Milliseconds since 1970; `stepSeconds`: points are put together to one each so long. */
+/** Milliseconds since 1970; `stepSeconds`: points within this time are combined into one. */
 export type MetricQuery = { readonly from?: number; readonly to?: number; readonly stepSeconds?: number };
 
 /** Why a run ended. */
@@ -220,7 +220,7 @@ export const CAUSES = [
   "unknown",
 ] as const;
 
-/** One end of a run: what happened, why, and what follows. */
+/** The end of a run: what happened, why, and what follows. */
 export type Incident = {
   readonly time: string;
   readonly process: string;
@@ -232,14 +232,14 @@ export type Incident = {
   readonly signal?: string;
   readonly pid?: number;
   readonly started?: string;
-  /** Who asked for it: the consumer of the token. */
+  /** Consumer of the token that requested it. */
   readonly by?: string;
-  /** What is done now: "restart 2 of 5 in 400 ms", "none: it was stopped". */
+  /** What follows: "restart 2 of 5 in 400 ms", "none: it was stopped". */
   readonly decision: string;
   /** The last lines, oldest first, at most 50. */
   readonly lines: readonly LogEntry[];
-  /** The last minutes before it. */
+  /** Of the last minutes. */
   readonly metrics: readonly MetricPoint[];
-  /** So many ends just before it came too fast to be written down one by one. */
+  /** Number of ends just before it that came too fast to be recorded one by one. */
   readonly leftOut?: number;
 };

@@ -1,4 +1,4 @@
-/** What a route is: one row of the table in `routes.ts`. */
+/** Type of a route, one row of the table in `routes.ts`. */
 
 import type { JsonSchema } from "../base/schema.ts";
 import type { Control } from "./control.ts";
@@ -6,18 +6,18 @@ import type { Parameters } from "./query.ts";
 import type { SCHEMAS } from "./record-schemas.ts";
 import type { TokenScope } from "./token-claims.ts";
 
-/** A request that was found to be valid. */
+/** A validated request. */
 export type RouteInput = {
   readonly id: string;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
-  /** Of a stream: what its reader has got already. */
+  /** Of a stream: the last event that its reader has received. */
   readonly lastEventId?: string;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client has disconnected. */
   readonly signal: AbortSignal;
 };
 
-/** An answer in JSON (`list`: an array of these), as text, or a stream of events. `more`: on demand by this parameter. */
+/** An answer in JSON (`list`: an array of these), as text, or a stream of events. */
 export type Output =
   | { readonly kind: "json"; readonly schema?: keyof typeof SCHEMAS; readonly list?: boolean }
   | { readonly kind: "text"; readonly type: string }
@@ -36,18 +36,18 @@ export type Route = {
   /** Status of success. */
   readonly status: number;
   readonly output: Output;
-  /** Errors beside those that every route may answer with. */
+  /** Error statuses beyond those of every route. */
   readonly errors: readonly number[];
-  /** A page of a list, or a stream: `Page` and `AsyncIterable`. */
+  /** Resolves with the answer (a `Page` for a page of a list); for a stream, an `AsyncIterable`. */
   readonly answer: (control: Control, input: RouteInput) => Promise<unknown> | AsyncIterable<unknown>;
-  /** The same as a stream, by `follow=1`. */
+  /** The same as a stream, with `follow=1`. */
   readonly follow?: {
     readonly output: Output & { readonly kind: "stream" };
     readonly answer: (control: Control, input: RouteInput) => AsyncIterable<unknown>;
   };
 };
 
-/** A list that goes on: the next page is in the `Link` header. */
+/** A page of a longer list; the `Link` header names the next page. */
 export class Page {
   readonly items: readonly unknown[];
   readonly next: string | undefined;

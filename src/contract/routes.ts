@@ -1,4 +1,4 @@
-/** The one table of routes: server, client, OpenAPI document and `docs/api.md` are made of it. */
+/** The table of routes, from which server, client, OpenAPI document and `docs/api.md` are made. */
 import { ACTIONS, type Action, type ActOptions, type Scaling } from "./control.ts";
 import type { EventType } from "./event-record.ts";
 import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
@@ -14,8 +14,8 @@ const VERBS: Readonly<Record<Action, string>> = {
   unblock: "Lift a block",
 };
 
-const none: Parameters = {};
-const one = { kind: "json", schema: "ProcessRecord" } as const;
+const noParameters: Parameters = {};
+const processOutput = { kind: "json", schema: "ProcessRecord" } as const;
 
 function action(name: Action): Route {
   return {
@@ -25,11 +25,11 @@ function action(name: Action): Route {
     summary: VERBS[name],
     parameters: name === "restart" ? RESTART : WAIT,
     status: 200,
-    output: one,
+    output: processOutput,
     errors: [404, 409, 504],
     answer: (control, { id, query, signal }) => {
       const { hard = false } = query as ParameterValues<typeof RESTART>;
-      return control.act(id, name, { ...waiting(query, signal), ...(hard && { hard }) });
+      return control.act(id, name, { ...waitOptions(query, signal), ...(hard && { hard }) });
     },
   };
 }
@@ -42,9 +42,9 @@ export const ROUTES = {
     path: "/processes",
     scope: "read",
     summary: "All processes with their states",
-    parameters: none,
+    parameters: noParameters,
     status: 200,
-    output: { ...one, list: true },
+    output: { ...processOutput, list: true },
     errors: [],
     answer: (control) => control.processes(),
   },
@@ -53,9 +53,9 @@ export const ROUTES = {
     path: "/processes/{id}",
     scope: "read",
     summary: "One process",
-    parameters: none,
+    parameters: noParameters,
     status: 200,
-    output: one,
+    output: processOutput,
     errors: [404],
     answer: (control, { id }) => control.process(id),
   },
@@ -68,9 +68,9 @@ export const ROUTES = {
     parameters: WAIT,
     body: { name: "Scaling", schema: SCALING },
     status: 200,
-    output: one,
+    output: processOutput,
     errors: [404, 409, 413, 415, 504],
-    answer: (control, { id, query, body, signal }) => control.scale(id, body as Scaling, waiting(query, signal)),
+    answer: (control, { id, query, body, signal }) => control.scale(id, body as Scaling, waitOptions(query, signal)),
   },
   incidents: {
     method: "GET",
@@ -102,7 +102,7 @@ export const ROUTES = {
     path: "/state",
     scope: "read",
     summary: "State of procman itself",
-    parameters: none,
+    parameters: noParameters,
     status: 200,
     output: { kind: "json", schema: "StateRecord" },
     errors: [],
@@ -113,7 +113,7 @@ export const ROUTES = {
     path: "/telemetry",
     scope: "telemetry",
     summary: "Report numbers of a process about itself",
-    parameters: none,
+    parameters: noParameters,
     body: { name: "TelemetryReport", schema: TELEMETRY_REPORT },
     status: 200,
     output: { kind: "json" },
@@ -125,7 +125,7 @@ export const ROUTES = {
     path: "/log",
     scope: "log",
     summary: "Add a line to the log",
-    parameters: none,
+    parameters: noParameters,
     body: { name: "LogSubmission", schema: LOG_SUBMISSION },
     status: 201,
     output: { kind: "json", schema: "LogEntry" },
@@ -186,14 +186,14 @@ export const ROUTES = {
     status: 200,
     output: { kind: "json", schema: "PlanRecord" },
     errors: [409, 504],
-    answer: (control, { query, signal }) => control.reload(waiting(query, signal)),
+    answer: (control, { query, signal }) => control.reload(waitOptions(query, signal)),
   },
   terminate: {
     method: "POST",
     path: "/terminate",
     scope: "admin",
     summary: "Stop everything and end",
-    parameters: none,
+    parameters: noParameters,
     status: 202,
     output: { kind: "json" },
     errors: [],
@@ -204,7 +204,7 @@ export const ROUTES = {
     path: "/metrics",
     scope: "read",
     summary: "All metrics in the Prometheus text format",
-    parameters: none,
+    parameters: noParameters,
     status: 200,
     output: { kind: "text", type: "text/plain; version=0.0.4; charset=utf-8" },
     errors: [],
@@ -215,7 +215,7 @@ export const ROUTES = {
     path: "/openapi.json",
     scope: "read",
     summary: "This API as an OpenAPI 3.1 document",
-    parameters: none,
+    parameters: noParameters,
     status: 200,
     output: { kind: "json" },
     errors: [],
@@ -225,7 +225,7 @@ export const ROUTES = {
     method: "GET",
     path: "/health",
     summary: "Whether the API answers",
-    parameters: none,
+    parameters: noParameters,
     status: 200,
     output: { kind: "text", type: "text/plain; charset=utf-8" },
     errors: [],
@@ -235,7 +235,7 @@ export const ROUTES = {
 
 export type RouteName = keyof typeof ROUTES;
 
-function waiting(query: Readonly<Record<string, unknown>>, signal: AbortSignal): ActOptions {
+function waitOptions(query: Readonly<Record<string, unknown>>, signal: AbortSignal): ActOptions {
   const { wait } = query as ParameterValues<typeof WAIT>;
   return wait === undefined ? {} : { waitSeconds: wait, signal };
 }

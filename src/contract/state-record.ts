@@ -1,4 +1,4 @@
-/** What procman says of itself and its machine, with its schema. */
+/** State of procman and its machine, with the schema. */
 import { enumeration, integer, list, number, openObject, optional, reference, schemaFor, string, time } from "../base/schema.ts";
 import type { PluginRecord } from "./plugin-record.ts";
 import type { MemoryRecord, Status } from "./records.ts";
@@ -25,12 +25,12 @@ export type StateRecord = {
   /** Of the keeper: the one to signal. */
   readonly pid: number;
   readonly status: "running" | "terminating";
-  /** Begin of the service, and when this was said. */
+  /** Start of the service, and time of this record. */
   readonly started: string;
   readonly updated: string;
   readonly uptimeSeconds: number;
   readonly configFile: string;
-  /** Absent: it is not reached by any. */
+  /** Absent: no API is reachable. */
   readonly api?: { readonly hostname: string; readonly port: number };
   /** Of the service. Bytes. */
   readonly memory: MemoryRecord;
@@ -45,12 +45,12 @@ export type StateRecord = {
 
 const MEMORY = schemaFor<MemoryRecord>(
   {
-    rss: integer({ description: "All that is resident. Bytes." }),
-    heapTotal: integer({ description: "Of the JavaScript heap. Bytes." }),
-    heapUsed: integer({ description: "Used of it. Bytes." }),
-    external: integer({ description: "Outside of it. Bytes." }),
+    rss: integer({ description: "Resident memory. Bytes." }),
+    heapTotal: integer({ description: "JavaScript heap. Bytes." }),
+    heapUsed: integer({ description: "Used part of the heap. Bytes." }),
+    external: integer({ description: "Outside of the heap. Bytes." }),
   },
-  { description: "Memory of the service, as it sees itself." },
+  { description: "Memory of the service." },
 );
 
 const SYSTEM = schemaFor<SystemRecord>(
@@ -61,8 +61,8 @@ const SYSTEM = schemaFor<SystemRecord>(
     arch: string({ description: "As Node names it: `x64`, `arm64`." }),
     cpus: integer({ description: "Processors that can be used." }),
     loadAverage: list(number(), { description: "Of 1, 5 and 15 minutes." }),
-    totalMemoryBytes: integer({ description: "All of it." }),
-    freeMemoryBytes: integer({ description: "Of it." }),
+    totalMemoryBytes: integer({ description: "Total memory." }),
+    freeMemoryBytes: integer({ description: "Free memory." }),
     uptimeSeconds: integer({ description: "Since the machine was started." }),
   },
   { description: "The machine." },
@@ -74,9 +74,9 @@ export const STATE = schemaFor<StateRecord>(
     version: string({ description: "Of procman." }),
     pid: integer({ description: "Of procman's keeper: the one to signal." }),
     status: enumeration(["running", "terminating"]),
-    started: time({ description: "Begin of the service." }),
-    updated: time({ description: "When this was said." }),
-    uptimeSeconds: number({ description: "From one to the other." }),
+    started: time({ description: "Start of the service." }),
+    updated: time({ description: "Time of this record." }),
+    uptimeSeconds: number({ description: "Time between the two." }),
     configFile: string({ description: "Absolute path of the configuration." }),
     api: optional(
       schemaFor<NonNullable<StateRecord["api"]>>(
@@ -88,14 +88,14 @@ export const STATE = schemaFor<StateRecord>(
     cpuPercent: number({ description: "Of the service, since its start. 100 is one core." }),
     system: SYSTEM,
     runtime: schemaFor<StateRecord["runtime"]>(
-      { name: string({ description: "`node`." }), version: string({ description: "As `24.1.0`." }) },
-      { description: "What the service runs on." },
+      { name: string({ description: "`node`." }), version: string({ description: "Such as `24.1.0`." }) },
+      { description: "Runtime of the service." },
     ),
     processes: openObject(
-      { total: integer({ description: "In all." }) },
-      { description: "How many there are, in all and by status.", additionalProperties: integer() },
+      { total: integer({ description: "All processes." }) },
+      { description: "Numbers of processes, in total and by status.", additionalProperties: integer() },
     ),
-    plugins: optional(list(reference<PluginRecord>("PluginRecord"), { description: "Of the configuration; absent: it has none." })),
+    plugins: optional(list(reference<PluginRecord>("PluginRecord"), { description: "Plugins of the configuration; absent: it has none." })),
   },
-  { description: "State of the application." },
+  { description: "State of procman." },
 );

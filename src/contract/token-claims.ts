@@ -1,4 +1,4 @@
-/** What a token says. */
+/** The claims of a token. */
 
 export const ISSUER = "procman";
 
@@ -7,7 +7,7 @@ export const SCOPES = ["read", "control", "log", "telemetry", "admin"] as const;
 /** `control`: actions; `admin`: terminate, and everything else. */
 export type TokenScope = (typeof SCOPES)[number];
 
-/** As names of processes, and upper case. */
+/** Characters of process names, and upper case. */
 export const CONSUMER = /^[A-Za-z0-9._-]{1,64}$/;
 
 export type Claims = {
@@ -17,11 +17,11 @@ export type Claims = {
   readonly scopes: readonly TokenScope[];
   /** Seconds since 1970. */
   readonly expires?: number;
-  /** It speaks for this process alone. */
+  /** The token is valid for this process only. */
   readonly process?: string;
 };
 
-/** What is signed (RFC 7519, 4.1). */
+/** The payload to sign (RFC 7519, 4.1). */
 export function payloadOf({ audience, consumer, scopes, process, expires }: Claims): object {
   return {
     iss: ISSUER,
@@ -34,12 +34,12 @@ export function payloadOf({ audience, consumer, scopes, process, expires }: Clai
   };
 }
 
-/** When a token ends that is good for so long. Seconds since 1970. */
+/** Expiry of a token that is valid for so long. Seconds since 1970. */
 export function expiresIn(seconds: number): number {
   return Math.floor(Date.now() / 1_000) + seconds;
 }
 
-/** What a process may do, for itself. Nobody else's consumer has a colon. */
+/** The claims of a process's own token. No other consumer has a colon in its name. */
 export function claimsOfProcess(process: string, audience: string): Claims {
   return { audience, consumer: `process:${process}`, scopes: ["telemetry", "log"], process };
 }

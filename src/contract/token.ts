@@ -2,7 +2,7 @@
 import { jwtVerify } from "jose";
 import { type Claims, ISSUER, SCOPES } from "./token-claims.ts";
 
-/** How far clocks may differ. Seconds. */
+/** Allowed difference between clocks. Seconds. */
 export const LEEWAY_SECONDS = 5;
 
 /** Rejects when the token is not one of this instance's, is not valid yet, or has expired. */
@@ -14,7 +14,7 @@ export async function verifyToken(token: string, audience: string, secret: Uint8
     clockTolerance: LEEWAY_SECONDS,
     requiredClaims: ["sub", "iat"],
   });
-  // A date in the future was given by another clock, or by nobody.
+  // A date in the future comes from a wrong clock, or is forged.
   if (Number(payload.iat) > Date.now() / 1_000 + LEEWAY_SECONDS) throw new Error("it was issued in the future");
   const granted = typeof payload.scope === "string" ? payload.scope.split(" ") : [];
   return {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Incident, ProcessRecord } from "./records.ts";
-import { explain, recount } from "./why.ts";
+import { explain, explainPastRuns } from "./why.ts";
 
 const NOW = Date.UTC(2026, 5, 1, 12);
 const at = (secondsAgo: number): string => new Date(NOW - secondsAgo * 1_000).toISOString();
@@ -33,14 +33,14 @@ function incident(more: Partial<Incident> = {}): Incident {
   };
 }
 
-test("why: a process without a past", () => {
+test("why: a process without incidents", () => {
   assert.deepEqual(explain(record, [], NOW), [
     "web runs (pid 12) since 2026-06-01 11:59:00 UTC.",
-    "No run of it has ended yet, as far as is known.",
+    "No run of it has ended yet, as far as known.",
   ]);
 });
 
-test("why: what happened, how often, with the last lines, and what to do", () => {
+test("why: what has happened, how often, the last lines, and what to do", () => {
   const lines = [{ time: at(62), severity: "error", category: "stderr", text: "Error: no database" } as const];
   const metrics = [{ time: at(65), cpuPercent: 20.4, memoryBytes: 52_428_800, processes: 1 }];
   const story = explain(record, [incident({ lines, metrics, leftOut: 4 }), incident({ run: 2 }), incident({ run: 1 })], NOW);
@@ -48,16 +48,16 @@ test("why: what happened, how often, with the last lines, and what to do", () =>
     "web runs (pid 12) since 2026-06-01 11:59:00 UTC.",
     "Runs of it that ended in the last 24 hours: 7 (7 × ended by itself).",
     "At 2026-06-01 11:58:59 UTC run 3 of web (pid 11) exited with code 3 after 5 s. What followed: restart 3 of 5 in 400 ms.",
-    "4 ends just before it came too fast to be written down.",
+    "4 ends just before it came too fast to be recorded.",
     "Before that it had at most 52.4 MB of memory and 20 % of a core.",
     "Its last lines:",
     "  Error: no database",
-    "It has ended in the same way 3 times: what ails it does not go away by a restart.",
+    "It has ended in the same way 3 times: a restart does not remove the cause.",
     "It ended with code 3 by itself: its last lines may say why.",
   ]);
 });
 
-test("why: a full JavaScript heap is told, however long the trace behind it", () => {
+test("why: a full JavaScript heap is named, even before a long trace", () => {
   const line = (text: string) => ({ time: at(62), severity: "error", category: "stderr", text }) as const;
   const full = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory";
   const trace = Array.from({ length: 18 }, (_, index) => line(`${index}: 0xd3607f node::Start`));
@@ -67,7 +67,7 @@ test("why: a full JavaScript heap is told, however long the trace behind it", ()
   assert.match(story.at(-1) ?? "", /^Its JavaScript heap was full: .*--max-old-space-size/);
 });
 
-test("why: the error above a long trace is told with the last lines", () => {
+test("why: the error above a long trace is shown with the last lines", () => {
   const line = (text: string) => ({ time: at(62), severity: "error", category: "stderr", text }) as const;
   const trace = Array.from({ length: 12 }, (_, index) => line(`    at step${index} (node:net:1908:16)`));
   const told = (...lines: readonly ReturnType<typeof line>[]) => explain(record, [incident({ lines })], NOW).slice(3, 5);
@@ -84,7 +84,7 @@ test("why: the error above a long trace is told with the last lines", () => {
   assert.deepEqual(told(line("no error: none"), ...trace), ["      at step2 (node:net:1908:16)", "      at step3 (node:net:1908:16)"]);
 });
 
-test("why: who has given up is to be started when the cause is mended", () => {
+test("why: a process whose restarts are used up is to be started once the cause is removed", () => {
   const gone: ProcessRecord = {
     id: "web",
     type: "process",
@@ -102,11 +102,11 @@ test("why: who has given up is to be started when the cause is mended", () => {
   ]);
 });
 
-test("why: each cause has its own advice, and what was wished none", () => {
+test("why: each cause has its own advice, requested ends have none", () => {
   const advice = (more: Partial<Incident>): string | undefined => explain(record, [incident(more)], NOW)[2];
   assert.match(advice({ cause: "out-of-memory", signal: "SIGKILL" }) ?? "", /memory/);
   assert.match(advice({ cause: "signal", signal: "SIGSEGV" }) ?? "", /crash/);
-  assert.match(advice({ cause: "signal", signal: "SIGKILL" }) ?? "", /Somebody else has sent SIGKILL/);
+  assert.match(advice({ cause: "signal", signal: "SIGKILL" }) ?? "", /^SIGKILL did not come from procman/);
   assert.match(advice({ cause: "timeout" }) ?? "", /raise "timeout"/);
   assert.match(advice({ code: 126 }) ?? "", /look at its permissions/);
   const line = { time: at(62), severity: "error", category: "stderr", text: "Cannot start: the limit nofile cannot be 9000000" } as const;
@@ -115,40 +115,40 @@ test("why: each cause has its own advice, and what was wished none", () => {
     /^Lower that limit in "ulimits", or raise the hard/,
   );
   assert.equal(advice({ cause: "unstartable" }), undefined, "it runs, so that is corrected");
-  assert.match(
-    explain({ ...record, status: "errored" }, [incident({ cause: "unstartable" })], NOW)[2] ?? "",
-    /^Correct what is said above/,
-  );
+  assert.match(explain({ ...record, status: "errored" }, [incident({ cause: "unstartable" })], NOW)[2] ?? "", /^Correct the problem above/);
   for (const cause of ["operator", "shutdown", "terminate", "watch"] as const) assert.equal(advice({ cause, code: 0 }), undefined);
   assert.equal(advice({ code: 0 }), undefined, "it has finished");
 });
 
-test("why: what is long ago is told once, not counted", () => {
+test("why: an old incident is shown once, but not counted", () => {
   const story = explain(record, [incident({ time: at(200_000) }), incident({ time: at(300_000) })], NOW);
   assert.ok(!story.some((line) => line.includes("last 24 hours")));
   assert.match(story[1] ?? "", /run 3 of web/);
 });
 
-test("why: while none runs, what is on disk is told as that, and no start is asked of a procman that isn't there", () => {
-  const story = recount({ id: "web", incidents: [incident({ code: 127 })], until: at(5) }, false, NOW);
+test("why: while procman isn't running, the story comes from disk, without the advice to start the process", () => {
+  const story = explainPastRuns({ id: "web", incidents: [incident({ code: 127 })], until: at(5) }, false, NOW);
   assert.deepEqual(story, [
     "procman is not running; this is what it has left on disk about web, until 2026-06-01 11:59:55 UTC.",
     "At 2026-06-01 11:58:59 UTC run 3 of web (pid 11) exited with code 3 after 5 s. What followed: restart 3 of 5 in 400 ms.",
     'The shell found no such command: look at "cmd" and PATH.',
   ]);
-  assert.equal(recount({ id: "web", incidents: [] }, true, NOW)[0], "procman does not answer; this is what it has left on disk about web.");
+  assert.equal(
+    explainPastRuns({ id: "web", incidents: [] }, true, NOW)[0],
+    "procman does not answer; this is what it has left on disk about web.",
+  );
 });
 
-test("why: a run whose end nobody has seen is told, with what became of procman", () => {
+test("why: a run without a recorded end is shown with the reason", () => {
   const lines = [{ time: at(9), severity: "info", category: "stdout", text: "working" } as const];
   const told = (how: "machine" | "procman" | "runs") =>
-    recount({ id: "web", incidents: [], unended: { started: at(30), pid: 12, lines, how, booted: at(3) } }, false, NOW).slice(1);
+    explainPastRuns({ id: "web", incidents: [], unended: { started: at(30), pid: 12, lines, how, booted: at(3) } }, false, NOW).slice(1);
   const start = "At 2026-06-01 11:59:30 UTC it was started (pid 12), and the end of that run is not on record:";
   assert.deepEqual(told("machine"), [
-    `${start} the machine was started anew since, at 2026-06-01 11:59:57 UTC.`,
+    `${start} the machine was rebooted since, at 2026-06-01 11:59:57 UTC.`,
     "Its last lines:",
     "  working",
   ]);
-  assert.equal(told("procman")[0], `${start} procman itself was ended in the middle of it.`);
+  assert.equal(told("procman")[0], `${start} procman itself ended while it ran.`);
   assert.equal(told("runs")[0], `${start} it still runs.`);
 });

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { connect } from "../../connection/connect.ts";
 import type { Scaling } from "../../contract/control.ts";
-import { MOST_INSTANCES } from "../../contract/input-schemas.ts";
+import { MAX_INSTANCES } from "../../contract/input-schemas.ts";
 import type { ProcessRecord, Status } from "../../contract/records.ts";
 import { outcomeOf } from "../format.ts";
 import { secondsTo, withConfig } from "../options.ts";
@@ -57,11 +57,9 @@ function scalingOf(id: string, count: string): Scaling {
   if (!/^[+-]?\d+$/.test(count)) throw cannot(`to ${JSON.stringify(count)}: allowed are a whole number such as 4, or +1, -1, or max`);
   const isStep = !/^\d/.test(count);
   const number = Number(count);
-  if (isStep && Math.abs(number) > MOST_INSTANCES) throw cannot(`by ${count}: allowed are 1 to ${MOST_INSTANCES} instances`);
-  if (!isStep && (number < 1 || number > MOST_INSTANCES))
-    throw cannot(
-      `to ${count} instances: allowed are 1 to ${MOST_INSTANCES}${number < 1 ? `; "procman stop ${id}" stops all of them` : ""}`,
-    );
+  if (isStep && Math.abs(number) > MAX_INSTANCES) throw cannot(`by ${count}: allowed are 1 to ${MAX_INSTANCES} instances`);
+  if (!isStep && (number < 1 || number > MAX_INSTANCES))
+    throw cannot(`to ${count} instances: allowed are 1 to ${MAX_INSTANCES}${number < 1 ? `; "procman stop ${id}" stops all of them` : ""}`);
   return isStep ? { by: number } : { instances: number };
 }
 

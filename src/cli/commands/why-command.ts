@@ -7,7 +7,7 @@ import { parseDocument } from "../../config/document.ts";
 import { locate } from "../../config/find-config.ts";
 import { connect } from "../../connection/connect.ts";
 import type { Incident, ProcessRecord } from "../../contract/records.ts";
-import { explain, recount } from "../../contract/why.ts";
+import { explain, explainPastRuns } from "../../contract/why.ts";
 import { integerTo, withConfig } from "../options.ts";
 
 const ENDS = 5;
@@ -67,7 +67,7 @@ async function past(id: string, { config, lines }: Options, isRunning: boolean):
   const members = membersOf(parseDocument(read(config, process.cwd()).text).data, stateDir, id);
   const pasts = await Promise.all(members.map((member) => pastOf(stateDir, member, lines)));
   if (pasts.every(({ incidents, unended }) => incidents.length === 0 && unended === undefined)) return undefined;
-  const answers = pasts.map((each) => ({ id: each.id, incidents: each.incidents, why: recount(each, isRunning) }));
+  const answers = pasts.map((each) => ({ id: each.id, incidents: each.incidents, why: explainPastRuns(each, isRunning) }));
   return members[0] === id ? answers[0] : answers;
 }
 

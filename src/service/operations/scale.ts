@@ -7,7 +7,7 @@ import type { Scale } from "../../config/instance-overrides.ts";
 import { ConfigurationError } from "../../config/problems.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { Caller, Scaling } from "../../contract/control.ts";
-import { MOST_INSTANCES } from "../../contract/input-schemas.ts";
+import { MAX_INSTANCES } from "../../contract/input-schemas.ts";
 import { isUnderWay } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
@@ -203,11 +203,11 @@ function targetCount(id: string, { instances, by }: Scaling, now: number): numbe
       faults: [{ place: "body", message: 'must have either "instances" or "by"' }],
     });
   const to = instances === "max" ? availableParallelism() : (instances ?? now + (by ?? 0));
-  if (Number.isInteger(to) && to >= 1 && to <= MOST_INSTANCES) return to;
+  if (Number.isInteger(to) && to >= 1 && to <= MAX_INSTANCES) return to;
   throw scaleRefused(
     id,
     to,
-    `allowed are 1 to ${MOST_INSTANCES}, and it has ${now}${to < 1 ? `; "procman stop ${id}" stops all of them` : ""}`,
+    `allowed are 1 to ${MAX_INSTANCES}, and it has ${now}${to < 1 ? `; "procman stop ${id}" stops all of them` : ""}`,
   );
 }
 
