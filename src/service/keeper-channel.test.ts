@@ -7,20 +7,20 @@ import { KeeperChannel } from "./keeper-channel.ts";
 
 function rig(receive: (message: FromKeeper) => void = () => undefined) {
   const sent: ToKeeper[][] = [];
-  const heard: FromKeeper[] = [];
+  const received: FromKeeper[] = [];
   const channel = Object.assign(new EventEmitter(), {
     connected: true,
     send: (messages: readonly ToKeeper[]): void => void sent.push([...messages]),
   });
   const link = new KeeperChannel(channel, {
     message: (message) => {
-      heard.push(message);
+      received.push(message);
       receive(message);
     },
     closed: () => undefined,
   });
   const names = () => sent.map((batch) => batch.map((message) => ("id" in message ? `note ${message.id}` : message.t)));
-  return { link, channel, heard, names };
+  return { link, channel, received, names };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -74,7 +74,7 @@ test("processes that start in a later turn than the snapshot are sent together",
 
 test("held messages are handled afterwards, in order; none after the channel was closed", async () => {
   for (const closes of [false, true]) {
-    const { link, channel, heard } = rig();
+    const { link, channel, received } = rig();
     let release = (): void => undefined;
     link.hold(
       new Promise((resolve) => {
@@ -83,13 +83,13 @@ test("held messages are handled afterwards, in order; none after the channel was
     );
     channel.emit("message", [{ t: "ping" }, { t: "renewed" }]);
     channel.emit("message", [{ t: "aside" }]);
-    assert.deepEqual(heard, []);
+    assert.deepEqual(received, []);
     if (closes) link.close();
     release();
     await turn();
     channel.emit("message", [{ t: "ping" }]);
     assert.deepEqual(
-      heard.map(({ t }) => t),
+      received.map(({ t }) => t),
       closes ? [] : ["ping", "renewed", "aside", "ping"],
     );
   }

@@ -18,50 +18,50 @@ function setup() {
     clock,
     spawner,
     publish: () => undefined,
-    notice: (id, notice) => notice.type === "watch" && told.push(`${id}: ${notice.effect} ${notice.files} of ${notice.count}`),
+    notice: (id, notice) => notice.type === "watch" && restarts.push(`${id}: ${notice.effect} ${notice.files} of ${notice.count}`),
     removed: () => undefined,
   });
-  const told: string[] = [];
-  const said: string[] = [];
-  const rolls: { readonly news: FileChangeBatch; readonly admits: () => boolean }[] = [];
+  const restarts: string[] = [];
+  const logged: string[] = [];
+  const fileChanges: { readonly batch: FileChangeBatch; readonly shouldRun: () => boolean }[] = [];
   const rollingRestarts = {
-    onFileChange: (_cluster: string, news: FileChangeBatch, admits: () => boolean): void => void rolls.push({ news, admits }),
+    onFileChange: (_cluster: string, batch: FileChangeBatch, shouldRun: () => boolean): void => void fileChanges.push({ batch, shouldRun }),
   };
-  const news = new RestartOnChange({
+  const restartOnChange = new RestartOnChange({
     ...{ rollingRestarts, processes: () => supervisor.processes },
-    ...{ write: (id, { text }) => void said.push(`${id}: ${text}`), folder: () => "/app", flush: () => undefined },
+    ...{ write: (id, { text }) => void logged.push(`${id}: ${text}`), folder: () => "/app", flush: () => undefined },
   });
   supervisor.apply(specs.map(definitionOf));
   for (const { id } of specs) spawner.up(id);
   const change = (...files: readonly string[]): void =>
-    news.onChange(
+    restartOnChange.onChange(
       specs,
       files.map((file) => ({ file: `/app/${file}`, at: monotonicMs() })),
     );
-  return { news, told, said, rolls, change };
+  return { restartOnChange, restarts, logged, fileChanges, change };
 }
 
 test("a change is reported to a process by itself, and once to a cluster for all its instances", () => {
-  const { told, rolls, change, news } = setup();
+  const { restarts, fileChanges, change, restartOnChange } = setup();
   change("src/a.ts", "src/b.ts");
-  news.close();
-  assert.deepEqual(told, ["solo: restarts src/a.ts,src/b.ts of 2"]);
+  restartOnChange.close();
+  assert.deepEqual(restarts, ["solo: restarts src/a.ts,src/b.ts of 2"]);
   assert.deepEqual(
-    rolls.map(({ news: { files, count, ids } }) => [files, count, ids]),
+    fileChanges.map(({ batch: { files, count, ids } }) => [files, count, ids]),
     [[["src/a.ts", "src/b.ts"], 2, ["web-1", "web-2"]]],
   );
 });
 
 test("a cluster whose instances write their watched files is held back as one", () => {
-  const { said, rolls, change, news } = setup();
+  const { logged, fileChanges, change, restartOnChange } = setup();
   const answers = Array.from({ length: 6 }, () => {
     change("src/built.ts");
-    return rolls.at(-1)?.admits();
+    return fileChanges.at(-1)?.shouldRun();
   });
-  news.close();
+  restartOnChange.close();
   assert.deepEqual(answers, [true, true, true, true, true, false]);
   assert.deepEqual(
-    said.filter((line) => line.startsWith("web")),
+    logged.filter((line) => line.startsWith("web")),
     ["web: src/built.ts has changed, soon after a start like others before; waiting until no file has changed for 10 s"],
   );
 });

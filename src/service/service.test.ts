@@ -188,9 +188,9 @@ test("the API listens at once on the port of the previous service, or on another
   const second = startService(context, config, await stateAfterKill(context, config, "web"));
   assert.equal(await changed(second.service), port);
   await second.service.retire();
-  const somebody: Server = createServer().listen(port, "127.0.0.1");
-  await once(somebody, "listening");
-  context.after(() => void somebody.close());
+  const server: Server = createServer().listen(port, "127.0.0.1");
+  await once(server, "listening");
+  context.after(() => void server.close());
   forget();
   const third = startService(context, config, await stateAfterKill(context, config, "web"));
   const other = await changed(third.service);

@@ -17,12 +17,12 @@ function rig() {
   ]);
   const share = { hostname: "127.0.0.1", port: 80 };
   const processes = ["web-1", "web-2", "job"].map((id) => ({ id, ...(id === "job" ? {} : { share }) }) as ProcessSpec);
-  const told: (readonly number[])[] = [];
+  const sent: (readonly number[])[] = [];
   const bus = new ProcessBus((problem) => assert.fail(problem));
   const link = {
-    send: (message: ToKeeper) => message.t === "sockets" && told.push(message.wanted.map(({ port }) => port)),
+    send: (message: ToKeeper) => message.t === "sockets" && sent.push(message.wanted.map(({ port }) => port)),
   };
-  const sharing = new SharedSockets({
+  const sockets = new SharedSockets({
     ...{ bus, link, log: { write: () => undefined } },
     config: () => ({ processes }) as unknown as Config,
     processes: () => [...statuses].map(([id, status]) => ({ id, states: [{ status }] }) as unknown as Process),
@@ -32,48 +32,48 @@ function rig() {
     const spec = processes.find((each) => each.id === id);
     bus.transitions.publish({ id, spec } as ReportedTransition);
   };
-  return { sharing, told, set };
+  return { sockets, sent, set };
 }
 
 test("a shared socket is wanted while any of its instances is not idle, once for all of them", async () => {
-  const { told, set } = rig();
+  const { sent, set } = rig();
   set("web-1", "running");
   set("web-2", "backoff");
   await turn();
   set("web-1", "idle");
   await turn();
-  assert.deepEqual(told, [[80]]);
+  assert.deepEqual(sent, [[80]]);
   set("web-2", "idle");
   await turn();
-  assert.deepEqual(told, [[80], []]);
+  assert.deepEqual(sent, [[80], []]);
 });
 
 test("a stop that is followed by a start in the same turn closes nothing", async () => {
-  const { told, set } = rig();
+  const { sent, set } = rig();
   set("web-1", "running");
   await turn();
   set("web-1", "idle");
   set("web-1", "starting");
   await turn();
-  assert.deepEqual(told, [[80]]);
+  assert.deepEqual(sent, [[80]]);
 });
 
 test("a new service sends the wanted sockets, even if there are none: the previous one may have been killed before it did", async () => {
-  const { sharing, told } = rig();
-  sharing.resume();
-  sharing.apply();
+  const { sockets, sent } = rig();
+  sockets.resume();
+  sockets.apply();
   await turn();
-  assert.deepEqual(told, [[]]);
+  assert.deepEqual(sent, [[]]);
 });
 
 test("at the shutdown the port is closed before the instances are stopped; a retired service sends nothing", async () => {
-  const { sharing, told, set } = rig();
+  const { sockets, sent, set } = rig();
   set("web-1", "running");
   await turn();
-  sharing.end();
-  assert.deepEqual(told, [[80], []]);
-  sharing.apply();
+  sockets.end();
+  assert.deepEqual(sent, [[80], []]);
+  sockets.apply();
   await turn();
-  sharing.retire();
-  assert.deepEqual(told, [[80], []]);
+  sockets.retire();
+  assert.deepEqual(sent, [[80], []]);
 });

@@ -34,8 +34,8 @@ async function serving(context: TestContext, stateDir: string, processes: readon
     await rig.service.retire();
     return { running: runs.map(([slot, number]) => run(slot, number)), notes: { ...notes, ...rig.channel.notes } };
   };
-  const asked = (): readonly string[] => rig.channel.requests("spawn", "signal", "route");
-  return { ...rig, file, write, killed, asked, notes: () => ({ ...notes, ...rig.channel.notes }) };
+  const requests = (): readonly string[] => rig.channel.requests("spawn", "signal", "route");
+  return { ...rig, file, write, killed, requests, notes: () => ({ ...notes, ...rig.channel.notes }) };
 }
 
 /** Ends the run; the next one comes up. */
@@ -47,8 +47,8 @@ async function again({ channel, tell }: Rig, slot: string, number = 2): Promise<
 }
 
 const over = (rig: Rig): Promise<true> => eventually(() => rig.notes()[":reload"] === "" || undefined);
-const told = ({ channel }: Rig, line: RegExp): Promise<true> =>
-  eventually(() => channel.printed.some((said) => line.test(said)) || undefined);
+const waitForLine = ({ channel }: Rig, line: RegExp): Promise<true> =>
+  eventually(() => channel.printed.some((text) => line.test(text)) || undefined);
 const commandOf = (note: string | undefined, id: string): unknown => {
   const { config } = JSON.parse(note ?? "") as { config: { processes: { id: string; command: { line: string } }[] } };
   return config.processes.find((spec) => spec.id === id)?.command.line;
@@ -69,7 +69,7 @@ test("only the processes that the change concerns are touched; the new configura
       ["old", "stop", "is no longer in the configuration"],
     ],
   );
-  assert.deepEqual(rig.asked(), [], "a plan does nothing");
+  assert.deepEqual(rig.requests(), [], "a plan does nothing");
   void rig.service.reloads.reload("test");
   const batch = rig.batchOf(":config");
   // Restart orders for runs of the old configuration are withdrawn as well.
@@ -79,7 +79,7 @@ test("only the processes that the change concerns are touched; the new configura
     ["signal old", "signal p0", "spawn new"],
   );
   assert.notEqual(rig.notes()[":config"], before);
-  assert.deepEqual(rig.asked().length, 3);
+  assert.deepEqual(rig.requests().length, 3);
   assert.equal(rig.notes()[":reload"], undefined, "what needs no waiting needs no memory");
 });
 
@@ -89,9 +89,9 @@ test("an invalid file changes nothing, whether the reload came by API or by SIGH
   assert.throws(() => rig.service.reloads.plan(), { code: "configuration-invalid" });
   await assert.rejects(rig.service.reloads.reload("test"), { code: "configuration-invalid" });
   rig.tell({ t: "signalled", signal: "SIGHUP" });
-  await told(rig, /^procman\.json:1:2$/);
-  await told(rig, /^everything stays as it was$/);
-  assert.deepEqual(rig.asked(), []);
+  await waitForLine(rig, /^procman\.json:1:2$/);
+  await waitForLine(rig, /^everything stays as it was$/);
+  assert.deepEqual(rig.requests(), []);
 });
 
 test("SIGHUP reloads the file; settings that can't change while procman runs are named", async (context) => {
@@ -105,8 +105,8 @@ test("SIGHUP reloads the file; settings that can't change while procman runs are
   const settings = (): readonly string[] => rig.service.reloads.plan().settings.map(({ field, takesEffect }) => `${field} ${takesEffect}`);
   assert.deepEqual(settings(), ["api.port next-run", "api.revoked in-place", "watcher in-place", "logger.internalLogHours in-place"]);
   rig.tell({ t: "signalled", signal: "SIGHUP" });
-  await told(rig, /^reload \(SIGHUP\): web restarts, api.revoked, watcher, logger.internalLogHours$/);
-  assert.deepEqual(rig.asked(), ["signal web 1"]);
+  await waitForLine(rig, /^reload \(SIGHUP\): web restarts, api.revoked, watcher, logger.internalLogHours$/);
+  assert.deepEqual(rig.requests(), ["signal web 1"]);
   assert.ok(
     rig.channel.batches.flat().some((each) => each.t === "logger" && each.message.t === "style" && each.message.store?.hours === 1),
   );
@@ -118,13 +118,13 @@ test("2.2 the instances of a cluster are restarted one after another; another re
   rig.write(web("sleep 2000"), sleeper("db", { cmd: "sleep 2000" }));
   const answer = rig.service.reloads.reload("test", { waitSeconds: 20 });
   rig.tell({ t: "synced", number: 1 });
-  assert.deepEqual(rig.asked(), ["signal web-1 1", "signal db 1"]);
+  assert.deepEqual(rig.requests(), ["signal web-1 1", "signal db 1"]);
   await assert.rejects(rig.service.reloads.reload("test"), { code: "reload-running" });
   for (const id of ["db", ...INSTANCES]) {
-    assert.equal(rig.asked().includes("signal web-3 1"), id === "web-3");
+    assert.equal(rig.requests().includes("signal web-3 1"), id === "web-3");
     await again(rig, id);
     if (id !== "web-3")
-      await eventually(() => rig.asked().includes(`signal web-${id === "web-1" ? 2 : id === "db" ? 1 : 3} 1`) || undefined);
+      await eventually(() => rig.requests().includes(`signal web-${id === "web-1" ? 2 : id === "db" ? 1 : 3} 1`) || undefined);
   }
   const { processes } = await answer;
   assert.deepEqual(
@@ -148,7 +148,7 @@ test("an instance that takes the port of another is restarted after that one", a
     for (const id of order) await again(rig, id);
     await over(rig);
     assert.deepEqual(
-      rig.asked().filter((asked) => asked.startsWith("spawn")),
+      rig.requests().filter((each) => each.startsWith("spawn")),
       order.map((id) => `spawn ${id} 2`),
     );
   }
@@ -166,14 +166,14 @@ test("an instance that does not come up stops the rollout: it is rolled back", a
   await again(rig, "db");
   await again(rig, "web-1");
   rig.tell(exited("web-1", 2, 3));
-  await eventually(() => rig.asked().includes("signal db 2") || undefined);
+  await eventually(() => rig.requests().includes("signal db 2") || undefined);
   assert.equal(commandOf(rig.notes()[":config"], "web-1"), "sleep 1000");
   await again(rig, "db", 3);
   rig.tell(spawned("web-1", 3));
   await again(rig, "web-1", 4);
   await refused;
   await over(rig);
-  assert.ok(!rig.asked().some((each) => /signal web-[23]/.test(each)), "the others were not touched");
+  assert.ok(!rig.requests().some((each) => /signal web-[23]/.test(each)), "the others were not touched");
   assert.equal(rig.service.reloads.plan().processes.filter(({ action }) => action === "restart").length, 4);
 });
 
@@ -190,10 +190,10 @@ test("a service that is killed during a rollout: the next one resumes it, whatev
     "what is noted is true of each of them",
   );
   const next = await serving(context, stateDir, [web("sleep 3000")], snapshot);
-  await told(next, /^resuming the reload at "web-1"$/);
-  assert.deepEqual(next.asked(), [], "nothing is done twice");
+  await waitForLine(next, /^resuming the reload at "web-1"$/);
+  assert.deepEqual(next.requests(), [], "nothing is done twice");
   for (const id of ["web-2", "web-3"]) await again(next, id);
-  await told(next, /^the reload is done$/);
+  await waitForLine(next, /^the reload is done$/);
   assert.deepEqual(
     INSTANCES.map((id) => commandOf(next.notes()[":config"], id)),
     ["sleep 2000", "sleep 2000", "sleep 2000"],
@@ -207,18 +207,18 @@ test("a service that is killed during a rollback: the next one resumes the rollb
   rig.write(web("exit 3"));
   void rig.service.reloads.reload("test");
   await again(rig, "web-1");
-  await eventually(() => rig.asked().includes("signal web-2 1") || undefined);
+  await eventually(() => rig.requests().includes("signal web-2 1") || undefined);
   await again(rig, "web-2");
   rig.tell(exited("web-2", 2, 3));
   await eventually(() => commandOf(rig.notes()[":config"], "web-2") === "sleep 1000" || undefined);
-  await eventually(() => rig.asked().includes("spawn web-2 3") || undefined);
+  await eventually(() => rig.requests().includes("spawn web-2 3") || undefined);
   rig.tell(spawned("web-2", 3));
   await again(rig, "web-2", 4);
   const snapshot = await rig.killed(["web-1", 2], ["web-2", 4], ["web-3", 1]);
   const next = await serving(context, stateDir, [web("exit 3")], snapshot);
-  await told(next, /^resuming the rollback at "web-2"$/);
+  await waitForLine(next, /^resuming the rollback at "web-2"$/);
   await again(next, "web-1", 3);
-  await told(next, /^rolled back to the previous configuration$/);
+  await waitForLine(next, /^rolled back to the previous configuration$/);
   await over(next);
   assert.deepEqual(
     INSTANCES.map((id) => commandOf(next.notes()[":config"], id)),
@@ -234,7 +234,7 @@ test("a new `procman run` after that uses the present file", async (context) => 
   await again(rig, "web-1");
   const snapshot = await rig.killed(["web-1", 2], ["web-2", 1], ["web-3", 1]);
   const next = await serving(context, stateDir, [web("sleep 3000")], { ...snapshot, lineage: "another" });
-  assert.deepEqual(next.asked(), ["signal web-1 2"]);
+  assert.deepEqual(next.requests(), ["signal web-1 2"]);
   await again(next, "web-1", 3);
   await again(next, "web-2");
   await again(next, "web-3");
@@ -247,15 +247,15 @@ test("a file that was edited while the service was away is applied as by a reloa
   const rig = await serving(context, stateDir, [web(), sleeper("db")]);
   const snapshot = await rig.killed(...INSTANCES.map((id) => [id, 1] as const), ["db", 1]);
   const next = await serving(context, stateDir, [web("sleep 2000"), sleeper("db", { cmd: "sleep 2000" })], snapshot);
-  assert.deepEqual(next.asked().toSorted(), ["signal db 1", "signal web-1 1"]);
-  await told(next, /has changed meanwhile: web-1 restarts, web-2 restarts, web-3 restarts, db restarts$/);
+  assert.deepEqual(next.requests().toSorted(), ["signal db 1", "signal web-1 1"]);
+  await waitForLine(next, /has changed meanwhile: web-1 restarts, web-2 restarts, web-3 restarts, db restarts$/);
   await again(next, "db");
   await again(next, "web-1");
   await eventually(() => next.channel.requests("signal").includes("signal web-2 1") || undefined);
   next.tell(exited("web-2", 1));
   await eventually(() => next.channel.requests("spawn").includes("spawn web-2 2") || undefined);
   next.tell(spawned("web-2", 2), exited("web-2", 2, 3));
-  await told(next, /^Cannot reload: "web-2" did not come up/);
+  await waitForLine(next, /^Cannot reload: "web-2" did not come up/);
   await eventually(() => (commandOf(next.notes()[":config"], "db") === "sleep 1000" ? true : undefined));
   assert.ok(!next.channel.requests("signal").includes("signal web-3 1"), "it was not reached");
 });

@@ -27,18 +27,18 @@ async function rolling(context: TestContext, stateDir = folder(context), snapsho
   await new Promise((resolve) => setImmediate(resolve));
   const notes = rig.channel.notes;
   if (snapshot === undefined) rig.channel.batches.length = 0;
-  const asked = (): readonly string[] => rig.channel.requests("spawn", "signal");
-  const said = (): readonly string[] => rig.channel.printed.filter((line) => /changed|roll|any further/.test(line));
-  const change = (file: string, admits = true): void =>
-    rig.service.rollingRestarts.onFileChange("web", { files: [file], count: 1, at: monotonicMs(), ids: INSTANCES }, () => admits);
+  const requests = (): readonly string[] => rig.channel.requests("spawn", "signal");
+  const logged = (): readonly string[] => rig.channel.printed.filter((line) => /changed|roll|any further/.test(line));
+  const change = (file: string, shouldRun = true): void =>
+    rig.service.rollingRestarts.onFileChange("web", { files: [file], count: 1, at: monotonicMs(), ids: INSTANCES }, () => shouldRun);
   /** Ends the run; the next one is requested. */
   const ends = async (slot: string, next: number): Promise<void> => {
-    await eventually(() => asked().includes(`signal ${slot} ${next - 1}`) || undefined);
+    await eventually(() => requests().includes(`signal ${slot} ${next - 1}`) || undefined);
     rig.tell(exited(slot, next - 1));
-    await eventually(() => asked().includes(`spawn ${slot} ${next}`) || undefined);
+    await eventually(() => requests().includes(`spawn ${slot} ${next}`) || undefined);
   };
   const up = (slot: string, number: number): void => rig.tell({ ...spawned(slot, number), since: monotonicMs() } as never);
-  const again = async (slot: string, next = 2): Promise<void> => {
+  const restart = async (slot: string, next = 2): Promise<void> => {
     await ends(slot, next);
     up(slot, next);
   };
@@ -50,34 +50,34 @@ async function rolling(context: TestContext, stateDir = folder(context), snapsho
       notes: { ...notes, ...rig.channel.notes },
     };
   };
-  return { ...rig, asked, said, change, ends, up, again, tellsOf, killed };
+  return { ...rig, requests, logged, change, ends, up, restart, tellsOf, killed };
 }
 
 test("a changed file restarts one instance after another; each log line names the file", async (context) => {
   const rig = await rolling(context);
   rig.change("src/a.ts");
   await rig.ends("web-1", 2);
-  assert.deepEqual(rig.asked(), ["signal web-1 1", "spawn web-1 2"]);
+  assert.deepEqual(rig.requests(), ["signal web-1 1", "spawn web-1 2"]);
   rig.up("web-1", 2);
-  await rig.again("web-2");
-  await rig.again("web-3");
+  await rig.restart("web-2");
+  await rig.restart("web-3");
   await rig.tellsOf(/the rolling restart is done/);
-  assert.deepEqual(rig.said(), [...INSTANCES.map(() => "restarts: src/a.ts has changed"), "the rolling restart is done"]);
+  assert.deepEqual(rig.logged(), [...INSTANCES.map(() => "restarts: src/a.ts has changed"), "the rolling restart is done"]);
   assert.equal(rig.channel.notes[":rolls"], "");
 });
 
 test("a change during a rolling restart leads to another, of the instances that started before the change", async (context) => {
   const rig = await rolling(context);
   rig.change("src/a.ts");
-  await rig.again("web-1");
+  await rig.restart("web-1");
   await rig.ends("web-2", 2);
   await new Promise((resolve) => setTimeout(resolve, 5));
   for (const file of ["src/b.ts", "src/c.ts", "src/b.ts"]) rig.change(file);
   rig.up("web-2", 2);
-  await rig.again("web-3");
-  await rig.again("web-1", 3);
-  await eventually(() => rig.said().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
-  assert.deepEqual(rig.said(), [
+  await rig.restart("web-3");
+  await rig.restart("web-1", 3);
+  await eventually(() => rig.logged().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
+  assert.deepEqual(rig.logged(), [
     "restarts: src/a.ts has changed",
     "restarts: src/a.ts has changed",
     "src/b.ts has changed meanwhile: instances started before that are restarted after this rolling restart",
@@ -87,7 +87,7 @@ test("a change during a rolling restart leads to another, of the instances that 
     "the rolling restart is done",
   ]);
   assert.deepEqual(
-    rig.asked().filter((each) => each.startsWith("spawn")),
+    rig.requests().filter((each) => each.startsWith("spawn")),
     ["spawn web-1 2", "spawn web-2 2", "spawn web-3 2", "spawn web-1 3"],
   );
 });
@@ -100,13 +100,13 @@ test("an instance that doesn't come up ends the rolling restart; with the next c
   await rig.tellsOf(
     /^Cannot restart "web" any further: "web-1" did not come up: .*; web-2, web-3 run on as before; with the next change "web-1" is tried first$/,
   );
-  assert.deepEqual(rig.asked(), ["signal web-1 1", "spawn web-1 2"]);
+  assert.deepEqual(rig.requests(), ["signal web-1 1", "spawn web-1 2"]);
   rig.change("src/a.ts");
-  await eventually(() => rig.asked().includes("spawn web-1 3") || undefined);
-  assert.deepEqual(rig.asked().slice(2), ["spawn web-1 3"]);
+  await eventually(() => rig.requests().includes("spawn web-1 3") || undefined);
+  assert.deepEqual(rig.requests().slice(2), ["spawn web-1 3"]);
   rig.up("web-1", 3);
-  await rig.again("web-2");
-  await rig.again("web-3");
+  await rig.restart("web-2");
+  await rig.restart("web-3");
   await rig.tellsOf(/the rolling restart is done/);
 });
 
@@ -116,26 +116,26 @@ test("a change while an instance fails to come up is tried at once", async (cont
   await rig.ends("web-1", 2);
   rig.change("src/mended.ts");
   rig.tell(FAILED);
-  await eventually(() => rig.asked().includes("spawn web-1 3") || undefined);
+  await eventually(() => rig.requests().includes("spawn web-1 3") || undefined);
   rig.up("web-1", 3);
-  await rig.again("web-2");
-  await rig.again("web-3");
+  await rig.restart("web-2");
+  await rig.restart("web-3");
   await rig.tellsOf(/the rolling restart is done/);
-  assert.ok(rig.said().includes("restarts: src/a.ts and another have changed"));
+  assert.ok(rig.logged().includes("restarts: src/a.ts and another have changed"));
 });
 
 test("`shouldRun` is called once for each rolling restart, and a stop ends it together with the queued change", async (context) => {
   const rig = await rolling(context);
   rig.change("src/a.ts", false);
   await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual(rig.asked(), []);
+  assert.deepEqual(rig.requests(), []);
   rig.change("src/a.ts");
   await rig.ends("web-1", 2);
   rig.change("src/b.ts");
   rig.service.operations.cancel({ kind: "stop", targets: ["web"] }, "stop was requested");
   rig.up("web-1", 2);
   await new Promise((resolve) => setTimeout(resolve, 100));
-  assert.deepEqual(rig.asked(), ["signal web-1 1", "spawn web-1 2"]);
+  assert.deepEqual(rig.requests(), ["signal web-1 1", "spawn web-1 2"]);
   assert.equal(rig.channel.notes[":rolls"], "");
 });
 
@@ -143,18 +143,18 @@ test("a service that is killed during a rolling restart: the next one resumes it
   const stateDir = folder(context);
   const first = await rolling(context, stateDir);
   first.change("src/a.ts");
-  await first.again("web-1");
+  await first.restart("web-1");
   await first.ends("web-2", 2);
   await new Promise((resolve) => setTimeout(resolve, 5));
   first.change("src/b.ts");
   await new Promise((resolve) => setImmediate(resolve));
   const rig = await rolling(context, stateDir, await first.killed(["web-1", 2], ["web-2", 2], ["web-3", 1]));
   await rig.tellsOf(/resuming the rolling restart at "web-2"/);
-  await rig.again("web-3");
-  await rig.again("web-1", 3);
-  await eventually(() => rig.said().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
+  await rig.restart("web-3");
+  await rig.restart("web-1", 3);
+  await eventually(() => rig.logged().filter((line) => line === "the rolling restart is done").length === 2 || undefined);
   assert.deepEqual(
-    rig.said().filter((line) => line.startsWith("restarts")),
+    rig.logged().filter((line) => line.startsWith("restarts")),
     ["restarts: src/a.ts has changed", "restarts: src/b.ts has changed"],
   );
 });

@@ -42,7 +42,7 @@ async function world(context: TestContext, stateDir: string, processes: readonly
       return isSo() ? true : undefined;
     });
   };
-  const told = (line: RegExp): boolean => rig.channel.printed.some((said) => line.test(said));
+  const hasLogged = (line: RegExp): boolean => rig.channel.printed.some((text) => line.test(text));
   const notes: Record<string, string> = {};
   const runs = (): Record<string, number> => Object.fromEntries([...running].map(([slot, each]) => [slot, each.run]).toSorted());
   const killed = async (): Promise<Snapshot> => {
@@ -59,7 +59,7 @@ async function world(context: TestContext, stateDir: string, processes: readonly
     file.now = configOf(stateDir, next);
   };
   const spawns = (): readonly string[] => rig.channel.requests("spawn");
-  return { ...rig, until, told, runs, killed, write, spawns };
+  return { ...rig, until, hasLogged, runs, killed, write, spawns };
 }
 
 type World = Awaited<ReturnType<typeof world>>;
@@ -77,7 +77,7 @@ test("a reload of a process and of a cluster that depends on it restarts each in
     const rig = await world(context, folder(context), order(one("db"), web()));
     rig.write(...order(one("db", OTHER), web(OTHER)));
     void rig.service.reloads.reload("test");
-    await rig.until(() => rig.told(/^the reload is done$/));
+    await rig.until(() => rig.hasLogged(/^the reload is done$/));
     assert.deepEqual(rig.spawns(), ["spawn db 2", ...WEBS.map((id) => `spawn ${id} 2`)]);
   }
 });
@@ -90,7 +90,7 @@ test("clusters and processes that depend on one another are reloaded in order, e
   const { processes } = rig.service.reloads.plan();
   assert.ok(processes.every(({ rolling }) => rolling));
   void rig.service.reloads.reload("test");
-  await rig.until(() => rig.told(/^the reload is done$/));
+  await rig.until(() => rig.hasLogged(/^the reload is done$/));
   assert.deepEqual(
     rig.spawns(),
     ["db-1", "db-2", ...WEBS, "api"].map((id) => `spawn ${id} 2`),
@@ -106,7 +106,7 @@ test("a service that is killed during such a reload: the next one restarts the p
   const snapshot = await first.killed();
   assert.notEqual(snapshot.notes?.[":reload"], "");
   const next = await world(context, stateDir, [one("db", OTHER), web(OTHER)], snapshot);
-  await next.until(() => next.told(/^the reload is done$/));
+  await next.until(() => next.hasLogged(/^the reload is done$/));
   assert.deepEqual(next.spawns(), ["spawn web-2 2", "spawn web-3 2"]);
   assert.deepEqual(next.runs(), { db: 2, "web-1": 2, "web-2": 2, "web-3": 2 });
 });
@@ -116,7 +116,7 @@ test("when such a reload is rolled back, the pending ones are restarted with wha
   rig.write(one("db", OTHER), web(OTHER));
   void rig.service.reloads.reload("test");
   await rig.until(
-    () => rig.told(/^rolled back to the previous configuration$/) && rig.spawns().filter((each) => /web-3/.test(each)).length > 0,
+    () => rig.hasLogged(/^rolled back to the previous configuration$/) && rig.spawns().filter((each) => /web-3/.test(each)).length > 0,
     (key) => key === "spawn web-2 2",
   );
   await rig.until(() => Object.keys(rig.runs()).length === 4);

@@ -42,10 +42,10 @@ async function serving(context: TestContext, stateDir: string, processes: readon
   const write = (...next: readonly RawProcess[]): void => {
     file.now = next;
   };
-  const asked = (): readonly string[] => rig.channel.requests("spawn", "signal");
+  const requests = (): readonly string[] => rig.channel.requests("spawn", "signal");
   const scale = (to: number, id = "web") => rig.service.scaler.scale(id, { instances: to }, CALLER);
   const ids = (): readonly string[] => rig.service.config.processes.map(({ id }) => id);
-  return { ...rig, write, notes, killed, asked, scale, ids };
+  return { ...rig, write, notes, killed, requests, scale, ids };
 }
 
 test("only added and removed instances are touched; the count is noted in the same array as the commands", async (context) => {
@@ -53,7 +53,7 @@ test("only added and removed instances are touched; the count is noted in the sa
   const { added, removed } = rig.scale(4);
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual([added.map(({ id }) => id), removed], [["web-3", "web-4"], []]);
-  assert.deepEqual(rig.asked(), ["spawn web-3 1", "spawn web-4 1"]);
+  assert.deepEqual(rig.requests(), ["spawn web-3 1", "spawn web-4 1"]);
   assert.equal(rig.batchOf(":scale"), rig.batchOf(":config"));
   assert.equal(rig.batchOf(":scale").filter(({ t }) => t === "spawn").length, 2);
   assert.deepEqual(rig.ids(), ["first", "web-1", "web-2", "web-3", "web-4", "last"]);
@@ -63,7 +63,7 @@ test("only added and removed instances are touched; the count is noted in the sa
     ["web-2", "web-3", "web-4"],
   );
   await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual(rig.asked().slice(2), ["signal web-4 1", "signal web-3 1", "signal web-2 1"]);
+  assert.deepEqual(rig.requests().slice(2), ["signal web-4 1", "signal web-3 1", "signal web-2 1"]);
   rig.tell(exited("web-4"));
   rig.scale(2);
   await new Promise((resolve) => setImmediate(resolve));
@@ -84,7 +84,7 @@ test("a service that is killed: the next one keeps the count, and nothing is don
   rig.scale(3);
   rig.tell(spawned("web-3"));
   const next = await serving(context, stateDir, [web(2)], await rig.killed("web-1", "web-2", "web-3"));
-  assert.deepEqual([next.ids(), next.asked()], [["web-1", "web-2", "web-3"], []]);
+  assert.deepEqual([next.ids(), next.requests()], [["web-1", "web-2", "web-3"], []]);
   next.scale(1);
   const last = await serving(context, stateDir, [web(2)], await next.killed("web-1", "web-2", "web-3"));
   assert.deepEqual(last.ids(), ["web-1"]);
@@ -107,9 +107,9 @@ test("the count survives kills and upgrades of the service, also with a changed 
   // The first instance was told to end before the service was killed for the last time.
   for (const [index, slot] of instances.entries()) {
     rig.tell(exited(slot));
-    await eventually(() => rig.asked().includes(`spawn ${slot} 2`) || undefined);
+    await eventually(() => rig.requests().includes(`spawn ${slot} 2`) || undefined);
     rig.tell(spawned(slot, 2));
-    if (index < 2) await eventually(() => rig.asked().includes(`signal ${instances[index + 1]} 1`) || undefined);
+    if (index < 2) await eventually(() => rig.requests().includes(`signal ${instances[index + 1]} 1`) || undefined);
   }
   await eventually(() => rig.notes()[":reload"] === "" || undefined);
   const snapshot = await rig.killed("db");
@@ -117,7 +117,7 @@ test("the count survives kills and upgrades of the service, also with a changed 
     ...snapshot,
     running: [...(snapshot.running ?? []), ...instances.map((slot) => run(slot, 2))],
   });
-  assert.deepEqual([last.ids(), last.asked()], [[...instances, "db"], []]);
+  assert.deepEqual([last.ids(), last.requests()], [[...instances, "db"], []]);
 });
 
 test("the file's own count is valid again when it changes, and after a new `procman run`", async (context) => {
@@ -164,16 +164,16 @@ test("a reload that fails returns to the requested count", async (context) => {
   rig.tell(spawned("web-3"));
   rig.write(web(3, { cmd: "exit 3" }));
   void rig.service.reloads.reload("test");
-  await eventually(() => rig.asked().includes("signal web-1 1") || undefined);
+  await eventually(() => rig.requests().includes("signal web-1 1") || undefined);
   assert.throws(() => rig.scale(2), { code: "reload-running", message: /a reload is under way; wait for its end/ });
   rig.tell(exited("web-1"));
-  await eventually(() => rig.asked().includes("spawn web-1 2") || undefined);
+  await eventually(() => rig.requests().includes("spawn web-1 2") || undefined);
   rig.tell(spawned("web-1", 2), exited("web-1", 2, 3));
-  await eventually(() => rig.asked().includes("spawn web-1 3") || undefined);
+  await eventually(() => rig.requests().includes("spawn web-1 3") || undefined);
   rig.tell(spawned("web-1", 3));
-  await eventually(() => rig.asked().includes("signal web-1 3") || undefined);
+  await eventually(() => rig.requests().includes("signal web-1 3") || undefined);
   rig.tell(exited("web-1", 3));
-  await eventually(() => rig.asked().includes("spawn web-1 4") || undefined);
+  await eventually(() => rig.requests().includes("spawn web-1 4") || undefined);
   rig.tell(spawned("web-1", 4));
   await eventually(() => rig.channel.printed.includes("rolled back to the previous configuration") || undefined);
   assert.deepEqual(rig.ids(), ["web-1", "web-2", "web-3"]);
@@ -189,7 +189,7 @@ test("changes of the cluster in the file must be reloaded first; other changes w
   rig.write(web(), other("db", { cmd: "sleep 2000" }), other("new"));
   rig.scale(3);
   await new Promise((resolve) => setImmediate(resolve));
-  assert.deepEqual(rig.asked(), ["spawn web-3 1"]);
+  assert.deepEqual(rig.requests(), ["spawn web-3 1"]);
 });
 
 test("a port, an id or a pid file that another process has is refused, by the file and by the active configuration", async (context) => {
@@ -209,7 +209,7 @@ test("a port, an id or a pid file that another process has is refused, by the fi
     code: "scale-refused",
     message: /"web-4" would have the port 3004 of "db-1", which the file has changed since; reload that first/,
   });
-  assert.deepEqual(rig.asked(), []);
+  assert.deepEqual(rig.requests(), []);
 });
 
 test("dependents of the cluster depend on its present instances", async (context) => {
@@ -220,12 +220,12 @@ test("dependents of the cluster depend on its present instances", async (context
   rig.scale(1);
   assert.deepEqual(members(), [["web-1"]]);
   await new Promise((resolve) => setImmediate(resolve));
-  assert.ok(!rig.asked().some((each) => each.includes(" db ")), "it runs on");
+  assert.ok(!rig.requests().some((each) => each.includes(" db ")), "it runs on");
 });
 
 test("with `restart: true` a dependent is restarted when all present instances have been started since, not when some are added or removed", async (context) => {
   const rig = await serving(context, folder(context), [web(), other("db", { dependsOn: [{ id: "web", restart: true }] })]);
-  const ofDb = (): readonly string[] => rig.asked().filter((each) => each.includes(" db "));
+  const ofDb = (): readonly string[] => rig.requests().filter((each) => each.includes(" db "));
   const late = (slot: string, number: number, since: number) => ({ ...spawned(slot, number), since }) as ReturnType<typeof spawned>;
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   rig.scale(3);
@@ -234,7 +234,7 @@ test("with `restart: true` a dependent is restarted when all present instances h
   assert.deepEqual(ofDb(), [], "one more");
   rig.service.supervisor.find("web-1").restart();
   rig.tell(exited("web-1"));
-  await eventually(() => rig.asked().includes("spawn web-1 2") || undefined);
+  await eventually(() => rig.requests().includes("spawn web-1 2") || undefined);
   rig.tell(late("web-1", 2, 60));
   await turn();
   assert.deepEqual(ofDb(), [], "one anew");

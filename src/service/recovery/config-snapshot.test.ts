@@ -50,9 +50,9 @@ const config: Config = {
 test("a configuration is read as it was written, also with an infinite restart limit", () => {
   const [web, ...others] = config.processes;
   assert.ok(web !== undefined && web.policy.restartLimit === Number.POSITIVE_INFINITY);
-  const former = readConfigSnapshot(writeConfigSnapshot({ config: { ...config, processes: others }, removing: [web] }));
-  assert.deepEqual(former, { config: { ...config, processes: others }, removing: [web] });
-  assert.deepEqual(diff(former?.config.processes ?? [], others), { added: [], removed: [], changed: [] });
+  const snapshot = readConfigSnapshot(writeConfigSnapshot({ config: { ...config, processes: others }, removing: [web] }));
+  assert.deepEqual(snapshot, { config: { ...config, processes: others }, removing: [web] });
+  assert.deepEqual(diff(snapshot?.config.processes ?? [], others), { added: [], removed: [], changed: [] });
 });
 
 test("a note that is missing, torn, older or unknown is ignored", () => {

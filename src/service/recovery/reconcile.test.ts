@@ -36,7 +36,7 @@ const exited = (slot: string, number: number, code: number): EndReport => ({
 const up = (number = 4): InstanceState => ({ status: "running", run: number, restarts: 3, pid: 77, since: 5, ready: false });
 const memory = (slot: string, state: InstanceState): string => JSON.stringify({ blocked: true, slots: { [slot]: state } });
 
-function past(
+function reconciled(
   config: Config,
   { notes = {}, running = [], ended = [] }: { notes?: Record<string, string>; running?: Seen[]; ended?: EndReport[] },
 ): RecoveredState {
@@ -46,13 +46,16 @@ function past(
 const ids = (list: readonly { readonly id: string }[]): readonly string[] => list.map(({ id }) => id);
 
 test("the noted state of a run that is still running is kept", () => {
-  const { snapshots, unknownRuns, damagedNotes } = past(configOf("web"), { notes: { web: memory("web", up()) }, running: [run("web")] });
+  const { snapshots, unknownRuns, damagedNotes } = reconciled(configOf("web"), {
+    notes: { web: memory("web", up()) },
+    running: [run("web")],
+  });
   assert.deepEqual(snapshots.get("web"), { blocked: true, slots: { web: up() } });
   assert.deepEqual([unknownRuns, damagedNotes], [[], []]);
 });
 
 test("a run that is in no note is adopted as running, also an overlapping one, and one that is newer than the note", () => {
-  const { snapshots, unknownRuns } = past(configOf("web", "late", "idle"), {
+  const { snapshots, unknownRuns } = reconciled(configOf("web", "late", "idle"), {
     notes: { late: memory("late", up(3)), idle: memory("idle", { status: "idle", run: 4, restarts: 1, outcome: { kind: "stopped" } }) },
     running: [run("web"), run("web:2", 9), run("late", 6), run("idle", 4)],
   });
@@ -69,7 +72,7 @@ test("a run that is in no note is adopted as running, also an overlapping one, a
 test("a run that the keeper has started by a restart order is known by the run before it, whose end is not processed yet", () => {
   const report = exited("web", 4, 3);
   const [plain, followed] = [[report], [{ ...report, followed: true }] as EndReport[]].map((ended) =>
-    past(configOf("web"), { notes: { web: memory("web", up(4)) }, running: [run("web", 5)], ended }),
+    reconciled(configOf("web"), { notes: { web: memory("web", up(4)) }, running: [run("web", 5)], ended }),
   );
   assert.deepEqual(followed?.snapshots.get("web")?.slots, { web: up(4) });
   assert.deepEqual([followed?.unknownRuns, followed?.outdatedRuns], [[], []]);
@@ -77,13 +80,13 @@ test("a run that the keeper has started by a restart order is known by the run b
 });
 
 test("a run that is older than the note of its slot is outdated", () => {
-  const { snapshots, outdatedRuns } = past(configOf("web"), { notes: { web: memory("web", up(5)) }, running: [run("web", 4)] });
+  const { snapshots, outdatedRuns } = reconciled(configOf("web"), { notes: { web: memory("web", up(5)) }, running: [run("web", 4)] });
   assert.deepEqual(snapshots.get("web")?.slots, { web: up(5) });
   assert.deepEqual(outdatedRuns, [run("web", 4)]);
 });
 
 test("for runs that are in no note, the latest report of the end decides", () => {
-  const { snapshots } = past(configOf("web", "known"), {
+  const { snapshots } = reconciled(configOf("web", "known"), {
     notes: { known: memory("known", up(9)) },
     ended: [exited("web", 2, 0), exited("web", 3, 1), exited("known", 8, 1)],
   });
@@ -100,7 +103,10 @@ test("notes that are torn, foreign or of a newer version are ignored and named; 
     fine: memory("fine", up()),
     ":later": "something of a newer version",
   };
-  const { snapshots, damagedNotes, unknownRuns } = past(configOf("torn", "newer", "fine"), { notes, running: [run("torn"), run("fine")] });
+  const { snapshots, damagedNotes, unknownRuns } = reconciled(configOf("torn", "newer", "fine"), {
+    notes,
+    running: [run("torn"), run("fine")],
+  });
   assert.deepEqual(damagedNotes, ["torn", "newer", "foreign"]);
   assert.deepEqual([...snapshots.keys()].toSorted(), ["fine", "torn"]);
   assert.deepEqual(unknownRuns, [run("torn")]);
@@ -109,11 +115,11 @@ test("notes that are torn, foreign or of a newer version are ignored and named; 
 test("the configuration that the runs were started by is that of the note, else the present one", () => {
   const before = configOf("web", "old");
   const note = writeConfigSnapshot({ config: before, removing: configOf("going").processes });
-  const kept = past(configOf("web", "new"), { notes: { ":config": note } }).previous;
+  const kept = reconciled(configOf("web", "new"), { notes: { ":config": note } }).previous;
   assert.deepEqual([ids(kept.config.processes), ids(kept.removing)], [["web", "old"], ["going"]]);
   const now = configOf("web", "new");
-  assert.deepEqual(past(now, { notes: { ":config": "{torn" } }).previous.config.processes, now.processes);
-  const same = past(now, { notes: { ":config": writeConfigSnapshot({ config: now, removing: [] }) } }).previous;
+  assert.deepEqual(reconciled(now, { notes: { ":config": "{torn" } }).previous.config.processes, now.processes);
+  const same = reconciled(now, { notes: { ":config": writeConfigSnapshot({ config: now, removing: [] }) } }).previous;
   assert.ok(
     same.config.processes.every((spec, index) => spec === now.processes[index]),
     "nothing is to be compared",
@@ -125,7 +131,7 @@ test("running processes that are in no configuration are being removed; those in
     ":config": writeConfigSnapshot({ config: configOf("web"), removing: [] }),
     idle: memory("idle", { ...up(), status: "waiting" } as InstanceState),
   };
-  const { previous } = past(configOf("web", "api"), { notes, running: [run("stranger:2"), run("api")] });
+  const { previous } = reconciled(configOf("web", "api"), { notes, running: [run("stranger:2"), run("api")] });
   assert.deepEqual(
     [ids(previous.config.processes), ids(previous.removing)],
     [
@@ -151,7 +157,7 @@ test("whatever the notes are, each run that the keeper reports is unknown, known
       fc.subarray(slots),
       (notes, alive, over) => {
         const running = alive.map((slot) => run(slot));
-        const { snapshots, outdatedRuns, previous } = past(configOf("web", "api"), {
+        const { snapshots, outdatedRuns, previous } = reconciled(configOf("web", "api"), {
           notes,
           running,
           ended: over.map((slot) => exited(slot, 4, 1)),

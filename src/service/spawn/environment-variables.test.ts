@@ -65,11 +65,11 @@ test("2.2 env: a value that no variable can hold is refused, and not shown", (co
 
 test("2.2 envFile: malformed lines are reported with their file; the others are used", (context) => {
   const folder = folderOf(context, { ".env": "A: 1\nB=2\n", "good.env": "C=3\n" });
-  const heard: (readonly [string, readonly number[]])[] = [];
+  const reported: (readonly [string, readonly number[]])[] = [];
   const envFile = [join(folder, ".env"), join(folder, "good.env")];
-  const found = variablesOf({ envFile, env: {} }, { onFaults: (file, faults) => heard.push([file, faults.map(({ line }) => line)]) });
+  const found = variablesOf({ envFile, env: {} }, { onFaults: (file, faults) => reported.push([file, faults.map(({ line }) => line)]) });
   assert.deepEqual(found, { B: "2", C: "3" });
-  assert.deepEqual(heard, [
+  assert.deepEqual(reported, [
     [envFile[0], [1]],
     [envFile[1], []],
   ]);
