@@ -72,7 +72,7 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
     begin: crash,
     isOver: isNext,
   },
-  "a crash after which the keeper starts the run that was prepared": {
+  "a crash with a restart by the keeper's restart order": {
     process: { ...always, restartDelayMs: 0 },
     points: [...END, ...DECISION, "keeper.asked", "keeper.forked", "keeper.recorded"],
     isSettled: ({ started = "" }) => Date.now() - Date.parse(started) > SETTLED_MS,
@@ -98,25 +98,25 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
     begin: (rig) => rig.act("print", "stop"),
     isOver: isStopped,
   },
-  "a stop that takes SIGKILL": {
+  "a stop that needs SIGKILL": {
     process: { ...brief, terminateTimeout: 0.2, env: { STUBBORN: "1" } },
     points: [...DECISION, "keeper.told", "keeper.noted", "keeper.signalled", ...END],
     begin: (rig) => rig.act("print", "stop"),
     isOver: isStopped,
   },
-  "a restart by hand": {
+  "an operator's restart": {
     process: brief,
     points: [...DECISION, "keeper.signalled", ...END, ...START],
     begin: (rig) => rig.act("print", "restart"),
     isOver: isNext,
   },
-  "a death of the keeper": {
+  "a kill of the keeper": {
     points: [...TAKE_OVER, "logger.handing", "logger.handed"],
     begin: ({ procman }) => void procman.kill("keeper"),
     isOver: isSame,
     kills: "keeper",
   },
-  "a death of the service": {
+  "a kill of the service": {
     points: ["service.loaded", "service.settled"],
     begin: ({ procman }) => void procman.kill("service"),
     isOver: isSame,

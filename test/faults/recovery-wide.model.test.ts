@@ -5,7 +5,7 @@ import { Machine } from "../model/machine-model.ts";
 import { chained, planOf, walk } from "../model/recovery-model.ts";
 
 const CASES = {
-  "the service, around two crashes and a start that fails": {
+  "the service, around two crashes and a failed start": {
     plan: planOf({}),
     bounds: { commands: 0, exits: 2, failures: 1, services: 1, keepers: 0 },
     least: 5_000,
@@ -15,13 +15,13 @@ const CASES = {
     bounds: { commands: 1, exits: 1, failures: 0, services: 1, keepers: 0 },
     least: 15_000,
   },
-  "both, around a crash, and the end of a run that another was prepared for": {
+  "both, around a crash, and the end of a run with a restart order": {
     plan: planOf({}, { restart: "error", restartDelayMs: 0 }),
     bounds: { commands: 0, exits: 1, failures: 0, services: 1, keepers: 1 },
     least: 7_000,
   },
   // Two commands without a kill are 230 000 states, a command and a kill of the keeper 83 000.
-  "the service, around a command and the end of a run that another was prepared for": {
+  "the service, around a command and the end of a run with a restart order": {
     plan: planOf({}, { restartDelayMs: 0 }),
     bounds: { commands: 1, exits: 1, failures: 0, services: 1, keepers: 0 },
     least: 40_000,
@@ -31,31 +31,31 @@ const CASES = {
     bounds: { commands: 1, exits: 1, failures: 0, services: 0, keepers: 1 },
     least: 15_000,
   },
-  "the service of two of which one follows the other, around a crash": {
+  "the service with a process that restarts with its dependency, around a crash": {
     plan: chained(true, { restartDelayMs: 0 }),
     bounds: { commands: 0, exits: 1, failures: 0, services: 1, keepers: 0 },
     least: 5_000,
   },
-  "the service of two of which one follows the other, around a command": {
+  "the service with a process that restarts with its dependency, around a command": {
     plan: chained(true),
     bounds: { commands: 1, exits: 0, failures: 0, services: 1, keepers: 0 },
     least: 15_000,
   },
-  "the service of two of which one waits for the end of the other": {
+  "the service with a process that waits for the end of its dependency": {
     plan: chained(false, { restart: "error", condition: "finished" }),
     bounds: { commands: 0, exits: 2, failures: 0, services: 1, keepers: 0 },
     least: 1_000,
   },
   // With a crash as well it is 124 000 states, which takes minutes.
-  "the keeper of two of which one follows the other": {
+  "the keeper with a process that restarts with its dependency": {
     plan: chained(true),
     bounds: { commands: 0, exits: 0, failures: 0, services: 0, keepers: 1 },
     least: 1_000,
   },
 } as const;
 
-for (const [who, { plan, bounds, least }] of Object.entries(CASES))
-  test(`3 a kill at any step (${who}) leads to no second live run, no lost exit and no lost command`, (context) => {
+for (const [title, { plan, bounds, least }] of Object.entries(CASES))
+  test(`3 a kill at any step (${title}) leads to no second live run, no lost exit and no lost command`, (context) => {
     const states = walk(plan, bounds);
     context.diagnostic(`${states} states`);
     assert.ok(states >= least, `${states} states, at least ${least}`);

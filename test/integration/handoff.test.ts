@@ -71,7 +71,7 @@ testBoth("a client that waits for a backend at the old balancer is served when o
 
 for (const [what, code, problem] of [
   ["ends at once", "process.exit(3)", /^it ended at once \(exit code 3\)$/],
-  ["ends when it is to take clients", "process.send({ t: 'fit' }); process.on('message', () => process.exit(4))", /exit code 4/],
+  ["ends when it should accept clients", "process.send({ t: 'fit' }); process.on('message', () => process.exit(4))", /exit code 4/],
 ] as const)
   testBoth(`a successor that ${what}: the old balancer keeps running as before`, async (context) => {
     const balancer = await TestBalancer.start(context, {}, 2);

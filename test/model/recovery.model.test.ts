@@ -22,17 +22,17 @@ const CASES = {
     bounds: { commands: 1, services: 1 },
     least: 1_000,
   },
-  "the service of two of which one depends on the other, around starts that fail": {
+  "the service with a process and its dependency, around failed starts": {
     plan: chained(),
     bounds: { failures: 1, services: 1 },
     least: 300,
   },
-  "the service, around ends of runs that others were prepared for": {
+  "the service, around ends of runs with a restart order": {
     plan: planOf({}, { restartDelayMs: 0 }),
     bounds: { exits: 1, services: 1 },
     least: 1_500,
   },
-  "the keeper, around ends of runs that others were prepared for": {
+  "the keeper, around ends of runs with a restart order": {
     plan: planOf({}, { restart: "error", restartDelayMs: 0 }),
     bounds: { exits: 1, keepers: 1 },
     least: 1_500,
@@ -50,8 +50,8 @@ const CASES = {
   },
 } as const;
 
-for (const [who, { plan, bounds, least }] of Object.entries(CASES))
-  test(`3 a kill at any step (${who}) leads to no second live run, no lost exit and no lost command`, (context) => {
+for (const [title, { plan, bounds, least }] of Object.entries(CASES))
+  test(`3 a kill at any step (${title}) leads to no second live run, no lost exit and no lost command`, (context) => {
     const states = walk(plan, { ...NONE, ...bounds });
     context.diagnostic(`${states} states`);
     assert.ok(states >= least, `${states} states, at least ${least}`);
