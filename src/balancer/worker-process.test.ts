@@ -25,8 +25,8 @@ test("a listening socket that did not arrive is sent again, and reported once", 
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "worker.cjs");
   writeFileSync(file, SCRIPT);
-  const said: string[] = [];
-  context.mock.method(process.stderr, "write", (text: string) => said.push(text) > 0);
+  const written: string[] = [];
+  context.mock.method(process.stderr, "write", (text: string) => written.push(text) > 0);
   const listening = createServer().listen(0, "127.0.0.1");
   const server: TcpServer = { transferable: listening, port: 0, accept: () => 0, close: () => void listening.close() };
   let reported = (): void => undefined;
@@ -35,7 +35,7 @@ test("a listening socket that did not arrive is sent again, and reported once", 
   worker.listen("web", server);
   await arrived;
   assert.equal(worker.clients, 2);
-  assert.deepEqual(said, ["procman: a process of the load balancer has no socket to accept clients from: it did not arrive\n"]);
+  assert.deepEqual(written, ["procman: a process of the load balancer has no socket to accept clients from: it did not arrive\n"]);
   await worker.end();
   server.close();
 });

@@ -18,19 +18,19 @@ testBoth("after the first client the load is measured soon, and reported at once
     system: 0,
   }));
   for (const [each, expected] of [
-    [0.9, "told"],
+    [0.9, "reported"],
     [0.1, "not yet"],
   ] as const) {
     [share, since] = [each, performance.now()];
-    let tell = (_: string): void => undefined;
-    const told = new Promise<string>((resolve) => (tell = resolve));
-    const worker: Worker = new Worker(tcp, 0, () => worker.load.cpu > 0 && tell("told"));
+    let report = (_: string): void => undefined;
+    const reported = new Promise<string>((resolve) => (report = resolve));
+    const worker: Worker = new Worker(tcp, 0, () => worker.load.cpu > 0 && report("reported"));
     await worker.apply([front]);
     const server = await tcp.bind("127.0.0.1", 0);
     assert.equal(worker.listen(front.id, server), 0);
     const client = connect(server.port, "127.0.0.1").on("error", () => undefined);
     await once(client, "connect");
-    assert.equal(await Promise.race([told, sleep(200, "not yet")]), expected);
+    assert.equal(await Promise.race([reported, sleep(200, "not yet")]), expected);
     client.destroy();
     worker.close();
     // The check that finds no client is the last.

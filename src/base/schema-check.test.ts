@@ -57,12 +57,12 @@ test("2.2 damaged data are accepted exactly if the reference evaluator accepts t
       assert.equal(found.length === 0, refusal === undefined, refusal ?? JSON.stringify(found[0]));
       assert.equal(matches(data, configuration), found.length === 0);
       taken[found.length === 0 ? "valid" : "damaged"] += 1;
-      for (const { path, keyword, found: said } of found) {
+      for (const { path, keyword, found: actual } of found) {
         const there = at(data, path);
         if (keyword === "required") assert.equal(there, undefined);
         else assert.ok(there !== undefined, JSON.stringify(path));
-        if (keyword === "propertyNames") assert.equal(said, path.at(-1));
-        else assert.deepEqual(said, there?.value);
+        if (keyword === "propertyNames") assert.equal(actual, path.at(-1));
+        else assert.deepEqual(actual, there?.value);
       }
     }),
     { numRuns: 1_500 },
@@ -108,10 +108,10 @@ test("all faults are reported at once, each with its place", () => {
 });
 
 test("among alternatives, the alternative of the right type determines the message", () => {
-  const said = (size: unknown): readonly string[] => faultsOf({ ...good, size }, sample, "").map(({ message }) => message);
-  assert.deepEqual(said(0), ["must be 1 or more, not 0"]);
-  assert.deepEqual(said("most"), ['must be "max", not "most"']);
-  assert.deepEqual(said(true), ['must be a whole number or "max", not true']);
+  const messages = (size: unknown): readonly string[] => faultsOf({ ...good, size }, sample, "").map(({ message }) => message);
+  assert.deepEqual(messages(0), ["must be 1 or more, not 0"]);
+  assert.deepEqual(messages("most"), ['must be "max", not "most"']);
+  assert.deepEqual(messages(true), ['must be a whole number or "max", not true']);
 });
 
 test("a member that is undefined counts as absent", () => {

@@ -21,7 +21,7 @@ const event = (id: string): string => `id: ${id}\nevent: log\ndata: {"id":"${id}
 function scripted(...script: readonly (Reply | Error)[]): { readonly client: Client; readonly asked: Request[] } {
   const asked: Request[] = [];
   const client = new Client(async (request) => {
-    const next = script[asked.push(request) - 1] ?? new TypeError("nobody answers");
+    const next = script[asked.push(request) - 1] ?? new TypeError("no answer");
     if (next instanceof Error) throw next;
     return next;
   });
@@ -32,7 +32,7 @@ test("a broken stream continues after the last event, also if there is no answer
   const busy = JSON.stringify({ code: "too-many-streams", detail: "Cannot open another stream" });
   const { client, asked } = scripted(
     reply(200, "retry: 1\n\n", event("1"), event("2"), 'id: 3\ndata: {"id', "break"),
-    new TypeError("nobody answers"),
+    new TypeError("no answer"),
     reply(503, busy),
     reply(200, event("3")),
     reply(200, event("4")),
@@ -65,7 +65,7 @@ test("a client that was too slow for a moment continues after its last event", a
 
 test("errors that a retry can't resolve are thrown: at first all errors, later those of procman itself", async () => {
   const next = (client: Client): Promise<unknown> => client.events(undefined, new AbortController().signal)[Symbol.asyncIterator]().next();
-  await assert.rejects(next(scripted().client), /nobody answers/);
+  await assert.rejects(next(scripted().client), /no answer/);
   const refused = JSON.stringify({ code: "unauthorized", detail: "Cannot answer: no" });
   await assert.rejects(
     next(scripted(reply(401, refused)).client),

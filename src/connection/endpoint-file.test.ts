@@ -65,7 +65,7 @@ test("another running procman beside it is named: the name in the file may have 
   assert.ok("release" in lock);
   const message = (root: string): Promise<string> =>
     keeperOf(join(folder, root, "procman")).then(
-      () => assert.fail("nobody is there"),
+      () => assert.fail("no keeper is running"),
       (error: Error) => error.message,
     );
   assert.match(

@@ -110,11 +110,11 @@ test("in a storm the first ten incidents, one a second and always the last are k
   assert.equal(limit.hasDeferred, true);
   const [last, ...others] = limit.release(20_000);
   assert.deepEqual([last?.item, others.length, limit.hasDeferred], [6_999, 0, false]);
-  const told = [...passed, ...(last === undefined ? [] : [last])];
+  const recorded = [...passed, ...(last === undefined ? [] : [last])];
   assert.equal(
-    told.reduce((sum, { leftOut }) => sum + leftOut + 1, 0),
+    recorded.reduce((sum, { leftOut }) => sum + leftOut + 1, 0),
     7_000,
-    "all are told of",
+    "all are counted",
   );
   assert.deepEqual(limit.release(30_000), []);
 });

@@ -50,12 +50,12 @@ test("the CPU time of a child that has exited counts once", async () => {
   await subject.sample();
   table.usages = [usage(1_000, 1, 2, 5)];
   await subject.sample();
-  assert.equal(subject.of("web")?.cpuSeconds, 3, "1 of its own, 2 of the child since the look before");
+  assert.equal(subject.of("web")?.cpuSeconds, 3, "1 of the process, 2 of the child since the previous sample");
   table.usages = [usage(1_000, 1, 2, 5), usage(1_002, 1_000, 4)];
   await subject.sample();
   table.usages = [usage(1_000, 1, 2.5, 5)];
   await subject.sample();
-  assert.equal(subject.of("web")?.cpuSeconds, 3 + 4 + 0.5, "somebody else has awaited the second");
+  assert.equal(subject.of("web")?.cpuSeconds, 3 + 4 + 0.5, "the second child was reaped by another process");
 });
 
 test("the memory of an unchanged process is read once", async (context) => {
@@ -73,7 +73,7 @@ test("the memory of an unchanged process is read once", async (context) => {
   assert.ok(bytes !== undefined && bytes > 0);
   child.kill("SIGKILL");
   await once(child, "exit");
-  assert.equal(await bytesOf({}), bytes, "nobody has looked: it is gone");
+  assert.equal(await bytesOf({}), bytes, "the memory is not read again, although the process is gone");
   assert.equal(await bytesOf({ residentPages: 301 }), 0);
   assert.equal(await bytesOf({ residentPages: 301, cpuSeconds: 5.01 }), 0);
 });

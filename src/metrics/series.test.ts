@@ -42,7 +42,7 @@ test("points survive the service: fine ones of the last hour, one a minute befor
   assert.deepEqual(times, [...new Set(times)].sort(), "none twice, none out of order");
   assert.equal((await second.read(["web"], {}, NOON)).length, 719, "without times the last hour");
   assert.equal((await second.read(["web"], { from: start, to: start + 600_000, stepSeconds: 300 }, NOON)).length, 2);
-  assert.deepEqual(await second.read(["api"], {}, NOON), [], "nobody mixes up processes");
+  assert.deepEqual(await second.read(["api"], {}, NOON), [], "processes are not mixed up");
   assert.deepEqual(problems, []);
 });
 

@@ -107,7 +107,7 @@ test("members of a real cgroup are moved to a subgroup, killed there, and the su
     assert.deepEqual(new Set(cgroupMembers(root)), new Set(pids));
     moveAll(root, home);
     assert.deepEqual([cgroupMembers(root), new Set(cgroupMembers(home))], [[], new Set(pids)]);
-    assert.equal(basename(currentCgroup() ?? ""), basename(own ?? ""), "nobody else was moved");
+    assert.equal(basename(currentCgroup() ?? ""), basename(own ?? ""), "no other process was moved");
   } finally {
     killCgroup(home);
     // Where the kernel doesn't allow that.

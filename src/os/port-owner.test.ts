@@ -62,7 +62,7 @@ test("a process that answers in place of a run is foreign only if it is older th
   assert.equal(strangerOn(run.port, run.pid), undefined, "its own");
   for (const { port } of [run, session]) assert.equal(strangerOn(port, process.pid), undefined, "born later: it may be of the run");
   assert.equal(strangerOn(near, 5_000_000), undefined, "the run is over");
-  assert.equal(strangerOn(await listening(context, "127.0.0.2"), run.pid), undefined, "nobody who asks at 127.0.0.1 meets it");
+  assert.equal(strangerOn(await listening(context, "127.0.0.2"), run.pid), undefined, "a client of 127.0.0.1 does not reach it");
 });
 
 test("a port forwarder is not foreign", async (context) => {

@@ -90,13 +90,13 @@ test("a process and its private memory are measured", async (context) => {
   assert.ok(ownMemory(seen) > 50e6 && ownMemory(seen) < 400e6, String(ownMemory(seen)));
   child.kill("SIGKILL");
   await once(child, "exit");
-  if (seen.memoryBytes === undefined) assert.equal(ownMemory(seen), 0, "nobody has any");
+  if (seen.memoryBytes === undefined) assert.equal(ownMemory(seen), 0, "no process has any");
 });
 
 test("each out-of-memory kill explains one exit, and none that comes much later", () => {
   let count = 5;
   const kills = new OomKills(() => count);
-  assert.equal(kills.claim(0), false, "those of before are nobody's");
+  assert.equal(kills.claim(0), false, "earlier kills explain no exit");
   count = 7;
   kills.poll(100_000);
   assert.deepEqual([kills.claim(100_500), kills.claim(100_600), kills.claim(100_700)], [true, true, false]);

@@ -189,11 +189,11 @@ function health(
   probe: Probe,
   { startMs = 0, count = 4, intervalMs = 10, phase = 0.5 } = {},
 ): Promise<readonly string[]> {
-  const heard: string[] = [];
+  const answers: string[] = [];
   return new Promise((resolve) => {
     const hear = (answer: string): void => {
-      heard.push(answer);
-      if (heard.length === count) resolve(heard);
+      answers.push(answer);
+      if (answers.length === count) resolve(answers);
     };
     const spec = { probe, intervalMs, timeoutMs: 5_000, failures: 2, startMs };
     const asking = new Health(
@@ -227,9 +227,9 @@ test("in the start period failures don't count until the first success", async (
     context,
     answering((_request, response) => response.writeHead(statuses.shift() ?? 200).end()),
   );
-  const heard = await health(context, http(port), { count: 6, startMs: 60_000 });
+  const answers = await health(context, http(port), { count: 6, startMs: 60_000 });
   assert.deepEqual(
-    heard.map((answer) => answer.at(-1)),
+    answers.map((answer) => answer.at(-1)),
     ["3", "3", "3", "l", "3", "!"],
   );
 });

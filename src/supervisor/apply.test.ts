@@ -33,10 +33,10 @@ function setup(
   });
   const start = clock.wall();
   supervisor.resume(before, new Map(Object.entries(memories)), new Set(leaving));
-  const told = (): readonly string[] => notices.splice(0).map(({ id, notice }) => `${id} ${show(notice, start)}`);
+  const takeNotices = (): readonly string[] => notices.splice(0).map(({ id, notice }) => `${id} ${show(notice, start)}`);
   const status = (id: string) => supervisor.find(id).states.map((state) => state.status);
   const ids = (): readonly string[] => supervisor.processes.map(({ id }) => id);
-  return { clock, spawner, supervisor, removed, told, status, ids, start };
+  return { clock, spawner, supervisor, removed, takeNotices, status, ids, start };
 }
 
 function show(notice: ProcessEvent, start: number): string {
@@ -71,14 +71,14 @@ test("new processes start by their policy; the others continue without a notice"
   const all = running(plan("web"));
   all.supervisor.apply([plan("web"), plan("api"), plan("idle", { autostart: false })]);
   assert.deepEqual(all.spawner.takeRequests(), ["spawn api 1"]);
-  assert.deepEqual(all.told(), []);
+  assert.deepEqual(all.takeNotices(), []);
   assert.deepEqual(all.ids(), ["web", "api", "idle"]);
 });
 
 test("a removed process is stopped by its own policy, reported, and forgotten after its exit", () => {
   const all = running(plan("web"), plan("old", {}, { graceMs: 500, terminateMs: 700 }));
   all.supervisor.apply([plan("web")]);
-  assert.deepEqual(all.told(), ["old removed running"]);
+  assert.deepEqual(all.takeNotices(), ["old removed running"]);
   assert.deepEqual(all.ids(), ["web", "old"], "it is shown until it has ended");
   all.clock.advance(500);
   assert.deepEqual(all.spawner.takeRequests(), ["drain old 1", "SIGTERM old 1"]);
@@ -95,7 +95,7 @@ test("a removed idle process is forgotten immediately; its pending restart is ca
   end(all, "job");
   all.spawner.exit("crashes", 1);
   all.supervisor.apply([]);
-  assert.deepEqual(all.told(), ["crashes removed running", "job removed idle"]);
+  assert.deepEqual(all.takeNotices(), ["crashes removed running", "job removed idle"]);
   assert.deepEqual([all.ids(), all.removed.toSorted()], [[], ["crashes", "job"]]);
   all.clock.advance(HOUR);
   assert.deepEqual(all.spawner.takeRequests(), []);
@@ -118,7 +118,7 @@ test("removed processes are stopped in reverse order; one that returns while it 
 test("a change of the command restarts the process and resets its restart count", () => {
   const all = running(plan("web"));
   all.supervisor.apply([plan("web")], renewed("web"));
-  assert.deepEqual(all.told(), ["web changed cmd: restarts"]);
+  assert.deepEqual(all.takeNotices(), ["web changed cmd: restarts"]);
   assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM web 1"]);
   end(all, "web");
   assert.deepEqual(all.spawner.takeRequests(), ["sweep SIGTERM web 1", "spawn web 2"]);
@@ -132,7 +132,7 @@ test("a changed command brings a pending restart forward; a process that is bein
   all.spawner.takeRequests();
   const plans = [plan("crashes", {}, { restartDelayMs: 60_000 }), plan("stopped")];
   all.supervisor.apply(plans, new Map([...renewed("crashes"), ...renewed("stopped")]));
-  assert.deepEqual(all.told(), ["crashes changed cmd: restarts", "stopped changed cmd: runs on"]);
+  assert.deepEqual(all.takeNotices(), ["crashes changed cmd: restarts", "stopped changed cmd: runs on"]);
   end(all, "stopped");
   assert.deepEqual(all.spawner.takeRequests(), ["spawn crashes 2", "sweep SIGTERM stopped 1"]);
 });
@@ -151,7 +151,7 @@ test("a changed command starts a failed process, but not one that finished, was 
   );
   assert.deepEqual(all.spawner.takeRequests(), ["spawn failed 2"]);
   assert.deepEqual(
-    all.told().map((line) => line.replace(" changed cmd", "")),
+    all.takeNotices().map((line) => line.replace(" changed cmd", "")),
     ["failed: starts", "finished: none", "stopped: none", "manual: none"],
   );
 });
@@ -159,12 +159,12 @@ test("a changed command starts a failed process, but not one that finished, was 
 test("a blocked process is not restarted, and this is reported", () => {
   const all = running(plan("web"));
   all.supervisor.find("web").block();
-  all.told();
+  all.takeNotices();
   all.supervisor.apply([plan("web")], renewed("web"));
-  assert.deepEqual([all.told(), all.spawner.takeRequests()], [["web changed cmd: blocked"], []]);
+  assert.deepEqual([all.takeNotices(), all.spawner.takeRequests()], [["web changed cmd: blocked"], []]);
   all.spawner.exit("web", 1);
   all.supervisor.apply([plan("web")], renewed("web"));
-  assert.deepEqual([all.told(), all.spawner.takeRequests()], [["web changed cmd: none"], []]);
+  assert.deepEqual([all.takeNotices(), all.spawner.takeRequests()], [["web changed cmd: none"], []]);
 });
 
 test("overlapping runs are restarted in their slots; removing the process stops all of them", () => {
@@ -193,7 +193,7 @@ test("a stricter timeout applies to the current run from its start; a removed ti
   all.clock.advance(5_000);
   const strict = (id: string, timeoutMs: number): ProcessDefinition => plan(id, {}, { timeoutMs });
   all.supervisor.apply([strict("web", 8_000), strict("late", 4_000)], new Map([...eased("web"), ...eased("late")]));
-  assert.deepEqual(all.told(), ["web changed timeout: runs on", "late changed timeout: runs on"]);
+  assert.deepEqual(all.takeNotices(), ["web changed timeout: runs on", "late changed timeout: runs on"]);
   all.clock.advance(0);
   assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM late 1"]);
   all.clock.advance(2_999);
@@ -235,7 +235,7 @@ test("turning autostart on starts a process that never ran", () => {
   const all = setup();
   all.supervisor.apply([plan("web", { autostart: false })]);
   all.supervisor.apply([plan("web")], eased("web"));
-  assert.deepEqual([all.told(), all.spawner.takeRequests()], [["web changed timeout: starts"], ["spawn web 1"]]);
+  assert.deepEqual([all.takeNotices(), all.spawner.takeRequests()], [["web changed timeout: starts"], ["spawn web 1"]]);
 });
 
 test("restored processes are adopted under the old definition and continue under the new one; removed ones are stopped by the old", () => {
@@ -281,7 +281,7 @@ test("a restored process that was being removed is still removed, unless the con
   const memories = { old: { blocked: false, slots: { old: stopping } }, back: { blocked: false, slots: { back: stopping } } };
   const all = setup(memories, [plan("old"), plan("back")], ["old", "back"]);
   all.supervisor.apply([plan("back")]);
-  assert.deepEqual(all.told(), []);
+  assert.deepEqual(all.takeNotices(), []);
   end(all, "old");
   end(all, "back");
   assert.deepEqual(all.spawner.takeRequests(), [
@@ -334,7 +334,7 @@ test("a schedule that was missed while procman was down is reported once, and no
   const planned = (start: number): ProcessSnapshot => ({ ...(memories.job as ProcessSnapshot), planned: { start } });
   const all = setup({ web: memories.web as ProcessSnapshot, job: planned(first.start - 2 * HOUR) }, [job, web]);
   all.supervisor.apply([job, web]);
-  assert.deepEqual(all.told(), ["job missed start 3 from -2"]);
+  assert.deepEqual(all.takeNotices(), ["job missed start 3 from -2"]);
   assert.deepEqual(all.spawner.takeRequests(), ["adopt alive web 1"]);
   assert.equal(
     (all.spawner.snapshots.get("job") as ProcessSnapshot).planned?.start,
@@ -342,17 +342,17 @@ test("a schedule that was missed while procman was down is reported once, and no
     "the next service doesn't say it again",
   );
   const late = setup({ web: { ...(memories.web as ProcessSnapshot), planned: { terminate: all.start - HOUR / 2 } } }, [web]);
-  assert.deepEqual(late.told(), ["web missed terminate 1 from -0.5"]);
+  assert.deepEqual(late.takeNotices(), ["web missed terminate 1 from -0.5"]);
   assert.deepEqual(late.spawner.takeRequests(), ["adopt alive web 1"]);
   const idle = { blocked: false, slots: {}, planned: { terminate: all.start - HOUR } };
-  assert.deepEqual(setup({ web: idle }, [web]).told(), [], "who didn't run has missed no termination");
+  assert.deepEqual(setup({ web: idle }, [web]).takeNotices(), [], "a process that wasn't running has missed no termination");
 });
 
 test("the next scheduled time is stored after a skipped run and after the clock was set back", () => {
   const all = running(plan("web", { cron: "0 * * * *" }));
   const remembered = (): number => ((all.spawner.snapshots.get("web") as ProcessSnapshot).planned?.start ?? Number.NaN) - all.start;
   all.clock.advance(HOUR);
-  assert.deepEqual([all.told(), remembered()], [["web skipped"], 2 * HOUR]);
+  assert.deepEqual([all.takeNotices(), remembered()], [["web skipped"], 2 * HOUR]);
   all.supervisor.find("web").block();
   all.clock.advance(HOUR);
   assert.equal(remembered(), 3 * HOUR);
@@ -383,12 +383,12 @@ test("a scheduled termination comes once when the clock is set ahead, and not ag
   const all = running(web);
   all.clock.jump(5 * HOUR);
   all.clock.advance(30_000);
-  assert.deepEqual([all.told(), all.spawner.takeRequests()], [["web terminated"], ["SIGTERM web 1"]]);
+  assert.deepEqual([all.takeNotices(), all.spawner.takeRequests()], [["web terminated"], ["SIGTERM web 1"]]);
   end(all, "web");
   all.spawner.up("web");
   all.clock.jump(-3 * HOUR);
   all.clock.advance(2 * HOUR);
-  assert.deepEqual(all.told(), []);
+  assert.deepEqual(all.takeNotices(), []);
 });
 
 test("a disposed supervisor holds no timer and ignores all reports", () => {
@@ -403,5 +403,5 @@ test("a disposed supervisor holds no timer and ignores all reports", () => {
   all.spawner.exit("web", 1);
   all.clock.advance(HOUR);
   assert.deepEqual([all.spawner.takeRequests(), all.clock.armed], [[], 0]);
-  assert.equal(all.spawner.snapshots.get("web"), before, "what the next service is told stays as it was");
+  assert.equal(all.spawner.snapshots.get("web"), before, "the snapshot for the next service is unchanged");
 });

@@ -35,7 +35,7 @@ function setup(more: Partial<ProcessDefinition> = {}) {
   return { clock, spawner, supervisor, process, change };
 }
 
-const told = (effect: string) => [{ type: "watch", files: ["src/a.ts"], count: 1, effect }];
+const notices = (effect: string) => [{ type: "watch", files: ["src/a.ts"], count: 1, effect }];
 
 function stateOf(process: Process): unknown {
   const [state] = process.states;
@@ -45,7 +45,7 @@ function stateOf(process: Process): unknown {
 test("2.2 watch: a running process is restarted once, and the restart isn't counted", () => {
   const { clock, spawner, process, change } = setup();
   clock.advance(10);
-  assert.deepEqual(change(), told("restarts"));
+  assert.deepEqual(change(), notices("restarts"));
   assert.deepEqual(change(), []);
   spawner.exit("web", 0);
   spawner.swept("web");
@@ -66,7 +66,7 @@ test("2.2 watch: a process that finished, failed or exhausted its restarts is st
   const { clock, spawner, process, change } = setup();
   spawner.exit("web", 0);
   clock.advance(10);
-  assert.deepEqual(change(), told("starts"));
+  assert.deepEqual(change(), notices("starts"));
   spawner.up("web");
   for (let run = 0; run < 4; run++) {
     spawner.exit("web", 1);
@@ -74,7 +74,7 @@ test("2.2 watch: a process that finished, failed or exhausted its restarts is st
     spawner.up("web");
   }
   assert.equal(stateOf(process), "exhausted");
-  assert.deepEqual(change(), told("starts"));
+  assert.deepEqual(change(), notices("starts"));
   assert.equal(stateOf(process), "starting");
 });
 
@@ -86,7 +86,7 @@ test("2.2 watch: a delayed restart happens immediately, with the count reset", (
   }
   assert.equal(stateOf(process), "backoff");
   clock.advance(1);
-  assert.deepEqual(change(), told("starts"));
+  assert.deepEqual(change(), notices("starts"));
   const [state] = process.states;
   assert.deepEqual([state?.status, state?.restarts], ["starting", 0]);
 });
@@ -102,14 +102,14 @@ test("2.2 watch: files that a process writes while it is being stopped don't sta
   clock.advance(1_000);
   assert.deepEqual(change(1_050), []);
   assert.equal(stateOf(process), "stopped");
-  assert.deepEqual(change(), told("starts"));
+  assert.deepEqual(change(), notices("starts"));
 });
 
 test("2.2 watch: a blocked process is not restarted", () => {
   const { clock, process, spawner, change } = setup();
   clock.advance(10);
   process.block();
-  assert.deepEqual(change(), told("blocked"));
+  assert.deepEqual(change(), notices("blocked"));
   assert.deepEqual(spawner.takeRequests(), ["spawn web 1"]);
 });
 

@@ -91,7 +91,7 @@ test("2.2 cron: a clock set back by hours leaves no gap in an hourly schedule", 
   clock.jump(-4 * HOUR);
   clock.advance(3 * HOUR);
   assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 3, 4, 5]);
-  assert.equal(moves.length, 1, "it is told that the next time is another one");
+  assert.equal(moves.length, 1, "a changed next time is reported");
 });
 
 test("2.2 cron: a clock set back doesn't repeat a time that was just met", () => {
