@@ -231,7 +231,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
 /** Waits for a condition: over HTTP, effects are delayed. */
 async function until(isSo: () => boolean): Promise<void> {
   for (const late = performance.now() + 20_000; !isSo(); await new Promise((resolve) => setTimeout(resolve, 2)))
-    assert.ok(performance.now() < late, `waited in vain for ${isSo}`);
+    assert.ok(performance.now() < late, `timed out waiting for ${isSo}`);
 }
 
 async function asked(rig: ControlRig, what: string): Promise<void> {

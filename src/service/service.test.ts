@@ -25,7 +25,7 @@ test("the configuration is noted in the same array as the first starts, and only
     ["spawn", "spawn", "note web", "note job", `note :config`],
   );
   const next = startService(context, config, await stateAfterKill(context, config, "web", "job"));
-  assert.deepEqual(next.channel.sent, [], "it goes on without a word");
+  assert.deepEqual(next.channel.sent, [], "it resumes without a message");
 });
 
 test("a command, or terminate, is answered once the keeper has it, with the record of the moment it was accepted", async (context) => {
@@ -212,7 +212,7 @@ test("a retired service holds nothing, sends nothing and decides nothing", async
   await service.retire();
   const sent = channel.batches.length;
   tell(exited("web"));
-  void service.terminate("nobody hears that");
+  void service.terminate("after the retirement");
   // Nothing is left that keeps the event loop alive.
   await free();
   assert.equal(channel.batches.length, sent);

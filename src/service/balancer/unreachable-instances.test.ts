@@ -51,7 +51,7 @@ test("an instance that is unreachable for five seconds is logged once per run; o
   instances.stop();
   instances.check();
   pass(UNREACHABLE_AFTER_MS * 2);
-  assert.equal(logged.length, 2, "nobody listens to it any more");
+  assert.equal(logged.length, 2, "it logs nothing after its stop");
 });
 
 test("the port on which it listens instead is named", async (context) => {

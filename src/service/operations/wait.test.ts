@@ -37,7 +37,7 @@ test("a dependency that is coming up extends the wait; one that is over doesn't"
     spawner.swept(id);
   }
   supervisor.find("web").start();
-  assert.equal(await waitUntilUp(supervisor, "web", timeouts), false, "nobody starts db");
+  assert.equal(await waitUntilUp(supervisor, "web", timeouts), false, "db is not started");
 });
 
 test("a job that has finished before the first check counts as started; a failed one doesn't", async () => {
@@ -71,7 +71,7 @@ test("the wait for an instance behind the load balancer ends when the balancer r
   assert.equal(await Promise.race([served, sleep(50, "pending")]), "pending");
   accepting.add("web");
   for (const call of watchers) call();
-  assert.deepEqual([await served, watchers.size], [true, 0], "nobody listens any more");
+  assert.deepEqual([await served, watchers.size], [true, 0], "no watcher is left");
   accepting.clear();
   const failing = waitInRotation({ supervisor, spec, balancing }, "web", { steadyMs: 0, signal });
   await new Promise((resolve) => setImmediate(resolve));

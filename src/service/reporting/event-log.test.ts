@@ -109,14 +109,14 @@ test("a follower ends with its signal", async () => {
 test("a listener that throws is reported, and neither the sender nor other listeners notice", () => {
   const problems: string[] = [];
   const events = new EventLog((problem) => problems.push(problem));
-  const heard: string[] = [];
+  const received: string[] = [];
   events.listen(() => {
     throw new Error("broken");
   });
-  const stop = events.listen((event) => heard.push(told(event)));
+  const stop = events.listen((event) => received.push(told(event)));
   publish(events, "one");
   stop();
   publish(events, "two");
-  assert.deepEqual(heard, ["one"]);
+  assert.deepEqual(received, ["one"]);
   assert.deepEqual(problems, Array(2).fill("a listener to events has failed: broken"));
 });

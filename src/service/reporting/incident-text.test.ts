@@ -84,7 +84,11 @@ test("a signal that procman has not sent, and a kill for lack of memory", () => 
   const told = only([ended(starved)]);
   assert.deepEqual([told.cause, told.signal], ["out-of-memory", "SIGKILL"]);
   assert.equal(told.reason, "was ended by SIGKILL (out of memory) after 1 s: the kernel killed it, as memory ran out");
-  assert.equal(only([ended({ kind: "unknown", outOfMemory: true })]).cause, "out-of-memory", "nobody was its parent, but its cgroup tells");
+  assert.equal(
+    only([ended({ kind: "unknown", outOfMemory: true })]).cause,
+    "out-of-memory",
+    "no parent saw the exit, but its cgroup reported it",
+  );
   // A descendant was killed some time ago; the run itself ended with code 0.
   assert.equal(only([ended({ kind: "exited", code: 0, signal: null, outOfMemory: true })]).cause, "exit");
   assert.equal(only([ended(exited(null, "SIGSEGV"))], { claimOomKill: assert.fail }).cause, "signal");
