@@ -8,10 +8,10 @@ import { PROCESS } from "./fields/process-fields.ts";
 import { normalise } from "./normalise.ts";
 import type { ProcessSpec } from "./spec.ts";
 
-const around = { folder: "/srv", parallelism: 2, now: new Date(0), stripsTypes: false };
+const context = { folder: "/srv", parallelism: 2, now: new Date(0), stripsTypes: false };
 
 function specs(processes: readonly RawProcess[], top: Partial<RawConfig> = {}): readonly ProcessSpec[] {
-  return normalise({ ...top, processes: [...processes] }, around).processes;
+  return normalise({ ...top, processes: [...processes] }, context).processes;
 }
 
 /** The change of a process `web` from `one` to `other`, without a log store. */

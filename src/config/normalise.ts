@@ -157,16 +157,20 @@ function frontOf({ id, cluster }: RawProcess): Pick<ProcessSpec, "front" | "shar
 type ProcessSettings = RawProcessLogger | undefined;
 
 /** Logger settings of one instance: its own, then the global ones, then the defaults. File names are absolute, their placeholders filled in. */
-function logSpec(own: ProcessSettings, global: RawLogger | undefined, pathOf: { readonly names: Names; readonly folder: string }): LogSpec {
+function logSpec(
+  settings: ProcessSettings,
+  global: RawLogger | undefined,
+  pathOf: { readonly names: Names; readonly folder: string },
+): LogSpec {
   const absolute = (pattern: string | undefined): string | undefined =>
     pattern === undefined ? undefined : resolve(pathOf.folder, fill(pattern, pathOf.names));
-  const stdout = absolute(own?.stdout ?? global?.stdout);
+  const stdout = absolute(settings?.stdout ?? global?.stdout);
   // A process's own file for standard output takes standard error too, whatever the global logger says.
-  const stderr = absolute(own?.stderr ?? (own?.stdout === undefined ? global?.stderr : undefined));
-  const rotation = rotationOf(own?.rotate, global?.rotate);
+  const stderr = absolute(settings?.stderr ?? (settings?.stdout === undefined ? global?.stderr : undefined));
+  const rotation = rotationOf(settings?.rotate, global?.rotate);
   return {
-    console: own?.console ?? global?.console ?? LOGGER.console.default,
-    decorateFiles: own?.decorateFiles ?? global?.decorateFiles ?? LOGGER.decorateFiles.default,
+    console: settings?.console ?? global?.console ?? LOGGER.console.default,
+    decorateFiles: settings?.decorateFiles ?? global?.decorateFiles ?? LOGGER.decorateFiles.default,
     ...(stdout !== undefined && { stdout }),
     ...(stderr !== undefined && { stderr }),
     ...(rotation !== undefined && { rotation }),
@@ -179,9 +183,9 @@ export function isCaptured({ console, stdout, stderr, stored }: LogSpec): boolea
   return stored === true || console || stdout !== undefined || stderr !== undefined;
 }
 
-function rotationOf(own: RawRotation | undefined, global: RawRotation | undefined): Rotation | undefined {
-  if ((own ?? global) === false) return undefined;
-  const { size, hours, total, gzip } = { ...(global || {}), ...(own || {}) };
+function rotationOf(settings: RawRotation | undefined, global: RawRotation | undefined): Rotation | undefined {
+  if ((settings ?? global) === false) return undefined;
+  const { size, hours, total, gzip } = { ...(global || {}), ...(settings || {}) };
   return {
     sizeBytes: parseSize(size ?? ROTATION.size.default),
     ageMs: milliseconds(ROTATION.hours, hours),

@@ -108,11 +108,11 @@ test("any body is accepted or refused, without another error", () => {
 });
 
 test('a number of instances is a whole number or "max", and the error names both', () => {
-  const said = (instances: unknown): readonly string[] => faultsOf({ instances }, SCALING, "body").map(({ message }) => message);
-  for (const good of [1, 1_024, "max"]) assert.deepEqual(said(good), []);
-  assert.deepEqual(said("many"), ['must be a whole number or "max", not "many"']);
-  assert.deepEqual(said(1.5), ['must be a whole number or "max", not 1.5']);
-  assert.deepEqual(said(0), ["must be 1 to 1024, not 0"]);
+  const fault = (instances: unknown): readonly string[] => faultsOf({ instances }, SCALING, "body").map(({ message }) => message);
+  for (const good of [1, 1_024, "max"]) assert.deepEqual(fault(good), []);
+  assert.deepEqual(fault("many"), ['must be a whole number or "max", not "many"']);
+  assert.deepEqual(fault(1.5), ['must be a whole number or "max", not 1.5']);
+  assert.deepEqual(fault(0), ["must be 1 to 1024, not 0"]);
 });
 
 test("times are read as people write them", () => {
@@ -131,11 +131,11 @@ test("times are read as people write them", () => {
 });
 
 test("the first fault is a sentence, and the others are counted", () => {
-  const said = (...messages: readonly string[]): string => invalid(messages.map((message) => ({ place: "query.x", message }))).message;
-  assert.equal(said("is not known."), 'Cannot take this request: "query.x" is not known');
-  assert.equal(said("is not known.", "b"), 'Cannot take this request: "query.x" is not known; and 1 more');
+  const fault = (...messages: readonly string[]): string => invalid(messages.map((message) => ({ place: "query.x", message }))).message;
+  assert.equal(fault("is not known."), 'Cannot take this request: "query.x" is not known');
+  assert.equal(fault("is not known.", "b"), 'Cannot take this request: "query.x" is not known; and 1 more');
   assert.equal(
-    said('is not known. Did you mean "y"?', "b", "c"),
+    fault('is not known. Did you mean "y"?', "b", "c"),
     'Cannot take this request: "query.x" is not known. Did you mean "y"? And 2 more',
   );
 });

@@ -70,18 +70,18 @@ test("why: a full JavaScript heap is named, even before a long trace", () => {
 test("why: the error above a long trace is shown with the last lines", () => {
   const line = (text: string) => ({ time: at(62), severity: "error", category: "stderr", text }) as const;
   const trace = Array.from({ length: 12 }, (_, index) => line(`    at step${index} (node:net:1908:16)`));
-  const told = (...lines: readonly ReturnType<typeof line>[]) => explain(record, [incident({ lines })], NOW).slice(3, 5);
+  const explained = (...lines: readonly ReturnType<typeof line>[]) => explain(record, [incident({ lines })], NOW).slice(3, 5);
   for (const text of [
     "Error: listen EADDRINUSE: address already in use :::3000",
     "TypeError [ERR_X]: x is not a function",
     'Exception in thread "main" java.lang.IllegalStateException: x',
   ])
-    assert.deepEqual(told(line("before"), line(text), ...trace), [`  ${text}`, "  …"]);
-  assert.deepEqual(told(line("Error: old"), ...trace, line("KeyError: 'new'")), [
+    assert.deepEqual(explained(line("before"), line(text), ...trace), [`  ${text}`, "  …"]);
+  assert.deepEqual(explained(line("Error: old"), ...trace, line("KeyError: 'new'")), [
     "      at step3 (node:net:1908:16)",
     "      at step4 (node:net:1908:16)",
   ]);
-  assert.deepEqual(told(line("no error: none"), ...trace), ["      at step2 (node:net:1908:16)", "      at step3 (node:net:1908:16)"]);
+  assert.deepEqual(explained(line("no error: none"), ...trace), ["      at step2 (node:net:1908:16)", "      at step3 (node:net:1908:16)"]);
 });
 
 test("why: a process whose restarts are used up is to be started once the cause is removed", () => {
@@ -141,14 +141,14 @@ test("why: while procman isn't running, the story comes from disk, without the a
 
 test("why: a run without a recorded end is shown with the reason", () => {
   const lines = [{ time: at(9), severity: "info", category: "stdout", text: "working" } as const];
-  const told = (how: "machine" | "procman" | "runs") =>
+  const explained = (how: "machine" | "procman" | "runs") =>
     explainPastRuns({ id: "web", incidents: [], unended: { started: at(30), pid: 12, lines, how, booted: at(3) } }, false, NOW).slice(1);
   const start = "At 2026-06-01 11:59:30 UTC it was started (pid 12), and the end of that run is not on record:";
-  assert.deepEqual(told("machine"), [
+  assert.deepEqual(explained("machine"), [
     `${start} the machine was rebooted since, at 2026-06-01 11:59:57 UTC.`,
     "Its last lines:",
     "  working",
   ]);
-  assert.equal(told("procman")[0], `${start} procman itself ended while it ran.`);
-  assert.equal(told("runs")[0], `${start} it still runs.`);
+  assert.equal(explained("procman")[0], `${start} procman itself ended while it ran.`);
+  assert.equal(explained("runs")[0], `${start} it still runs.`);
 });

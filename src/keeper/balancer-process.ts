@@ -98,17 +98,17 @@ export class BalancerProcessKeeper {
 
   #start(): void {
     const { argv, environment } = this.#options;
-    const own = new RestartingProcess<never, BalancerReportMessage>({
+    const child = new RestartingProcess<never, BalancerReportMessage>({
       argv: () => argv(this.#socket),
       environment,
       limit: Number.POSITIVE_INFINITY,
       onStart: () => this.#record(),
-      onMessages: ([report]) => report !== undefined && this.#own === own && this.#onOther(report),
+      onMessages: ([report]) => report !== undefined && this.#own === child && this.#onOther(report),
       onExit: ({ code, signal, final }) =>
         final || warn(`the balancer ended (${signal ?? `exit code ${code}`}); it is started again, its connections are broken`),
     });
-    this.#own = own;
-    own.start();
+    this.#own = child;
+    child.start();
   }
 
   /** Written at once, so that a later keeper doesn't start another. */

@@ -11,9 +11,9 @@ export type LoggerHandover = (key: string) => "killed" | BegunRun;
 const DRAINED: BegunRun = { out: "", err: "" };
 
 /** Reads the hand-overs of these loggers. The latest that names a run counts; a killed one may have read any run. */
-export function readHandover(home: string, pids: readonly number[]): LoggerHandover {
+export function readHandover(runFolder: string, pids: readonly number[]): LoggerHandover {
   if (pids.length === 0) return () => "killed";
-  const records = pids.toReversed().map((pid) => recordOf(handoverFile(home, pid)));
+  const records = pids.toReversed().map((pid) => recordOf(handoverFile(runFolder, pid)));
   return (key) => {
     for (const record of records) {
       const capture = record === undefined ? "killed" : record.captures[key];
@@ -24,11 +24,11 @@ export function readHandover(home: string, pids: readonly number[]): LoggerHando
 }
 
 /** Removes hand-over files, complete or partly written, but not those of `kept`, which may be read again. */
-export function clearHandovers(home: string, kept: Iterable<number>): void {
+export function clearHandovers(runFolder: string, kept: Iterable<number>): void {
   const pids = new Set(kept);
-  for (const name of namesIn(home)) {
+  for (const name of namesIn(runFolder)) {
     const pid = handoverOf(name);
-    if (pid !== undefined && !pids.has(pid)) rmSync(join(home, name), { force: true });
+    if (pid !== undefined && !pids.has(pid)) rmSync(join(runFolder, name), { force: true });
   }
 }
 

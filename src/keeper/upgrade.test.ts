@@ -77,14 +77,14 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
     },
     onExit: () => upgrade.loggerExited(),
   });
-  const brief = (): void => {
+  const sendSnapshot = (): void => {
     count += 1;
     service.send({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "" });
   };
   const upgrade = new UpgradeRun({
     service,
     logger,
-    sendSnapshot: brief,
+    sendSnapshot,
     timeouts: { load: 5_000, aside: 300, ready: 1_000, handover: 300 },
   });
   service.start();
@@ -93,15 +93,15 @@ async function office(context: TestContext, how = "good", loggerHow = "logger"):
     const exits = [service, logger].flatMap(({ current }) => (current === undefined ? [] : [current]));
     service.kill();
     logger.kill();
-    for (const companion of exits) await over(companion);
+    for (const child of exits) await over(child);
     rmSync(folder, { recursive: true });
   });
   await both;
   return { service, logger, upgrade, argv, briefed: () => count };
 }
 
-async function over(companion: { readonly isRunning: boolean } | undefined): Promise<void> {
-  while (companion?.isRunning) await new Promise((resolve) => setTimeout(resolve, 5));
+async function over(child: { readonly isRunning: boolean } | undefined): Promise<void> {
+  while (child?.isRunning) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 function problemOf({ ok, from, to, problem = "" }: UpgradeStep): string {

@@ -85,5 +85,5 @@ test("after a kill of procman `why` shows that the end of the run is unknown, an
   process.kill(pid, "SIGKILL");
   // The logger reads as long as the process has its FIFO open.
   for (const each of [pid, logger]) await processExit(each);
-  assert.match((await why()).out, new RegExp(`${start}: procman itself was ended in the middle of it\\.`));
+  assert.match((await why()).out, new RegExp(`${start}: procman itself ended while it ran\\.`));
 });

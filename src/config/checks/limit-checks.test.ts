@@ -54,16 +54,16 @@ test("invalid limits are refused with place and allowed values", () => {
 
 test("users and groups are those of the machine, and only root may use another user", () => {
   const path = ["processes", 0];
-  const said = (process: object, own: number) =>
+  const problems = (process: object, own: number) =>
     accountErrors(process, path, own).map(({ path, message }) => `${path.join(".")} ${message}`);
-  assert.deepEqual(said({ user: "root" }, 0), []);
-  assert.deepEqual(said({ user: 1_234, group: 5 }, 0), []);
-  assert.deepEqual(said({ user: "root", group: "root" }, 0), []);
-  assert.match(said({ user: "no-such-user" }, 0)[0] ?? "", /^processes\.0\.user Found "no-such-user"; this machine has no such user/);
-  assert.match(said({ group: "no-such-group" }, 0)[0] ?? "", /group Found "no-such-group"; this machine has no such group/);
-  assert.deepEqual(said({ user: 1_234 }, 1_234), []);
+  assert.deepEqual(problems({ user: "root" }, 0), []);
+  assert.deepEqual(problems({ user: 1_234, group: 5 }, 0), []);
+  assert.deepEqual(problems({ user: "root", group: "root" }, 0), []);
+  assert.match(problems({ user: "no-such-user" }, 0)[0] ?? "", /^processes\.0\.user Found "no-such-user"; this machine has no such user/);
+  assert.match(problems({ group: "no-such-group" }, 0)[0] ?? "", /group Found "no-such-group"; this machine has no such group/);
+  assert.deepEqual(problems({ user: 1_234 }, 1_234), []);
   assert.match(
-    said({ user: "root" }, 1_234)[0] ?? "",
+    problems({ user: "root" }, 1_234)[0] ?? "",
     /user Found "root"; only root may start processes as another user\. Run procman as root, or/,
   );
 });

@@ -48,8 +48,8 @@ test("2.2 envFile, worker: a missing or unreadable file is reported", (context) 
     { id: "b", worker: "there.mjs", autostart: true },
     { id: "c", worker: ["gone.mjs", "x"], autostart: true },
   ];
-  const told = warningsOf(folder, { processes }).map((line) => line.replace(/^\S+ /, ""));
-  assert.deepEqual(told, [
+  const warnings = warningsOf(folder, { processes }).map((line) => line.replace(/^\S+ /, ""));
+  assert.deepEqual(warnings, [
     'processes[0].envFile Found "gone.env": there is no file gone.env, without which its process can\'t start; create it, or correct "envFile".',
     'processes[1].envFile Found "sub": sub can\'t be read: it is a folder.',
     'processes[3].worker[0] Found "gone.mjs", but there is no file gone.mjs; create it, or correct "worker".',
@@ -73,9 +73,9 @@ test("2.5 a plugin with a missing file or package is reported with its place", (
     "procman/otlp",
     "https://127.0.0.1/x@1.mjs",
   ];
-  const told = warningsOf(folder, { processes: [process({})], plugins: urls.map((url) => ({ url })) });
+  const warnings = warningsOf(folder, { processes: [process({})], plugins: urls.map((url) => ({ url })) });
   assert.deepEqual(
-    told.filter((line) => !line.includes("integrity")).map((line) => line.replace(/^\S+ /, "").replaceAll(folder, "")),
+    warnings.filter((line) => !line.includes("integrity")).map((line) => line.replace(/^\S+ /, "").replaceAll(folder, "")),
     [
       'plugins[1].url Found "./gone.mjs", but there is no file gone.mjs; create it, or correct "url".',
       'plugins[2].url Found "file://gone.mjs", but there is no file gone.mjs; create it, or correct "url".',

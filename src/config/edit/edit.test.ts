@@ -146,12 +146,12 @@ const sample: fc.Arbitrary<Sample> = fc.tuple(EOL, fc.nat(4)).chain(([eol, count
       elements: fc.tuple(...Array.from({ length: count }, (_, index) => element(eol, `p${index}`))),
       gaps: fc.array(trivia(eol), { minLength: 2 * count + 2, maxLength: 2 * count + 2 }),
       trailing: fc.boolean(),
-      around: fc.tuple(trivia(eol), trivia(eol), trivia(eol)),
+      rest: fc.tuple(trivia(eol), trivia(eol), trivia(eol)),
       bom: fc.constantFrom("", "\uFEFF"),
     })
-    .map(({ elements, gaps, trailing, around, bom }) => {
-      const head = `${bom}${around[0]}{${around[1]}"processes":${around[2]}[`;
-      const foot = `],${around[1]}"name": "x"${around[2]}}${around[0]}`;
+    .map(({ elements, gaps, trailing, rest, bom }) => {
+      const head = `${bom}${rest[0]}{${rest[1]}"processes":${rest[2]}[`;
+      const foot = `],${rest[1]}"name": "x"${rest[2]}}${rest[0]}`;
       const inner = elements
         .map(({ text }, index) => (gaps[2 * index] ?? "") + text + (gaps[2 * index + 1] ?? "") + (index < count - 1 || trailing ? "," : ""))
         .join("");
