@@ -87,13 +87,13 @@ export class FifoPool {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** Makes the batch, or else a single pair: a nearly full folder may still take that. */
+  /** Makes as many of them as possible: where folder or descriptors don't suffice for the batch, half of it, and so on. */
   async #make(count: number): Promise<void> {
     try {
       await this.#makeBatch(count);
     } catch (error) {
       if (count === 1) throw error;
-      await this.#makeBatch(1);
+      await this.#make(Math.floor(count / 2));
     }
   }
 
