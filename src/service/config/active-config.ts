@@ -6,8 +6,8 @@ import type { KeeperChannel } from "../keeper-channel.ts";
 import type { ConfigSnapshot } from "../recovery/config-snapshot.ts";
 import type { NoteStore } from "../recovery/notes.ts";
 import { consoleStyle, storeSettings } from "../reporting/service-log.ts";
-import { captureOf } from "../spawn/launch.ts";
 import { removePidFile } from "../spawn/pid-file.ts";
+import { captureOf } from "../spawn/spawn-request.ts";
 import { definitionOf, SpecRegistry } from "../spec-registry.ts";
 
 export type ActiveConfigPorts = {
@@ -47,7 +47,7 @@ export class ActiveConfig {
     return this.#specs.instanceOf(slot);
   }
 
-  /** `former`: the configuration that the running processes were started by. */
+  /** `previous`: the configuration that the running processes were started by. */
   resume(previous: ConfigSnapshot): void {
     this.#specs = new SpecRegistry(previous);
   }

@@ -66,7 +66,7 @@ export type EnvironmentVariables = {
 
 /** A variable can't be set, so the run can't start. The message never contains the value of a variable. */
 export class MissingVariableError extends Error {
-  override readonly name = "Unlaunchable";
+  override readonly name = "MissingVariableError";
 }
 
 export type EnvironmentContext = {

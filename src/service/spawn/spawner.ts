@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { EXIT } from "../../base/errors.ts";
 import type { StopSignal } from "../../base/signals.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
 import type {
   CgroupReport,
   EndReport,
@@ -15,10 +16,14 @@ import type {
 } from "../../ipc/keeper-protocol.ts";
 import { failpoint } from "../../os/failpoint.ts";
 import type { Following, RunReports, Spawner } from "../../supervisor/ports.ts";
+import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import { encodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { ExitInfo, Occupied, SignalName } from "../../supervisor/states.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
-import { MissingVariableError } from "./environment.ts";
+import type { ServiceLog } from "../reporting/service-log.ts";
+import { type ApiAccess, EnvFileWarnings, MissingVariableError, markerOf } from "./environment.ts";
+import { occupiedPortOf } from "./port-conflicts.ts";
+import { exitCodeOf, type SpawnRequestContext, spawnRequestOf, whyUnstartable } from "./spawn-request.ts";
 import type { Sweeper } from "./sweeper.ts";
 
 export type KeeperSpawnerOptions = {
@@ -204,4 +209,43 @@ export class KeeperSpawner implements Spawner {
 
 function keyOf(slot: string, run: number): string {
   return `${slot}#${run}`;
+}
+
+export type SpawnerContext = {
+  readonly stateDir: string;
+  /** Of a process or one of its slots. */
+  readonly spec: (slot: string) => ProcessSpec;
+  readonly api: (id: string) => ApiAccess | undefined;
+  /** What to do if its shared socket can't be opened; undefined: nothing is known. */
+  readonly remedy: (spec: ProcessSpec) => string | undefined;
+  readonly log: Pick<ServiceLog, "write">;
+};
+
+/** Its spawn requests are made from the specification at the time of the start. */
+export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, { stateDir, spec, api, remedy, log }: SpawnerContext): KeeperSpawner {
+  const faults = new EnvFileWarnings(log);
+  const marker = (slot: string, run: number): string => markerOf(slot, run, stateDir);
+  return new KeeperSpawner({
+    link,
+    sweeper,
+    marker,
+    isKnownInAdvance: (slot) => isKnownInAdvance(spec(slot)),
+    request: (slot, run) => {
+      const onFaults: SpawnRequestContext["onFaults"] = (file, found) => faults.report(slot, file, found);
+      return spawnRequestOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api, onFaults });
+    },
+    drains: (slot) => (spec(slot).command.kind === "worker" ? stopSignalOf(spec(slot).policy) : undefined),
+    whyUnstartable: (failed) => {
+      const own = spec(failed.slot);
+      const what = failed.step === "socket" ? remedy(own) : undefined;
+      const message = whyUnstartable(own, failed);
+      return { message: what === undefined ? message : `${message}; ${what}`, exitCode: exitCodeOf(failed) };
+    },
+    occupied: ({ slot, run, survivors }) => (survivors ? undefined : occupiedPortOf(spec(slot), marker(slot, run))),
+  });
+}
+
+/** False if the request may differ at the time of the start: env files and secrets are read then, a cgroup is made for each run. */
+function isKnownInAdvance({ envFile = [], env, memoryMax }: ProcessSpec): boolean {
+  return envFile.length === 0 && Object.values(env).every((value) => typeof value === "string") && memoryMax === undefined;
 }
