@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { SegmentCompressor } from "../../src/log-store/compressor.ts";
-import { readLogs } from "../../src/log-store/log-query.ts";
+import { readLogs } from "../../src/log-store/log-pages.ts";
 import { RecordHeader } from "../../src/log-store/record.ts";
 import { logsFolder, segmentFile, segmentsIn } from "../../src/log-store/segment-files.ts";
 import { LogStore } from "../../src/log-store/store.ts";

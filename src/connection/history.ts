@@ -9,7 +9,7 @@ import { didYouMean } from "../base/suggest.ts";
 import type { Incident, LogEntry } from "../contract/records.ts";
 import type { PastRuns, UnendedRun } from "../contract/why.ts";
 import { IncidentLog, type IncidentLogEntry } from "../incidents/incident-log.ts";
-import { lastLines, readLogs } from "../log-store/log-query.ts";
+import { lastLines, readLogs } from "../log-store/log-pages.ts";
 import { processEnvironment } from "../os/process-stat.ts";
 
 const LINES = 10;

@@ -80,7 +80,7 @@ export class LogReader {
       const isAway = error instanceof ProcmanError && ["no-daemon", "service-down"].includes(error.code);
       // If the endpoint is not readable, neither are the log files.
       if (!isAway || error.cause !== undefined) throw error;
-      const { readLogs } = await import("../log-store/log-query.ts");
+      const { readLogs } = await import("../log-store/log-pages.ts");
       return (query) => readLogs(this.#location.stateDir, query);
     }
   }

@@ -5,9 +5,9 @@ import { balancerSocket } from "../os/balancer-socket.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import { type BalancerUpgrade, upgradeBalancer } from "./balancer-upgrade.ts";
-import { RestartingProcess } from "./internal-process.ts";
 import type { BalancerProcess, Journal } from "./journal.ts";
 import { warn } from "./log.ts";
+import { RestartingProcess } from "./restarting-process.ts";
 
 /** How often an adopted balancer is checked for its end. Milliseconds. */
 const POLL_MS = 50;

@@ -5,9 +5,9 @@ import type { BegunRun, CaptureSpec, FromLogger, ToLogger } from "../ipc/logger-
 import { failpoint } from "../os/failpoint.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
 import { type FifoPair, FifoPool, pathsOf } from "./fifo-pool.ts";
-import type { RestartingProcess } from "./internal-process.ts";
 import { type Journal, keyOf } from "./journal.ts";
 import { clearHandovers, type LoggerHandover, PreviousLoggers, readHandover } from "./logger-handover.ts";
+import type { RestartingProcess } from "./restarting-process.ts";
 
 /** A capture in progress; it may outlast its run. */
 type OpenCapture = {

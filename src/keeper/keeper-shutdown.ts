@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import type { BalancerProcessKeeper } from "./balancer-process.ts";
-import type { RestartingProcess } from "./internal-process.ts";
 import type { KeeperState } from "./keeper-state.ts";
+import type { RestartingProcess } from "./restarting-process.ts";
 
 /** The service has this long to confirm the stop. Milliseconds. */
 const ANSWER_MS = 2_000;

@@ -15,11 +15,11 @@ import { markedProcesses } from "../os/process-tree.ts";
 import { Captures } from "./captures.ts";
 import { Children, foundRuns } from "./children.ts";
 import type { DeferredQueue } from "./deferred-queue.ts";
-import type { RestartingProcess } from "./internal-process.ts";
 import { Journal, keyOf } from "./journal.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
 import { warn } from "./log.ts";
 import { MemoryCgroups } from "./memory-cgroups.ts";
+import type { RestartingProcess } from "./restarting-process.ts";
 import { spawnedReport } from "./spawn.ts";
 
 export type KeeperStateOptions = {

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
-import { RestartingProcess } from "./internal-process.ts";
+import { RestartingProcess } from "./restarting-process.ts";
 import { UpgradeRun } from "./upgrade.ts";
 
 /** A stand-in for a service or a logger; the first argument says how it behaves. */

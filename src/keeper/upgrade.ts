@@ -5,8 +5,8 @@ import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
 import { PROTOCOL } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
-import type { RestartingProcess } from "./internal-process.ts";
 import type { IpcProcess } from "./ipc-process.ts";
+import type { RestartingProcess } from "./restarting-process.ts";
 
 /** Timeouts of the steps. Milliseconds. */
 export type UpgradeTimeouts = {

@@ -4,7 +4,8 @@ import { ProcmanError } from "../base/errors.ts";
 import type { LogItem, LogQuery } from "../contract/records.ts";
 import { encodeCursor, StoreCursor } from "./cursor.ts";
 import { LogMatcher } from "./filter.ts";
-import { backwards, DEFAULT_LIMIT, forwards, type Scan } from "./log-query.ts";
+import { DEFAULT_LIMIT } from "./log-pages.ts";
+import { backwards, forwards, type Scan } from "./scan.ts";
 import { logsFolder, segmentsIn, weigh } from "./segment-files.ts";
 import { SegmentSet } from "./segment-set.ts";
 

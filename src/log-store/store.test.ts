@@ -9,7 +9,7 @@ import { eventually } from "../../test/support/procman-process.ts";
 import { allPages, DAY, stateDir, TestStore, texts, WEB } from "../../test/support/store-rig.ts";
 import type { LogQuery } from "../contract/records.ts";
 import { SegmentCompressor } from "./compressor.ts";
-import { readLogs } from "./log-query.ts";
+import { readLogs } from "./log-pages.ts";
 import { repair, retire } from "./maintenance.ts";
 import type { RecordSource } from "./record.ts";
 import { logsFolder, remove, segmentFile, segmentsIn } from "./segment-files.ts";

@@ -49,7 +49,7 @@ export class ControlProxy {
 
 function storedLog(stateDir: string): Pick<PluginControl, "logs" | "follow"> {
   return {
-    logs: async (query: LogQuery): Promise<LogPage> => (await import("../log-store/log-query.ts")).readLogs(stateDir, query),
+    logs: async (query: LogQuery): Promise<LogPage> => (await import("../log-store/log-pages.ts")).readLogs(stateDir, query),
     async *follow(query: LogQuery, signal: AbortSignal): AsyncGenerator<LogItem> {
       const { followLogs } = await import("../log-store/follow.ts");
       yield* followLogs(stateDir, query, signal);

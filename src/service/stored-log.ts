@@ -4,7 +4,7 @@ import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
 import type { LogEntry, LogItem, LogPage, LogQuery, LogSubmission } from "../contract/records.ts";
 import { followLogs } from "../log-store/follow.ts";
-import { readLogs } from "../log-store/log-query.ts";
+import { readLogs } from "../log-store/log-pages.ts";
 import type { ServiceLog } from "./reporting/service-log.ts";
 import type { LogAccess } from "./service-control.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { LogEntry, LogQuery } from "../../src/contract/records.ts";
-import { readLogs } from "../../src/log-store/log-query.ts";
+import { readLogs } from "../../src/log-store/log-pages.ts";
 import { RecordHeader, type RecordSource } from "../../src/log-store/record.ts";
 import { logsFolder } from "../../src/log-store/segment-files.ts";
 import { LogStore } from "../../src/log-store/store.ts";

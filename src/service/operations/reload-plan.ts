@@ -5,7 +5,7 @@ import type { PlannedAction, PlannedChange, PlanRecord } from "../../contract/pl
 import { type ChangeEffect, effectOf, hasRun } from "../../supervisor/definition.ts";
 import { inStartOrder } from "../../supervisor/dependencies.ts";
 import type { Process } from "../../supervisor/process.ts";
-import { fieldsText } from "../recovery/process-events.ts";
+import { fieldsText } from "../reporting/event-messages.ts";
 import { definitionOf } from "../spec-registry.ts";
 
 type ProcessesById = ReadonlyMap<string, Process>;

@@ -4,7 +4,7 @@ import type { Caller } from "../../contract/control.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { FileChangeBatch, NoteStore, RollingRestartState } from "../recovery/notes.ts";
-import { filesText } from "../recovery/process-events.ts";
+import { filesText } from "../reporting/event-messages.ts";
 import { error, info, type LogLine, type MessageContext, warn } from "../reporting/lifecycle-messages.ts";
 import { whyNotUp } from "../reporting/status-text.ts";
 import type { Subsystem } from "../subsystem.ts";

@@ -2,10 +2,10 @@
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
+import { info, type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import type { KeeperSpawner } from "../spawn/spawner.ts";
-import { definitionOf } from "../spec-registry.ts";
-import { recoveryMessages } from "./process-events.ts";
+import { definitionOf, processOf } from "../spec-registry.ts";
 import type { RecoveredState } from "./reconcile.ts";
 
 export type RestoredService = {
@@ -30,4 +30,21 @@ export function restore(recovered: RecoveredState, config: Config, { supervisor,
   for (const { slot, run } of outdatedRuns) spawner.signal(slot, run, "SIGKILL");
   const plans = [...previous.config.processes, ...previous.removing].map(definitionOf);
   supervisor.resume(plans, snapshots, new Set(previous.removing.map(({ id }) => id)));
+}
+
+/** Log lines about what a new service has recovered. `named`: ids of the configuration. */
+function recoveryMessages(
+  { unknownRuns, damagedNotes, outdatedRuns }: RecoveredState,
+  named: ReadonlySet<string>,
+): readonly { id?: string; line: LogLine }[] {
+  return [
+    ...damagedNotes.map((id) => ({ line: warn(`Cannot use the note of "${id}": it is damaged or of another version; ignoring it`) })),
+    ...unknownRuns.map(({ slot, pid }) => ({
+      id: slot,
+      line: named.has(processOf(slot))
+        ? info(`already running (pid ${pid}); its history is not known`)
+        : info(`runs (pid ${pid}), but the configuration does not have it; it is stopped`),
+    })),
+    ...outdatedRuns.map(({ slot, pid }) => ({ id: slot, line: warn(`an earlier run of it is still there (pid ${pid}); it is killed`) })),
+  ];
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allPages, stateDir, TestStore, texts, WEB } from "../../test/support/store-rig.ts";
 import { ProcmanError } from "../base/errors.ts";
-import { lastLines, readLogs } from "./log-query.ts";
+import { lastLines, readLogs } from "./log-pages.ts";
 
 test("a page has the newest entries first by default, with all their fields", async (context) => {
   const dir = stateDir(context);

@@ -1,13 +1,10 @@
 /** Pages of the stored log, read from the files by the service, or by the command line while no service is running. */
-
-import { setImmediate as turn } from "node:timers/promises";
 import { CATEGORIES, type LogEntry, type LogPage, type LogQuery } from "../contract/records.ts";
-import type { Block } from "./block.ts";
 import { cursorBefore, StoreCursor } from "./cursor.ts";
 import { LogMatcher } from "./filter.ts";
-import { type EntryMatch, matchesIn, type TextRange } from "./matches.ts";
+import type { EntryMatch } from "./matches.ts";
+import { backwards, type EntryBatch, forwards } from "./scan.ts";
 import { logsFolder } from "./segment-files.ts";
-import { release, type SegmentReader } from "./segment-reader.ts";
 import { SegmentSet } from "./segment-set.ts";
 
 export const DEFAULT_LIMIT = 100;
@@ -95,99 +92,4 @@ function fitting(matches: readonly EntryMatch[], count: number, bytes: number): 
     room -= end - start;
   }
   return matches.slice(0, fit);
-}
-
-/** Blocks that are read and decompressed in advance by the thread pool. */
-const AHEAD = 1;
-/** Entries created at a time before other events are handled. */
-const BATCH = 2000;
-
-/** Matches in one block, in the requested order; may be empty. */
-export type EntryBatch = {
-  readonly segment: number;
-  readonly matches: readonly EntryMatch[];
-  /** The segment was deleted before it could be read. */
-  readonly isGone?: true;
-};
-
-/** `characters`: longer texts are cut to this number. */
-export type Scan = {
-  readonly segments: SegmentSet;
-  readonly filter: LogMatcher;
-  readonly position: StoreCursor;
-  readonly characters?: number;
-};
-
-/** Oldest first. The position advances with the reading, except for the entries of the latest batch. */
-export async function* forwards({ segments, filter, position, characters }: Scan): AsyncGenerator<EntryBatch> {
-  for (const number of segments.numbers) {
-    const from = position.begin(number);
-    if (from === undefined) continue;
-    const reader = await segments.segment(number);
-    if (reader === undefined) {
-      position.pass(number, from, false);
-      yield { segment: number, matches: [], isGone: true };
-      continue;
-    }
-    const { end, isGrowing } = reader;
-    const blocks = reader.blocks.filter((block) => block.at + block.bytes > from && filter.mayBeIn(block));
-    position.pass(number, from, true);
-    yield* through(reader, blocks, { filter, characters, order: "asc", from, to: end });
-    position.pass(number, end, isGrowing);
-    if (!isGrowing) await segments.release(number);
-  }
-}
-
-/** Newest first. */
-export async function* backwards({ segments, filter, position, characters }: Scan): AsyncGenerator<EntryBatch> {
-  for (const number of segments.numbers.toReversed()) {
-    const to = position.end(number);
-    const reader = to === undefined ? undefined : await segments.segment(number);
-    if (to === undefined || reader === undefined) continue;
-    const blocks = reader.blocks.filter((block) => block.at < to && filter.mayBeIn(block)).toReversed();
-    yield* through(reader, blocks, { filter, characters, order: "desc", from: 0, to });
-    await segments.release(number);
-  }
-}
-
-type ScanPart = Omit<TextRange, "limit"> & { readonly filter: LogMatcher };
-
-async function* through(reader: SegmentReader, blocks: readonly Block[], part: ScanPart): AsyncGenerator<EntryBatch> {
-  for await (const { at, bytes } of contents(reader, blocks)) {
-    let { from, to } = part;
-    for (;;) {
-      const matches = matchesIn(bytes, at, part.filter, { ...part, from, to, limit: BATCH });
-      yield { segment: reader.number, matches };
-      const last = matches.at(-1);
-      if (last === undefined || matches.length < BATCH) break;
-      if (part.order === "asc") from = last.end;
-      else to = last.start;
-      await turn();
-    }
-  }
-}
-
-async function* contents(reader: SegmentReader, blocks: readonly Block[]): AsyncGenerator<{ readonly at: number; readonly bytes: Buffer }> {
-  const coming: Promise<Buffer | undefined>[] = [];
-  let next = 0;
-  try {
-    for (const { at } of blocks) {
-      for (; next < blocks.length && coming.length <= AHEAD; next += 1) coming.push(contentOf(reader, blocks[next] as Block));
-      const bytes = await coming.shift();
-      if (bytes === undefined) continue;
-      try {
-        yield { at, bytes };
-      } finally {
-        release(bytes);
-      }
-    }
-  } finally {
-    // The file may be closed afterwards, and its descriptor reused.
-    for (const bytes of await Promise.all(coming)) if (bytes !== undefined) release(bytes);
-  }
-}
-
-/** undefined if the block is damaged; the others are still shown. */
-function contentOf(reader: SegmentReader, block: Block): Promise<Buffer | undefined> {
-  return reader.read(block).catch(() => undefined);
 }

@@ -2,9 +2,7 @@
 import type { ChangeEffect } from "../../supervisor/definition.ts";
 import type { FileChange } from "../../supervisor/file-change.ts";
 import type { ProcessEvent } from "../../supervisor/process-notice.ts";
-import { info, type LogLine, warn } from "../reporting/lifecycle-messages.ts";
-import { processOf } from "../spec-registry.ts";
-import type { RecoveredState } from "./reconcile.ts";
+import { info, type LogLine, warn } from "./lifecycle-messages.ts";
 
 export function messageForEvent(event: ProcessEvent): LogLine {
   switch (event.type) {
@@ -31,23 +29,6 @@ export function messageForEvent(event: ProcessEvent): LogLine {
     default:
       return event satisfies never;
   }
-}
-
-/** Log lines about what a new service has recovered. `named`: ids of the configuration. */
-export function recoveryMessages(
-  { unknownRuns, damagedNotes, outdatedRuns }: RecoveredState,
-  named: ReadonlySet<string>,
-): readonly { id?: string; line: LogLine }[] {
-  return [
-    ...damagedNotes.map((id) => ({ line: warn(`Cannot use the note of "${id}": it is damaged or of another version; ignoring it`) })),
-    ...unknownRuns.map(({ slot, pid }) => ({
-      id: slot,
-      line: named.has(processOf(slot))
-        ? info(`already running (pid ${pid}); its history is not known`)
-        : info(`runs (pid ${pid}), but the configuration does not have it; it is stopped`),
-    })),
-    ...outdatedRuns.map(({ slot, pid }) => ({ id: slot, line: warn(`an earlier run of it is still there (pid ${pid}); it is killed`) })),
-  ];
 }
 
 function timesOf({ first, last, times, isCapped }: ProcessEvent & { readonly type: "missed" }): string {
