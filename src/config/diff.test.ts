@@ -50,7 +50,7 @@ test("another shared socket is a restart, as runs inherit it at their start", ()
   assert.deepEqual(diff(of(share(80)), of(share(81))).changed, [{ id: "web-1", fields: ["cluster"], restart: true, route: false }]);
 });
 
-test("3.3 each field whose change is a restart is tested here", () => {
+test("3 each field whose change is a restart is tested here", () => {
   const restarting = Object.entries(PROCESS as Fields).flatMap(([name, { onChange }]) =>
     onChange === "restart" && name !== "cluster" ? [name] : [],
   );
@@ -61,12 +61,12 @@ test("3.3 each field whose change is a restart is tested here", () => {
     );
 });
 
-test("3.3 a change that concerns a run is a restart, and is named as in the file", () => {
+test("3 a change that concerns a run is a restart, and is named as in the file", () => {
   for (const [name, one, other] of concernsRun)
     assert.deepEqual(change(one, other), { id: "web", fields: [name], restart: true, route: false }, JSON.stringify(other));
 });
 
-test("3.3 policy, schedules and start policy are applied without a restart", () => {
+test("3 policy, schedules and start policy are applied without a restart", () => {
   const others: readonly [string, Partial<RawProcess>][] = [
     ["restart", { restart: "always" }],
     ["restartDelayMs", { restartDelayMs: 5 }],
@@ -89,7 +89,7 @@ test("3.3 policy, schedules and start policy are applied without a restart", () 
   assert.deepEqual(change({}, { autostart: true })?.fields, ["autostart", "restart"]);
 });
 
-test("3.3 another log file concerns the logger only; without any capture nothing is to be done", () => {
+test("3 another log file concerns the logger only; without any capture nothing is to be done", () => {
   const files = (stdout: string, extra: object = {}): Partial<RawProcess> => ({ logger: { stdout, ...extra } });
   assert.deepEqual(change(files("a.log"), files("b.log")), { id: "web", fields: ["logger"], restart: false, route: true });
   assert.deepEqual(change(files("a.log"), files("a.log", { rotate: { size: "1MB" } }))?.route, true);
@@ -115,13 +115,13 @@ test("with a log store all output is captured, so another log file never is a re
   assert.deepEqual(diff(of({}, 24), of({}, 48)).changed, []);
 });
 
-test("3.3 worker instead of cmd, and another script, are a restart", () => {
+test("3 worker instead of cmd, and another script, are a restart", () => {
   const worker = specs([{ id: "web", worker: "web.js" }]);
   assert.deepEqual(diff(specs([{ id: "web", cmd: "web.js" }]), worker).changed[0]?.fields, ["worker"]);
   assert.deepEqual(diff(worker, specs([{ id: "web", worker: ["web.js", "--fast"] }])).changed[0]?.restart, true);
 });
 
-test("3.3 clusters: scaling removes and adds ids; another port is a restart; a plain process is another id", () => {
+test("3 clusters: scaling removes and adds ids; another port is a restart; a plain process is another id", () => {
   const cluster = (instances: number, startPort?: number): readonly ProcessSpec[] =>
     specs([{ id: "web", cmd: "x", cluster: { instances, ...(startPort === undefined ? {} : { startPort }) } }]);
   assert.deepEqual(diff(cluster(4), cluster(2)), { added: [], removed: ["web-3", "web-4"], changed: [] });

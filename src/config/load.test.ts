@@ -14,14 +14,14 @@ function folder(t: TestContext, files: Readonly<Record<string, string | Uint8Arr
   return path;
 }
 
-test("1.1 procman.jsonc comes before procman.json, both in the current folder", (t) => {
+test("procman.jsonc comes before procman.json, both in the current folder", (t) => {
   const cwd = folder(t, { "procman.json": VALID });
   assert.equal(load(undefined, cwd).file, join(cwd, "procman.json"));
   writeFileSync(join(cwd, "procman.jsonc"), `// comment\n${VALID}`);
   assert.equal(load(undefined, cwd).file, join(cwd, "procman.jsonc"));
 });
 
-test("1.1 a file given by its path, relative to the current folder", (t) => {
+test("a file given by its path, relative to the current folder", (t) => {
   const cwd = folder(t, { "other.json": VALID });
   assert.equal(load("other.json", cwd).file, join(cwd, "other.json"));
   assert.equal(load(join(cwd, "other.json"), "/").processes[0]?.cwd, cwd);

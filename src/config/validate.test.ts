@@ -28,7 +28,7 @@ const warningsOf = (fields: object, more: object = {}) =>
     ({ path, message }) => `${path} ${message}`,
   );
 
-test("1.8 all problems are reported at once, in the order of the file, each with its place", () => {
+test("all problems are reported at once, in the order of the file, each with its place", () => {
   const source = `{
   "name": "Shop",
   "procesess": 1,

@@ -36,7 +36,7 @@ function incident(more: Partial<Incident> = {}): Incident {
 test("why: a process without incidents", () => {
   assert.deepEqual(explain(record, [], NOW), [
     "web runs (pid 12) since 2026-06-01 11:59:00 UTC.",
-    "No run of it has ended yet, as far as known.",
+    "No run has ended yet, as far as is known.",
   ]);
 });
 
@@ -46,13 +46,13 @@ test("why: what has happened, how often, the last lines, and what to do", () => 
   const story = explain(record, [incident({ lines, metrics, leftOut: 4 }), incident({ run: 2 }), incident({ run: 1 })], NOW);
   assert.deepEqual(story, [
     "web runs (pid 12) since 2026-06-01 11:59:00 UTC.",
-    "Runs of it that ended in the last 24 hours: 7 (7 × ended by itself).",
+    "Runs that ended in the last 24 hours: 7 (7 × ended by itself).",
     "At 2026-06-01 11:58:59 UTC run 3 of web (pid 11) exited with code 3 after 5 s. What followed: restart 3 of 5 in 400 ms.",
-    "4 ends just before it came too fast to be recorded.",
-    "Before that it had at most 52.4 MB of memory and 20 % of a core.",
+    "4 ends just before this one came too fast to be recorded.",
+    "In the minutes before, it used up to 52.4 MB of memory and 20 % of a core.",
     "Its last lines:",
     "  Error: no database",
-    "It has ended in the same way 3 times: a restart does not remove the cause.",
+    "It has ended in the same way 3 times: restarting does not remove the cause.",
     "It ended with code 3 by itself: its last lines may say why.",
   ]);
 });
@@ -129,13 +129,13 @@ test("why: an old incident is shown once, but not counted", () => {
 test("why: while procman isn't running, the story comes from disk, without the advice to start the process", () => {
   const story = explainPastRuns({ id: "web", incidents: [incident({ code: 127 })], until: at(5) }, false, NOW);
   assert.deepEqual(story, [
-    "procman is not running; this is what it has left on disk about web, until 2026-06-01 11:59:55 UTC.",
+    "procman is not running; its state folder has this about web, until 2026-06-01 11:59:55 UTC.",
     "At 2026-06-01 11:58:59 UTC run 3 of web (pid 11) exited with code 3 after 5 s. What followed: restart 3 of 5 in 400 ms.",
     'The shell found no such command: look at "cmd" and PATH.',
   ]);
   assert.equal(
     explainPastRuns({ id: "web", incidents: [] }, true, NOW)[0],
-    "procman does not answer; this is what it has left on disk about web.",
+    "procman does not answer; its state folder has this about web.",
   );
 });
 
@@ -143,12 +143,12 @@ test("why: a run without a recorded end is shown with the reason", () => {
   const lines = [{ time: at(9), severity: "info", category: "stdout", text: "working" } as const];
   const explained = (how: "machine" | "procman" | "runs") =>
     explainPastRuns({ id: "web", incidents: [], unended: { started: at(30), pid: 12, lines, how, booted: at(3) } }, false, NOW).slice(1);
-  const start = "At 2026-06-01 11:59:30 UTC it was started (pid 12), and the end of that run is not on record:";
+  const start = "The run started at 2026-06-01 11:59:30 UTC (pid 12) has no recorded end:";
   assert.deepEqual(explained("machine"), [
-    `${start} the machine was rebooted since, at 2026-06-01 11:59:57 UTC.`,
+    `${start} the machine was rebooted at 2026-06-01 11:59:57 UTC.`,
     "Its last lines:",
     "  working",
   ]);
-  assert.equal(explained("procman")[0], `${start} procman itself ended while it ran.`);
-  assert.equal(explained("runs")[0], `${start} it still runs.`);
+  assert.equal(explained("procman")[0], `${start} procman itself ended during the run.`);
+  assert.equal(explained("runs")[0], `${start} it is still running.`);
 });

@@ -37,7 +37,7 @@ export function explain(record: ProcessRecord, incidents: readonly Incident[], n
     currentState(record),
     ...(record.blocked ? [`It is blocked: nothing starts it. Lift the block with "procman unblock ${record.id}".`] : []),
     ...causeCounts(recent),
-    ...(last === undefined ? ["No run of it has ended yet, as far as known."] : lastEnd(last)),
+    ...(last === undefined ? ["No run has ended yet, as far as is known."] : lastEnd(last)),
     ...repetition(recent),
     ...adviceOf(record, last),
   ];
@@ -48,24 +48,24 @@ export function explainPastRuns({ id, incidents, unended, until }: PastRuns, isR
   const recent = incidents.filter(({ time }) => now - Date.parse(time) < RECENT_MS);
   const [last] = incidents;
   return [
-    `procman ${isRunning ? "does not answer" : "is not running"}; this is what it has left on disk about ${id}${until === undefined ? "" : `, until ${timeText(until)}`}.`,
+    `procman ${isRunning ? "does not answer" : "is not running"}; its state folder has this about ${id}${until === undefined ? "" : `, until ${timeText(until)}`}.`,
     ...causeCounts(recent),
     ...(last === undefined ? [] : lastEnd(last)),
     ...repetition(recent),
     ...(last === undefined || !isFailure(last) ? [] : [ADVICE[last.cause](last) ?? []].flat()),
     ...(unended === undefined ? [] : unendedRun(unended)),
-    ...(last === undefined && unended === undefined ? ["No run of it is on record."] : []),
+    ...(last === undefined && unended === undefined ? ["No run of it is recorded."] : []),
   ];
 }
 
 function unendedRun({ started, pid, lines, how, booted }: UnendedRun): string[] {
   const ends = {
-    machine: `the machine was rebooted since, at ${timeText(booted ?? started)}`,
-    procman: "procman itself ended while it ran",
-    runs: "it still runs",
+    machine: `the machine was rebooted at ${timeText(booted ?? started)}`,
+    procman: "procman itself ended during the run",
+    runs: "it is still running",
   };
   return [
-    `At ${timeText(started)} it was started (pid ${pid}), and the end of that run is not on record: ${ends[how]}.`,
+    `The run started at ${timeText(started)} (pid ${pid}) has no recorded end: ${ends[how]}.`,
     ...(lines.length === 0 ? [] : ["Its last lines:", ...lines.map(({ text }) => `  ${text}`)]),
   ];
 }
@@ -74,7 +74,7 @@ function currentState({ id, status, pid, started, reason, instances, nextRun }: 
   if (instances !== undefined) return `${id} is a cluster: ${reason}.`;
   const since = started === undefined ? "" : ` since ${timeText(started)}`;
   if (status === "running") return `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}.`;
-  const next = nextRun === undefined ? "" : ` It is started next at ${timeText(nextRun)}.`;
+  const next = nextRun === undefined ? "" : ` The next start is at ${timeText(nextRun)}.`;
   return `${id} does not run (${status}): it ${reason}.${next}`;
 }
 
@@ -84,7 +84,7 @@ function causeCounts(recent: readonly Incident[]): string[] {
   const causes = new Map<Incident["cause"], number>();
   for (const { cause, leftOut = 0 } of recent) causes.set(cause, (causes.get(cause) ?? 0) + 1 + leftOut);
   const parts = [...causes].sort(([, one], [, other]) => other - one).map(([cause, times]) => `${times} × ${CAUSE_NAMES[cause]}`);
-  return [`Runs of it that ended in the last 24 hours: ${count} (${parts.join(", ")}).`];
+  return [`Runs that ended in the last 24 hours: ${count} (${parts.join(", ")}).`];
 }
 
 const CAUSE_NAMES: Readonly<Record<Incident["cause"], string>> = {
@@ -108,8 +108,8 @@ function lastEnd({ time, run, pid, reason, decision, lines, metrics, process, le
   const cpu = metrics.reduce((most, { cpuPercent }) => Math.max(most, cpuPercent), 0);
   return [
     `At ${timeText(time)} run ${run} of ${process}${pid === undefined ? "" : ` (pid ${pid})`} ${reason}. What followed: ${decision}.`,
-    ...(leftOut === undefined ? [] : [`${leftOut} ends just before it came too fast to be recorded.`]),
-    ...(peak === 0 ? [] : [`Before that it had at most ${megabytes(peak)} of memory and ${Math.round(cpu)} % of a core.`]),
+    ...(leftOut === undefined ? [] : [`${leftOut} ends just before this one came too fast to be recorded.`]),
+    ...(peak === 0 ? [] : [`In the minutes before, it used up to ${megabytes(peak)} of memory and ${Math.round(cpu)} % of a core.`]),
     ...(lines.length === 0 ? [] : ["Its last lines:", ...excerpt(lines).map((text) => `  ${text}`)]),
   ];
 }
@@ -137,7 +137,7 @@ function repetition(recent: readonly Incident[]): string[] {
   const [last] = recent;
   if (last === undefined || recent.length < 3 || !isFailure(last)) return [];
   const same = recent.filter(({ cause, code, signal }) => cause === last.cause && code === last.code && signal === last.signal);
-  return same.length < 3 ? [] : [`It has ended in the same way ${same.length} times: a restart does not remove the cause.`];
+  return same.length < 3 ? [] : [`It has ended in the same way ${same.length} times: restarting does not remove the cause.`];
 }
 
 function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
@@ -153,12 +153,12 @@ function adviceOf(record: ProcessRecord, last: Incident | undefined): string[] {
 const NO_LIMIT = "Cannot start: the limit ";
 
 const HEAP_FULL =
-  'Its JavaScript heap was full: look for a leak, or give it more by "env": { "NODE_OPTIONS": "--max-old-space-size=4096" } (in MB).';
+  'Its JavaScript heap was full: look for a leak, or enlarge the heap with "env": { "NODE_OPTIONS": "--max-old-space-size=4096" } (in MB).';
 
 const ADVICE: Advice = {
   exit: ({ code, lines, process }) => {
     if (lines.some(({ text }) => text.startsWith(NO_LIMIT)))
-      return 'Lower that limit in "ulimits", or raise the hard limit of the user that procman runs as (limits.conf, or LimitNOFILE= and its like of systemd), and start procman again.';
+      return 'Lower that limit in "ulimits", or raise the hard limit of the user that procman runs as (in limits.conf or, for systemd, with LimitNOFILE= and similar), and start procman again.';
     if (lines.some(({ text }) => isHeapFull(text))) return HEAP_FULL;
     if (code === 126) return "The command can't be executed: look at its permissions.";
     if (code === 127) return 'The shell found no such command: look at "cmd" and PATH.';
@@ -169,16 +169,16 @@ const ADVICE: Advice = {
     if (lines.some(({ text }) => isHeapFull(text))) return HEAP_FULL;
     return signal === "SIGSEGV" || signal === "SIGABRT" || signal === "SIGBUS" || signal === "SIGILL"
       ? `${signal} is a crash of the program or one of its libraries: look for a core file (coredumpctl), or run it in a debugger.`
-      : `${signal} did not come from procman: another program, a person or the system has sent it; the system's log (journalctl, dmesg) may say which.`;
+      : `${signal} did not come from procman: another program, a person or the system sent it; the system's log (journalctl, dmesg) may say which.`;
   },
   "out-of-memory": () =>
-    'Look for a leak, give it less work at a time, or more memory: of the machine, of the container, or "memoryMax" if that is set.',
+    'Look for a leak, give it less work at a time, or allow more memory: for the machine, for the container, or by "memoryMax" if that is set.',
   unstartable: () => "Correct the problem above in the configuration, or on the machine.",
   unready: () => 'Find out what it waits for, or raise "ready.timeout".',
   unhealthy: () => 'Find out why it failed its checks; if it was only slow, raise "health.timeout" or "health.failures".',
-  memory: () => 'Look for a leak, or raise "memoryLimit" (or "memoryMax", if it has only that).',
+  memory: () => 'Look for a leak, or raise "memoryLimit" (or "memoryMax" if only that is set).',
   timeout: () => 'Find out what it waits for, or raise "timeout".',
-  unknown: ({ process }) => `Its exit code was lost with the killed keeper, its parent; "procman logs ${process}" may say more.`,
+  unknown: ({ process }) => `Its exit code was lost because the keeper, its parent, was killed; "procman logs ${process}" may say more.`,
   terminate: () => undefined,
   watch: () => undefined,
   operator: () => undefined,

@@ -13,7 +13,7 @@ export type StreamLimits = {
 };
 
 /** Heartbeats without reading, after which a connection is closed. */
-const PATIENCE_BEATS = 4;
+const MAX_STUCK_BEATS = 4;
 /** Delay before clients reconnect. Milliseconds. */
 const RETRY_MS = 500;
 /** Longest delay of a timer. Milliseconds. */
@@ -100,7 +100,7 @@ export class Streams {
     for (const [response, lasting] of this.#open) {
       if (!lasting.streams) continue;
       lasting.stuckBeats = response.writableNeedDrain ? lasting.stuckBeats + 1 : 0;
-      if (lasting.stuckBeats > PATIENCE_BEATS) response.destroy();
+      if (lasting.stuckBeats > MAX_STUCK_BEATS) response.destroy();
       else if (lasting.stuckBeats === 0) response.write(":\n\n");
     }
   }

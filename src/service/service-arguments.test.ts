@@ -7,7 +7,7 @@ import { parseArgs } from "./service-arguments.ts";
 const installation = { node: "/node", folder: "/dist" };
 const none = { console: false, guarded: false, detached: false, watchConfig: false };
 
-test("1.8 the options of run reach the service as they were given", () => {
+test("the options of run reach the service as they were given", () => {
   const all = { config: "a=b --c\n.json", profile: "p", exitWith: "e", console: true, detached: true, watchConfig: true };
   const [node, bundle, ...args] = serviceProgram(installation, { ...all, guarded: true }, "/state dir");
   assert.deepEqual([node, bundle], ["/node", "/dist/service.cjs"]);

@@ -254,7 +254,7 @@ test("2.2 cron: a clock set ahead by hours leads to one run, one set back doesn'
   assert.deepEqual(spawner.takeRequests(), ["spawn web 2"]);
 });
 
-test("3.4 block: no restart by policy, no cron; the current run continues; a manual start is refused; unblock allows it", () => {
+test("3 block: no restart by policy, no cron; the current run continues; a manual start is refused; unblock allows it", () => {
   const { spawner, process, clock, state, notices } = setup({ cron: "* * * * *" });
   spawner.up("web");
   process.block();
@@ -269,7 +269,7 @@ test("3.4 block: no restart by policy, no cron; the current run continues; a man
   assert.deepEqual(spawner.takeRequests(), ["spawn web 2"]);
 });
 
-test("3.4 block cancels a pending restart", () => {
+test("3 block cancels a pending restart", () => {
   const { spawner, process, clock, state } = setup({ rules: { restartDelayMs: 100 } });
   spawner.up("web");
   spawner.exit("web", 1);
@@ -291,7 +291,7 @@ test("3 start of a running process is refused; during a stop it starts afterward
   assert.deepEqual(spawner.takeRequests(), ["sweep SIGTERM web 1", "spawn web 2"]);
 });
 
-test("3.3 restart of an idle process starts it; a stop during a restart wins", () => {
+test("3 restart of an idle process starts it; a stop during a restart wins", () => {
   const { spawner, process, state } = setup({ autostart: false });
   process.restart();
   spawner.up("web");

@@ -73,7 +73,7 @@ test("the package has no dependencies", () => {
   );
 });
 
-test("1.9 init, append, validate, run and Ctrl-C work with the installed package", async (context) => {
+test("init, append, validate, run and Ctrl-C work with the installed package", async (context) => {
   assert.equal((await procman("init", "--id", "web", "--cmd", "sleep 1000")).code, 0);
   assert.equal((await procman("append", "--id", "tick", "--cmd", "echo tick-tock; sleep 1000", "--autostart")).code, 0);
   assert.equal((await procman("append", "--id", "job", "--cmd", "true", "--cron", "0 3 * * *")).code, 0);
@@ -99,7 +99,7 @@ test("1.9 init, append, validate, run and Ctrl-C work with the installed package
   assert.equal((await procman("status")).code, 69);
 });
 
-test("1.9 remove deletes a process and keeps every comment", async () => {
+test("remove deletes a process and keeps every comment", async () => {
   writeFileSync(
     join(folder, "procman.jsonc"),
     '// mine\n{\n  "processes": [\n    // first\n    { "id": "a", "cmd": "true", "autostart": true },\n    // second\n    { "id": "b", "cmd": "true", "autostart": true } // tail\n  ]\n}\n',
@@ -184,7 +184,7 @@ test("help, version and schema print to standard output", async () => {
   assert.equal((JSON.parse((await procman("schema")).out) as { readonly type: string }).type, "object");
 });
 
-test("1.8 the library validates configurations, runs processes, and its types are valid", async () => {
+test("the library validates configurations, runs processes, and its types are valid", async () => {
   const script = `import { ConfigurationError, Procman, validateConfiguration } from "procman";
 const c = validateConfiguration({ processes: [{ id: "a", cmd: "b", autostart: true }] });
 console.log(c.processes[0].policy.terminateMs);

@@ -8,7 +8,7 @@ import { homeOf, procman } from "../support/cli.ts";
 import { eventually, isAlive, processExit, startProcman } from "../support/procman-process.ts";
 
 const NONE = /^procman: Cannot reach procman: none is running for .*Start it with "procman run"\n$/;
-const INTRO = /^procman is not running; this is what it has left on disk about web, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/m;
+const INTRO = /^procman is not running; its state folder has this about web, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/m;
 
 test("after an orderly end `why` shows the last run with its lines, its problem, exit code 69 and how to start procman", async (context) => {
   const web = { id: "web", cmd: "echo 'Error: no database' >&2; exit 3", autostart: true, restartLimit: 0 };
@@ -80,10 +80,10 @@ test("after a kill of procman `why` shows that the end of the run is unknown, an
   assert.equal(alive.code, 69);
   assert.match(alive.err, /none is running for .*It was killed, and its processes may still be running: "procman run" adopts them\n$/);
   assert.match(alive.out, INTRO);
-  const start = `it was started \\(pid ${pid}\\), and the end of that run is not on record`;
-  assert.match(alive.out, new RegExp(`${start}: it still runs\\.\\nIts last lines:\\n {2}at work\\n$`));
+  const start = `\\(pid ${pid}\\) has no recorded end`;
+  assert.match(alive.out, new RegExp(`${start}: it is still running\\.\\nIts last lines:\\n {2}at work\\n$`));
   process.kill(pid, "SIGKILL");
   // The logger reads as long as the process has its FIFO open.
   for (const each of [pid, logger]) await processExit(each);
-  assert.match((await why()).out, new RegExp(`${start}: procman itself ended while it ran\\.`));
+  assert.match((await why()).out, new RegExp(`${start}: procman itself ended during the run\\.`));
 });

@@ -89,7 +89,7 @@ function refused({ error }: Outcome, code: string, message: RegExp): void {
   assert.match(error.message, message);
 }
 
-test("1.9 init creates a valid file with comments", async (t) => {
+test("init creates a valid file with comments", async (t) => {
   const { run, folder, text } = desk(t);
   const { stdout, stderr, error } = await run("init", "--name", "shop", "--id", "web", "--cmd", "node server.js");
   assert.deepEqual(
@@ -104,7 +104,7 @@ test("1.9 init creates a valid file with comments", async (t) => {
   );
 });
 
-test("1.9 init --config creates that file; --worker and all other options are written", async (t) => {
+test("init --config creates that file; --worker and all other options are written", async (t) => {
   const { run, folder } = desk(t);
   mkdirSync("conf");
   const flags = [
@@ -174,7 +174,7 @@ test("init writes no invalid file, and explains why a file can't be created", as
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("1.9 append keeps every byte of the file and adds a process at the end", async (t) => {
+test("append keeps every byte of the file and adds a process at the end", async (t) => {
   const { run, text } = desk(t, { "procman.jsonc": FILE });
   const { stdout, error } = await run("append", "--id", "mail", "--cmd", "node mail.js");
   assert.deepEqual({ stdout, error }, { stdout: 'procman.jsonc: added "mail"\n', error: undefined });
@@ -259,7 +259,7 @@ test("edits keep a byte order mark", async (t) => {
   assert.equal(text(), `\uFEFF${FILE}`);
 });
 
-test("1.9 remove takes a process with its comments, by argument or flag", async (t) => {
+test("remove takes a process with its comments, by argument or flag", async (t) => {
   const { run, text } = desk(t, { "procman.jsonc": FILE });
   const { stdout, error } = await run("remove", "report");
   assert.deepEqual({ stdout, error }, { stdout: 'procman.jsonc: removed "report"\n', error: undefined });
@@ -297,7 +297,7 @@ test("remove can repair an invalid file", async (t) => {
   assert.equal(load(undefined, folder).processes.length, 1);
 });
 
-test("1.8 validate: the count, the next cron runs on stdout, warnings on stderr", async (t) => {
+test("validate: the count, the next cron runs on stdout, warnings on stderr", async (t) => {
   const { run } = desk(t, { "procman.jsonc": FILE.replace('"autostart": true', '"cluster": { "instances": 3 }') });
   const { stdout, stderr, error } = await run("validate");
   assert.equal(error, undefined);
@@ -305,7 +305,7 @@ test("1.8 validate: the count, the next cron runs on stdout, warnings on stderr"
   assert.match(stderr, /^procman\.jsonc: 1 warning\n\nprocman\.jsonc:4:5 processes\[0\]/);
 });
 
-test("1.8 validate: missing files that it names are warnings", async (t) => {
+test("validate: missing files that it names are warnings", async (t) => {
   const web = { id: "web", cmd: "x", autostart: true, envFile: ".env" };
   const plugins = [{ url: "./gone.mjs" }];
   const { run } = desk(t, { "procman.json": JSON.stringify({ processes: [web], plugins }), ".env": "A: 1\n" });
@@ -319,7 +319,7 @@ test("1.8 validate: missing files that it names are warnings", async (t) => {
   assert.match(stderr, /procman\.json:1:\d+ plugins\[0\]\.url\n.*\n.*\n {2}Found "\.\/gone\.mjs", but there is no file gone\.mjs;/);
 });
 
-test("1.8 validate: all problems, exit code 78", async (t) => {
+test("validate: all problems, exit code 78", async (t) => {
   const { run } = desk(t, { "bad.json": '{ "processes": [{ "id": "A" }] }' });
   const outcome = await run("validate", "--config", "bad.json");
   refused(outcome, "configuration-invalid", /2 problems/);
