@@ -144,11 +144,7 @@ test("why: a run without a recorded end is shown with the reason", () => {
   const explained = (how: "machine" | "procman" | "runs") =>
     explainPastRuns({ id: "web", incidents: [], unended: { started: at(30), pid: 12, lines, how, booted: at(3) } }, false, NOW).slice(1);
   const start = "The run started at 2026-06-01 11:59:30 UTC (pid 12) has no recorded end:";
-  assert.deepEqual(explained("machine"), [
-    `${start} the machine was rebooted at 2026-06-01 11:59:57 UTC.`,
-    "Its last lines:",
-    "  working",
-  ]);
+  assert.deepEqual(explained("machine"), [`${start} the machine was rebooted at 2026-06-01 11:59:57 UTC.`, "Its last lines:", "  working"]);
   assert.equal(explained("procman")[0], `${start} procman itself ended during the run.`);
   assert.equal(explained("runs")[0], `${start} it is still running.`);
 });
