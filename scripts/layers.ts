@@ -45,7 +45,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   base: [],
   os: ["base"],
   contract: ["base"],
-  ipc: ["base", "contract", "plugins/shipped/shipped-plugins.ts"],
+  ipc: ["base", "contract"],
   supervisor: ["base"],
   "log-store": ["base", "os", "ipc", "contract"],
   "plugins/shipped/*/options.ts": ["base", "contract"],

@@ -136,7 +136,7 @@ export type FromKeeper =
   | { readonly t: "logger"; readonly message: FromLogger }
   /** SIGTERM or SIGINT to the keeper. */
   | { readonly t: "stop"; readonly signal: string }
-  /** SIGHUP or SIGUSR1 to the keeper, forwarded. */
+  /** SIGHUP to the keeper: the service reloads its configuration. */
   | { readonly t: "signalled"; readonly signal: string };
 
 /** From a balancer to the keeper that started it: another balancer is alive, so this one ends. */

@@ -3,7 +3,6 @@ import type { ErrorPlace } from "../base/errors.ts";
 import type { Control } from "../contract/control.ts";
 import type { EventRecord } from "../contract/event-record.ts";
 import type { Severity } from "../contract/records.ts";
-import type { Shipped } from "../plugins/shipped/shipped-plugins.ts";
 
 /** One entry of `plugins`. */
 export type PluginSpec = {
@@ -11,8 +10,9 @@ export type PluginSpec = {
   readonly id: string;
   /** As written in the configuration. */
   readonly url: string;
+  /** `shipped`: comes with procman; the check of the configuration knows the names. */
   readonly source:
-    | { readonly kind: "shipped"; readonly name: Shipped }
+    | { readonly kind: "shipped"; readonly name: string }
     /** Absolute path. */
     | { readonly kind: "file"; readonly path: string }
     /** Resolved from this folder upwards, as Node does. */

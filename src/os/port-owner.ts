@@ -48,7 +48,7 @@ export function holderBeside(port: number, isOwn: (pid: number) => boolean): str
  * undefined if there is none, or it can't be seen.
  */
 export function strangerOn(port: number, leader: number): string | undefined {
-  const listeners = allListeners(true).filter((listener) => listener.port === port);
+  const listeners = allListeners({ maxAgeMs: SHARED_SCAN_MS }).filter((listener) => listener.port === port);
   const near = inodesOf(listeners.filter(({ isNear }) => isNear));
   const sockets = inodesOf(listeners);
   if (near.size === 0 || holds(leader, sockets)) return undefined;
@@ -152,17 +152,17 @@ const PART_BYTES = 4_096;
 /** States of a socket: LISTEN, and SYN_RECV, which older kernels list in between. */
 const LISTENING = "0A";
 const ARRIVING = "03";
-/** Processes that start together share one scan. Milliseconds. */
-const FRESH_MS = 20;
+/** `maxAgeMs` for frequent callers: processes that start or drain together share one scan. */
+export const SHARED_SCAN_MS = 20;
 /** 127.0.0.1 and the unspecified address in 4 and 16 bytes, and ::1; in little-endian byte order. */
 const NEAR = /^(?:0{8}|0100007F|0{32}|0{16}FFFF0000(?:0{8}|0100007F)|0{24}01000000)$/;
 
 let last: { readonly at: number; readonly all: readonly ListeningPort[] } | undefined;
 
-/** The current listeners; with `isFresh`, those of at most `FRESH_MS` ago. */
-export function allListeners(isFresh = false): readonly ListeningPort[] {
+/** The current listeners; with `maxAgeMs`, those of a scan less than this ago. */
+export function allListeners({ maxAgeMs }: { readonly maxAgeMs?: number } = {}): readonly ListeningPort[] {
   const now = performance.now();
-  if (isFresh && last !== undefined && now - last.at < FRESH_MS) return last.all;
+  if (maxAgeMs !== undefined && last !== undefined && now - last.at < maxAgeMs) return last.all;
   last = { at: now, all: TABLES.flatMap(listenersIn) };
   return last.all;
 }

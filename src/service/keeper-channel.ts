@@ -2,6 +2,7 @@
 
 import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
+import { processOf } from "./spec-registry.ts";
 
 /** At a first start, processes are sent in batches of this size: the keeper starts them while the service decides on the next. */
 const FIRST_BATCH = 8;
@@ -51,7 +52,7 @@ export class KeeperChannel {
 
   send(message: ToKeeper): void {
     if (this.#closed) return;
-    if (this.#isFirstStart && message.t === "spawn") this.#sendFirstBatches(message.slot.split(":", 1)[0] ?? "");
+    if (this.#isFirstStart && message.t === "spawn") this.#sendFirstBatches(processOf(message.slot));
     this.#outbox.push(message);
     this.#schedule();
   }

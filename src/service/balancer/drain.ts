@@ -1,6 +1,6 @@
 /** Connection draining: an instance gets its stop signal when the balancer sends no new connections and it has accepted those on their way. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { allListeners } from "../../os/port-owner.ts";
+import { allListeners, SHARED_SCAN_MS } from "../../os/port-owner.ts";
 import type { Spawner } from "../../supervisor/ports.ts";
 import type { NoteStore, PendingStop } from "../recovery/notes.ts";
 
@@ -53,7 +53,7 @@ export class ConnectionDrain {
   /** Connections wait in the accept queue. If the kernel doesn't say, none are assumed. */
   #isQueuing(slot: string): boolean {
     const port = this.#ports.port(slot);
-    return allListeners(true).some((listener) => listener.port === port && listener.queued > 0);
+    return allListeners({ maxAgeMs: SHARED_SCAN_MS }).some((listener) => listener.port === port && listener.queued > 0);
   }
 
   #note(): void {

@@ -74,8 +74,6 @@ export class Reloads implements Subsystem {
     void this.#begin(state, () => activeConfig.apply(activeConfig.config));
   }
 
-  apply(): void {}
-
   end(): void {
     this.retire();
     this.#ports.notes.remove(":reload");

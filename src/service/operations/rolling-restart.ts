@@ -57,12 +57,10 @@ export class RollingRestarts implements Subsystem {
     const states = notes.read(":rolls") ?? [];
     if (states.length === 0) notes.remove(":rolls");
     for (const state of states) {
-      if (state.current.length > 0) log.write(state.cluster, info(`resuming the rolling restart at ${quoted(state.current)}`));
+      if (state.current.length > 0) log.write(state.unit, info(`resuming the rolling restart at ${quoted(state.current)}`));
       this.#start(state);
     }
   }
-
-  apply(): void {}
 
   end(): void {
     this.retire();
@@ -81,24 +79,24 @@ export class RollingRestarts implements Subsystem {
   /** @throws {ProcmanError} `roll-running`, `roll-failed` */
   check(clusters: ClusterRestarts): void {
     const { spec, checkSocket, operations } = this.#ports;
-    for (const [cluster, instances] of clusters) {
+    for (const [unit, instances] of clusters) {
       for (const { id } of instances) checkSocket(spec(id));
-      operations.check({ kind: "restart", targets: [cluster] }, `restart "${cluster}"`);
+      operations.check({ kind: "restart", targets: [unit] }, `restart "${unit}"`);
     }
   }
 
   /**
    * Restarts running instances of each cluster one at a time and starts stopped ones at once; blocked ones are skipped.
-   * The promises resolve, per cluster, with the reason of its failure, or undefined.
+   * The promises resolve, per unit, with the reason of its failure, or undefined.
    */
   begin(clusters: ClusterRestarts, caller: Caller): readonly Promise<string | undefined>[] {
-    return [...clusters].map(([cluster, instances]) => this.#restart(cluster, instances, caller));
+    return [...clusters].map(([unit, instances]) => this.#restart(unit, instances, caller));
   }
 
   /** Restarts instances for changed files as soon as nothing else restarts instances of this cluster. */
   onFileChange(cluster: string, change: FileChangeBatch, shouldRun: () => boolean): void {
     const isJoined = this.#ports.operations.operationToJoin({ kind: "file-change", targets: [cluster] }) !== undefined;
-    const restart = (isJoined ? this.#running.get(cluster) : undefined) ?? this.#start({ cluster, current: [], pending: [] });
+    const restart = (isJoined ? this.#running.get(cluster) : undefined) ?? this.#start({ unit: cluster, current: [], pending: [] });
     const { current, pending, queuedChange } = restart.state;
     const isLate = change.ids.some((id) => !pending.includes(id) && this.#process(id)?.effectOf(change) !== undefined);
     if (current.length > 0 && queuedChange === undefined && isLate)
@@ -111,19 +109,19 @@ export class RollingRestarts implements Subsystem {
     this.#note();
   }
 
-  #restart(cluster: string, instances: readonly Process[], { consumer }: Caller): Promise<string | undefined> {
+  #restart(unit: string, instances: readonly Process[], { consumer }: Caller): Promise<string | undefined> {
     const free = instances.filter(({ isBlocked }) => !isBlocked);
     for (const process of free.filter((each) => !isProcessUnderWay(each))) process.restart();
     const all = free.filter(isProcessUnderWay).map(({ id }) => id);
     const [first, ...pending] = all;
     if (first === undefined) return Promise.resolve(undefined);
-    if (this.#blocking(cluster) !== undefined) return this.#start({ cluster, current: [], pending: all, consumer }).done;
+    if (this.#blocking(unit) !== undefined) return this.#start({ unit, current: [], pending: all, consumer }).done;
     this.#restartInstance(first, { consumer });
-    return this.#start({ cluster, current: [first], pending, consumer }).done;
+    return this.#start({ unit, current: [first], pending, consumer }).done;
   }
 
   /** Instances that don't run come first: the others are restarted only when these have come up. */
-  #restartChanged(cluster: string, change: FileChangeBatch, shouldRun: () => boolean): void {
+  #restartChanged(unit: string, change: FileChangeBatch, shouldRun: () => boolean): void {
     const affected = change.ids.flatMap((id) => this.#process(id) ?? []).filter((process) => process.effectOf(change) !== undefined);
     const free = affected.filter(({ isBlocked }) => !isBlocked);
     for (const process of affected) if (process.isBlocked) process.onFileChange(change);
@@ -132,14 +130,14 @@ export class RollingRestarts implements Subsystem {
     const pending = free.filter(isStartingOrRunning).toSorted((one, other) => Number(isStable(one)) - Number(isStable(other)));
     const first = down.length > 0 ? down : pending.splice(0, 1);
     for (const process of first) process.onFileChange(change);
-    this.#start({ cluster, current: first.map(({ id }) => id), pending: pending.map(({ id }) => id), change });
+    this.#start({ unit, current: first.map(({ id }) => id), pending: pending.map(({ id }) => id), change });
   }
 
   #start(state: RollingRestartState): RollingRestart {
-    const { cluster } = state;
+    const { unit } = state;
     const restart: RollingRestart = {
       kind: "rolling-restart",
-      concerns: (target) => target === cluster,
+      concerns: (target) => target === unit,
       get pending() {
         return restart.state.pending;
       },
@@ -149,7 +147,7 @@ export class RollingRestarts implements Subsystem {
       state,
       shouldRun: () => true,
     };
-    this.#running.set(cluster, restart);
+    this.#running.set(unit, restart);
     this.#ports.operations.add(restart);
     this.#note();
     return restart;
@@ -173,15 +171,15 @@ export class RollingRestarts implements Subsystem {
   /** `failed`: the instance that has not come up. A queued file change leads to another rolling restart. */
   #finish(restart: RollingRestart, failed: string | undefined): string | undefined {
     const { state, shouldRun } = restart;
-    const { cluster, current, change, queuedChange } = state;
+    const { unit, current, change, queuedChange } = state;
     this.#remove(restart);
     const problem = failed === undefined ? undefined : this.#reportFailure(state, failed);
-    if (problem === undefined && current.length > 0 && current[0] !== cluster)
-      this.#ports.log.write(cluster, info("the rolling restart is done"));
+    if (problem === undefined && current.length > 0 && current[0] !== unit)
+      this.#ports.log.write(unit, info("the rolling restart is done"));
     // After a failure the first change still concerns all its instances, also those that have ended since.
     if (queuedChange !== undefined) {
       const nextChange = problem === undefined ? queuedChange : { ...mergeChanges(change, queuedChange), at: monotonicMs() };
-      this.#restartChanged(cluster, nextChange, shouldRun);
+      this.#restartChanged(unit, nextChange, shouldRun);
     }
     this.#note();
     return problem;
@@ -190,21 +188,21 @@ export class RollingRestarts implements Subsystem {
   #reportFailure(state: RollingRestartState, id: string): string {
     const { supervisor, messageContext, connectionProblem, log, publishState } = this.#ports;
     const problem = failureMessage(state, id, whyNotUp(supervisor.find(id), messageContext(id), connectionProblem(id)));
-    log.write(state.cluster, error(problem));
+    log.write(state.unit, error(problem));
     publishState(id, problem);
     return problem;
   }
 
   #cancel(restart: RollingRestart, why: string): void {
-    const { cluster, current } = restart.state;
-    if (current.length > 0) this.#ports.log.write(cluster, warn(`the rolling restart ends at ${quoted(current)}: ${why}`));
-    restart.abort.abort(`Cannot restart "${cluster}" any further: ${why}`);
+    const { unit, current } = restart.state;
+    if (current.length > 0) this.#ports.log.write(unit, warn(`the rolling restart ends at ${quoted(current)}: ${why}`));
+    restart.abort.abort(`Cannot restart "${unit}" any further: ${why}`);
     this.#remove(restart);
     this.#note();
   }
 
   #remove(restart: RollingRestart): void {
-    this.#running.delete(restart.state.cluster);
+    this.#running.delete(restart.state.unit);
     this.#ports.operations.remove(restart);
   }
 
@@ -217,7 +215,7 @@ export class RollingRestarts implements Subsystem {
   /** Resolves with the first of the current instances that doesn't come up, or undefined. */
   async #awaitCurrent(state: RollingRestartState, signal: AbortSignal): Promise<string | undefined> {
     if (state.current.length === 0)
-      for (let other = this.#blocking(state.cluster); other !== undefined; other = this.#blocking(state.cluster)) {
+      for (let other = this.#blocking(state.unit); other !== undefined; other = this.#blocking(state.unit)) {
         await Promise.race([other.done, whenAborted(signal)]);
         if (signal.aborted) return undefined;
       }
@@ -226,12 +224,12 @@ export class RollingRestarts implements Subsystem {
     return undefined;
   }
 
-  /** The operation that must be over before this cluster is restarted. */
-  #blocking(cluster: string): Operation | undefined {
+  /** The operation that must be over before this unit is restarted. */
+  #blocking(unit: string): Operation | undefined {
     return this.#ports.operations.blockingOperation({
       kind: "queued-restart",
-      targets: [cluster],
-      follows: precedingRestarts(this.#ports, cluster),
+      targets: [unit],
+      follows: precedingRestarts(this.#ports, unit),
     });
   }
 
@@ -266,8 +264,8 @@ function quoted(ids: readonly string[]): string {
 }
 
 /** `id`: the instance that has not come up. */
-function failureMessage({ cluster, pending, change }: RollingRestartState, id: string, reason: string): string {
+function failureMessage({ unit, pending, change }: RollingRestartState, id: string, reason: string): string {
   const rest = pending.length === 0 ? "" : `; ${pending.join(", ")} ${pending.length === 1 ? "runs" : "run"} on as before`;
   const remedy = change === undefined ? "" : `; with the next change "${id}" is tried first`;
-  return `Cannot restart "${cluster}" any further: "${id}" did not come up: it ${reason}${rest}${remedy}`;
+  return `Cannot restart "${unit}" any further: "${id}" did not come up: it ${reason}${rest}${remedy}`;
 }

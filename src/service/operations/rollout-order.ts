@@ -25,10 +25,10 @@ export function rolloutOrder(
   return { clusters, others };
 }
 
-/** Ids of clusters and processes that this cluster, or process, is restarted after. */
-export function precedingRestarts(service: RolloutContext, cluster: string): readonly string[] {
+/** Ids of clusters and processes that this unit (a cluster or process) is restarted after. */
+export function precedingRestarts(service: RolloutContext, unit: string): readonly string[] {
   return service.supervisor.processes
-    .filter(({ id }) => restartUnit(service, id) === cluster)
+    .filter(({ id }) => restartUnit(service, id) === unit)
     .flatMap((process) => restartedDependencies(service, process));
 }
 

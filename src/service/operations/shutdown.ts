@@ -39,12 +39,6 @@ export class Shutdown implements Subsystem {
     else void this.begin(noted.why, noted.code);
   }
 
-  apply(): void {}
-
-  end(): void {}
-
-  retire(): void {}
-
   /** `code`: the exit code; absent: that of the `--exit-with` process, or 0. */
   async begin(why: string, code?: number): Promise<void> {
     const { link, operations, notes, log, onBegin } = this.#ports;

@@ -25,7 +25,7 @@ function storeOf(stored: Record<string, string>, sessionId: string) {
 
 test("each note of 0.1.0 is read", () => {
   const { store } = storeOf(notes, lineage);
-  assert.deepEqual(store.read(":rolls"), [{ cluster: "web", current: ["web-1"], pending: ["web-2", "web-3", "web-4"], consumer: "cli" }]);
+  assert.deepEqual(store.read(":rolls"), [{ unit: "web", current: ["web-1"], pending: ["web-2", "web-3", "web-4"], consumer: "cli" }]);
   assert.deepEqual(store.read(":scale"), new Map([["web", { desired: 4, configured: 3 }]]));
   assert.deepEqual(store.read(":terminating"), { why: "asked by cli" });
   assert.deepEqual(store.read(":plugins"), { notify: 5 });
@@ -62,13 +62,13 @@ test("a note is written as 0.1.0 wrote it", () => {
 test("the file change of a rolling restart, and the queued one, are noted with it", () => {
   const { store, sent } = storeOf({}, "");
   const change = { files: ["a.js"], count: 1, at: 5, ids: ["web-1"] };
-  const restarts = [{ cluster: "web", current: [], pending: ["web-1"], change, queuedChange: { ...change, count: 2 } }];
+  const restarts = [{ unit: "web", current: [], pending: ["web-1"], change, queuedChange: { ...change, count: 2 } }];
   store.write(":rolls", restarts);
   const text = JSON.stringify(sent.get(":rolls"));
   assert.match(text, /"news":.*"again":/);
   assert.deepEqual(readNote(":rolls", { ":rolls": text }, ""), restarts);
   const strange = JSON.stringify({ lineage: "", rolls: [{ cluster: "web" }, { cluster: "api", at: [], left: [] }] });
-  assert.deepEqual(readNote(":rolls", { ":rolls": strange }, ""), [{ cluster: "api", current: [], pending: [] }]);
+  assert.deepEqual(readNote(":rolls", { ":rolls": strange }, ""), [{ unit: "api", current: [], pending: [] }]);
 });
 
 test("notes of another session are not read, and are removed", () => {

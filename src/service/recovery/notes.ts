@@ -29,7 +29,8 @@ export type FileChangeBatch = FileChange & { readonly ids: readonly string[] };
 
 /** The state of a rolling restart. */
 export type RollingRestartState = {
-  readonly cluster: string;
+  /** Id of the cluster, or of the process that is restarted after one. */
+  readonly unit: string;
   /** Instances whose new runs are awaited; empty: it has not begun. */
   readonly current: readonly string[];
   /** Instances that are not restarted yet. */
@@ -245,9 +246,9 @@ export function processNotes(stored: StoredNotes): ReadonlyMap<string, ProcessSn
   return new Map(own.map(([id, note]) => [id, decodeSnapshot(parsed(note), id)]));
 }
 
-function storedOf({ cluster, current, pending, consumer, change, queuedChange }: RollingRestartState): TypeOf<typeof storedRestart> {
+function storedOf({ unit, current, pending, consumer, change, queuedChange }: RollingRestartState): TypeOf<typeof storedRestart> {
   return {
-    ...{ cluster, at: current, left: pending },
+    ...{ cluster: unit, at: current, left: pending },
     ...(consumer === undefined ? {} : { consumer }),
     ...(change === undefined ? {} : { news: change }),
     ...(queuedChange === undefined ? {} : { again: queuedChange }),
@@ -256,7 +257,7 @@ function storedOf({ cluster, current, pending, consumer, change, queuedChange }:
 
 function restartOf({ cluster, at, left, consumer, news, again }: TypeOf<typeof storedRestart>): RollingRestartState {
   return {
-    ...{ cluster, current: at, pending: left },
+    ...{ unit: cluster, current: at, pending: left },
     ...(consumer === undefined ? {} : { consumer }),
     ...(news === undefined ? {} : { change: news }),
     ...(again === undefined ? {} : { queuedChange: again }),

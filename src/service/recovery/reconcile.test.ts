@@ -7,6 +7,7 @@ import type { Config } from "../../config/spec.ts";
 import type { EndReport, FromKeeper } from "../../ipc/keeper-protocol.ts";
 import type { ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { InstanceState } from "../../supervisor/states.ts";
+import { processOf } from "../spec-registry.ts";
 import { writeConfigSnapshot } from "./config-snapshot.ts";
 import { type RecoveredState, reconcile } from "./reconcile.ts";
 
@@ -163,7 +164,7 @@ test("whatever the notes are, each run that the keeper reports is unknown, known
           ended: over.map((slot) => exited(slot, 4, 1)),
         });
         for (const each of running) {
-          const state = (snapshots.get(each.slot.split(":")[0] ?? "") as ProcessSnapshot).slots[each.slot];
+          const state = (snapshots.get(processOf(each.slot)) as ProcessSnapshot).slots[each.slot];
           assert.ok(state?.run === each.run || outdatedRuns.includes(each), `${each.slot}: ${JSON.stringify(state)}`);
         }
         const known = new Set([...ids(previous.config.processes), ...ids(previous.removing)]);
