@@ -68,7 +68,7 @@ function logIn(stateDir: string): Log {
   } catch (cause) {
     throw new ProcmanError(
       "state-folder",
-      `Cannot run: the state folder ${stateDir} can't be used: ${(cause as Error).message}; PROCMAN_STATE_DIR names another place for it`,
+      `Cannot run: the state folder ${stateDir} can't be used: ${(cause as Error).message}; set PROCMAN_STATE_DIR to use another place`,
       { cause },
     );
   }

@@ -32,7 +32,7 @@ export function beginStream(response: ServerResponse): void {
 export function problemOf(error: unknown): ProblemRecord {
   if (!(error instanceof ProcmanError)) {
     process.stderr.write(`procman: this is a bug: ${error instanceof Error ? error.stack : String(error)}\n`);
-    return problem(500, "internal", "Cannot answer: this is a bug in procman; its own output tells more");
+    return problem(500, "internal", "Cannot answer: this is a bug in procman; see its own output");
   }
   const { status, code, message, faults } = error;
   return { ...problem(status, code, message), ...(faults.length === 0 ? {} : { problems: faults }) };

@@ -57,7 +57,7 @@ export class IncidentLog {
     } catch (error) {
       // Read the size again next time, since part of the line may have been written.
       this.#sizes.delete(process);
-      if (!this.#hasFailed) this.#report(`Cannot keep incidents in ${this.#folder}: ${(error as Error).message}; processes run on`);
+      if (!this.#hasFailed) this.#report(`Cannot keep incidents in ${this.#folder}: ${(error as Error).message}; processes keep running`);
       this.#hasFailed = true;
     }
   }

@@ -239,7 +239,7 @@ export class Keeper {
   #onHang(silentMs: number): void {
     const { current } = this.#service;
     if (current === undefined) return;
-    warn(`the service has not answered for ${silentMs / 1_000} s; it is killed`);
+    warn(`the service has not answered for ${silentMs / 1_000} s; killing it`);
     current.kill();
   }
 

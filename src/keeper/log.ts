@@ -14,5 +14,5 @@ export function logAdopted(count: number, isFailover: boolean): void {
 }
 
 export function unusableStateDir(stateDir: string, { message }: Error): string {
-  return `the state folder ${stateDir} can't be used: ${message}${existsSync(stateDir) ? "" : " (PROCMAN_STATE_DIR names another place for it)"}`;
+  return `the state folder ${stateDir} can't be used: ${message}${existsSync(stateDir) ? "" : " (set PROCMAN_STATE_DIR to use another place)"}`;
 }

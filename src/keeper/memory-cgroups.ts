@@ -89,7 +89,8 @@ export class MemoryCgroups {
     if (current === undefined) return "this machine has no cgroup v2";
     const own = ownCgroup(current);
     if (own === undefined) return `procman's user may not divide the cgroup ${current}`;
-    if (!this.#isForAll && !isGiven(current)) return `the cgroup ${current} may not be procman's alone (PROCMAN_CGROUPS=1 says that it is)`;
+    if (!this.#isForAll && !isGiven(current))
+      return `the cgroup ${current} may be shared with other programs (PROCMAN_CGROUPS=1 says that it isn't)`;
     const folder = join(own, this.#name);
     try {
       divideMemory(own, folder);

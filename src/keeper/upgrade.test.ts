@@ -134,8 +134,8 @@ for (const [how, why] of [
   });
 
 for (const [how, why] of [
-  ["dies", /it ended before it had taken up its work/],
-  ["silent", /it did not take up its work in time/],
+  ["dies", /it ended before it took over/],
+  ["silent", /it did not take over in time/],
   ["portless", /no port/],
 ] as const)
   test(`a service that ${how === "dies" ? "dies after its promotion" : how === "silent" ? "doesn't become ready" : "has no API"} is replaced by the old one, which gets a new snapshot`, async (context) => {

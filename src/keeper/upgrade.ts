@@ -70,7 +70,7 @@ export class UpgradeRun {
     if (handover === undefined) return false;
     this.#serviceHandover = undefined;
     if (handover.previous?.isRunning) this.#restore(handover.previous);
-    handover.done.reject("it ended before it had taken up its work");
+    handover.done.reject("it ended before it took over");
     return true;
   }
 
@@ -96,7 +96,7 @@ export class UpgradeRun {
     }
     const previous = service.current;
     if (previous !== undefined) await this.#stepAside(previous);
-    const done = new Deferred<string | undefined>(this.#timeouts.ready, "it did not take up its work in time");
+    const done = new Deferred<string | undefined>(this.#timeouts.ready, "it did not take over in time");
     this.#serviceHandover = { candidate, previous, done };
     service.promote(candidate);
     sendSnapshot();

@@ -61,7 +61,7 @@ export function fileFor(config: Configuration, cwd: string): string {
   } catch (cause) {
     throw new ProcmanError(
       "state-folder",
-      `Cannot run: ${file} can't be written: ${(cause as Error).message}; PROCMAN_STATE_DIR names another place for it`,
+      `Cannot run: ${file} can't be written: ${(cause as Error).message}; set PROCMAN_STATE_DIR to use another place`,
       { cause },
     );
   }

@@ -88,7 +88,7 @@ test("a failed sample is reported once, and sampling continues", async () => {
   });
   await subject.sample();
   await subject.sample();
-  assert.deepEqual(problems, ["Cannot measure CPU and memory: no ps; processes run on"]);
+  assert.deepEqual(problems, ["Cannot measure CPU and memory: no ps; processes keep running"]);
   fails = false;
   await subject.sample();
   assert.equal(subject.of("web")?.memoryBytes, 1_000);

@@ -111,7 +111,7 @@ export class Sampler {
       await this.#sample();
       this.#hasFailed = false;
     } catch (error) {
-      if (!this.#hasFailed) this.#ports.report(`Cannot measure CPU and memory: ${(error as Error).message}; processes run on`);
+      if (!this.#hasFailed) this.#ports.report(`Cannot measure CPU and memory: ${(error as Error).message}; processes keep running`);
       this.#hasFailed = true;
     } finally {
       this.#isSampling = false;

@@ -44,7 +44,8 @@ export class SeriesStore {
     } catch (error) {
       // A partial block is cut off before the next one.
       this.#open.delete(kind);
-      if (!this.#hasFailed) this.#options.report(`Cannot keep metrics in ${this.#folder}: ${(error as Error).message}; processes run on`);
+      if (!this.#hasFailed)
+        this.#options.report(`Cannot keep metrics in ${this.#folder}: ${(error as Error).message}; processes keep running`);
       this.#hasFailed = true;
     }
   }

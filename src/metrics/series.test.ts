@@ -109,7 +109,7 @@ test("a write error is reported once, and writing is tried again", async (contex
   const store = new SeriesStore({ stateDir, hours: () => 24, report: (problem) => problems.push(problem) });
   for (let at = NOON; at < NOON + 15_000; at += 5_000) store.append("fine", at, new Map([["web", point(0, 1)]]));
   assert.equal(problems.length, 1);
-  assert.match(problems[0] ?? "", /^Cannot keep metrics in .*; processes run on$/);
+  assert.match(problems[0] ?? "", /^Cannot keep metrics in .*; processes keep running$/);
   rmSync(join(stateDir, "metrics"));
   store.append("fine", NOON + 20_000, new Map([["web", point(0, 1)]]));
   assert.equal((await store.read(["web"], 0, Number.POSITIVE_INFINITY, NOON + 21_000)).get("web")?.length, 1);

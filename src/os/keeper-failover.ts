@@ -73,7 +73,7 @@ export async function startKeeper(revival: FailoverOrder, stateDir: string, sock
   const delay = DELAYS_MS[next];
   if (delay === undefined) {
     process.stderr.write(
-      `procman: the keeper ended ${count} times in a row and is not started again; the processes run on without it. "procman run" adopts them\n`,
+      `procman: the keeper ended ${count} times in a row and is not started again; the processes keep running without it. "procman run" adopts them\n`,
     );
     return;
   }

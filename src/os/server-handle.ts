@@ -12,7 +12,7 @@ export function handleOf(server: Server): ServerHandle {
   const { _handle: handle } = server as { readonly _handle?: Partial<ServerHandle> | null };
   if (typeof handle?.fd === "number" && handle.fd >= 0 && typeof handle.setBlocking === "function") return handle as ServerHandle;
   throw new Error(
-    `Node ${process.version} doesn't pass listening sockets as procman needs it; use another version, or leave out "mode": "share"`,
+    `Node ${process.version} doesn't pass listening sockets as procman needs; use another version, or leave out "mode": "share"`,
   );
 }
 

@@ -67,7 +67,7 @@ function refusalOf(error: unknown, path?: string): OptionsError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ERR_UNKNOWN_FILE_EXTENSION")
     return new OptionsError(`this Node (${process.versions.node}) runs no TypeScript; use 22.18 or later, or compile it to JavaScript`);
-  if (code === "ERR_MODULE_NOT_FOUND") return new OptionsError(`one of its imports is not there: ${message}`);
+  if (code === "ERR_MODULE_NOT_FOUND") return new OptionsError(`one of its imports can't be found: ${message}`);
   if (error instanceof SyntaxError) return new OptionsError(`${syntaxPlace(error, path)}; fix the module`);
   return new OptionsError(`its module threw while it was loaded: ${message}${locationOf(error)}; fix it`);
 }

@@ -121,7 +121,7 @@ export class PluginSupervisor {
     if (this.#loggedProblem !== problem)
       this.#ports.log(
         "error",
-        `${this.#ports.locate(this.spec)}: Cannot run it: ${problem}; retrying in ${delay / 1_000} s, processes run on`,
+        `${this.#ports.locate(this.spec)}: Cannot run it: ${problem}; retrying in ${delay / 1_000} s, processes keep running`,
       );
     this.#loggedProblem = problem;
     this.#timer = setTimeout(() => this.#start(), delay).unref();

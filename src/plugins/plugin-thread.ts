@@ -147,9 +147,8 @@ export class PluginThread {
 
   #onSilence(checks: number, isScarce: boolean): void {
     this.#silentChecks = checks;
-    if (isScarce && checks > 1) return this.end(`it takes more than its ${MAX_HEAP_MB + MAX_BUFFERS_MB} MB of memory`);
-    if (checks > SILENT_CHECKS)
-      this.end(`it has not answered for ${(SILENT_CHECKS * CHECK_MS) / 1_000} s: it hangs, or computes without a pause`);
+    if (isScarce && checks > 1) return this.end(`it uses more than its ${MAX_HEAP_MB + MAX_BUFFERS_MB} MB of memory`);
+    if (checks > SILENT_CHECKS) this.end(`it has not answered for ${(SILENT_CHECKS * CHECK_MS) / 1_000} s: it hangs, or blocks its thread`);
   }
 
   #receive(message: FromPlugin): void {
@@ -181,7 +180,7 @@ export class PluginThread {
     this.#silentChecks = undefined;
     this.#memory = heap + buffers;
     if (buffers > MAX_BUFFERS_MB * MB)
-      this.end(`its buffers take ${Math.round(buffers / MB)} MB, more than ${MAX_BUFFERS_MB}; it must release what it has handled`);
+      this.end(`its buffers use ${Math.round(buffers / MB)} MB, more than ${MAX_BUFFERS_MB}; it must release what it has handled`);
   }
 
   async #answer({ number, method, args }: FromPlugin & { readonly t: "ask" }): Promise<void> {

@@ -21,6 +21,6 @@ function fill(value: unknown, visit: VariableVisit): unknown {
 
 function fillText(text: string, { env, faults, place }: VariableVisit): string {
   const { text: filled, missing } = expand(text, (name) => env[name]);
-  for (const name of missing) faults.push({ place, message: `needs the variable ${name}, which procman was started without` });
+  for (const name of missing) faults.push({ place, message: `needs the variable ${name}, which is not set in procman's environment` });
   return filled;
 }

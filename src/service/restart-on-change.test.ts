@@ -62,6 +62,6 @@ test("a cluster whose instances write their watched files is held back as one", 
   assert.deepEqual(answers, [true, true, true, true, true, false]);
   assert.deepEqual(
     logged.filter((line) => line.startsWith("web")),
-    ["web: src/built.ts has changed, soon after a start like others before; waiting until no file has changed for 10 s"],
+    ["web: src/built.ts has changed soon after a start, and not for the first time; waiting until no file has changed for 10 s"],
   );
 });

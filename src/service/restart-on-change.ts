@@ -119,11 +119,14 @@ class RestartLoopGuards {
     const { guard } = this.#of(id, rested);
     const verdict = guard.verdict(at, since);
     if (verdict === "held")
-      this.#write(id, warn(`${file} has changed, soon after a start like others before; waiting until no file has changed for 10 s`));
+      this.#write(
+        id,
+        warn(`${file} has changed soon after a start, and not for the first time; waiting until no file has changed for 10 s`),
+      );
     if (verdict === "looping")
       this.#write(
         id,
-        warn(`not restarted: it seems to write ${file} itself whenever it starts; name that in "skip" of the watcher, or watch less`),
+        warn(`not restarted: it seems to write ${file} itself whenever it starts; add that file to "skip" of the watcher, or watch less`),
       );
     return verdict === "go";
   }

@@ -200,8 +200,8 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   "a process's token is good for that process only": async ({ as, rig }) => {
     const own = as({ consumer: "process:web", process: "web" });
     await own.telemetry(REPORT);
-    await refused(own.telemetry({ ...REPORT, process: "job" }), "process-foreign", /good for "web" alone/);
-    await refused(own.log({ text: "x", process: "job" }), "process-foreign", /good for "web" alone/);
+    await refused(own.telemetry({ ...REPORT, process: "job" }), "process-foreign", /valid only for "web"/);
+    await refused(own.log({ text: "x", process: "job" }), "process-foreign", /valid only for "web"/);
     assert.equal(rig.auditLines.filter((line) => /^web: refused: Cannot speak for "job"/.test(line)).length, 2, "each is told");
     assert.equal((await own.log({ text: "of web" })).process, "web");
     assert.equal(rig.reporting.reports.length, 1);

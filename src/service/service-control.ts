@@ -146,7 +146,7 @@ class ServiceControl implements Control {
   #checkMaySpeakFor(process: string): void {
     const { consumer, process: own = process } = this.#caller;
     if (own !== process) {
-      const why = `Cannot speak for "${process}": the token of "${consumer}" is good for "${own}" alone`;
+      const why = `Cannot speak for "${process}": the token of "${consumer}" is valid only for "${own}"`;
       this.#ports.log.audit(warn(`refused: ${why}`), own);
       throw new ProcmanError("process-foreign", why);
     }

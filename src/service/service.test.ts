@@ -110,8 +110,8 @@ test("unusable notes are logged and deleted; running processes are adopted, unco
       'Cannot use the note of "web": it is damaged or of another version; ignoring it',
       'Cannot use the note of "foreign": it is damaged or of another version; ignoring it',
       "already running (pid 5000000); its history is not known",
-      "runs (pid 5000000), but the configuration does not have it; it is stopped",
-      "an earlier run of it is still there (pid 5000000); it is killed",
+      "runs (pid 5000000), but is not in the configuration; stopping it",
+      "an earlier run of it still exists (pid 5000000); killing it",
     ],
     channel.printed.join("\n"),
   );

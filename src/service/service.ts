@@ -199,7 +199,7 @@ export class ProcmanService {
     this.#link.flush();
     // At a first start no client connects before the first processes run; otherwise clients may be waiting.
     this.#api.start(Object.keys(notes).length === 0 && running.length === 0, (problem) => {
-      if (problem !== undefined) this.#log.error(`${problem}; processes run on`);
+      if (problem !== undefined) this.#log.error(`${problem}; processes keep running`);
       this.#link.send({ t: "ready", ...(problem === undefined ? {} : { problem }) });
     });
   }

@@ -111,7 +111,7 @@ for (const [what, name, code, problem] of [
     "ends in office",
     "service-main.cjs",
     'process.on("message", (batch) => batch.some(({ t }) => t === "snapshot") && process.exit(4));',
-    /ended before it had taken up its work/,
+    /ended before it took over/,
   ],
 ] as const)
   test(`a new service that ${what}: the old one stays with the same processes and address, and the logger isn't touched`, async (context) => {

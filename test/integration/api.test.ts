@@ -161,5 +161,7 @@ test("4 if the API's port is in use, its holder is named and supervision continu
   const port = typeof address === "object" ? address?.port : undefined;
   const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true }], { config: { api: { port } } });
   await procman.line(/web .*started/);
-  await procman.line(new RegExp(`Cannot serve the API at 127\\.0\\.0\\.1:${port}: .*, by .* \\(pid ${process.pid}\\); processes run on`));
+  await procman.line(
+    new RegExp(`Cannot serve the API at 127\\.0\\.0\\.1:${port}: .*, by .* \\(pid ${process.pid}\\); processes keep running`),
+  );
 });

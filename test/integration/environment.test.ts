@@ -29,7 +29,9 @@ test("2.2 env: a missing variable is an error of that process with a remedy, and
     ],
   });
   const procman = new Procman(folder);
-  await procman.line(/^web .*could not be started: its env file .*web\.env is not there; make it or correct "envFile"; not tried again/);
+  await procman.line(
+    /^web .*could not be started: its env file .*web\.env does not exist; create it or correct "envFile"; not tried again/,
+  );
   await procman.line(/^other .*started/);
   await procman.line(/^late .*could not be started: its env file/);
   writeFileSync(join(folder, "web.env"), "A=one");

@@ -76,7 +76,7 @@ test("2.5 a plugin that throws is restarted with back-off, gets the events it ha
   const procman = withPlugins(context, { "crash.mjs": text });
   const pid = await started(procman);
   await procman.line(
-    /plugin crash: procman\.json:1:\d+: Cannot run it: it threw boom 0 \(\/.*crash\.mjs:\d+:\d+\); retrying in 1 s, processes run on/,
+    /plugin crash: procman\.json:1:\d+: Cannot run it: it threw boom 0 \(\/.*crash\.mjs:\d+:\d+\); retrying in 1 s, processes keep running/,
   );
   await procman.line(/boom 1 .*retrying in 2 s/);
   await procman.line(/plugin crash: is well now/);
@@ -108,7 +108,7 @@ test("2.5 a plugin that exhausts its heap, or the memory outside it, is ended, a
   const pid = await started(procman);
   // Which bound is met first depends on the load of the machine; if V8 can't contain it, the service ends and is restarted.
   const ENDED =
-    /its heap needs more than 128 MB|its buffers take \d+ MB, more than 128|it takes more than its 256 MB|it has not answered|procman's service has ended soon/;
+    /its heap needs more than 128 MB|its buffers use \d+ MB, more than 128|it uses more than its 256 MB|it has not answered|procman's service has ended soon/;
   const failed = ({ problem }: { readonly problem?: string }) => problem !== undefined;
   assert.match((await plugin(procman, "heap", failed)).problem ?? "", ENDED);
   assert.match((await plugin(procman, "buffers", failed)).problem ?? "", ENDED);
@@ -163,7 +163,7 @@ test("2.5 errors of plugins name the place and the remedy, and processes continu
   for (const [id, problem] of [
     ["syntax", /SyntaxError: Unexpected identifier 'c' \(.*syntax\.mjs:3\); fix the module/],
     ["none", /has no "name"; a plugin's module ends with/],
-    ["import", /one of its imports is not there: .*left-pad-of-nobody/],
+    ["import", /one of its imports can't be found: .*left-pad-of-nobody/],
     ["exit", /has ended its thread itself \(process\.exit\(3\)\)/],
     ["nowhere", /there is no file .*nowhere\.mjs; create it, or correct "url"/],
     ["no-such-package-of-procman", /there is no package .*`npm install no-such-package-of-procman` there/],

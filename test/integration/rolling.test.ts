@@ -116,7 +116,7 @@ test("a rolling restart ends if an instance doesn't come up: the others keep run
   const { code, err } = await cli(procman.folder, ["restart", "web"]);
   await load.stop();
   assert.equal(code, 1);
-  assert.match(err, /Cannot restart "web" any further: "web-1" did not come up: it .*; web-2, web-3 run on as before/);
+  assert.match(err, /Cannot restart "web" any further: "web-1" did not come up: it .*; web-2, web-3 keep running as before/);
   await procman.line(/web .*Cannot restart "web" any further: "web-1" did not come up/);
   assert.deepEqual(load.errors, []);
   assert.deepEqual((await pidsOf(client)).slice(1), [second, third]);

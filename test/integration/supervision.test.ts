@@ -98,7 +98,7 @@ test("2.2 a missing program or folder: that process is errored with the reason a
     { id: "fine", cmd: "echo fine; sleep 1000", ...loud },
   ]);
   await procman.line(/program .*there is no program "no-such-program" in its PATH.*not tried again/);
-  await procman.line(/folder .*working directory .*no\/such\/folder is not there/);
+  await procman.line(/folder .*working directory .*no\/such\/folder does not exist/);
   await procman.line(/script .*there is no file .*no-such-script\.js; correct "worker"; not tried again/);
   await procman.line(/shell .*code 127 \(the shell found no such command\)/);
   await procman.line(/fine .*fine/);

@@ -182,8 +182,8 @@ test("2.4 a process that changes its own folder at each start is no longer resta
     [{ id: "web", cmd: "sleep 0.05; date +%N > src/built.ts; exec sleep 1000", watch: ["src"] }],
     ["src/a.ts"],
   );
-  await procman.line(/^web .*src\/built\.ts has changed, soon after a start like others before; waiting until no file has changed/);
-  await procman.line(/^web .*not restarted: it seems to write src\/built\.ts itself whenever it starts; name that in "skip"/);
+  await procman.line(/^web .*src\/built\.ts has changed soon after a start, and not for the first time; waiting until no file has changed/);
+  await procman.line(/^web .*not restarted: it seems to write src\/built\.ts itself whenever it starts; add that file to "skip"/);
   assert.equal(procman.lines.filter((line) => /restarts: src\/built/.test(line)).length, 5);
 });
 
@@ -300,7 +300,7 @@ test("2.4 if an instance doesn't come up with the changed file, the others keep 
   write(procman, "broken");
   write(procman, "src/a.ts");
   await procman.line(
-    /^web .*Cannot restart "web" any further: "web-1" did not come up: it exited with code 1; .*; web-2, web-3 run on as before/,
+    /^web .*Cannot restart "web" any further: "web-1" did not come up: it exited with code 1; .*; web-2, web-3 keep running as before/,
   );
   assert.deepEqual([isAlive(pidOf("web-2")), isAlive(pidOf("web-3"))], [true, true]);
   rmSync(join(procman.folder, "broken"));

@@ -17,7 +17,7 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
   "0 0 * 13 *": /^The month 13 is out of range \(1-12\)\.$/,
   "* * * * 9": /^The day of the week 9 /,
   "* *": /^It needs five fields .* or six with seconds in front\.$/,
-  "abc * * * *": /^Field 1 has characters that it can't have: "abc"\.$/,
+  "abc * * * *": /^Field 1 has characters that are not allowed: "abc"\.$/,
   "*/0 * * * *": /illegal stepping: 0\.$/,
   "@reboot": /"autostart"/,
   "0 0 30 2 *": /no time in the future/,

@@ -16,7 +16,7 @@ export function cronProblem(pattern: string, now: Date): string | undefined {
   if (/^\s*@reboot\s*$/i.test(pattern)) return '"@reboot" is not a time; to start with procman, set "autostart" to true.';
   if (/^\s*\d{4}-\d\d/.test(pattern)) return "This is a date; a cron pattern has five fields, or six with seconds in front.";
   try {
-    return nextTime(pattern, now.getTime()) === undefined ? "It has no time in the future: no such day comes." : undefined;
+    return nextTime(pattern, now.getTime()) === undefined ? "It has no time in the future: such a day never comes." : undefined;
   } catch (error) {
     return describe(error instanceof Error ? error.message : String(error));
   }
@@ -36,6 +36,6 @@ function describe(message: string): string {
   if (reason.startsWith("invalid configuration format"))
     return "It needs five fields (minute, hour, day of the month, month, day of the week), or six with seconds in front.";
   const [, entry = "", text = ""] = /^configuration entry (\d+) \((.*)\) contains illegal characters/.exec(reason) ?? [];
-  if (entry !== "") return `Field ${entry} has characters that it can't have: ${JSON.stringify(text)}.`;
-  return `The pattern is refused: ${reason.replace(/\.$/, "")}.`;
+  if (entry !== "") return `Field ${entry} has characters that are not allowed: ${JSON.stringify(text)}.`;
+  return `The pattern is not valid: ${reason.replace(/\.$/, "")}.`;
 }

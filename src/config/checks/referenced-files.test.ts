@@ -37,7 +37,7 @@ test("2.2 envFile: of a file of another kind, five lines are reported", (context
   const folder = folderOf(context, { "x.yaml": "a: 1\n".repeat(9) });
   const warnings = warningsOf(folder, { processes: [process({ envFile: "x.yaml" })] });
   assert.equal(warnings.length, 6);
-  assert.match(warnings.at(-1) ?? "", /4 more lines of x\.yaml are like that\.$/);
+  assert.match(warnings.at(-1) ?? "", /4 more lines of x\.yaml are malformed, too\.$/);
 });
 
 test("2.2 envFile, worker: a missing or unreadable file is reported", (context) => {

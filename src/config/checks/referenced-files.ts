@@ -56,7 +56,7 @@ function problemsOf(file: string): readonly string[] {
     const { faults } = readEnvFile(readFileSync(file, "utf8"));
     const listed = faults.slice(0, MAX_LISTED).map(({ line, problem }) => `${shownPath(file)}:${line} ${problem}`);
     return faults.length > MAX_LISTED
-      ? [...listed, `${faults.length - MAX_LISTED} more lines of ${shownPath(file)} are like that`]
+      ? [...listed, `${faults.length - MAX_LISTED} more lines of ${shownPath(file)} are malformed, too`]
       : listed;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -25,7 +25,7 @@ export function exitWithWarning(id: string, { processes }: Pick<Config, "process
   const why = members.some(({ cron }) => cron !== undefined)
     ? 'has a "cron" schedule, so procman never ends with it'
     : members.some(({ policy }) => policy.restart === "always" && policy.restartLimit === Number.POSITIVE_INFINITY)
-      ? 'has "restart": "always" without "restartLimit", so procman ends with it only when it is stopped by hand; "error" lets it end'
+      ? 'has "restart": "always" without "restartLimit", so procman ends with it only when it is stopped by hand; use "error" instead'
       : undefined;
   return why === undefined ? undefined : `--exit-with ${id}: it ${why}`;
 }

@@ -29,7 +29,7 @@ const request = (
 
 test("a request that conflicts with an operation under way is refused, and the message names the operation", () => {
   const hard = "wait for its end, or restart all instances at once with --hard";
-  const stopping = "everything is being stopped; run procman again then";
+  const stopping = "everything is being stopped; run procman again afterwards";
   for (const [kind, under, code, why] of [
     ["restart", "rolling-restart", "roll-running", `a rolling restart of it is under way; ${hard}`],
     ["restart", "reload", "roll-running", `a reload of it is under way; ${hard}`],

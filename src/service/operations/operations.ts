@@ -43,7 +43,7 @@ type Conflict = {
 };
 
 const AT_ONCE = "wait for its end, or restart all instances at once with --hard";
-const STOPPING = "everything is being stopped; run procman again then";
+const STOPPING = "everything is being stopped; run procman again afterwards";
 
 /** Pairs that are not listed may run at the same time. The first matching row counts. */
 const CONFLICTS: readonly Conflict[] = [

@@ -56,7 +56,7 @@ function planRemoved(id: string, live: ProcessesById): PlannedChange {
   return plannedChange(
     id,
     isIdle ? "none" : "stop",
-    isIdle ? "is forgotten: no longer in the configuration" : "is no longer in the configuration",
+    isIdle ? "is removed: no longer in the configuration" : "is no longer in the configuration",
   );
 }
 

@@ -98,7 +98,7 @@ test("an instance that doesn't come up ends the rolling restart; with the next c
   await rig.ends("web-1", 2);
   rig.tell(FAILED);
   await rig.tellsOf(
-    /^Cannot restart "web" any further: "web-1" did not come up: .*; web-2, web-3 run on as before; with the next change "web-1" is tried first$/,
+    /^Cannot restart "web" any further: "web-1" did not come up: .*; web-2, web-3 keep running as before; with the next change "web-1" is tried first$/,
   );
   assert.deepEqual(rig.requests(), ["signal web-1 1", "spawn web-1 2"]);
   rig.change("src/a.ts");

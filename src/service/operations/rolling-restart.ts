@@ -265,7 +265,7 @@ function quoted(ids: readonly string[]): string {
 
 /** `id`: the instance that has not come up. */
 function failureMessage({ unit, pending, change }: RollingRestartState, id: string, reason: string): string {
-  const rest = pending.length === 0 ? "" : `; ${pending.join(", ")} ${pending.length === 1 ? "runs" : "run"} on as before`;
+  const rest = pending.length === 0 ? "" : `; ${pending.join(", ")} ${pending.length === 1 ? "keeps" : "keep"} running as before`;
   const remedy = change === undefined ? "" : `; with the next change "${id}" is tried first`;
   return `Cannot restart "${unit}" any further: "${id}" did not come up: it ${reason}${rest}${remedy}`;
 }

@@ -128,7 +128,7 @@ test("the file's own count is valid again when it changes, and after a new `proc
   const snapshot = await rig.killed("web-1", "web-2", "web-3");
   const changed = await serving(context, stateDir, [web(1)], snapshot);
   assert.deepEqual([changed.ids(), changed.notes()[":scale"]], [["web-1"], ""]);
-  assert.ok(changed.channel.printed.some((line) => /"web" has the number of instances of the file again/.test(line)));
+  assert.ok(changed.channel.printed.some((line) => /"web" is back to the number of instances in the file/.test(line)));
   const anew = await serving(context, stateDir, [web("max")], { ...snapshot, lineage: "another" });
   assert.deepEqual([anew.ids(), anew.notes()[":scale"]], [["web-1", "web-2"], ""]);
 });
@@ -143,7 +143,7 @@ test("a count that the file allows no longer is dropped by a later service, whic
   const next = await serving(context, stateDir, [ports, late], await rig.killed("web-1", "web-2", "web-3"));
   assert.deepEqual(next.ids(), ["web-1", "web-2", "late-1"]);
   assert.ok(
-    next.channel.printed.some((line) => /clusters have the number of instances of the file again.*port 3003 belongs to/.test(line)),
+    next.channel.printed.some((line) => /clusters are back to the number of instances in the file.*port 3003 belongs to/.test(line)),
   );
 });
 
@@ -185,7 +185,7 @@ test("changes of the cluster in the file must be reloaded first; other changes w
   rig.write(web(2, { cmd: "sleep 2000" }), other("db"));
   assert.throws(() => rig.scale(3), { code: "scale-refused", message: /its cmd in procman\.json has changed; reload that first/ });
   rig.write(other("db"));
-  assert.throws(() => rig.scale(3), { code: "scale-refused", message: /it is no cluster in procman\.json any more; reload that first/ });
+  assert.throws(() => rig.scale(3), { code: "scale-refused", message: /it is no longer a cluster in procman\.json; reload that first/ });
   rig.write(web(), other("db", { cmd: "sleep 2000" }), other("new"));
   rig.scale(3);
   await new Promise((resolve) => setImmediate(resolve));

@@ -69,12 +69,12 @@ export class Scaler {
       if (!(error instanceof ProcmanError)) throw error;
       // The file is not valid: the configuration is that of the previous service, which has these counts already.
       if (error.code !== "scale-refused") return config;
-      log.warn(`clusters have the number of instances of the file again. ${error.message}`);
+      log.warn(`clusters are back to the number of instances in the file. ${error.message}`);
       this.#setCounts(new Map());
       return config;
     }
     for (const id of noted.keys())
-      if (!valid.has(id)) log.info(`"${id}" has the number of instances of the file again, as the file has changed it`);
+      if (!valid.has(id)) log.info(`"${id}" is back to the number of instances in the file, which has changed it`);
     this.#setCounts(valid);
     return [...valid.keys()].reduce((now, id) => withInstances(now, id, instancesIn(found, id)), config);
   }
@@ -146,7 +146,7 @@ export class Scaler {
       `scale "${id}" to ${to} instances`,
     );
     if (configured === undefined)
-      throw scaleRefused(id, to, `it is no cluster in ${basename(config.file)} any more; reload that first ("procman reload")`);
+      throw scaleRefused(id, to, `it is no longer a cluster in ${basename(config.file)}; reload that first ("procman reload")`);
     return { found: instancesIn(config, id), configured };
   }
 

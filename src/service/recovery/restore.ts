@@ -43,8 +43,8 @@ function recoveryMessages(
       id: slot,
       line: named.has(processOf(slot))
         ? info(`already running (pid ${pid}); its history is not known`)
-        : info(`runs (pid ${pid}), but the configuration does not have it; it is stopped`),
+        : info(`runs (pid ${pid}), but is not in the configuration; stopping it`),
     })),
-    ...outdatedRuns.map(({ slot, pid }) => ({ id: slot, line: warn(`an earlier run of it is still there (pid ${pid}); it is killed`) })),
+    ...outdatedRuns.map(({ slot, pid }) => ({ id: slot, line: warn(`an earlier run of it still exists (pid ${pid}); killing it`) })),
   ];
 }

@@ -25,7 +25,7 @@ export function messageForEvent(event: ProcessEvent): LogLine {
     case "watch":
       return fileChangeMessage(event);
     case "removed":
-      return info(`${event.isIdle ? "forgotten" : "stopped for good"}: no longer in the configuration`);
+      return info(`${event.isIdle ? "removed" : "stopped for good"}: no longer in the configuration`);
     default:
       return event satisfies never;
   }

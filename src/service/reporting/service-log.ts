@@ -47,7 +47,7 @@ export class ServiceLog {
 
   /** Reports problems of the logger. */
   relay(message: FromLogger): void {
-    if (message.t === "problem") this.error(`${message.message}; processes run on`);
+    if (message.t === "problem") this.error(`${message.message}; processes keep running`);
     if (message.t === "recovered") this.warn(`${message.file} can be written again; ${lost(message)}`);
   }
 }

@@ -19,7 +19,7 @@ import {
 export function whyNotUp({ id, states }: Process, subject: MessageContext, connectionProblem: string | undefined): string {
   const [state] = states;
   if (state === undefined || ((state.status === "starting" || state.status === "running") && state.restarts > 0))
-    return `ended soon after its start ("procman why ${id}" tells more)`;
+    return `ended soon after its start ("procman why ${id}" shows more)`;
   const reason = statusText(state, subject, systemClock.now());
   return state.status === "running" && connectionProblem !== undefined ? `${reason}, but ${connectionProblem}` : reason;
 }

@@ -35,5 +35,5 @@ test("2.2 envFile: of a file that is no env file, five lines are logged, and the
   );
   const logged = takeLogged();
   assert.equal(logged.length, 6);
-  assert.equal(logged.at(-1), "web warn: 35 more lines of /a/x.yaml are like that");
+  assert.equal(logged.at(-1), "web warn: 35 more lines of /a/x.yaml are malformed, too");
 });

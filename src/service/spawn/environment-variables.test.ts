@@ -50,8 +50,11 @@ test("2.2 env: a secret is a file's text without its last line end, or a variabl
 test("2.2 env: a missing variable or file is named with a remedy", (context) => {
   const folder = folderOf(context);
   const gone = join(folder, "gone");
-  assert.equal(problemOf({ envFile: [gone], env: {} }), `its env file ${gone} is not there; make it or correct "envFile"`);
-  assert.equal(problemOf({ env: { K: { file: gone } } }), `the file ${gone} of its variable K is not there; make it or correct "env.K"`);
+  assert.equal(problemOf({ envFile: [gone], env: {} }), `its env file ${gone} does not exist; create it or correct "envFile"`);
+  assert.equal(
+    problemOf({ env: { K: { file: gone } } }),
+    `the file ${gone} of its variable K does not exist; create it or correct "env.K"`,
+  );
   assert.equal(problemOf({ envFile: [folder], env: {} }), `its env file ${folder} can't be read: it is a folder`);
   assert.equal(problemOf({ env: { K: { env: "T" } } }), "its variable K needs T, which is not set; set it where procman is started");
   assert.match(problemOf({ env: { K: "${A}${B}" } }), /^its variable K needs A and B, which are not set; .* give a default: \$\{A:-…\}$/);

@@ -122,7 +122,7 @@ function textOf(file: string, what: string, key: string): string {
     return readFileSync(file, "utf8");
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") throw new MissingVariableError(`${what} is not there; make it or correct ${key}`);
+    if (code === "ENOENT") throw new MissingVariableError(`${what} does not exist; create it or correct ${key}`);
     throw new MissingVariableError(`${what} can't be read: ${code === "EISDIR" ? "it is a folder" : message.replace(/^E[A-Z]+: /, "")}`);
   }
 }
@@ -145,6 +145,6 @@ export class EnvFileWarnings {
     if (state === (this.#logged.get(file) ?? "[]")) return;
     this.#logged.set(file, state);
     for (const { line, problem } of faults.slice(0, MAX_LOGGED)) this.#log.write(slot, warn(`${file}:${line} ${problem}`));
-    if (faults.length > MAX_LOGGED) this.#log.write(slot, warn(`${faults.length - MAX_LOGGED} more lines of ${file} are like that`));
+    if (faults.length > MAX_LOGGED) this.#log.write(slot, warn(`${faults.length - MAX_LOGGED} more lines of ${file} are malformed, too`));
   }
 }

@@ -59,19 +59,20 @@ export function captureOf({ id, log, cluster }: ProcessSpec, run: number): Captu
 /** Why the process could not be started, and what to do. */
 export function whyUnstartable(spec: ProcessSpec, { step, errno, message }: FailedReport): string {
   const program = argvOf(spec)[0] ?? "";
-  if (step === "cwd") return `its working directory ${spec.cwd} is not there; make it or correct "cwd"`;
-  if (step === "fork") return `the machine has no room for another process just now (${errno})`;
+  if (step === "cwd") return `its working directory ${spec.cwd} does not exist; create it or correct "cwd"`;
+  if (step === "fork") return `the machine can't start another process at the moment (${errno})`;
   if (step === "socket") return message;
   if (step === "run-folder") return `its output can't be captured: ${message}`;
-  if (errno === "EACCES") return `${program} may not be executed (${errno}); is it executable, and may procman's user reach it?`;
+  if (errno === "EACCES")
+    return `${program} can't be executed (${errno}); check that it is executable, and that procman's user can reach it`;
   if (errno === "EPERM" && spec.user !== undefined)
     return `only root may start it as ${spec.user.name}; run procman as root, or remove "user"`;
   if (errno !== "ENOENT") return `${program}: ${message}`;
   if (program.includes("/") && existsSync(resolve(spec.cwd, program)))
-    return `${program} is there, but the interpreter that its first line names is not`;
+    return `${program} exists, but the interpreter named in its first line does not`;
   return program.includes("/")
     ? `there is no file ${program}; correct "${spec.command.kind === "worker" ? "worker" : "cmd"}"`
-    : `there is no program "${program}" in its PATH; correct "cmd" or add a folder by "path"`;
+    : `there is no program "${program}" in its PATH; correct "cmd" or add its folder to "path"`;
 }
 
 /** The exit code of a shell that can't start a program. */
