@@ -2,7 +2,7 @@ import type { IntervalHistogram } from "node:perf_hooks";
 import { VERSION } from "../base/version.ts";
 import type { BackendRecord, BalancerRecord, ProcessRecord, Status } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
-import type { InstanceState } from "../supervisor/states.ts";
+import type { SlotState } from "../supervisor/states.ts";
 import type { Sample } from "./sampler.ts";
 
 /** Prometheus' text format, version 0.0.4. */
@@ -54,7 +54,7 @@ function number(value: number): string {
 
 export type ProcessCounters = {
   readonly record: ProcessRecord;
-  readonly states: readonly InstanceState[];
+  readonly states: readonly SlotState[];
   /** Restarts by policy since the service was started. */
   readonly restarts: number;
   readonly sample: Sample | undefined;

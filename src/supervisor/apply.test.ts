@@ -6,17 +6,17 @@ import type { Change, ProcessDefinition } from "./definition.ts";
 import type { ProcessEvent } from "./process-notice.ts";
 import type { Policy } from "./restart-policy.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
-import type { InstanceState } from "./states.ts";
+import type { SlotState } from "./states.ts";
 import { Supervisor } from "./supervisor.ts";
 
 process.env.TZ = "UTC";
 const HOUR = 3_600_000;
-function plan(id: string, fields: Partial<ProcessDefinition> = {}, rules: Partial<Policy> = {}): ProcessDefinition {
+function definition(id: string, fields: Partial<ProcessDefinition> = {}, rules: Partial<Policy> = {}): ProcessDefinition {
   return { id, autostart: true, overrun: false, ...fields, policy: { ...POLICY, ...rules } };
 }
 
 function setup(
-  memories: Readonly<Record<string, ProcessSnapshot>> = {},
+  snapshots: Readonly<Record<string, ProcessSnapshot>> = {},
   before: readonly ProcessDefinition[] = [],
   leaving: readonly string[] = [],
 ) {
@@ -32,7 +32,7 @@ function setup(
     removed: (id) => removed.push(id),
   });
   const start = clock.wall();
-  supervisor.resume(before, new Map(Object.entries(memories)), new Set(leaving));
+  supervisor.resume(before, new Map(Object.entries(snapshots)), new Set(leaving));
   const takeNotices = (): readonly string[] => notices.splice(0).map(({ id, notice }) => `${id} ${show(notice, start)}`);
   const status = (id: string) => supervisor.find(id).states.map((state) => state.status);
   const ids = (): readonly string[] => supervisor.processes.map(({ id }) => id);
@@ -46,10 +46,10 @@ function show(notice: ProcessEvent, start: number): string {
 }
 
 /** All processes are running, each in its first run. */
-function running(...plans: readonly ProcessDefinition[]) {
+function running(...definitions: readonly ProcessDefinition[]) {
   const all = setup();
-  all.supervisor.apply(plans);
-  for (const { id } of plans) all.spawner.up(id);
+  all.supervisor.apply(definitions);
+  for (const { id } of definitions) all.spawner.up(id);
   all.spawner.takeRequests();
   return all;
 }
@@ -63,21 +63,21 @@ const changes = (...list: readonly (Change & { readonly id: string })[]): Readon
   new Map(list.map((change) => [change.id, change]));
 const renewed = (id: string): ReadonlyMap<string, Change> => changes({ id, fields: ["cmd"], restart: true });
 const eased = (id: string): ReadonlyMap<string, Change> => changes({ id, fields: ["timeout"], restart: false });
-const up = (fields: Partial<InstanceState & { status: "running" }> = {}): InstanceState =>
-  ({ status: "running", run: 4, restarts: 2, pid: 50, since: 400, ready: false, ...fields }) as InstanceState;
+const up = (fields: Partial<SlotState & { status: "running" }> = {}): SlotState =>
+  ({ status: "running", run: 4, restarts: 2, pid: 50, since: 400, ready: false, ...fields }) as SlotState;
 const failed = { kind: "exited", code: 1, signal: null } as const;
 
 test("new processes start by their policy; the others continue without a notice", () => {
-  const all = running(plan("web"));
-  all.supervisor.apply([plan("web"), plan("api"), plan("idle", { autostart: false })]);
+  const all = running(definition("web"));
+  all.supervisor.apply([definition("web"), definition("api"), definition("idle", { autostart: false })]);
   assert.deepEqual(all.spawner.takeRequests(), ["spawn api 1"]);
   assert.deepEqual(all.takeNotices(), []);
   assert.deepEqual(all.ids(), ["web", "api", "idle"]);
 });
 
 test("a removed process is stopped by its own policy, reported, and forgotten after its exit", () => {
-  const all = running(plan("web"), plan("old", {}, { graceMs: 500, terminateMs: 700 }));
-  all.supervisor.apply([plan("web")]);
+  const all = running(definition("web"), definition("old", {}, { graceMs: 500, terminateMs: 700 }));
+  all.supervisor.apply([definition("web")]);
   assert.deepEqual(all.takeNotices(), ["old removed running"]);
   assert.deepEqual(all.ids(), ["web", "old"], "it is shown until it has ended");
   all.clock.advance(500);
@@ -91,7 +91,7 @@ test("a removed process is stopped by its own policy, reported, and forgotten af
 });
 
 test("a removed idle process is forgotten immediately; its pending restart is cancelled", () => {
-  const all = running(plan("job", { cron: "* * * * *" }), plan("crashes", {}, { restartDelayMs: 100 }));
+  const all = running(definition("job", { cron: "* * * * *" }), definition("crashes", {}, { restartDelayMs: 100 }));
   end(all, "job");
   all.spawner.exit("crashes", 1);
   all.supervisor.apply([]);
@@ -103,10 +103,10 @@ test("a removed idle process is forgotten immediately; its pending restart is ca
 });
 
 test("removed processes are stopped in reverse order; one that returns while it is being stopped starts after its exit", () => {
-  const all = running(plan("a"), plan("b"), plan("c"));
-  all.supervisor.apply([plan("b")]);
+  const all = running(definition("a"), definition("b"), definition("c"));
+  all.supervisor.apply([definition("b")]);
   assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM c 1", "SIGTERM a 1"]);
-  all.supervisor.apply([plan("a", { cron: "* * * * *" }), plan("b")]);
+  all.supervisor.apply([definition("a", { cron: "* * * * *" }), definition("b")]);
   assert.deepEqual(all.ids(), ["a", "b", "c"]);
   end(all, "a");
   end(all, "c");
@@ -116,8 +116,8 @@ test("removed processes are stopped in reverse order; one that returns while it 
 });
 
 test("a change of the command restarts the process and resets its restart count", () => {
-  const all = running(plan("web"));
-  all.supervisor.apply([plan("web")], renewed("web"));
+  const all = running(definition("web"));
+  all.supervisor.apply([definition("web")], renewed("web"));
   assert.deepEqual(all.takeNotices(), ["web changed cmd: restarts"]);
   assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM web 1"]);
   end(all, "web");
@@ -126,19 +126,24 @@ test("a change of the command restarts the process and resets its restart count"
 });
 
 test("a changed command brings a pending restart forward; a process that is being stopped stays stopped", () => {
-  const all = running(plan("crashes", {}, { restartDelayMs: 60_000 }), plan("stopped"));
+  const all = running(definition("crashes", {}, { restartDelayMs: 60_000 }), definition("stopped"));
   all.spawner.exit("crashes", 1);
   all.supervisor.find("stopped").stop();
   all.spawner.takeRequests();
-  const plans = [plan("crashes", {}, { restartDelayMs: 60_000 }), plan("stopped")];
-  all.supervisor.apply(plans, new Map([...renewed("crashes"), ...renewed("stopped")]));
+  const definitions = [definition("crashes", {}, { restartDelayMs: 60_000 }), definition("stopped")];
+  all.supervisor.apply(definitions, new Map([...renewed("crashes"), ...renewed("stopped")]));
   assert.deepEqual(all.takeNotices(), ["crashes changed cmd: restarts", "stopped changed cmd: runs on"]);
   end(all, "stopped");
   assert.deepEqual(all.spawner.takeRequests(), ["spawn crashes 2", "sweep SIGTERM stopped 1"]);
 });
 
 test("a changed command starts a failed process, but not one that finished, was stopped or never started", () => {
-  const all = running(plan("failed", {}, { restart: "never" }), plan("finished"), plan("stopped"), plan("manual", { autostart: false }));
+  const all = running(
+    definition("failed", {}, { restart: "never" }),
+    definition("finished"),
+    definition("stopped"),
+    definition("manual", { autostart: false }),
+  );
   all.spawner.exit("failed", 1);
   all.spawner.exit("finished", 0);
   all.supervisor.find("stopped").stop();
@@ -146,7 +151,12 @@ test("a changed command starts a failed process, but not one that finished, was 
   all.spawner.takeRequests();
   const ids = ["failed", "finished", "stopped", "manual"];
   all.supervisor.apply(
-    [plan("failed", {}, { restart: "never" }), plan("finished"), plan("stopped"), plan("manual", { autostart: false })],
+    [
+      definition("failed", {}, { restart: "never" }),
+      definition("finished"),
+      definition("stopped"),
+      definition("manual", { autostart: false }),
+    ],
     new Map(ids.flatMap((id) => [...renewed(id)])),
   );
   assert.deepEqual(all.spawner.takeRequests(), ["spawn failed 2"]);
@@ -157,18 +167,18 @@ test("a changed command starts a failed process, but not one that finished, was 
 });
 
 test("a blocked process is not restarted, and this is reported", () => {
-  const all = running(plan("web"));
+  const all = running(definition("web"));
   all.supervisor.find("web").block();
   all.takeNotices();
-  all.supervisor.apply([plan("web")], renewed("web"));
+  all.supervisor.apply([definition("web")], renewed("web"));
   assert.deepEqual([all.takeNotices(), all.spawner.takeRequests()], [["web changed cmd: blocked"], []]);
   all.spawner.exit("web", 1);
-  all.supervisor.apply([plan("web")], renewed("web"));
+  all.supervisor.apply([definition("web")], renewed("web"));
   assert.deepEqual([all.takeNotices(), all.spawner.takeRequests()], [["web changed cmd: none"], []]);
 });
 
 test("overlapping runs are restarted in their slots; removing the process stops all of them", () => {
-  const many = plan("many", { autostart: false, overrun: true, cron: "* * * * *" });
+  const many = definition("many", { autostart: false, overrun: true, cron: "* * * * *" });
   const all = running(many);
   for (const slot of ["many", "many:2"]) {
     all.clock.advance(60_000);
@@ -189,9 +199,9 @@ test("overlapping runs are restarted in their slots; removing the process stops 
 });
 
 test("a stricter timeout applies to the current run from its start; a removed timeout drops the deadline", () => {
-  const all = running(plan("web"), plan("late"));
+  const all = running(definition("web"), definition("late"));
   all.clock.advance(5_000);
-  const strict = (id: string, timeoutMs: number): ProcessDefinition => plan(id, {}, { timeoutMs });
+  const strict = (id: string, timeoutMs: number): ProcessDefinition => definition(id, {}, { timeoutMs });
   all.supervisor.apply([strict("web", 8_000), strict("late", 4_000)], new Map([...eased("web"), ...eased("late")]));
   assert.deepEqual(all.takeNotices(), ["web changed timeout: runs on", "late changed timeout: runs on"]);
   all.clock.advance(0);
@@ -204,10 +214,10 @@ test("a stricter timeout applies to the current run from its start; a removed ti
 });
 
 test("new stop times apply to a stop in progress, counted from its SIGTERM", () => {
-  const all = running(plan("web"));
+  const all = running(definition("web"));
   all.supervisor.find("web").stop();
   all.clock.advance(1_000);
-  all.supervisor.apply([plan("web", {}, { terminateMs: 1_500 })], eased("web"));
+  all.supervisor.apply([definition("web", {}, { terminateMs: 1_500 })], eased("web"));
   all.clock.advance(499);
   assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM web 1"]);
   all.clock.advance(1);
@@ -216,13 +226,16 @@ test("new stop times apply to a stop in progress, counted from its SIGTERM", () 
 
 test('3.3 a changed schedule takes effect immediately, a removed one ends; restart "never" cancels a pending restart', () => {
   const job = (cron?: string): ProcessDefinition =>
-    plan("job", { autostart: false, ...(cron === undefined ? {} : { cron }) }, { restart: "never" });
+    definition("job", { autostart: false, ...(cron === undefined ? {} : { cron }) }, { restart: "never" });
   const all = setup();
-  all.supervisor.apply([job("0 5 * * *"), plan("crashes", {}, { restartDelayMs: 100 })]);
+  all.supervisor.apply([job("0 5 * * *"), definition("crashes", {}, { restartDelayMs: 100 })]);
   all.spawner.up("crashes");
   all.spawner.exit("crashes", 1);
   all.spawner.takeRequests();
-  all.supervisor.apply([job("0 3 * * *"), plan("crashes", {}, { restart: "never" })], new Map([...eased("job"), ...eased("crashes")]));
+  all.supervisor.apply(
+    [job("0 3 * * *"), definition("crashes", {}, { restart: "never" })],
+    new Map([...eased("job"), ...eased("crashes")]),
+  );
   assert.equal(all.supervisor.find("job").next("start"), all.start + 3 * HOUR);
   all.clock.advance(3 * HOUR);
   assert.deepEqual(all.spawner.takeRequests(), ["spawn job 1"]);
@@ -233,13 +246,18 @@ test('3.3 a changed schedule takes effect immediately, a removed one ends; resta
 
 test("turning autostart on starts a process that never ran", () => {
   const all = setup();
-  all.supervisor.apply([plan("web", { autostart: false })]);
-  all.supervisor.apply([plan("web")], eased("web"));
+  all.supervisor.apply([definition("web", { autostart: false })]);
+  all.supervisor.apply([definition("web")], eased("web"));
   assert.deepEqual([all.takeNotices(), all.spawner.takeRequests()], [["web changed timeout: starts"], ["spawn web 1"]]);
 });
 
 test("restored processes are adopted under the old definition and continue under the new one; removed ones are stopped by the old", () => {
-  const before = [plan("same"), plan("changed"), plan("old", {}, { terminateMs: 200 }), plan("waits", {}, { restartDelayMs: 1 })];
+  const before = [
+    definition("same"),
+    definition("changed"),
+    definition("old", {}, { terminateMs: 200 }),
+    definition("waits", {}, { restartDelayMs: 1 }),
+  ];
   const all = setup(
     {
       same: { blocked: true, slots: { same: up() } },
@@ -249,7 +267,7 @@ test("restored processes are adopted under the old definition and continue under
     },
     before,
   );
-  all.supervisor.apply([plan("same"), plan("changed"), plan("waits"), plan("new")], renewed("changed"));
+  all.supervisor.apply([definition("same"), definition("changed"), definition("waits"), definition("new")], renewed("changed"));
   assert.deepEqual(all.spawner.takeRequests(), [
     "adopt alive same 4",
     "adopt alive changed 4",
@@ -267,7 +285,7 @@ test("restored processes are adopted under the old definition and continue under
 });
 
 test("a restored process that was being removed is still removed, unless the configuration has it again", () => {
-  const stopping: InstanceState = {
+  const stopping: SlotState = {
     status: "stopping",
     phase: "terminate",
     run: 4,
@@ -278,9 +296,9 @@ test("a restored process that was being removed is still removed, unless the con
     next: "idle",
     cause: "operator",
   };
-  const memories = { old: { blocked: false, slots: { old: stopping } }, back: { blocked: false, slots: { back: stopping } } };
-  const all = setup(memories, [plan("old"), plan("back")], ["old", "back"]);
-  all.supervisor.apply([plan("back")]);
+  const snapshots = { old: { blocked: false, slots: { old: stopping } }, back: { blocked: false, slots: { back: stopping } } };
+  const all = setup(snapshots, [definition("old"), definition("back")], ["old", "back"]);
+  all.supervisor.apply([definition("back")]);
   assert.deepEqual(all.takeNotices(), []);
   end(all, "old");
   end(all, "back");
@@ -295,7 +313,7 @@ test("a restored process that was being removed is still removed, unless the con
 });
 
 test("if only an overlapping run is left, no second copy starts, and the next overlapping run gets another name", () => {
-  const many = plan("many", { overrun: true, cron: "* * * * *" });
+  const many = definition("many", { overrun: true, cron: "* * * * *" });
   const all = setup({ many: { blocked: false, slots: { "many:3": up() } } }, [many]);
   all.supervisor.apply([many]);
   assert.deepEqual(all.spawner.takeRequests(), ["adopt alive many:3 4"]);
@@ -305,8 +323,8 @@ test("if only an overlapping run is left, no second copy starts, and the next ov
 
 test("a run that was requested but never started is requested again, under the current definition", () => {
   const asked: ProcessSnapshot = { blocked: false, slots: { web: { status: "starting", run: 3, restarts: 1 } } };
-  const all = setup({ web: asked }, [plan("web")]);
-  all.supervisor.apply([plan("web")]);
+  const all = setup({ web: asked }, [definition("web")]);
+  all.supervisor.apply([definition("web")]);
   all.spawner.lose("web");
   assert.deepEqual(all.spawner.takeRequests(), ["adopt asked web 3", "spawn web 3"]);
   all.spawner.up("web");
@@ -314,25 +332,25 @@ test("a run that was requested but never started is requested again, under the c
 });
 
 test("an operator's restart in progress is completed by the next service", () => {
-  const first = running(plan("web"));
+  const first = running(definition("web"));
   first.supervisor.find("web").restart();
-  const memory = JSON.parse(JSON.stringify(first.spawner.snapshots.get("web"))) as ProcessSnapshot;
-  const next = setup({ web: memory }, [plan("web")]);
-  next.supervisor.apply([plan("web")]);
+  const snapshot = JSON.parse(JSON.stringify(first.spawner.snapshots.get("web"))) as ProcessSnapshot;
+  const next = setup({ web: snapshot }, [definition("web")]);
+  next.supervisor.apply([definition("web")]);
   end(next, "web");
   assert.deepEqual(next.spawner.takeRequests(), ["adopt alive web 1", "sweep SIGTERM web 1", "spawn web 2"]);
 });
 
 test("a schedule that was missed while procman was down is reported once, and not made up for", () => {
-  const job = plan("job", { autostart: false, cron: "0 * * * *" }, { restart: "never" });
-  const web = plan("web", { terminate: "30 * * * *" });
+  const job = definition("job", { autostart: false, cron: "0 * * * *" }, { restart: "never" });
+  const web = definition("web", { terminate: "30 * * * *" });
   const first = running(job, web);
-  const memories = Object.fromEntries(
+  const snapshots = Object.fromEntries(
     ["job", "web"].map((id) => [id, JSON.parse(JSON.stringify(first.spawner.snapshots.get(id))) as ProcessSnapshot]),
   );
-  assert.deepEqual(memories.job?.planned, { start: first.start + HOUR }, "also of a process that has never run");
-  const planned = (start: number): ProcessSnapshot => ({ ...(memories.job as ProcessSnapshot), planned: { start } });
-  const all = setup({ web: memories.web as ProcessSnapshot, job: planned(first.start - 2 * HOUR) }, [job, web]);
+  assert.deepEqual(snapshots.job?.planned, { start: first.start + HOUR }, "also of a process that has never run");
+  const planned = (start: number): ProcessSnapshot => ({ ...(snapshots.job as ProcessSnapshot), planned: { start } });
+  const all = setup({ web: snapshots.web as ProcessSnapshot, job: planned(first.start - 2 * HOUR) }, [job, web]);
   all.supervisor.apply([job, web]);
   assert.deepEqual(all.takeNotices(), ["job missed start 3 from -2"]);
   assert.deepEqual(all.spawner.takeRequests(), ["adopt alive web 1"]);
@@ -341,7 +359,7 @@ test("a schedule that was missed while procman was down is reported once, and no
     all.start + HOUR,
     "the next service doesn't say it again",
   );
-  const late = setup({ web: { ...(memories.web as ProcessSnapshot), planned: { terminate: all.start - HOUR / 2 } } }, [web]);
+  const late = setup({ web: { ...(snapshots.web as ProcessSnapshot), planned: { terminate: all.start - HOUR / 2 } } }, [web]);
   assert.deepEqual(late.takeNotices(), ["web missed terminate 1 from -0.5"]);
   assert.deepEqual(late.spawner.takeRequests(), ["adopt alive web 1"]);
   const idle = { blocked: false, slots: {}, planned: { terminate: all.start - HOUR } };
@@ -349,7 +367,7 @@ test("a schedule that was missed while procman was down is reported once, and no
 });
 
 test("the next scheduled time is stored after a skipped run and after the clock was set back", () => {
-  const all = running(plan("web", { cron: "0 * * * *" }));
+  const all = running(definition("web", { cron: "0 * * * *" }));
   const remembered = (): number => ((all.spawner.snapshots.get("web") as ProcessSnapshot).planned?.start ?? Number.NaN) - all.start;
   all.clock.advance(HOUR);
   assert.deepEqual([all.takeNotices(), remembered()], [["web skipped"], 2 * HOUR]);
@@ -363,7 +381,10 @@ test("the next scheduled time is stored after a skipped run and after the clock 
 
 test("timeouts, delays and deadlines are independent of the wall clock", () => {
   for (const jump of [7 * HOUR, -7 * HOUR]) {
-    const all = running(plan("slow", {}, { timeoutMs: 10_000, terminateMs: 5_000 }), plan("crashes", {}, { restartDelayMs: 10_000 }));
+    const all = running(
+      definition("slow", {}, { timeoutMs: 10_000, terminateMs: 5_000 }),
+      definition("crashes", {}, { restartDelayMs: 10_000 }),
+    );
     all.spawner.exit("crashes", 1);
     all.clock.jump(jump);
     all.clock.advance(9_999);
@@ -379,7 +400,7 @@ test("timeouts, delays and deadlines are independent of the wall clock", () => {
 });
 
 test("a scheduled termination comes once when the clock is set ahead, and not again when it is set back", () => {
-  const web = plan("web", { terminate: "0 3 * * *" }, { restart: "always" });
+  const web = definition("web", { terminate: "0 3 * * *" }, { restart: "always" });
   const all = running(web);
   all.clock.jump(5 * HOUR);
   all.clock.advance(30_000);
@@ -393,8 +414,8 @@ test("a scheduled termination comes once when the clock is set ahead, and not ag
 
 test("a disposed supervisor holds no timer and ignores all reports", () => {
   const all = running(
-    plan("web", { cron: "* * * * *", terminate: "0 * * * *" }, { timeoutMs: 5_000 }),
-    plan("crashes", {}, { restartDelayMs: 9 }),
+    definition("web", { cron: "* * * * *", terminate: "0 * * * *" }, { timeoutMs: 5_000 }),
+    definition("crashes", {}, { restartDelayMs: 9 }),
   );
   all.spawner.exit("crashes", 1);
   all.supervisor.dispose();

@@ -1,6 +1,6 @@
 /** What the supervisor needs to know about a process, and what a changed definition means for it. */
 import type { Policy } from "./restart-policy.ts";
-import type { InstanceState, RunOutcome } from "./states.ts";
+import type { RunOutcome, SlotState } from "./states.ts";
 import type { Patterns } from "./timetable.ts";
 
 export const CONDITIONS = ["started", "ready", "finished"] as const;
@@ -36,17 +36,17 @@ export function patternsOf({ cron, terminate }: ProcessDefinition): Patterns {
 export type Change = {
   /** Names of the changed fields. */
   readonly fields: readonly string[];
-  /** True if the change affects running instances only after a restart. */
+  /** True if the change affects present runs only after a restart. */
   readonly restart: boolean;
 };
 
 /** `blocked`: it would restart if it weren't blocked. `runs on`: its runs continue under the new definition. */
 export type ChangeEffect = "restarts" | "starts" | "blocked" | "runs on" | "none";
 
-export type ChangedFields = { readonly plan: ProcessDefinition; readonly blocked: boolean; readonly states: readonly InstanceState[] };
+export type ChangedFields = { readonly definition: ProcessDefinition; readonly blocked: boolean; readonly states: readonly SlotState[] };
 
-export function effectOf({ restart }: Change, before: ProcessDefinition, { plan, blocked, states }: ChangedFields): ChangeEffect {
-  const mayStart = plan.autostart && !blocked;
+export function effectOf({ restart }: Change, before: ProcessDefinition, { definition, blocked, states }: ChangedFields): ChangeEffect {
+  const mayStart = definition.autostart && !blocked;
   if (restart && states.some(isUnderWay)) return blocked ? "blocked" : "restarts";
   // The change may have fixed the cause of the failure.
   if (restart && mayStart && states[0]?.status === "idle" && isFailure(states[0].outcome)) return "starts";
@@ -55,16 +55,16 @@ export function effectOf({ restart }: Change, before: ProcessDefinition, { plan,
 }
 
 /** Whether a run exists or was requested. */
-export function hasRun({ status }: InstanceState): boolean {
+export function hasRun({ status }: SlotState): boolean {
   return status === "starting" || status === "running" || status === "stopping";
 }
 
 /** True if the process is running and not being stopped, or waiting for a restart. */
-export function isUnderWay({ status }: InstanceState): boolean {
+export function isUnderWay({ status }: SlotState): boolean {
   return status === "starting" || status === "running" || status === "backoff";
 }
 
-function isFresh(state: InstanceState): boolean {
+function isFresh(state: SlotState): boolean {
   return state.status === "idle" && state.outcome.kind === "never-started";
 }
 

@@ -6,12 +6,12 @@ import { FakeClock, FakeSpawner } from "../../test/support/fakes.ts";
 import type { Dependency, ProcessDefinition } from "./definition.ts";
 import type { ProcessEvent } from "./process-notice.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
-import type { InstanceState } from "./states.ts";
+import type { SlotState } from "./states.ts";
 import { Supervisor } from "./supervisor.ts";
 
 const on = (id: string, more: Partial<Dependency> = {}): Dependency => ({ id, condition: "ready", restart: false, members: [id], ...more });
 
-function plan(id: string, dependsOn: readonly Dependency[] = [], more: Partial<ProcessDefinition> = {}): ProcessDefinition {
+function definition(id: string, dependsOn: readonly Dependency[] = [], more: Partial<ProcessDefinition> = {}): ProcessDefinition {
   const policy = { restart: "error", restartLimit: 3, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0 } as const;
   return {
     id,
@@ -27,13 +27,13 @@ class World {
   readonly clock = new FakeClock();
   readonly spawner = new FakeSpawner();
   readonly notices: string[] = [];
-  readonly plans: readonly ProcessDefinition[];
+  readonly definitions: readonly ProcessDefinition[];
   supervisor: Supervisor;
 
-  constructor(...plans: readonly ProcessDefinition[]) {
-    this.plans = plans;
+  constructor(...definitions: readonly ProcessDefinition[]) {
+    this.definitions = definitions;
     this.supervisor = this.#supervisor();
-    this.supervisor.apply(plans);
+    this.supervisor.apply(definitions);
   }
 
   #supervisor(): Supervisor {
@@ -45,20 +45,20 @@ class World {
   /** Another service continues from this one's snapshots. */
   kill(): void {
     this.supervisor.dispose();
-    const memories = new Map(
-      [...this.spawner.snapshots].map(([id, memory]) => [id, JSON.parse(JSON.stringify(memory)) as ProcessSnapshot]),
+    const snapshots = new Map(
+      [...this.spawner.snapshots].map(([id, snapshot]) => [id, JSON.parse(JSON.stringify(snapshot)) as ProcessSnapshot]),
     );
     this.supervisor = this.#supervisor();
-    this.supervisor.resume(this.plans, memories);
-    this.supervisor.apply(this.plans);
+    this.supervisor.resume(this.definitions, snapshots);
+    this.supervisor.apply(this.definitions);
   }
 
-  state(id: string): InstanceState {
-    return this.supervisor.find(id).states[0] as InstanceState;
+  state(id: string): SlotState {
+    return this.supervisor.find(id).states[0] as SlotState;
   }
 
   status(): string {
-    return this.plans.map(({ id }) => `${id} ${this.state(id).status}`).join(", ");
+    return this.definitions.map(({ id }) => `${id} ${this.state(id).status}`).join(", ");
   }
 
   up(...ids: readonly string[]): void {
@@ -72,13 +72,13 @@ class World {
 }
 
 test("a process starts when its dependencies are started, ready or finished; one without dependencies starts immediately", () => {
-  const db = plan("db", [], { policy: { readyMs: 30_000 } as ProcessDefinition["policy"] });
+  const db = definition("db", [], { policy: { readyMs: 30_000 } as ProcessDefinition["policy"] });
   const world = new World(
-    plan("web", [on("db"), on("migrate", { condition: "finished" })]),
-    plan("migrate", [on("db")]),
-    plan("log", [on("db", { condition: "started" })]),
+    definition("web", [on("db"), on("migrate", { condition: "finished" })]),
+    definition("migrate", [on("db")]),
+    definition("log", [on("db", { condition: "started" })]),
     db,
-    plan("free"),
+    definition("free"),
   );
   assert.deepEqual(world.spawner.takeRequests(), ["spawn db 1", "spawn free 1"]);
   world.up("db", "free");
@@ -95,7 +95,7 @@ test("a process starts when its dependencies are started, ready or finished; one
 });
 
 test("a dependency that recovers starts its dependents, also after the service was killed meanwhile", () => {
-  const world = new World(plan("db"), plan("web", [on("db")]));
+  const world = new World(definition("db"), definition("web", [on("db")]));
   world.spawner.exit("db", 1);
   for (let restart = 0; restart < 3; restart++) {
     world.clock.advance(1_000);
@@ -114,7 +114,7 @@ test("a dependency that recovers starts its dependents, also after the service w
 });
 
 test("dependents are stopped before their dependencies, in any order of the file, also after the service was killed meanwhile", () => {
-  const world = new World(plan("db"), plan("web", [on("app")]), plan("app", [on("db")]), plan("free"));
+  const world = new World(definition("db"), definition("web", [on("app")]), definition("app", [on("db")]), definition("free"));
   world.up("db", "free", "app", "web");
   world.spawner.takeRequests();
   void world.supervisor.stopAll();
@@ -130,7 +130,7 @@ test("dependents are stopped before their dependencies, in any order of the file
 });
 
 test("stopping one process doesn't stop its dependents", () => {
-  const world = new World(plan("db"), plan("web", [on("db")]));
+  const world = new World(definition("db"), definition("web", [on("db")]));
   world.up("db", "web");
   world.spawner.takeRequests();
   world.supervisor.find("db").stop();
@@ -139,7 +139,7 @@ test("stopping one process doesn't stop its dependents", () => {
 });
 
 test("restart: a dependent is restarted after its dependency was restarted and is available again", () => {
-  const world = new World(plan("db"), plan("web", [on("db", { restart: true })]), plan("mail", [on("db")]));
+  const world = new World(definition("db"), definition("web", [on("db", { restart: true })]), definition("mail", [on("db")]));
   world.up("db");
   world.clock.advance(10);
   world.up("web", "mail");
@@ -157,7 +157,7 @@ test("restart: a dependent is restarted after its dependency was restarted and i
 });
 
 test("one running instance of a cluster is enough, and a blocked or stopped process no longer waits", () => {
-  const world = new World(plan("web", [on("db", { members: ["db-1", "db-2"] })]), plan("db-1"), plan("db-2"));
+  const world = new World(definition("web", [on("db", { members: ["db-1", "db-2"] })]), definition("db-1"), definition("db-2"));
   world.supervisor.find("web").block();
   assert.equal(world.state("web").status, "idle");
   world.supervisor.find("web").unblock();
@@ -170,7 +170,7 @@ test("one running instance of a cluster is enough, and a blocked or stopped proc
 
 test("restart: the dependent of a cluster waits until all instances are back, and is restarted once", () => {
   const members = ["db-1", "db-2"];
-  const world = new World(plan("db-1"), plan("db-2"), plan("web", [on("db", { restart: true, members })]));
+  const world = new World(definition("db-1"), definition("db-2"), definition("web", [on("db", { restart: true, members })]));
   world.up("db-1");
   world.clock.advance(10);
   world.up("web");
@@ -186,7 +186,7 @@ test("restart: the dependent of a cluster waits until all instances are back, an
 });
 
 test("restart: a dependent that was blocked while its dependency restarted is restarted when it is unblocked", () => {
-  const world = new World(plan("db"), plan("web", [on("db", { restart: true })]));
+  const world = new World(definition("db"), definition("web", [on("db", { restart: true })]));
   world.up("db");
   world.clock.advance(10);
   world.up("web");
@@ -204,7 +204,7 @@ type Act = readonly [kind: number, id: number];
 
 /** No process starts before its dependencies or is stopped before its dependents, and none waits for ever. */
 function check(world: World): void {
-  for (const { id } of world.plans) {
+  for (const { id } of world.definitions) {
     const state = world.state(id);
     if (state.status === "waiting") assert.notEqual(world.supervisor.unmetBy(id).length, 0, `${id} waits without need: ${world.status()}`);
     if (state.status !== "stopping") continue;
@@ -247,10 +247,10 @@ test("after any sequence of events, including killed services, the order holds, 
   fc.assert(
     fc.property(acts, (moves) => {
       const world = new World(
-        plan("web", [on("db"), on("migrate", { condition: "finished" })]),
-        plan("db"),
-        plan("migrate", [on("db", { condition: "started" })]),
-        plan("mail", [on("web", { restart: true })]),
+        definition("web", [on("db"), on("migrate", { condition: "finished" })]),
+        definition("db"),
+        definition("migrate", [on("db", { condition: "started" })]),
+        definition("mail", [on("web", { restart: true })]),
       );
       for (const each of moves) move(world, each);
       void world.supervisor.stopAll();

@@ -1,7 +1,7 @@
 /** Dependencies between processes: which may start, which stop must wait, which follow a restart. */
 import type { Dependency, ProcessDefinition } from "./definition.ts";
 import type { Process } from "./process.ts";
-import type { InstanceState } from "./states.ts";
+import type { SlotState } from "./states.ts";
 
 type FindProcess = (id: string) => Process | undefined;
 
@@ -15,14 +15,14 @@ function isMet({ condition, members }: Dependency, find: FindProcess): boolean {
   return members.some((id) => find(id)?.states.some((state) => state.status === "running" && (condition === "started" || state.ready)));
 }
 
-function hasFinished(state: InstanceState | undefined): boolean {
+function hasFinished(state: SlotState | undefined): boolean {
   return state?.status === "idle" && state.outcome.kind === "finished";
 }
 
 export class Dependencies {
   readonly #find: FindProcess;
   readonly #isToCome: (id: string) => boolean;
-  #plans = new Map<string, ProcessDefinition>();
+  #definitions = new Map<string, ProcessDefinition>();
   #dependents = new Map<string, readonly string[]>();
   readonly #touched = new Set<string>();
   #isWorking = false;
@@ -34,17 +34,17 @@ export class Dependencies {
   }
 
   /** Dependents of a removed process count until it is gone. */
-  set(plans: readonly ProcessDefinition[]): void {
-    this.#plans = new Map(plans.map((plan) => [plan.id, plan]));
+  set(definitions: readonly ProcessDefinition[]): void {
+    this.#definitions = new Map(definitions.map((definition) => [definition.id, definition]));
     const dependents = new Map<string, string[]>();
-    for (const { id, dependsOn = [] } of plans)
+    for (const { id, dependsOn = [] } of definitions)
       for (const member of dependsOn.flatMap(({ members }) => members)) dependents.set(member, [...(dependents.get(member) ?? []), id]);
     this.#dependents = dependents;
   }
 
   unmetBy(id: string): readonly Dependency[] {
-    const plan = this.#plans.get(id);
-    return plan === undefined ? [] : unmet(plan, this.#find);
+    const definition = this.#definitions.get(id);
+    return definition === undefined ? [] : unmet(definition, this.#find);
   }
 
   /** Processes that depend on this one and are being stopped: they must exit first. */
@@ -70,7 +70,7 @@ export class Dependencies {
 
   /** Re-evaluates all processes. */
   reevaluate(): void {
-    for (const id of this.#plans.keys()) this.#touched.add(id);
+    for (const id of this.#definitions.keys()) this.#touched.add(id);
     for (const id of this.#dependents.keys()) this.#touched.add(id);
     this.#processTouched();
   }
@@ -79,7 +79,7 @@ export class Dependencies {
   touch(id: string): void {
     this.#touched.add(id);
     for (const dependent of this.#dependents.get(id) ?? []) this.#touched.add(dependent);
-    for (const { members } of this.#plans.get(id)?.dependsOn ?? []) for (const member of members) this.#touched.add(member);
+    for (const { members } of this.#definitions.get(id)?.dependsOn ?? []) for (const member of members) this.#touched.add(member);
     this.#processTouched();
   }
 
@@ -107,27 +107,27 @@ export class Dependencies {
   }
 
   /** A dependency that was restarted after this run began. */
-  #renewed(id: string, state: InstanceState | undefined): Dependency | undefined {
+  #renewed(id: string, state: SlotState | undefined): Dependency | undefined {
     if (state?.status !== "running") return undefined;
     const isYounger = ({ restart, members }: Dependency): boolean => {
       const states = restart ? members.flatMap((member) => this.#find(member)?.states ?? []) : [];
       const since = states.flatMap((each) => (each.status === "running" ? each.since : []));
       return since.length > 0 && Math.min(...since) > state.since && !states.some(isComing);
     };
-    return (this.#plans.get(id)?.dependsOn ?? []).find((dependency) => isYounger(dependency) && isMet(dependency, this.#find));
+    return (this.#definitions.get(id)?.dependsOn ?? []).find((dependency) => isYounger(dependency) && isMet(dependency, this.#find));
   }
 }
 
-function isBeingStopped(state: InstanceState): boolean {
+function isBeingStopped(state: SlotState): boolean {
   return state.status === "stopping" && state.next === "idle";
 }
 
 /** It will run in a moment; dependents of a cluster wait until all its instances are back. */
-function isComing(state: InstanceState): boolean {
+function isComing(state: SlotState): boolean {
   return state.status === "starting" || (state.status === "stopping" && state.next === "start");
 }
 
-function waitsForDependents(state: InstanceState): boolean {
+function waitsForDependents(state: SlotState): boolean {
   return state.status === "stopping" && state.phase === "waiting-dependents";
 }
 

@@ -6,7 +6,7 @@ import type { Process } from "./process.ts";
 import type { ProcessEvent } from "./process-notice.ts";
 import { Supervisor } from "./supervisor.ts";
 
-const plan: ProcessDefinition = {
+const definition: ProcessDefinition = {
   id: "web",
   policy: { restart: "error", restartLimit: 3, restartResetMs: 60_000, graceMs: 0, terminateMs: 30_000, timeoutMs: 0, waits: false },
   autostart: true,
@@ -23,7 +23,7 @@ function setup(more: Partial<ProcessDefinition> = {}) {
     notice: (_id, notice) => notices.push(notice),
     removed: () => undefined,
   });
-  supervisor.apply([{ ...plan, ...more }]);
+  supervisor.apply([{ ...definition, ...more }]);
   const process = supervisor.find("web");
   spawner.up("web");
   /** A change reported this many milliseconds ago. */
@@ -143,8 +143,8 @@ test("a restart because of a changed file is completed by the next service", () 
   change();
   const next = new FakeSpawner();
   const supervisor = new Supervisor({ clock, spawner: next, publish: () => undefined, notice: () => undefined, removed: () => undefined });
-  supervisor.resume([plan], new Map([["web", JSON.parse(JSON.stringify(spawner.snapshots.get("web"))) as never]]));
-  supervisor.apply([plan]);
+  supervisor.resume([definition], new Map([["web", JSON.parse(JSON.stringify(spawner.snapshots.get("web"))) as never]]));
+  supervisor.apply([definition]);
   next.exit("web", 0);
   next.swept("web");
   assert.deepEqual(next.takeRequests(), ["adopt alive web 1", "sweep SIGTERM web 1", "spawn web 2"]);

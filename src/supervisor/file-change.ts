@@ -1,5 +1,5 @@
 /** The effect of changed watched files on a process. */
-import type { InstanceState } from "./states.ts";
+import type { SlotState } from "./states.ts";
 
 export type FileChange = {
   /** Paths as shown to users; only the first of very many. */
@@ -17,12 +17,12 @@ export type FileEffect = "restarts" | "starts" | "blocked";
 type ChangeMoment = { readonly at: number; readonly endedAt: number; readonly blocked: boolean };
 
 /** undefined: no effect. */
-export function effectOn(state: InstanceState | undefined, { at, endedAt, blocked }: ChangeMoment): FileEffect | undefined {
+export function effectOn(state: SlotState | undefined, { at, endedAt, blocked }: ChangeMoment): FileEffect | undefined {
   const answer = state === undefined ? undefined : answerTo(state, at, endedAt);
   return answer !== undefined && blocked ? "blocked" : answer;
 }
 
-function answerTo(state: InstanceState, at: number, endedAt: number): "restarts" | "starts" | undefined {
+function answerTo(state: SlotState, at: number, endedAt: number): "restarts" | "starts" | undefined {
   switch (state.status) {
     case "idle":
       // Files that a process writes while it is being stopped must not start it again.

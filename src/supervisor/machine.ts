@@ -8,19 +8,19 @@ import { type Policy, restartDelay, stopSignalOf, wantsRestart } from "./restart
 import type {
   Base,
   ExitInfo,
-  InstanceState,
   MachineInput,
   MachineStep,
   RunningState,
   RunOutcome,
   SignalName,
+  SlotState,
   SpawnFault,
   StopCause,
   StopIntent,
   Sweeping,
 } from "./states.ts";
 
-export function step(state: InstanceState, input: MachineInput, policy: Policy): MachineStep {
+export function step(state: SlotState, input: MachineInput, policy: Policy): MachineStep {
   if ("run" in input && input.run !== state.run) return stay(state);
   switch (input.type) {
     case "start":
@@ -52,7 +52,7 @@ export function step(state: InstanceState, input: MachineInput, policy: Policy):
   }
 }
 
-function onStart(state: InstanceState, policy: Policy): MachineStep {
+function onStart(state: SlotState, policy: Policy): MachineStep {
   switch (state.status) {
     case "idle":
     case "backoff":
@@ -69,7 +69,7 @@ function onStart(state: InstanceState, policy: Policy): MachineStep {
 }
 
 function onStop(
-  state: InstanceState,
+  state: SlotState,
   { next, cause, at, held = false }: MachineInput & { readonly type: "stop" },
   policy: Policy,
 ): MachineStep {
@@ -96,7 +96,7 @@ function onStop(
   }
 }
 
-function onSpawned(state: InstanceState, pid: number, at: number, policy: Policy): MachineStep {
+function onSpawned(state: SlotState, pid: number, at: number, policy: Policy): MachineStep {
   if (state.status === "starting") return stay({ ...base(state), status: "running", pid, since: at, ready: policy.readyMs === undefined });
   if (state.status === "stopping" && state.phase === "spawning")
     return (state.held ? hold : beginStop)(state, { pid, started: at, next: state.next, cause: state.cause }, { at, policy });
@@ -113,7 +113,7 @@ function onReport(state: RunningState, input: MachineInput & { readonly type: "r
   return stopRun(known, { next: "policy", cause: "unhealthy" }, { at: input.at, policy });
 }
 
-function onEnded(state: InstanceState, input: MachineInput & { readonly type: "ended" }, policy: Policy): MachineStep {
+function onEnded(state: SlotState, input: MachineInput & { readonly type: "ended" }, policy: Policy): MachineStep {
   if (input.followed) return onFollowed(state, input, policy);
   const { ending, at, survivors } = input;
   switch (state.status) {
@@ -150,20 +150,20 @@ function onEnded(state: InstanceState, input: MachineInput & { readonly type: "e
 }
 
 /** The keeper started the prepared next run. It stays if the policy still wants it; it is stopped if another request came meanwhile. */
-function onFollowed(state: InstanceState, input: MachineInput & { readonly type: "ended" }, policy: Policy): MachineStep {
+function onFollowed(state: SlotState, input: MachineInput & { readonly type: "ended" }, policy: Policy): MachineStep {
   if (!("pid" in state) || "ending" in state) return stay(state);
-  const [plan, started]: [StopIntent, number] =
+  const [intent, started]: [StopIntent, number] =
     state.status === "running" ? [{ next: "policy", cause: "itself" }, state.since] : [state, state.started];
   const follow = { type: "follow", run: state.run + 1 } as const;
-  const { state: next } = decide(state, { ending: input.ending, cause: plan.cause, started }, { input, policy });
-  if (plan.next === "policy" && next.status === "starting") return { state: next, effects: [follow] };
+  const { state: next } = decide(state, { ending: input.ending, cause: intent.cause, started }, { input, policy });
+  if (intent.next === "policy" && next.status === "starting") return { state: next, effects: [follow] };
   const held = state.status === "stopping" && state.phase === "waiting-dependents";
-  const { cause } = plan;
-  const unwanted = { next: plan.next, cause: cause === "itself" ? "operator" : cause, ...(held && { held }) } as const;
+  const { cause } = intent;
+  const unwanted = { next: intent.next, cause: cause === "itself" ? "operator" : cause, ...(held && { held }) } as const;
   return { state: { ...base(state), run: follow.run, status: "stopping", phase: "spawning", ...unwanted }, effects: [follow] };
 }
 
-function onTimer(state: InstanceState, input: MachineInput & { readonly type: "timer" }, policy: Policy): MachineStep {
+function onTimer(state: SlotState, input: MachineInput & { readonly type: "timer" }, policy: Policy): MachineStep {
   const { name, at } = input;
   if (name === "restart" && state.status === "backoff") {
     const next = { run: state.run, restarts: state.restarts + 1 };
@@ -220,8 +220,8 @@ function ended({ ending, cause }: { readonly ending: ExitInfo; readonly cause: S
   return cause === "itself" ? outcomeOf({ ending }) : { kind: "stopped", ending };
 }
 
-function stopRun(state: RunningState, plan: StopIntent, when: { readonly at: number; readonly policy: Policy }): MachineStep {
-  return beginStop(state, { pid: state.pid, started: state.since, ...plan }, when);
+function stopRun(state: RunningState, intent: StopIntent, when: { readonly at: number; readonly policy: Policy }): MachineStep {
+  return beginStop(state, { pid: state.pid, started: state.since, ...intent }, when);
 }
 
 /** Delays the stop until the dependents have exited. */
@@ -249,7 +249,7 @@ function launch(state: Base): MachineStep {
   return { state: { status: "starting", run, restarts: state.restarts }, effects: [{ type: "spawn", run }] };
 }
 
-function signal(state: InstanceState, pid: number, name: SignalName): MachineStep {
+function signal(state: SlotState, pid: number, name: SignalName): MachineStep {
   return { state, effects: [{ type: "signal", run: state.run, pid, signal: name }] };
 }
 
@@ -257,7 +257,7 @@ function sweep(state: Sweeping): MachineStep {
   return { state, effects: [{ type: "sweep", run: state.run, pid: state.pid, signal: state.phase === "cleanup" ? "SIGTERM" : "SIGKILL" }] };
 }
 
-function idle(state: Base, outcome: RunOutcome): InstanceState {
+function idle(state: Base, outcome: RunOutcome): SlotState {
   return { ...base(state), status: "idle", outcome };
 }
 
@@ -265,7 +265,7 @@ function base({ run, restarts }: Base): Base {
   return { run, restarts };
 }
 
-function stay(state: InstanceState): MachineStep {
+function stay(state: SlotState): MachineStep {
   return { state, effects: [] };
 }
 

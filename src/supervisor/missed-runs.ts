@@ -12,11 +12,11 @@ const LIMIT = 1_000;
 /** `wall`: milliseconds since 1970. */
 export function missedNotices(
   planned: PlannedTime = {},
-  plan: ProcessDefinition,
+  definition: ProcessDefinition,
   { wall, isIdle }: { readonly wall: number; readonly isIdle: boolean },
 ): readonly ProcessEvent[] {
   return KINDS.flatMap((kind) => {
-    const [first, pattern] = [planned[kind], patternsOf(plan)[kind]];
+    const [first, pattern] = [planned[kind], patternsOf(definition)[kind]];
     // A process that wasn't running has missed no termination.
     if (first === undefined || pattern === undefined || first > wall || (kind === "terminate" && isIdle)) return [];
     const missed = missedTimes(pattern, first, wall, LIMIT);

@@ -10,12 +10,12 @@ function setup(rules: Partial<Policy> = {}) {
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
   const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
-  const plans = (changed: Partial<Policy> = {}) => [
+  const definitions = (changed: Partial<Policy> = {}) => [
     { id: "web", policy: { ...POLICY, restart: "always" as const, ...rules, ...changed }, autostart: true, overrun: false },
   ];
   const apply = (changed: Partial<Policy>): void =>
-    supervisor.apply(plans(changed), new Map([["web", { id: "web", fields: ["restart"], restart: false, route: false } as never]]));
-  supervisor.apply(plans());
+    supervisor.apply(definitions(changed), new Map([["web", { id: "web", fields: ["restart"], restart: false, route: false } as never]]));
+  supervisor.apply(definitions());
   spawner.up("web");
   spawner.takeRequests();
   const process: Process = supervisor.find("web");

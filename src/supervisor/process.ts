@@ -6,11 +6,11 @@ import { missedNotices } from "./missed-runs.ts";
 import type { ProcessPorts } from "./process-ports.ts";
 import { freeName, Slot, type Transition } from "./slot.ts";
 import { type ProcessSnapshot, snapshotOf } from "./snapshot.ts";
-import { type InstanceState, initial, type Report, type StopCause } from "./states.ts";
+import { initial, type Report, type SlotState, type StopCause } from "./states.ts";
 import { isSame, Timetable } from "./timetable.ts";
 
 export class Process {
-  #plan: ProcessDefinition;
+  #definition: ProcessDefinition;
   readonly #ports: ProcessPorts;
   readonly #slots: Slot[] = [];
   readonly #timetable: Timetable;
@@ -19,28 +19,28 @@ export class Process {
   /** When its latest run ended; monotonic milliseconds. */
   #endedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(plan: ProcessDefinition, ports: ProcessPorts, memory?: ProcessSnapshot) {
-    this.#plan = plan;
+  constructor(definition: ProcessDefinition, ports: ProcessPorts, snapshot?: ProcessSnapshot) {
+    this.#definition = definition;
     this.#ports = ports;
-    this.#blocked = memory?.blocked ?? false;
-    const slots = { [plan.id]: initial, ...memory?.slots };
+    this.#blocked = snapshot?.blocked ?? false;
+    const slots = { [definition.id]: initial, ...snapshot?.slots };
     for (const [id, state] of Object.entries(slots)) this.#addSlot(id, state);
     this.#timetable = new Timetable(ports.clock, {
       due: (kind, planned) => (kind === "start" ? this.#onCron(planned) : this.#onTerminate(planned)),
       moved: () => this.#remember(),
     });
-    this.#timetable.set(patternsOf(plan));
-    for (const notice of missedNotices(memory?.planned, plan, { wall: ports.clock.wall(), isIdle: this.isIdle }))
-      ports.notice(plan.id, notice);
-    if (!isSame(memory?.planned ?? {}, this.#timetable.planned)) this.#remember();
+    this.#timetable.set(patternsOf(definition));
+    for (const notice of missedNotices(snapshot?.planned, definition, { wall: ports.clock.wall(), isIdle: this.isIdle }))
+      ports.notice(definition.id, notice);
+    if (!isSame(snapshot?.planned ?? {}, this.#timetable.planned)) this.#remember();
   }
 
   get id(): string {
-    return this.#plan.id;
+    return this.#definition.id;
   }
 
-  get plan(): ProcessDefinition {
-    return this.#plan;
+  get definition(): ProcessDefinition {
+    return this.#definition;
   }
 
   get isBlocked(): boolean {
@@ -48,7 +48,7 @@ export class Process {
   }
 
   /** The states of all slots; the first slot has the process's id, the others are for overlapping runs. */
-  get states(): readonly InstanceState[] {
+  get states(): readonly SlotState[] {
     return this.#slots.map(({ state }) => state);
   }
 
@@ -57,7 +57,7 @@ export class Process {
   }
 
   /** Runs that were requested and have not ended. */
-  get runs(): readonly { readonly slot: string; readonly run: number; readonly state: InstanceState }[] {
+  get runs(): readonly { readonly slot: string; readonly run: number; readonly state: SlotState }[] {
     return this.#slots.filter(({ state }) => hasRun(state)).map(({ id, state }) => ({ slot: id, run: state.run, state }));
   }
 
@@ -139,20 +139,20 @@ export class Process {
   }
 
   /**
-   * Applies another definition: policy and schedules take effect immediately, also for running instances. With `restart` the
-   * command has changed, so running and pending instances are restarted and a failed process is started. Without `change` no
-   * notice is published.
+   * Applies another definition: policy and schedules take effect immediately, also for present runs. With `restart` the
+   * command has changed, so slots that run or wait for a restart are restarted and a failed process is started. Without `change`
+   * no notice is published.
    */
-  update(plan: ProcessDefinition, change?: Change): void {
-    const before = this.#plan;
-    this.#plan = plan;
+  update(definition: ProcessDefinition, change?: Change): void {
+    const before = this.#definition;
+    this.#definition = definition;
     this.#retired = false;
-    this.#timetable.set(patternsOf(plan));
-    const effect = change === undefined ? "none" : effectOf(change, before, { plan, blocked: this.#blocked, states: this.states });
+    this.#timetable.set(patternsOf(definition));
+    const effect = change === undefined ? "none" : effectOf(change, before, { definition, blocked: this.#blocked, states: this.states });
     if (change !== undefined) this.#ports.notice(this.id, { type: "changed", fields: change.fields, effect });
     for (const slot of this.#slots) {
       slot.rearm();
-      if (plan.policy.restart === "never") slot.post({ type: "cancel-restart" });
+      if (definition.policy.restart === "never") slot.post({ type: "cancel-restart" });
       if (effect === "restarts" && isUnderWay(slot.state)) slot.post({ type: "stop", next: "start", cause: "operator" });
     }
     if (effect === "starts") this.#begin();
@@ -191,7 +191,7 @@ export class Process {
   /** A free slot; otherwise one that is being stopped or, with `overrun`, a new one. */
   #slotForStart(): Slot | undefined {
     const free = this.#slots.find(({ state }) => state.status === "idle" || state.status === "backoff");
-    if (free !== undefined || !this.#plan.overrun) return free ?? this.#slots.find(({ state }) => state.status === "stopping");
+    if (free !== undefined || !this.#definition.overrun) return free ?? this.#slots.find(({ state }) => state.status === "stopping");
     return this.#addSlot(freeName(this.id, this.#slots));
   }
 
@@ -219,14 +219,14 @@ export class Process {
     for (const slot of this.#slots) slot.post({ type: "stop", next, cause, held });
   }
 
-  #addSlot(id: string, state?: InstanceState): Slot {
+  #addSlot(id: string, state?: SlotState): Slot {
     const slot = new Slot(
       id,
       {
         clock: this.#ports.clock,
         spawner: this.#ports.spawner,
         // A blocked process is never restarted.
-        policy: () => (this.#blocked ? { ...this.#plan.policy, restart: "never" } : this.#plan.policy),
+        policy: () => (this.#blocked ? { ...this.#definition.policy, restart: "never" } : this.#definition.policy),
         publish: (transition) => this.#publish(transition),
       },
       state,

@@ -16,19 +16,19 @@ const policy: Policy = {
   readyMs: 1_000,
 };
 
-function setup(rules: Partial<Policy> = {}, memory?: ProcessSnapshot) {
+function setup(rules: Partial<Policy> = {}, snapshot?: ProcessSnapshot) {
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
   const supervisor = new Supervisor({ clock, spawner, publish: () => undefined, notice: () => undefined, removed: () => undefined });
-  const plan = { id: "web", policy: { ...policy, ...rules }, autostart: true, overrun: false };
-  supervisor.resume([plan], memory === undefined ? new Map() : new Map([["web", memory]]));
-  supervisor.apply([plan]);
+  const definition = { id: "web", policy: { ...policy, ...rules }, autostart: true, overrun: false };
+  supervisor.resume([definition], snapshot === undefined ? new Map() : new Map([["web", snapshot]]));
+  supervisor.apply([definition]);
   const process = supervisor.find("web");
   return {
     clock,
     spawner,
     supervisor,
-    plan,
+    definition,
     process,
     state: () => process.states[0] as { status: string; ready?: boolean; healthy?: boolean },
   };
@@ -99,11 +99,11 @@ test("a restarted service continues with the same run and deadline", () => {
 });
 
 test("a run becomes ready when its readiness probe is removed", () => {
-  const { spawner, supervisor, plan, process, state } = setup();
+  const { spawner, supervisor, definition, process, state } = setup();
   spawner.up("web");
-  const memory = spawner.snapshots.get("web") as ProcessSnapshot;
-  const { readyMs: _none, ...rest } = plan.policy;
-  supervisor.apply([{ ...plan, policy: rest }], new Map([["web", { fields: ["ready"], restart: false }]]));
+  const snapshot = spawner.snapshots.get("web") as ProcessSnapshot;
+  const { readyMs: _none, ...rest } = definition.policy;
+  supervisor.apply([{ ...definition, policy: rest }], new Map([["web", { fields: ["ready"], restart: false }]]));
   assert.deepEqual([state().ready, process.states.length], [true, 1]);
   const again = new Supervisor({
     clock: new FakeClock(),
@@ -112,7 +112,7 @@ test("a run becomes ready when its readiness probe is removed", () => {
     notice: () => undefined,
     removed: () => undefined,
   });
-  again.resume([{ ...plan, policy: rest }], new Map([["web", memory]]));
+  again.resume([{ ...definition, policy: rest }], new Map([["web", snapshot]]));
   assert.equal((again.find("web").states[0] as { ready?: boolean }).ready, true);
 });
 

@@ -3,10 +3,10 @@
 import { step } from "./machine.ts";
 import type { Clock, RunReports, Spawner } from "./ports.ts";
 import { followsFrom, type Policy } from "./restart-policy.ts";
-import { type InstanceState, initial, type MachineCommand, type MachineInput, type Report, type TimerName } from "./states.ts";
+import { initial, type MachineCommand, type MachineInput, type Report, type SlotState, type TimerName } from "./states.ts";
 import { timers } from "./timers.ts";
 
-export type Transition = { readonly slot: string; readonly from: InstanceState; readonly to: InstanceState; readonly input: MachineInput };
+export type Transition = { readonly slot: string; readonly from: SlotState; readonly to: SlotState; readonly input: MachineInput };
 
 export type SlotPorts = {
   readonly clock: Clock;
@@ -19,7 +19,7 @@ export type SlotPorts = {
 export class Slot {
   readonly id: string;
   readonly #ports: SlotPorts;
-  #state: InstanceState;
+  #state: SlotState;
   #busy = false;
   #disposed = false;
   readonly #queue: MachineInput[] = [];
@@ -27,16 +27,16 @@ export class Slot {
   #prepared: number | undefined;
   readonly #armed = new Map<TimerName | "prepare", { readonly due: number; readonly drop: () => void }>();
 
-  constructor(id: string, ports: SlotPorts, state: InstanceState = initial) {
+  constructor(id: string, ports: SlotPorts, state: SlotState = initial) {
     this.id = id;
     this.#ports = ports;
     this.#state = state;
     // The state may be of a time when readiness wasn't probed.
-    if (this.#isReadyByPolicy) this.#state = { ...state, ready: true } as InstanceState;
+    if (this.#isReadyByPolicy) this.#state = { ...state, ready: true } as SlotState;
     if (state !== initial) this.#resume();
   }
 
-  get state(): InstanceState {
+  get state(): SlotState {
     return this.#state;
   }
 

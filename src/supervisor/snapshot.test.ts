@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { decodeSnapshot, encodeSnapshot, type ProcessSnapshot } from "./snapshot.ts";
-import type { InstanceState } from "./states.ts";
+import type { SlotState } from "./states.ts";
 
 const exited = { kind: "exited", code: 3, signal: null } as const;
 const child = { pid: 50, started: 1.5, since: 2.5 };
 const stop = { status: "stopping", run: 2, restarts: 1, next: "policy", cause: "timeout" } as const;
 /** A state of each kind. */
-const states: readonly InstanceState[] = [
+const states: readonly SlotState[] = [
   { status: "idle", run: 0, restarts: 0, outcome: { kind: "never-started" } },
   { status: "idle", run: 1, restarts: 0, outcome: { kind: "stopped" } },
   { status: "idle", run: 1, restarts: 0, outcome: { kind: "stopped", ending: { kind: "unknown" } } },
@@ -37,7 +37,7 @@ const states: readonly InstanceState[] = [
   { ...stop, ...child, phase: "cleanup-kill", ending: exited },
   { status: "backoff", run: 3, restarts: 1, until: 99.5, ending: exited },
 ];
-const running = states.find(({ status }) => status === "running") as InstanceState;
+const running = states.find(({ status }) => status === "running") as SlotState;
 const webWith = (state: unknown, extra: object = {}): unknown => ({ blocked: false, slots: { web: state }, ...extra });
 
 test("every state survives JSON, with overlapping runs and planned times", () => {

@@ -1,7 +1,7 @@
 /** The persisted state of a process, from which the next service continues. It is validated when it is read. */
 import { boolean, enumeration, integer, literal, map, nullSchema, number, openObject, optional, string, union } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
-import type { InstanceState, ScheduledAction, SpawnFault } from "./states.ts";
+import type { ScheduledAction, SlotState, SpawnFault } from "./states.ts";
 
 /** The next scheduled times, in milliseconds since 1970. */
 export type PlannedTime = Readonly<Partial<Record<ScheduledAction, number>>>;
@@ -9,13 +9,13 @@ export type PlannedTime = Readonly<Partial<Record<ScheduledAction, number>>>;
 export type ProcessSnapshot = {
   readonly blocked: boolean;
   /** States by slot: the main slot has the process's id, those of overlapping runs a number added, such as `web:2`. */
-  readonly slots: Readonly<Record<string, InstanceState>>;
+  readonly slots: Readonly<Record<string, SlotState>>;
   /** The next times of its schedules, in milliseconds since 1970. */
   readonly planned?: PlannedTime;
 };
 
 type SnapshotParts = Pick<ProcessSnapshot, "blocked" | "planned"> & {
-  readonly slots: readonly { readonly id: string; readonly state: InstanceState }[];
+  readonly slots: readonly { readonly id: string; readonly state: SlotState }[];
 };
 
 export function snapshotOf({ slots, ...rest }: SnapshotParts): ProcessSnapshot {
@@ -34,7 +34,7 @@ export function encodeSnapshot(snapshot: ProcessSnapshot): unknown {
 
 /** The snapshot of the process `id` from its note; undefined: it isn't one. */
 export function decodeSnapshot(note: unknown, id: string): ProcessSnapshot | undefined {
-  if (!matches(note, memory) || !Object.keys(note.slots).every((slot) => slot === id || isFurtherSlot(slot, id))) return undefined;
+  if (!matches(note, processSnapshot) || !Object.keys(note.slots).every((slot) => slot === id || isFurtherSlot(slot, id))) return undefined;
   return withPhases(note, (phase) => PHASES.get(phase)) as ProcessSnapshot;
 }
 
@@ -83,14 +83,14 @@ const outcome = union([
   openObject({ kind: enumeration(["failed", "exhausted"]), ending, fault }),
 ]);
 const base = { run: count, restarts: count };
-const plan = {
+const stopIntent = {
   next: enumeration(["idle", "start", "policy"]),
   cause: enumeration(["operator", "terminate", "watch", "itself", ...FAULTS]),
 };
 const child = { pid, started: monotonicMs, since: monotonicMs };
-const stopping = { ...base, ...plan, status: literal("stopping") };
+const stopping = { ...base, ...stopIntent, status: literal("stopping") };
 
-const instance = union([
+const slotState = union([
   openObject({ ...base, status: literal("idle"), outcome }),
   openObject({ ...base, status: enumeration(["waiting", "starting"]) }),
   openObject({ ...base, status: literal("running"), pid, since: monotonicMs, ready: boolean(), healthy: optional(boolean()) }),
@@ -100,8 +100,8 @@ const instance = union([
   openObject({ ...base, status: literal("backoff"), until: monotonicMs, ending, fault }),
 ]);
 
-const memory = openObject({
+const processSnapshot = openObject({
   blocked: boolean(),
-  slots: map(instance),
+  slots: map(slotState),
   planned: optional(openObject({ start: optional(count), terminate: optional(count) })),
 });

@@ -72,7 +72,7 @@ export type RunningState = Base & {
   readonly healthy?: boolean;
 };
 
-export type InstanceState =
+export type SlotState =
   | (Base & { readonly status: "idle"; readonly outcome: RunOutcome })
   | (Base & { readonly status: "waiting" })
   | (Base & { readonly status: "starting" })
@@ -131,6 +131,6 @@ export type MachineEffect =
   /** To all processes that belong to the run; `swept` follows when none is left. */
   | { readonly type: "sweep"; readonly run: number; readonly pid: number; readonly signal: SignalName };
 
-export type MachineStep = { readonly state: InstanceState; readonly effects: readonly MachineEffect[] };
+export type MachineStep = { readonly state: SlotState; readonly effects: readonly MachineEffect[] };
 
-export const initial: InstanceState = { status: "idle", run: 0, restarts: 0, outcome: { kind: "never-started" } };
+export const initial: SlotState = { status: "idle", run: 0, restarts: 0, outcome: { kind: "never-started" } };

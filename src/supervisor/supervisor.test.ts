@@ -7,8 +7,8 @@ import type { Policy } from "./restart-policy.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
 import { Supervisor } from "./supervisor.ts";
 
-function setup(plan: Partial<ProcessDefinition> & { readonly rules?: Partial<Policy> } = {}, memory?: ProcessSnapshot) {
-  const { rules, ...rest } = plan;
+function setup(definition: Partial<ProcessDefinition> & { readonly rules?: Partial<Policy> } = {}, snapshot?: ProcessSnapshot) {
+  const { rules, ...rest } = definition;
   const clock = new FakeClock();
   const spawner = new FakeSpawner();
   const notices: ProcessEvent[] = [];
@@ -20,9 +20,9 @@ function setup(plan: Partial<ProcessDefinition> & { readonly rules?: Partial<Pol
     notice: (_id, notice) => notices.push(notice),
     removed: () => undefined,
   });
-  const plans = [{ id: "web", policy: { ...POLICY, ...rules }, autostart: true, overrun: false, ...rest }];
-  supervisor.resume(plans, memory === undefined ? new Map() : new Map([["web", memory]]));
-  supervisor.apply(plans);
+  const definitions = [{ id: "web", policy: { ...POLICY, ...rules }, autostart: true, overrun: false, ...rest }];
+  supervisor.resume(definitions, snapshot === undefined ? new Map() : new Map([["web", snapshot]]));
+  supervisor.apply(definitions);
   const process = supervisor.find("web");
   return { clock, spawner, notices, moves, supervisor, process, state: () => process.states[0] };
 }

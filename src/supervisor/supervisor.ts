@@ -5,7 +5,7 @@ import { Dependencies, inStartOrder } from "./dependencies.ts";
 import { Process } from "./process.ts";
 import type { ProcessPorts } from "./process-ports.ts";
 import type { ProcessSnapshot } from "./snapshot.ts";
-import type { InstanceState } from "./states.ts";
+import type { SlotState } from "./states.ts";
 
 export type SupervisorPorts = Omit<ProcessPorts, "hasRunningDependents"> & {
   /** A removed process has exited and was forgotten. */
@@ -51,39 +51,41 @@ export class Supervisor {
    * then calls `apply` with the current definitions.
    */
   resume(
-    plans: readonly ProcessDefinition[],
-    memories: ReadonlyMap<string, ProcessSnapshot>,
+    definitions: readonly ProcessDefinition[],
+    snapshots: ReadonlyMap<string, ProcessSnapshot>,
     leaving: ReadonlySet<string> = new Set(),
   ): void {
-    this.#dependencies.set(plans);
-    for (const plan of plans) {
-      const memory = memories.get(plan.id);
-      if (memory === undefined || this.#processes.has(plan.id)) continue;
-      const process = new Process(plan, this.#ports, memory);
-      this.#processes.set(plan.id, process);
-      if (leaving.has(plan.id)) this.#dismiss(process);
+    this.#dependencies.set(definitions);
+    for (const definition of definitions) {
+      const snapshot = snapshots.get(definition.id);
+      if (snapshot === undefined || this.#processes.has(definition.id)) continue;
+      const process = new Process(definition, this.#ports, snapshot);
+      this.#processes.set(definition.id, process);
+      if (leaving.has(definition.id)) this.#dismiss(process);
     }
   }
 
   /** Applies new definitions (at the start, the first ones): missing processes are stopped, new ones start by their policy. */
-  apply(plans: readonly ProcessDefinition[], changes: ReadonlyMap<string, Change> = new Map()): void {
+  apply(definitions: readonly ProcessDefinition[], changes: ReadonlyMap<string, Change> = new Map()): void {
     const before = this.#processes;
-    const ids = new Set(plans.map(({ id }) => id));
-    const fresh = plans.filter(({ id }) => !before.has(id) || this.#leaving.has(id));
+    const ids = new Set(definitions.map(({ id }) => id));
+    const fresh = definitions.filter(({ id }) => !before.has(id) || this.#leaving.has(id));
     const removed = [...before.values()].filter(({ id }) => !ids.has(id));
-    this.#processes = new Map(plans.map((plan) => [plan.id, before.get(plan.id) ?? new Process(plan, this.#ports)]));
+    this.#processes = new Map(
+      definitions.map((definition) => [definition.id, before.get(definition.id) ?? new Process(definition, this.#ports)]),
+    );
     for (const process of removed) this.#processes.set(process.id, process);
     for (const process of this.#dependencies.inStopOrder(removed)) this.#remove(process);
     // Removed processes still exit before those that they depend on.
-    this.#dependencies.set([...plans, ...removed.map(({ plan }) => plan)]);
-    const present = new Map(plans.map((plan) => [plan.id, plan]));
-    for (const plan of inStartOrder(plans, (id) => present.get(id))) this.#update(plan, changes.get(plan.id));
+    this.#dependencies.set([...definitions, ...removed.map(({ definition }) => definition)]);
+    const present = new Map(definitions.map((definition) => [definition.id, definition]));
+    for (const definition of inStartOrder(definitions, (id) => present.get(id))) this.#update(definition, changes.get(definition.id));
     for (const { id, autostart } of fresh) if (autostart) this.#processes.get(id)?.startIfAllowed();
     this.#dependencies.reevaluate();
   }
 
   /** Empty for an unknown process. */
-  statesOf(id: string): readonly InstanceState[] {
+  statesOf(id: string): readonly SlotState[] {
     return this.#processes.get(id)?.states ?? [];
   }
 
@@ -110,7 +112,7 @@ export class Supervisor {
 
   /** Dependencies before their dependents; otherwise a dependent would restart twice. */
   inStartOrder(processes: readonly Process[]): readonly Process[] {
-    return inStartOrder(processes, (id) => this.#processes.get(id)?.plan);
+    return inStartOrder(processes, (id) => this.#processes.get(id)?.definition);
   }
 
   /** Re-evaluates all processes that wait. */
@@ -139,9 +141,9 @@ export class Supervisor {
     for (const process of this.processes) process.dispose();
   }
 
-  #update(plan: ProcessDefinition, change: Change | undefined): void {
-    const isBack = this.#leaving.delete(plan.id);
-    if (isBack || change !== undefined) this.#processes.get(plan.id)?.update(plan, isBack ? undefined : change);
+  #update(definition: ProcessDefinition, change: Change | undefined): void {
+    const isBack = this.#leaving.delete(definition.id);
+    if (isBack || change !== undefined) this.#processes.get(definition.id)?.update(definition, isBack ? undefined : change);
   }
 
   #remove(process: Process): void {

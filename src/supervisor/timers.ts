@@ -1,9 +1,9 @@
 /** The deadlines of the machine in `machine.ts`, derived from its state. */
 import type { Policy } from "./restart-policy.ts";
-import type { InstanceState, RunningState, Timer } from "./states.ts";
+import type { RunningState, SlotState, Timer } from "./states.ts";
 
 /** The deadlines of a state. The driver arms these and drops all others, so that none can leak. */
-export function timers(state: InstanceState, policy: Policy): readonly Timer[] {
+export function timers(state: SlotState, policy: Policy): readonly Timer[] {
   switch (state.status) {
     case "running":
       return runTimers(state, policy);

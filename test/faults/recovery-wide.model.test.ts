@@ -2,61 +2,61 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Machine } from "../model/machine-model.ts";
-import { chained, planOf, walk } from "../model/recovery-model.ts";
+import { chained, makeDefinition, walk } from "../model/recovery-model.ts";
 
 const CASES = {
   "the service, around two crashes and a failed start": {
-    plan: planOf({}),
+    definitions: makeDefinition({}),
     bounds: { commands: 0, exits: 2, failures: 1, services: 1, keepers: 0 },
     least: 5_000,
   },
   "the service, around a command and a crash": {
-    plan: planOf({}),
+    definitions: makeDefinition({}),
     bounds: { commands: 1, exits: 1, failures: 0, services: 1, keepers: 0 },
     least: 15_000,
   },
   "both, around a crash, and the end of a run with a restart order": {
-    plan: planOf({}, { restart: "error", restartDelayMs: 0 }),
+    definitions: makeDefinition({}, { restart: "error", restartDelayMs: 0 }),
     bounds: { commands: 0, exits: 1, failures: 0, services: 1, keepers: 1 },
     least: 7_000,
   },
   // Two commands without a kill are 230 000 states, a command and a kill of the keeper 83 000.
   "the service, around a command and the end of a run with a restart order": {
-    plan: planOf({}, { restartDelayMs: 0 }),
+    definitions: makeDefinition({}, { restartDelayMs: 0 }),
     bounds: { commands: 1, exits: 1, failures: 0, services: 1, keepers: 0 },
     least: 40_000,
   },
   "the keeper, around a command and a crash": {
-    plan: planOf({}),
+    definitions: makeDefinition({}),
     bounds: { commands: 1, exits: 1, failures: 0, services: 0, keepers: 1 },
     least: 15_000,
   },
   "the service with a process that restarts with its dependency, around a crash": {
-    plan: chained(true, { restartDelayMs: 0 }),
+    definitions: chained(true, { restartDelayMs: 0 }),
     bounds: { commands: 0, exits: 1, failures: 0, services: 1, keepers: 0 },
     least: 5_000,
   },
   "the service with a process that restarts with its dependency, around a command": {
-    plan: chained(true),
+    definitions: chained(true),
     bounds: { commands: 1, exits: 0, failures: 0, services: 1, keepers: 0 },
     least: 15_000,
   },
   "the service with a process that waits for the end of its dependency": {
-    plan: chained(false, { restart: "error", condition: "finished" }),
+    definitions: chained(false, { restart: "error", condition: "finished" }),
     bounds: { commands: 0, exits: 2, failures: 0, services: 1, keepers: 0 },
     least: 1_000,
   },
   // With a crash as well it is 124 000 states, which takes minutes.
   "the keeper with a process that restarts with its dependency": {
-    plan: chained(true),
+    definitions: chained(true),
     bounds: { commands: 0, exits: 0, failures: 0, services: 0, keepers: 1 },
     least: 1_000,
   },
 } as const;
 
-for (const [title, { plan, bounds, least }] of Object.entries(CASES))
+for (const [title, { definitions, bounds, least }] of Object.entries(CASES))
   test(`3 a kill at any step (${title}) leads to no second live run, no lost exit and no lost command`, (context) => {
-    const states = walk(plan, bounds);
+    const states = walk(definitions, bounds);
     context.diagnostic(`${states} states`);
     assert.ok(states >= least, `${states} states, at least ${least}`);
   });
@@ -69,7 +69,7 @@ test("the check itself finds a keeper that doesn't report the runs it has starte
       if (message?.t === "exited") this.toService.push([{ ...message, followed: undefined } as unknown as typeof message]);
     }
   }
-  const eager = planOf({}, { restartDelayMs: 0 });
+  const eager = makeDefinition({}, { restartDelayMs: 0 });
   assert.throws(
     () => walk(eager, { commands: 1, exits: 1, failures: 0, services: 0, keepers: 0 }, () => new Secretive()),
     assert.AssertionError,

@@ -6,7 +6,7 @@ import type { EndRecord } from "../../examples/kill-the-manager/managers/procman
 import { isAlive } from "../../examples/kill-the-manager/processes.mjs";
 import { checkDiary, type Run } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import type { InstanceState } from "../../src/supervisor/states.ts";
+import type { SlotState } from "../../src/supervisor/states.ts";
 import { CRASHERS, PRINTERS } from "./fault-load.ts";
 import type { Kill, Scenario } from "./kill-schedule.ts";
 
@@ -62,7 +62,7 @@ export function assess(
 }
 
 type Ends = ReadonlyMap<string, EndRecord>;
-type Notes = ReadonlyMap<string, readonly { readonly slots: Readonly<Record<string, InstanceState>> }[]>;
+type Notes = ReadonlyMap<string, readonly { readonly slots: Readonly<Record<string, SlotState>> }[]>;
 
 /** The run `web.3@mark` has the key `web#3` in procman. */
 function keyOf({ managed }: Run): string {
@@ -144,7 +144,7 @@ function restarts(id: string, notes: Notes): readonly string[] {
  * longer than the delay, the next run follows in the same turn.)
  */
 function decisions(id: string, runs: readonly Run[], { notes, ends }: { readonly notes: Notes; readonly ends: Ends }): readonly string[] {
-  const processed = new Map<number, InstanceState>();
+  const processed = new Map<number, SlotState>();
   for (const { slots } of notes.get(id) ?? []) {
     const state = slots[id];
     if (state?.status === "backoff") processed.set(state.run, state);

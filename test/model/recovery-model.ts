@@ -26,7 +26,7 @@ const COMMANDS = ["start", "stop", "restart", "block", "unblock"] as const;
 
 class World {
   readonly machine: Machine;
-  readonly #plans: readonly ProcessDefinition[];
+  readonly #definitions: readonly ProcessDefinition[];
   service: Service;
   /** How each run ended, as any service saw it. */
   readonly seen = new Map<string, string>();
@@ -34,8 +34,8 @@ class World {
   /** A run that was started without its dependency. */
   #startedEarly: string | undefined;
 
-  constructor(plans: readonly ProcessDefinition[], budget: Bounds, machine = new Machine()) {
-    this.#plans = plans;
+  constructor(definitions: readonly ProcessDefinition[], budget: Bounds, machine = new Machine()) {
+    this.#definitions = definitions;
     this.machine = machine;
     this.budget = { ...budget };
     this.service = this.#newService();
@@ -44,7 +44,7 @@ class World {
   #newService(): Service {
     return this.#inTurn(
       () =>
-        new Service(this.machine, this.#plans, ({ slot, from, to, input }) => {
+        new Service(this.machine, this.#definitions, ({ slot, from, to, input }) => {
           if (input.type === "ended") this.seen.set(keyOf({ slot, run: input.run }), describe(input.ending));
           const begins = to.status === "starting" && from.status !== "starting";
           if (begins && this.service.supervisor.unmetBy(slot).length > 0) this.#startedEarly ??= keyOf({ slot, run: to.run });
@@ -58,7 +58,7 @@ class World {
     const { machine, service, budget } = this;
     const found: string[] = [];
     if (service.isStarted && budget.commands > 0)
-      for (const { id } of this.#plans) found.push(...COMMANDS.map((command) => `${command} ${id}`));
+      for (const { id } of this.#definitions) found.push(...COMMANDS.map((command) => `${command} ${id}`));
     if (service.turn.length > 0) found.push("turn");
     if (machine.toKeeper.length > 0) found.push("toKeeper");
     if (machine.toService.length > 0) found.push("toService");
@@ -238,7 +238,7 @@ class World {
 
   /** It should have been restarted with its dependency. */
   #missedRestart({ id, states: [state] }: Process): string | undefined {
-    const dependencies = this.#plans.find((plan) => plan.id === id)?.dependsOn ?? [];
+    const dependencies = this.#definitions.find((definition) => definition.id === id)?.dependsOn ?? [];
     for (const member of dependencies.filter(({ restart }) => restart).flatMap(({ members }) => members)) {
       const [other] = this.service.supervisor.find(member).states;
       if (state?.status === "running" && other?.status === "running" && other.since > state.since)
@@ -267,7 +267,7 @@ function describe(ending: { readonly kind: string; readonly code?: number | null
   return ending.kind === "exited" ? String(ending.code ?? ending.signal) : ending.kind;
 }
 
-export function planOf(more: Partial<ProcessDefinition>, rules: Partial<Policy> = {}): ProcessDefinition {
+export function makeDefinition(more: Partial<ProcessDefinition>, rules: Partial<Policy> = {}): ProcessDefinition {
   return { id: "web", policy: { ...POLICY, restart: "always", restartDelayMs: 10, ...rules }, autostart: true, overrun: false, ...more };
 }
 
@@ -277,12 +277,12 @@ export function chained(
   { condition = "ready", ...rules }: Partial<Policy> & Partial<Pick<Dependency, "condition">> = {},
 ): readonly ProcessDefinition[] {
   const dependsOn = [{ id: "db", members: ["db"], condition, restart }];
-  return [planOf({ id: "db" }, rules), planOf({ dependsOn }, { ...rules, waits: true })];
+  return [makeDefinition({ id: "db" }, rules), makeDefinition({ dependsOn }, { ...rules, waits: true })];
 }
 
 /** Visits all reachable states, and checks that each settles well. Returns their number. `machine`: a faulty one, for the check itself. */
 export function walk(
-  plans: ProcessDefinition | readonly ProcessDefinition[],
+  definitions: ProcessDefinition | readonly ProcessDefinition[],
   bounds: Bounds,
   machine: () => Machine = () => new Machine(),
 ): number {
@@ -290,7 +290,7 @@ export function walk(
   const paths: (readonly string[])[] = [[]];
   for (let path = paths.pop(); path !== undefined; path = paths.pop()) {
     const here = path;
-    const world = new World([plans].flat(), bounds, machine());
+    const world = new World([definitions].flat(), bounds, machine());
     for (const move of here) world.do(move);
     const trail = (): string => here.join(", ");
     assert.equal(world.problem(), undefined, trail());

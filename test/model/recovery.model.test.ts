@@ -3,56 +3,64 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
 import { Machine } from "./machine-model.ts";
-import { chained, planOf, walk } from "./recovery-model.ts";
+import { chained, makeDefinition, walk } from "./recovery-model.ts";
 
 const NONE = { commands: 0, exits: 0, failures: 0, services: 0, keepers: 0 };
 
 /** `least`: fewer states would mean that the check misses some. */
 const CASES = {
-  "the service, around crashes and their restarts": { plan: planOf({}), bounds: { exits: 1, services: 1 }, least: 300 },
-  "the service, twice": { plan: planOf({}, { restart: "error", restartDelayMs: 0 }), bounds: { exits: 1, services: 2 }, least: 500 },
-  "the service, around starts that fail": { plan: planOf({}), bounds: { failures: 1, services: 1 }, least: 100 },
+  "the service, around crashes and their restarts": { definitions: makeDefinition({}), bounds: { exits: 1, services: 1 }, least: 300 },
+  "the service, twice": {
+    definitions: makeDefinition({}, { restart: "error", restartDelayMs: 0 }),
+    bounds: { exits: 1, services: 2 },
+    least: 500,
+  },
+  "the service, around starts that fail": { definitions: makeDefinition({}), bounds: { failures: 1, services: 1 }, least: 100 },
   "the service, around two commands": {
-    plan: planOf({ autostart: false }, { restart: "never" }),
+    definitions: makeDefinition({ autostart: false }, { restart: "never" }),
     bounds: { commands: 2, services: 1 },
     least: 1_500,
   },
   "the service, around a command with a grace period": {
-    plan: planOf({}, { graceMs: 5 }),
+    definitions: makeDefinition({}, { graceMs: 5 }),
     bounds: { commands: 1, services: 1 },
     least: 1_000,
   },
   "the service with a process and its dependency, around failed starts": {
-    plan: chained(),
+    definitions: chained(),
     bounds: { failures: 1, services: 1 },
     least: 300,
   },
   "the service, around ends of runs with a restart order": {
-    plan: planOf({}, { restartDelayMs: 0 }),
+    definitions: makeDefinition({}, { restartDelayMs: 0 }),
     bounds: { exits: 1, services: 1 },
     least: 1_500,
   },
   "the keeper, around ends of runs with a restart order": {
-    plan: planOf({}, { restart: "error", restartDelayMs: 0 }),
+    definitions: makeDefinition({}, { restart: "error", restartDelayMs: 0 }),
     bounds: { exits: 1, keepers: 1 },
     least: 1_500,
   },
-  "the keeper, around crashes and starts that fail": { plan: planOf({}), bounds: { exits: 1, failures: 1, keepers: 1 }, least: 2_000 },
+  "the keeper, around crashes and starts that fail": {
+    definitions: makeDefinition({}),
+    bounds: { exits: 1, failures: 1, keepers: 1 },
+    least: 2_000,
+  },
   "the keeper, around two commands": {
-    plan: planOf({ autostart: false }, { restart: "never" }),
+    definitions: makeDefinition({ autostart: false }, { restart: "never" }),
     bounds: { commands: 2, keepers: 1 },
     least: 1_500,
   },
   "both, around a crash": {
-    plan: planOf({}, { restart: "error", restartDelayMs: 10 }),
+    definitions: makeDefinition({}, { restart: "error", restartDelayMs: 10 }),
     bounds: { exits: 1, services: 1, keepers: 1 },
     least: 2_000,
   },
 } as const;
 
-for (const [title, { plan, bounds, least }] of Object.entries(CASES))
+for (const [title, { definitions, bounds, least }] of Object.entries(CASES))
   test(`3 a kill at any step (${title}) leads to no second live run, no lost exit and no lost command`, (context) => {
-    const states = walk(plan, { ...NONE, ...bounds });
+    const states = walk(definitions, { ...NONE, ...bounds });
     context.diagnostic(`${states} states`);
     assert.ok(states >= least, `${states} states, at least ${least}`);
   });
@@ -79,7 +87,7 @@ for (const [drops, bounds] of [
   ["spawn", { commands: 1 }],
 ] as const)
   test(`the check itself finds a keeper that loses each ${drops}`, () => {
-    assert.throws(() => walk(planOf({}), { ...NONE, ...bounds }, () => new Faulty(drops)), assert.AssertionError);
+    assert.throws(() => walk(makeDefinition({}), { ...NONE, ...bounds }, () => new Faulty(drops)), assert.AssertionError);
   });
 
 test("the check itself finds a process that is started without its dependency", () => {
@@ -97,5 +105,5 @@ test("the check itself finds a keeper that forgets ends before the service has p
       this.toKeeper.unshift({ messages: [{ t: "ack", slot, run: Number(run) }], issued: undefined });
     }
   }
-  assert.throws(() => walk(planOf({}), { ...NONE, exits: 1, services: 1 }, () => new Forgetful()), assert.AssertionError);
+  assert.throws(() => walk(makeDefinition({}), { ...NONE, exits: 1, services: 1 }, () => new Forgetful()), assert.AssertionError);
 });

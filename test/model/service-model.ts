@@ -27,12 +27,12 @@ export class Service {
   accepted: IssuedCommand | undefined;
   readonly #link: KeeperChannel;
   readonly #spawner: KeeperSpawner;
-  readonly #plans: readonly ProcessDefinition[];
+  readonly #definitions: readonly ProcessDefinition[];
   #receive: (messages: readonly FromKeeper[]) => void = () => undefined;
 
-  constructor(machine: Machine, plans: readonly ProcessDefinition[], saw: (transition: Transition) => void) {
+  constructor(machine: Machine, definitions: readonly ProcessDefinition[], saw: (transition: Transition) => void) {
     this.machine = machine;
-    this.#plans = plans;
+    this.#definitions = definitions;
     const channel = {
       connected: true,
       on: (_event: string, call: (messages: readonly FromKeeper[]) => void) => {
@@ -90,10 +90,10 @@ export class Service {
 
   #begin(snapshot: FromKeeper & { readonly t: "snapshot" }): void {
     this.#spawner.load(snapshot);
-    const memories = new Map<string, ProcessSnapshot>();
-    for (const [id, note] of Object.entries(snapshot.notes)) memories.set(id, decodeSnapshot(JSON.parse(note), id) ?? assert.fail(note));
-    this.supervisor.resume(this.#plans, memories);
-    this.supervisor.apply(this.#plans);
+    const snapshots = new Map<string, ProcessSnapshot>();
+    for (const [id, note] of Object.entries(snapshot.notes)) snapshots.set(id, decodeSnapshot(JSON.parse(note), id) ?? assert.fail(note));
+    this.supervisor.resume(this.#definitions, snapshots);
+    this.supervisor.apply(this.#definitions);
     this.#spawner.deliverBuffered();
     this.#link.flush();
     this.isStarted = true;

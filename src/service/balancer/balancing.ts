@@ -3,7 +3,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { BackendState, Front, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { Spawner } from "../../supervisor/ports.ts";
-import type { InstanceState } from "../../supervisor/states.ts";
+import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { ActiveConfig } from "../config/active-config.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
@@ -239,14 +239,14 @@ export class Balancing implements Subsystem {
   }
 }
 
-function backendState(states: readonly InstanceState[]): BackendState {
+function backendState(states: readonly SlotState[]): BackendState {
   if (states.some(isServing)) return "up";
   // An instance that is not ready or not healthy keeps its connections.
   return states.some((state) => "pid" in state && !("ending" in state)) ? "draining" : "down";
 }
 
 /** Whether it may get connections. */
-function isServing(state: InstanceState): boolean {
+function isServing(state: SlotState): boolean {
   // It waits for its dependents to end; they may still need it.
   if (state.status === "stopping") return state.phase === "waiting-dependents";
   return state.status === "running" && state.ready && state.healthy !== false;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { normalise } from "../../config/normalise.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
-import type { ExitInfo, InstanceState, RunOutcome } from "../../supervisor/states.ts";
+import type { ExitInfo, RunOutcome, SlotState } from "../../supervisor/states.ts";
 import { checkExitWith, ExitWith, exitWithWarning } from "./exit-with.ts";
 
 const { processes } = normalise(
@@ -16,15 +16,15 @@ const { processes } = normalise(
 );
 const specOf = (id: string): ProcessSpec => processes.find((spec) => spec.id === id) as ProcessSpec;
 
-const idle = (outcome: RunOutcome, run = 1): InstanceState => ({ status: "idle", run, restarts: 0, outcome });
-const ended = (ending: ExitInfo): InstanceState => idle({ kind: "failed", ending });
-const exited = (code: number | null, signal: string | null = null): InstanceState => ended({ kind: "exited", code, signal });
-const runs: InstanceState = { status: "running", run: 1, restarts: 0, pid: 9, since: 0, ready: false };
-const backoff: InstanceState = { status: "backoff", run: 1, restarts: 0, until: 9, ending: { kind: "unknown" } };
+const idle = (outcome: RunOutcome, run = 1): SlotState => ({ status: "idle", run, restarts: 0, outcome });
+const ended = (ending: ExitInfo): SlotState => idle({ kind: "failed", ending });
+const exited = (code: number | null, signal: string | null = null): SlotState => ended({ kind: "exited", code, signal });
+const runs: SlotState = { status: "running", run: 1, restarts: 0, pid: 9, since: 0, ready: false };
+const backoff: SlotState = { status: "backoff", run: 1, restarts: 0, until: 9, ending: { kind: "unknown" } };
 const never = idle({ kind: "never-started" }, 0);
 
 /** The exit code, once it is over. */
-function over(states: readonly InstanceState[], nextRun?: number): number | undefined {
+function over(states: readonly SlotState[], nextRun?: number): number | undefined {
   return new ExitWith("job", specOf).finalCode([
     { id: "job", states, next: () => nextRun },
     { id: "web-1", states: [runs], next: () => undefined },
@@ -32,7 +32,7 @@ function over(states: readonly InstanceState[], nextRun?: number): number | unde
 }
 
 test("the exit code is that of the process; a signal counts as 128 plus its number, as in a shell", () => {
-  const codes: readonly (readonly [InstanceState, number])[] = [
+  const codes: readonly (readonly [SlotState, number])[] = [
     [idle({ kind: "finished", ending: { kind: "exited", code: 0, signal: null } }), 0],
     [exited(3), 3],
     [exited(null, "SIGKILL"), 137],
@@ -55,7 +55,7 @@ test("a process is over when nothing starts it again: not while it runs, restart
 
 test("a cluster is over with its last instance; the first code that is not 0 counts", () => {
   const web = new ExitWith("web", specOf);
-  const of = (...states: readonly InstanceState[]) =>
+  const of = (...states: readonly SlotState[]) =>
     states.map((state, index) => ({ id: `web-${index + 1}`, states: [state], next: () => undefined }));
   assert.equal(web.finalCode(of(exited(0), runs, exited(7))), undefined);
   assert.equal(web.finalCode(of(exited(0), exited(6), exited(7))), 6);

@@ -4,7 +4,7 @@ import { EXIT, ProcmanError } from "../../base/errors.ts";
 import { didYouMean } from "../../base/suggest.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { Process } from "../../supervisor/process.ts";
-import type { ExitInfo, InstanceState } from "../../supervisor/states.ts";
+import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 
 /** Shells report a program ended by a signal as this plus the signal's number. */
 const SIGNAL_EXIT = 128;
@@ -77,7 +77,7 @@ function exitCodeOf(processes: readonly WatchedProcess[]): number {
   return processes.flatMap(({ states }) => states.map(exitCodeOfState)).find((code) => code !== 0) ?? 0;
 }
 
-function exitCodeOfState(state: InstanceState): number {
+function exitCodeOfState(state: SlotState): number {
   if (state.status !== "idle") return EXIT.refused;
   return "ending" in state.outcome && state.outcome.ending !== undefined ? exitCodeOfRun(state.outcome.ending) : 0;
 }

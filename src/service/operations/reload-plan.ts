@@ -75,7 +75,11 @@ function planChanged(
 ): PlannedChange {
   const process = live.get(spec.id);
   if (process === undefined) return planAdded(spec, live);
-  const effect = effectOf(change, definitionOf(old), { plan: definitionOf(spec), blocked: process.isBlocked, states: process.states });
+  const effect = effectOf(change, definitionOf(old), {
+    definition: definitionOf(spec),
+    blocked: process.isBlocked,
+    states: process.states,
+  });
   const note = effect === "blocked" ? "; not restarted, as it is blocked" : process.states.some(hasRun) ? "" : "; it doesn't run";
   return plannedChange(spec.id, ACTIONS[effect], `${fieldsText(change.fields)}${note}`, change.fields);
 }

@@ -36,8 +36,8 @@ export function isProcessUnderWay(process: Process | undefined): boolean {
   return process?.states.some(isUnderWay) === true;
 }
 
-function restartedDependencies(service: RolloutContext, { plan }: Process): readonly string[] {
-  const members = new Set((plan.dependsOn ?? []).flatMap((dependency) => (dependency.restart ? dependency.members : [])));
+function restartedDependencies(service: RolloutContext, { definition }: Process): readonly string[] {
+  const members = new Set((definition.dependsOn ?? []).flatMap((dependency) => (dependency.restart ? dependency.members : [])));
   if (members.size === 0) return [];
   return service.supervisor.processes.filter(({ id }) => members.has(id)).map(({ id }) => restartUnit(service, id));
 }

@@ -5,7 +5,7 @@ import type { Action, ActOptions } from "../../contract/control.ts";
 import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
 import { isUnderWay } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
-import type { InstanceState } from "../../supervisor/states.ts";
+import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 
 /** Added to the limits for the previous run's end and for readiness: time that an instance may take to be in rotation. Milliseconds. */
@@ -298,7 +298,7 @@ function processIn(supervisor: Supervisor, id: string): Process | undefined {
 
 /** True if it waits for dependencies that can still come up. */
 function waitsForOthers(supervisor: Supervisor, id: string): boolean {
-  const stateOf = (each: string): InstanceState | undefined => processIn(supervisor, each)?.states[0];
+  const stateOf = (each: string): SlotState | undefined => processIn(supervisor, each)?.states[0];
   const isComingUp = (each: string): boolean => !["idle", "backoff", undefined].includes(stateOf(each)?.status);
   return stateOf(id)?.status === "waiting" && supervisor.unmetBy(id).every(({ members }) => members.some(isComingUp));
 }
@@ -325,11 +325,11 @@ function targetVerdict({ states, isIdle }: Process, action: Action): "reached" |
 }
 
 /** Stopped, or being stopped without another start after it. */
-function isEnding(state: InstanceState): boolean {
+function isEnding(state: SlotState): boolean {
   return state.status === "idle" || (state.status === "stopping" && state.next === "idle");
 }
 
-function isSettled(state: InstanceState): boolean {
+function isSettled(state: SlotState): boolean {
   return state.status === "idle" || (state.status === "running" && state.ready);
 }
 

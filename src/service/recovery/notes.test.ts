@@ -42,7 +42,7 @@ test("each note of 0.1.0 is read", () => {
     store.incidents().map(([key, entry]) => [key, entry?.incident.cause]),
     [["web-1#2", "operator"]],
   );
-  assert.ok([...processNotes(notes).values()].every((memory) => memory !== undefined));
+  assert.ok([...processNotes(notes).values()].every((snapshot) => snapshot !== undefined));
 });
 
 test("a note is written as 0.1.0 wrote it", () => {

@@ -6,7 +6,7 @@ import { normalise } from "../../config/normalise.ts";
 import type { Config } from "../../config/spec.ts";
 import type { EndReport, FromKeeper } from "../../ipc/keeper-protocol.ts";
 import type { ProcessSnapshot } from "../../supervisor/snapshot.ts";
-import type { InstanceState } from "../../supervisor/states.ts";
+import type { SlotState } from "../../supervisor/states.ts";
 import { processOf } from "../spec-registry.ts";
 import { writeConfigSnapshot } from "./config-snapshot.ts";
 import { type RecoveredState, reconcile } from "./reconcile.ts";
@@ -34,8 +34,8 @@ const exited = (slot: string, number: number, code: number): EndReport => ({
   survivors: false,
   at: 9,
 });
-const up = (number = 4): InstanceState => ({ status: "running", run: number, restarts: 3, pid: 77, since: 5, ready: false });
-const memory = (slot: string, state: InstanceState): string => JSON.stringify({ blocked: true, slots: { [slot]: state } });
+const up = (number = 4): SlotState => ({ status: "running", run: number, restarts: 3, pid: 77, since: 5, ready: false });
+const noteOf = (slot: string, state: SlotState): string => JSON.stringify({ blocked: true, slots: { [slot]: state } });
 
 function reconciled(
   config: Config,
@@ -48,7 +48,7 @@ const ids = (list: readonly { readonly id: string }[]): readonly string[] => lis
 
 test("the noted state of a run that is still running is kept", () => {
   const { snapshots, unknownRuns, damagedNotes } = reconciled(configOf("web"), {
-    notes: { web: memory("web", up()) },
+    notes: { web: noteOf("web", up()) },
     running: [run("web")],
   });
   assert.deepEqual(snapshots.get("web"), { blocked: true, slots: { web: up() } });
@@ -57,10 +57,10 @@ test("the noted state of a run that is still running is kept", () => {
 
 test("a run that is in no note is adopted as running, also an overlapping one, and one that is newer than the note", () => {
   const { snapshots, unknownRuns } = reconciled(configOf("web", "late", "idle"), {
-    notes: { late: memory("late", up(3)), idle: memory("idle", { status: "idle", run: 4, restarts: 1, outcome: { kind: "stopped" } }) },
+    notes: { late: noteOf("late", up(3)), idle: noteOf("idle", { status: "idle", run: 4, restarts: 1, outcome: { kind: "stopped" } }) },
     running: [run("web"), run("web:2", 9), run("late", 6), run("idle", 4)],
   });
-  const fresh = (number: number): InstanceState => ({ ...up(number), restarts: 0 }) as InstanceState;
+  const fresh = (number: number): SlotState => ({ ...up(number), restarts: 0 }) as SlotState;
   assert.deepEqual(snapshots.get("web"), { blocked: false, slots: { web: fresh(4), "web:2": fresh(9) } });
   assert.deepEqual(snapshots.get("late"), { blocked: true, slots: { late: fresh(6) } });
   assert.deepEqual(snapshots.get("idle")?.slots, { idle: fresh(4) });
@@ -73,7 +73,7 @@ test("a run that is in no note is adopted as running, also an overlapping one, a
 test("a run that the keeper has started by a restart order is known by the run before it, whose end is not processed yet", () => {
   const report = exited("web", 4, 3);
   const [plain, followed] = [[report], [{ ...report, followed: true }] as EndReport[]].map((ended) =>
-    reconciled(configOf("web"), { notes: { web: memory("web", up(4)) }, running: [run("web", 5)], ended }),
+    reconciled(configOf("web"), { notes: { web: noteOf("web", up(4)) }, running: [run("web", 5)], ended }),
   );
   assert.deepEqual(followed?.snapshots.get("web")?.slots, { web: up(4) });
   assert.deepEqual([followed?.unknownRuns, followed?.outdatedRuns], [[], []]);
@@ -81,14 +81,14 @@ test("a run that the keeper has started by a restart order is known by the run b
 });
 
 test("a run that is older than the note of its slot is outdated", () => {
-  const { snapshots, outdatedRuns } = reconciled(configOf("web"), { notes: { web: memory("web", up(5)) }, running: [run("web", 4)] });
+  const { snapshots, outdatedRuns } = reconciled(configOf("web"), { notes: { web: noteOf("web", up(5)) }, running: [run("web", 4)] });
   assert.deepEqual(snapshots.get("web")?.slots, { web: up(5) });
   assert.deepEqual(outdatedRuns, [run("web", 4)]);
 });
 
 test("for runs that are in no note, the latest report of the end decides", () => {
   const { snapshots } = reconciled(configOf("web", "known"), {
-    notes: { known: memory("known", up(9)) },
+    notes: { known: noteOf("known", up(9)) },
     ended: [exited("web", 2, 0), exited("web", 3, 1), exited("known", 8, 1)],
   });
   assert.deepEqual(snapshots.get("web")?.slots, { web: { status: "starting", run: 3, restarts: 0 } });
@@ -96,12 +96,12 @@ test("for runs that are in no note, the latest report of the end decides", () =>
 });
 
 test("notes that are torn, foreign or of a newer version are ignored and named; running processes are adopted anyway", () => {
-  const torn = memory("torn", up()).slice(0, 20);
+  const torn = noteOf("torn", up()).slice(0, 20);
   const notes = {
     torn,
     newer: JSON.stringify({ blocked: false, slots: { newer: { status: "hibernating", run: 1, restarts: 0 } } }),
     foreign: "[1,2]",
-    fine: memory("fine", up()),
+    fine: noteOf("fine", up()),
     ":later": "something of a newer version",
   };
   const { snapshots, damagedNotes, unknownRuns } = reconciled(configOf("torn", "newer", "fine"), {
@@ -130,7 +130,7 @@ test("the configuration that the runs were started by is that of the note, else 
 test("running processes that are in no configuration are being removed; those in the present one keep running", () => {
   const notes = {
     ":config": writeConfigSnapshot({ config: configOf("web"), removing: [] }),
-    idle: memory("idle", { ...up(), status: "waiting" } as InstanceState),
+    idle: noteOf("idle", { ...up(), status: "waiting" } as SlotState),
   };
   const { previous } = reconciled(configOf("web", "api"), { notes, running: [run("stranger:2"), run("api")] });
   assert.deepEqual(

@@ -3,7 +3,7 @@ import { normalise } from "../../config/normalise.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { EndReport, FromKeeper, RunKey, RunningRun } from "../../ipc/keeper-protocol.ts";
 import type { ProcessSnapshot } from "../../supervisor/snapshot.ts";
-import type { InstanceState } from "../../supervisor/states.ts";
+import type { SlotState } from "../../supervisor/states.ts";
 import { processOf } from "../spec-registry.ts";
 import { type ConfigSnapshot, readConfigSnapshot, writeConfigSnapshot } from "./config-snapshot.ts";
 import { processNotes } from "./notes.ts";
@@ -81,12 +81,12 @@ function nextKey({ slot, run }: RunKey): string {
   return `${slot}#${run + 1}`;
 }
 
-type Unnumbered = InstanceState extends infer State ? (State extends { readonly run: number } ? Omit<State, "run"> : never) : never;
+type Unnumbered = SlotState extends infer State ? (State extends { readonly run: number } ? Omit<State, "run"> : never) : never;
 
 function setState(snapshots: Map<string, ProcessSnapshot>, { slot, run }: RunKey, state: Unnumbered): void {
   const id = processOf(slot);
   const snapshot = snapshots.get(id) ?? { blocked: false, slots: {} };
-  snapshots.set(id, { ...snapshot, slots: { ...snapshot.slots, [slot]: { ...state, run } as InstanceState } });
+  snapshots.set(id, { ...snapshot, slots: { ...snapshot.slots, [slot]: { ...state, run } as SlotState } });
 }
 
 /** The report of the latest run of each slot. */

@@ -28,8 +28,8 @@ export function restore(recovered: RecoveredState, config: Config, { supervisor,
     if (snapshot !== undefined) spawner.remember(id, snapshot);
   }
   for (const { slot, run } of outdatedRuns) spawner.signal(slot, run, "SIGKILL");
-  const plans = [...previous.config.processes, ...previous.removing].map(definitionOf);
-  supervisor.resume(plans, snapshots, new Set(previous.removing.map(({ id }) => id)));
+  const definitions = [...previous.config.processes, ...previous.removing].map(definitionOf);
+  supervisor.resume(definitions, snapshots, new Set(previous.removing.map(({ id }) => id)));
 }
 
 /** Log lines about what a new service has recovered. `named`: ids of the configuration. */

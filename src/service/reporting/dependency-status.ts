@@ -1,6 +1,6 @@
 /** What a process waits for: its dependencies before a start, its dependents before a stop. */
 import type { Dependency } from "../../supervisor/definition.ts";
-import type { InstanceState } from "../../supervisor/states.ts";
+import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 
 export type DependencyStatus = {
@@ -26,6 +26,6 @@ function dependencyText({ id, condition }: Dependency): string {
   return `${id} (${condition})`;
 }
 
-function waitsForDependents(state: InstanceState): boolean {
+function waitsForDependents(state: SlotState): boolean {
   return state.status === "stopping" && state.phase === "waiting-dependents";
 }

@@ -5,7 +5,7 @@ import type { Incident } from "../../contract/records.ts";
 import { step } from "../../supervisor/machine.ts";
 import type { Policy } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
-import type { ExitInfo, InstanceState, MachineCommand, MachineInput, Report } from "../../supervisor/states.ts";
+import type { ExitInfo, MachineCommand, MachineInput, Report, SlotState } from "../../supervisor/states.ts";
 import { endOf, type IncidentContext, incidentOf } from "./incident-text.ts";
 
 const policy: Policy = {
@@ -18,7 +18,7 @@ const policy: Policy = {
   timeoutMs: 10_000,
   waits: false,
 };
-const running: InstanceState = { status: "running", run: 4, restarts: 1, pid: 4_711, since: 1_000, ready: false };
+const running: SlotState = { status: "running", run: 4, restarts: 1, pid: 4_711, since: 1_000, ready: false };
 const exited = (code: number | null, signal: string | null = null): ExitInfo => ({ kind: "exited", code, signal });
 const ended = (ending: ExitInfo): Report => ({ type: "ended", run: 4, ending, survivors: false });
 const stop = (more: Partial<MachineCommand & { readonly type: "stop" }> = {}): MachineCommand => ({
@@ -35,7 +35,7 @@ function incidents(
   used: Partial<Policy> = {},
 ): Omit<Incident, "metrics">[] {
   const messageContext = { policy: { ...policy, ...used }, blocked: false };
-  let state: InstanceState = running;
+  let state: SlotState = running;
   return inputs.flatMap((each, index) => {
     const input = { ...each, at: 2_000 + index * 1_000, chance: 0.5 } as MachineInput;
     const transition: Transition = { slot: "web", from: state, to: step(state, input, messageContext.policy).state, input };

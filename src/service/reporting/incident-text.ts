@@ -2,7 +2,7 @@
 import type { Incident } from "../../contract/records.ts";
 import { isSuccess } from "../../supervisor/machine.ts";
 import type { Transition } from "../../supervisor/slot.ts";
-import type { ExitInfo, InstanceState } from "../../supervisor/states.ts";
+import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 import { processOf } from "../spec-registry.ts";
 import {
   describeEnd,
@@ -33,7 +33,7 @@ export type RequestedBy = { readonly by?: string; readonly why?: string };
 /** Exit code of a shell whose command got SIGKILL. */
 const KILLED_CODE = 137;
 
-type EndedRun = InstanceState & { readonly status: "starting" | "running" | "stopping" };
+type EndedRun = SlotState & { readonly status: "starting" | "running" | "stopping" };
 
 /** How the run has ended; undefined: it has not. */
 export function endOf({ from, to, input }: Transition): ExitInfo | undefined {
@@ -127,16 +127,16 @@ function decisionOf({ from, to, input }: Transition, ending: ExitInfo, { policy,
   }
 }
 
-function whyIdle({ outcome }: InstanceState & { readonly status: "idle" }, ending: ExitInfo, { policy, blocked }: MessageContext): string {
+function whyIdle({ outcome }: SlotState & { readonly status: "idle" }, ending: ExitInfo, { policy, blocked }: MessageContext): string {
   if (outcome.kind === "exhausted") return restartsUsedUp(policy);
   if (outcome.kind === "failed") return whyNotRestarted(ending, policy, blocked);
   return outcome.kind === "finished" || isSuccess(ending) ? "it has finished" : "it was stopped";
 }
 
-function isRestartRequested(from: InstanceState): boolean {
+function isRestartRequested(from: SlotState): boolean {
   return from.status === "stopping" && from.next === "start";
 }
 
-function hasRun(state: InstanceState): state is EndedRun {
+function hasRun(state: SlotState): state is EndedRun {
   return state.status === "starting" || state.status === "running" || state.status === "stopping";
 }

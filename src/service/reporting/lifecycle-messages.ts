@@ -3,7 +3,7 @@
 import { faultOf, isSuccess } from "../../supervisor/machine.ts";
 import { type Policy, stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
-import type { ExitInfo, InstanceState, Occupied, RunningState, SpawnFault } from "../../supervisor/states.ts";
+import type { ExitInfo, Occupied, RunningState, SlotState, SpawnFault } from "../../supervisor/states.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
 
 export type LogLine = { readonly severity: "info" | "warn" | "error"; readonly text: string };
@@ -18,7 +18,7 @@ export type MessageContext = DependencyStatus & {
 /** The keeper had restarted the process already when a stop was requested. */
 export const RESTART_UNDONE = "the automatic restart is being stopped again";
 
-export function isRestartUndone(to: InstanceState, from: InstanceState): boolean {
+export function isRestartUndone(to: SlotState, from: SlotState): boolean {
   return to.status === "stopping" && to.run !== from.run;
 }
 
@@ -117,22 +117,14 @@ export function inParentheses(trouble: string | undefined): string {
   return trouble === undefined ? "" : ` (${trouble})`;
 }
 
-function restartMessage(
-  from: InstanceState,
-  to: InstanceState & { readonly status: "starting" },
-  input: Transition["input"],
-): LogLine | undefined {
+function restartMessage(from: SlotState, to: SlotState & { readonly status: "starting" }, input: Transition["input"]): LogLine | undefined {
   const ending = endingOf(from, input);
   if (ending === undefined || to.restarts === 0) return info("stopped; starts again");
   const line = `${describeEnd(from, ending, input.at)}; restart ${to.restarts} at once`;
   return isSuccess(ending) ? info(line) : warn(line);
 }
 
-function stoppingMessage(
-  from: InstanceState,
-  to: InstanceState & { readonly status: "stopping" },
-  subject: MessageContext,
-): LogLine | undefined {
+function stoppingMessage(from: SlotState, to: SlotState & { readonly status: "stopping" }, subject: MessageContext): LogLine | undefined {
   const { policy } = subject;
   if (to.phase === "cleanup")
     return to.cause === "itself" ? warn(`${describe(to.ending)}, but left processes behind; they are being ended`) : undefined;
@@ -150,8 +142,8 @@ function stoppingMessage(
 }
 
 function idleMessage(
-  from: InstanceState,
-  to: InstanceState & { readonly status: "idle" },
+  from: SlotState,
+  to: SlotState & { readonly status: "idle" },
   { policy, blocked, at }: MessageContext & { readonly at: number },
 ): LogLine {
   const { outcome } = to;
@@ -177,17 +169,17 @@ export function whyNotRestarted(ending: ExitInfo, policy: Policy, blocked: boole
   return policy.restart === "never" ? "not restarted (it has no restart policy)" : "not restarted";
 }
 
-function endingOf(from: InstanceState, input: Transition["input"]): ExitInfo | undefined {
+function endingOf(from: SlotState, input: Transition["input"]): ExitInfo | undefined {
   if (input.type === "ended") return input.ending;
   return from.status === "stopping" && "ending" in from ? from.ending : undefined;
 }
 
-export function describeEnd(from: InstanceState, ending: ExitInfo, at: number): string {
+export function describeEnd(from: SlotState, ending: ExitInfo, at: number): string {
   if (ending.kind === "unknown") return describe(ending);
   return `${describe(ending)}${runtimeText(from, at)}`;
 }
 
-function runtimeText(from: InstanceState, at: number): string {
+function runtimeText(from: SlotState, at: number): string {
   const started = from.status === "running" ? from.since : from.status === "stopping" && "started" in from ? from.started : undefined;
   return started === undefined || at < started ? "" : ` after ${duration(at - started)}`;
 }

@@ -4,7 +4,7 @@ import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord, Status, TelemetryReport } from "../../contract/records.ts";
 import type { Sample } from "../../metrics/sampler.ts";
 import type { Process } from "../../supervisor/process.ts";
-import type { ExitInfo, InstanceState } from "../../supervisor/states.ts";
+import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 import { systemClock } from "../system-clock.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
 import { statusText } from "./status-text.ts";
@@ -35,7 +35,7 @@ export function observationOf(
 type RecordWithParts = readonly [...RecordParts, ProcessRecord];
 
 type RecordParts = readonly [
-  state: InstanceState,
+  state: SlotState,
   blocked: boolean,
   nextRun: number | undefined,
   nextTerminate: number | undefined,
@@ -119,7 +119,7 @@ function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memo
   return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
 }
 
-export function statusOf(state: InstanceState): Status {
+export function statusOf(state: SlotState): Status {
   if (state.status !== "idle") return state.status;
   return ({ "never-started": "created", stopped: "stopped", finished: "finished", failed: "errored", exhausted: "exhausted" } as const)[
     state.outcome.kind
@@ -127,22 +127,22 @@ export function statusOf(state: InstanceState): Status {
 }
 
 /** Of overlapping runs, the first that is not over represents the process. */
-export function representativeState(states: readonly InstanceState[]): InstanceState {
-  return states.find(({ status }) => status !== "idle") ?? (states[0] as InstanceState);
+export function representativeState(states: readonly SlotState[]): SlotState {
+  return states.find(({ status }) => status !== "idle") ?? (states[0] as SlotState);
 }
 
-function endingOf(state: InstanceState): ExitInfo | undefined {
+function endingOf(state: SlotState): ExitInfo | undefined {
   if ("ending" in state) return state.ending;
   return state.status === "idle" && "ending" in state.outcome ? state.outcome.ending : undefined;
 }
 
-function conditionOf(state: InstanceState): Pick<ProcessRecord, "ready" | "healthy"> {
+function conditionOf(state: SlotState): Pick<ProcessRecord, "ready" | "healthy"> {
   if (state.status !== "running") return {};
   return { ready: state.ready, ...(state.healthy === undefined ? {} : { healthy: state.healthy }) };
 }
 
 /** `updated`: when it entered this state. */
-function timesOf(state: InstanceState): Pick<ProcessRecord, "started" | "exited" | "updated" | "nextRestart"> {
+function timesOf(state: SlotState): Pick<ProcessRecord, "started" | "exited" | "updated" | "nextRestart"> {
   if (state.status === "running") return { started: toIsoTime(state.since), updated: toIsoTime(state.since) };
   if (state.status === "stopping" && "started" in state) return { started: toIsoTime(state.started), updated: toIsoTime(state.since) };
   const at = endingOf(state)?.at;

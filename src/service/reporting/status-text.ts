@@ -2,7 +2,7 @@
 
 import type { Process } from "../../supervisor/process.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
-import type { InstanceState, RunningState } from "../../supervisor/states.ts";
+import type { RunningState, SlotState } from "../../supervisor/states.ts";
 import { systemClock } from "../system-clock.ts";
 import {
   delayText,
@@ -24,7 +24,7 @@ export function whyNotUp({ id, states }: Process, subject: MessageContext, conne
   return state.status === "running" && connectionProblem !== undefined ? `${reason}, but ${connectionProblem}` : reason;
 }
 
-export function statusText(state: InstanceState, subject: MessageContext, now: number): string {
+export function statusText(state: SlotState, subject: MessageContext, now: number): string {
   const { policy } = subject;
   switch (state.status) {
     case "idle":
@@ -50,7 +50,7 @@ function runningReason({ restarts, ready, healthy }: RunningState, { trouble }: 
   return healthy === false ? `${runs}, but is not healthy${inParentheses(trouble)}` : runs;
 }
 
-function idleReason({ outcome }: InstanceState & { readonly status: "idle" }, subject: MessageContext): string {
+function idleReason({ outcome }: SlotState & { readonly status: "idle" }, subject: MessageContext): string {
   const { policy, blocked } = subject;
   switch (outcome.kind) {
     case "never-started":
@@ -68,7 +68,7 @@ function idleReason({ outcome }: InstanceState & { readonly status: "idle" }, su
   }
 }
 
-function stoppingReason(state: InstanceState & { readonly status: "stopping" }, { holding, policy }: MessageContext): string {
+function stoppingReason(state: SlotState & { readonly status: "stopping" }, { holding, policy }: MessageContext): string {
   const causes = {
     operator: "is being stopped",
     terminate: "is being stopped by its schedule",

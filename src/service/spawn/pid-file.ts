@@ -3,7 +3,7 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { ProcessSpec } from "../../config/spec.ts";
 import { makeFolder } from "../../os/files.ts";
-import { type InstanceState, initial } from "../../supervisor/states.ts";
+import { initial, type SlotState } from "../../supervisor/states.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
@@ -12,7 +12,7 @@ export type PidFilePorts = {
   readonly bus: ProcessBus;
   /** Of the configuration. */
   readonly specs: () => readonly ProcessSpec[];
-  readonly statesOf: (id: string) => readonly InstanceState[];
+  readonly statesOf: (id: string) => readonly SlotState[];
   readonly log: { readonly write: (slot: string, line: LogLine) => void };
 };
 
@@ -36,7 +36,7 @@ export class PidFiles implements Subsystem {
 }
 
 /** @returns what went wrong, for the log: a pid file that can't be written stops no process. */
-function updatePidFile(path: string, from: InstanceState, to: InstanceState): string | undefined {
+function updatePidFile(path: string, from: SlotState, to: SlotState): string | undefined {
   const [before, now] = [pidOf(from), pidOf(to)];
   if (before === now) return undefined;
   try {
@@ -49,7 +49,7 @@ function updatePidFile(path: string, from: InstanceState, to: InstanceState): st
 }
 
 /** A service that was killed during a start may not have written the pid file. */
-function restorePidFile(path: string | undefined, states: readonly InstanceState[]): string | undefined {
+function restorePidFile(path: string | undefined, states: readonly SlotState[]): string | undefined {
   const state = states.find(({ status }) => status === "running");
   return path === undefined || state === undefined ? undefined : updatePidFile(path, initial, state);
 }
@@ -65,7 +65,7 @@ function write(path: string, pid: number): void {
   renameSync(`${path}.tmp`, path);
 }
 
-function pidOf(state: InstanceState): number | undefined {
+function pidOf(state: SlotState): number | undefined {
   if (state.status === "stopping" && "ending" in state) return undefined;
   return "pid" in state ? state.pid : undefined;
 }

@@ -7,7 +7,7 @@ import { followLogs } from "../../log-store/follow.ts";
 import type { ExecContext } from "../../probes/exec-probe.ts";
 import { Health } from "../../probes/health.ts";
 import { Readiness } from "../../probes/readiness.ts";
-import type { InstanceState, RunningState } from "../../supervisor/states.ts";
+import type { RunningState, SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
 import type { Subsystem } from "../subsystem.ts";
@@ -54,7 +54,7 @@ export class Probes implements Subsystem {
   }
 
   /** Starts, keeps or ends the session of a slot, by its state and specification. */
-  #update(slot: string, state: InstanceState): void {
+  #update(slot: string, state: SlotState): void {
     const spec = this.#ports.spec(slot);
     const known = this.#sessions.get(slot);
     const question = questionOf(state, spec);
@@ -120,7 +120,7 @@ export class Probes implements Subsystem {
 }
 
 /** The probe that the run needs now. */
-function questionOf(state: InstanceState, { ready, health }: ProcessSpec): ProbeQuestion | undefined {
+function questionOf(state: SlotState, { ready, health }: ProcessSpec): ProbeQuestion | undefined {
   if (state.status !== "running") return undefined;
   if (!state.ready) return ready === undefined ? undefined : { ready };
   return health === undefined ? undefined : { health };

@@ -1,9 +1,9 @@
-/** Exhaustive check of the instance machine against a small model of the operating system. */
+/** Exhaustive check of the machine of a slot against a small model of the operating system. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { step } from "../../src/supervisor/machine.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
-import { type ExitInfo, type InstanceState, initial, type MachineInput } from "../../src/supervisor/states.ts";
+import { type ExitInfo, initial, type MachineInput, type SlotState } from "../../src/supervisor/states.ts";
 import { timers } from "../../src/supervisor/timers.ts";
 
 /** What the OS has of the slot: a leader, processes that it leaves behind, and the signals they got. */
@@ -14,7 +14,7 @@ type Os = {
   readonly sweeping: boolean;
   readonly sigkill: boolean;
 };
-type World = { readonly state: InstanceState; readonly os: Os };
+type World = { readonly state: SlotState; readonly os: Os };
 type Move = { readonly name: string; readonly input: MachineInput; readonly os: Os };
 
 const PID = 7;
@@ -161,7 +161,7 @@ function stops(world: World, policy: Policy): void {
   holds(now_.os.leader === "none" && !now_.os.others, () => `stopped with a live process: ${show(world)}`);
 }
 
-test("3 the instance machine reaches no state with two children, without a target for a signal, that hangs or that can't be stopped", () => {
+test("3 the machine of a slot reaches no state with two children, without a target for a signal, that hangs or that can't be stopped", () => {
   const total = { policies: 0, states: 0, steps: 0 };
   for (const restart of ["never", "error", "always"] as const)
     for (const restartLimit of [0, 1, Number.POSITIVE_INFINITY])
