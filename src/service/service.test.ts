@@ -65,7 +65,7 @@ test("removed, changed and new processes at the start of a service: each is logg
   await eventually(() => (channel.printed.length >= 6 ? true : undefined));
   for (const line of [
     /^restarted: its cwd and env have changed$/,
-    /^its logger has changed; it runs on$/,
+    /^its logger has changed; it keeps running$/,
     /^stopped for good: no longer in the configuration$/,
     /^stopping \(SIGKILL in 3 s if/,
   ])

@@ -224,11 +224,11 @@ test("the configuration changes while the service is down: processes are removed
     /gone .*\| stopped$/,
     /env .*restarted: its cwd and env have changed/,
     /env .*I say after/,
-    /eased .*its restartDelayMs and terminate have changed; it runs on|eased .*its terminate and restartDelayMs have changed; it runs on/,
-    /stricter .*its timeout has changed; it runs on/,
+    /eased .*its restartDelayMs and terminate have changed; it keeps running|eased .*its terminate and restartDelayMs have changed; it keeps running/,
+    /stricter .*its timeout has changed; it keeps running/,
     /stricter .*timeout of 50 ms; stopping/,
     /blocked .*its cmd has changed; not restarted, as it is blocked/,
-    /silent .*its logger has changed; it runs on/,
+    /silent .*its logger has changed; it keeps running/,
     /cron .*its cron has changed$/,
     /new .*started \(pid/,
   ])
@@ -256,7 +256,7 @@ test("another log file causes no restart, and the keeper knows the new destinati
   const pid = pidIn(await procman.line(/web .*started/));
   configure(procman, [withLogFile("logs/b.log")]);
   await serviceKilled(procman);
-  await procman.line(/web .*its logger has changed; it runs on/);
+  await procman.line(/web .*its logger has changed; it keeps running/);
   await eventually(() =>
     readFileSync(stateOf(procman, "run/journal"), "utf8").match(/"capture","key":"web#1".*b\.log/) ? true : undefined,
   );

@@ -111,7 +111,7 @@ const VERBS: Readonly<Record<PlannedAction, string>> = {
   start: "starts",
   stop: "is stopped",
   restart: "restarts",
-  "in-place": "runs on, changed",
+  "in-place": "keeps running, changed",
   none: "",
 };
 

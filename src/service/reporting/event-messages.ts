@@ -45,7 +45,7 @@ function changeMessage(what: string, effect: ChangeEffect): LogLine {
     case "blocked":
       return warn(`${what}; not restarted, as it is blocked`);
     case "runs on":
-      return info(`${what}; it runs on`);
+      return info(`${what}; it keeps running`);
     case "none":
       return info(what);
     default:

@@ -115,7 +115,7 @@ function decisionOf({ from, to, input }: Transition, ending: ExitInfo, { policy,
     case "starting":
       return isRestartRequested(from) || to.restarts === 0 ? "starts again at once" : `restart ${to.restarts}${ofLimit(policy)} at once`;
     case "waiting":
-      return "starts again when its dependencies are there";
+      return "starts again when its dependencies are up";
     case "idle":
       return `none: ${whyIdle(to, ending, { policy, blocked })}`;
     case "stopping":
