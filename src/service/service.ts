@@ -251,7 +251,7 @@ export class ProcmanService {
         bus.removed.publish(id);
         this.#activeConfig.drop(id);
       },
-      isToCome: (id) => this.operations.isPending(id),
+      hasPendingRestart: (id) => this.operations.isPending(id),
     });
   }
 

@@ -21,16 +21,16 @@ function hasFinished(state: SlotState | undefined): boolean {
 
 export class Dependencies {
   readonly #find: FindProcess;
-  readonly #isToCome: (id: string) => boolean;
+  readonly #hasPendingRestart: (id: string) => boolean;
   #definitions = new Map<string, ProcessDefinition>();
   #dependents = new Map<string, readonly string[]>();
   readonly #touched = new Set<string>();
   #isWorking = false;
 
-  /** `isToCome`: whether a rollout is going to restart the process anyway. */
-  constructor(find: FindProcess, isToCome: (id: string) => boolean = () => false) {
+  /** `hasPendingRestart`: whether a rollout or rolling restart will restart the process. */
+  constructor(find: FindProcess, hasPendingRestart: (id: string) => boolean = () => false) {
     this.#find = find;
-    this.#isToCome = isToCome;
+    this.#hasPendingRestart = hasPendingRestart;
   }
 
   /** Dependents of a removed process count until it is gone. */
@@ -103,7 +103,7 @@ export class Dependencies {
     if (states.some(({ status }) => status === "waiting") && this.unmetBy(id).length === 0) process.resume("dependencies-ready");
     if (states.some(waitsForDependents) && this.runningDependents(id).length === 0) process.resume("dependents-gone");
     const renewed = this.#renewed(id, states[0]);
-    if (renewed !== undefined && !this.#isToCome(id)) process.follow(renewed.id);
+    if (renewed !== undefined && !this.#hasPendingRestart(id)) process.follow(renewed.id);
   }
 
   /** A dependency that was restarted after this run began. */

@@ -10,8 +10,8 @@ import type { SlotState } from "./states.ts";
 export type SupervisorPorts = Omit<ProcessPorts, "hasRunningDependents"> & {
   /** A removed process has exited and was forgotten. */
   readonly removed: (id: string) => void;
-  /** Whether a rollout is going to restart the process, so that it needn't follow its dependency. Call `reevaluate` when the answer changes. */
-  readonly isToCome?: (id: string) => boolean;
+  /** Whether a rollout or rolling restart will restart the process: then a restarted dependency does not restart it. Call `reevaluate` when the answer changes. */
+  readonly hasPendingRestart?: (id: string) => boolean;
 };
 
 export class Supervisor {
@@ -24,7 +24,7 @@ export class Supervisor {
   readonly #watchers = new Set<() => void>();
 
   constructor(ports: SupervisorPorts) {
-    this.#dependencies = new Dependencies((id) => this.#processes.get(id), ports.isToCome);
+    this.#dependencies = new Dependencies((id) => this.#processes.get(id), ports.hasPendingRestart);
     this.#ports = {
       ...ports,
       hasRunningDependents: (id) => this.#dependencies.runningDependents(id).length > 0,
