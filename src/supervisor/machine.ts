@@ -10,11 +10,11 @@ import type {
   ExitInfo,
   MachineInput,
   MachineStep,
+  RunFault,
   RunningState,
   RunOutcome,
   SignalName,
   SlotState,
-  SpawnFault,
   StopCause,
   StopIntent,
   Sweeping,
@@ -274,12 +274,12 @@ export function isSuccess(ending: ExitInfo): boolean {
   return ending.kind === "exited" && ending.code === 0;
 }
 
-export function faultOf(cause: StopCause): SpawnFault | undefined {
+export function faultOf(cause: StopCause): RunFault | undefined {
   return cause === "operator" || cause === "terminate" || cause === "watch" || cause === "itself" ? undefined : cause;
 }
 
 /** The outcome of a run that was not asked to stop, or was stopped because of a fault. */
-function outcomeOf({ ending, fault }: { readonly ending: ExitInfo; readonly fault?: SpawnFault }): RunOutcome {
+function outcomeOf({ ending, fault }: { readonly ending: ExitInfo; readonly fault?: RunFault }): RunOutcome {
   if (fault !== undefined) return { kind: "failed", ending, fault };
   return isSuccess(ending) ? { kind: "finished", ending } : { kind: "failed", ending };
 }

@@ -1,7 +1,7 @@
 /** The persisted state of a process, from which the next service continues. It is validated when it is read. */
 import { boolean, enumeration, integer, literal, map, nullSchema, number, openObject, optional, string, union } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
-import type { ScheduledAction, SlotState, SpawnFault } from "./states.ts";
+import type { RunFault, ScheduledAction, SlotState } from "./states.ts";
 
 /** The next scheduled times, in milliseconds since 1970. */
 export type PlannedTime = Readonly<Partial<Record<ScheduledAction, number>>>;
@@ -74,7 +74,7 @@ const ending = union([
   }),
   openObject({ kind: literal("unknown"), ...details }),
 ]);
-const FAULTS = ["timeout", "unready", "unhealthy", "memory"] as const satisfies readonly SpawnFault[];
+const FAULTS = ["timeout", "unready", "unhealthy", "memory"] as const satisfies readonly RunFault[];
 const fault = optional(enumeration(FAULTS));
 const outcome = union([
   openObject({ kind: literal("never-started") }),

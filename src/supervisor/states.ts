@@ -3,7 +3,7 @@ import type { StopSignal } from "../base/signals.ts";
 
 /** How a run ended. */
 export type ExitInfo = { /** Monotonic milliseconds. */ readonly at?: number } & (
-  | ({ readonly kind: "exited"; readonly code: number | null; readonly signal: string | null } & ReadinessVerdict)
+  | ({ readonly kind: "exited"; readonly code: number | null; readonly signal: string | null } & EndDetails)
   /** The child could not be spawned. `permanent`: another attempt would fail in the same way. */
   | {
       readonly kind: "unstartable";
@@ -13,30 +13,30 @@ export type ExitInfo = { /** Monotonic milliseconds. */ readonly at?: number } &
       readonly exitCode?: number;
     }
   /** It exited while no keeper was its parent. */
-  | ({ readonly kind: "unknown" } & ReadinessVerdict)
+  | ({ readonly kind: "unknown" } & EndDetails)
 );
 
 /** `outOfMemory`: the kernel killed it to free memory. `occupied`: another program had its port. */
-type ReadinessVerdict = { readonly outOfMemory?: true; readonly occupied?: Occupied };
+type EndDetails = { readonly outOfMemory?: true; readonly occupied?: Occupied };
 
 /** `by`: the other program, as shown to users. */
 export type Occupied = { readonly port: number; readonly by: string };
 
 /** What ended a run. `itself`: its leader exited, and the rest of its group is being cleaned up. */
-export type StopCause = "operator" | "terminate" | "watch" | "itself" | SpawnFault;
+export type StopCause = "operator" | "terminate" | "watch" | "itself" | RunFault;
 
 /** A fault for which a run is stopped, counted as a failure. `unready`: it didn't become ready in time. */
-export type SpawnFault = "timeout" | "unready" | "unhealthy" | "memory";
+export type RunFault = "timeout" | "unready" | "unhealthy" | "memory";
 
 /** Why a slot is idle. */
 export type RunOutcome =
   | { readonly kind: "never-started" }
   | { readonly kind: "stopped"; readonly ending?: ExitInfo }
   | { readonly kind: "finished"; readonly ending: ExitInfo }
-  | SpawnFailure<"failed">
-  | SpawnFailure<"exhausted">;
+  | FailedOutcome<"failed">
+  | FailedOutcome<"exhausted">;
 
-type SpawnFailure<Kind extends string> = { readonly kind: Kind; readonly ending: ExitInfo; readonly fault?: SpawnFault };
+type FailedOutcome<Kind extends string> = { readonly kind: Kind; readonly ending: ExitInfo; readonly fault?: RunFault };
 
 /** What a schedule does at its times. */
 export type ScheduledAction = "start" | "terminate";
@@ -88,7 +88,7 @@ export type SlotState =
         readonly since: number;
       })
   | Sweeping
-  | (Base & { readonly status: "backoff"; readonly until: number; readonly ending: ExitInfo; readonly fault?: SpawnFault });
+  | (Base & { readonly status: "backoff"; readonly until: number; readonly ending: ExitInfo; readonly fault?: RunFault });
 
 export type MachineCommand =
   | { readonly type: "start" }
@@ -99,7 +99,7 @@ export type Report =
   | { readonly type: "dependencies-ready" | "dependents-gone" }
   | { readonly type: "spawned"; readonly run: number; readonly pid: number }
   | { readonly type: "ready"; readonly run: number }
-  | { readonly type: "fault"; readonly run: number; readonly fault: SpawnFault }
+  | { readonly type: "fault"; readonly run: number; readonly fault: RunFault }
   | { readonly type: "health"; readonly run: number; readonly good: boolean }
   | {
       readonly type: "ended";

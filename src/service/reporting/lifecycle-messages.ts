@@ -3,7 +3,7 @@
 import { faultOf, isSuccess } from "../../supervisor/machine.ts";
 import { type Policy, stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
-import type { ExitInfo, Occupied, RunningState, SlotState, SpawnFault } from "../../supervisor/states.ts";
+import type { ExitInfo, Occupied, RunFault, RunningState, SlotState } from "../../supervisor/states.ts";
 import type { DependencyStatus } from "./dependency-status.ts";
 
 export type LogLine = { readonly severity: "info" | "warn" | "error"; readonly text: string };
@@ -91,7 +91,7 @@ function probeMessage(from: RunningState, to: RunningState, at: number, { blocke
 }
 
 /** Why a run was stopped, to follow "it". */
-export function faultText(fault: SpawnFault, { policy, trouble }: MessageContext): string {
+export function faultText(fault: RunFault, { policy, trouble }: MessageContext): string {
   switch (fault) {
     case "timeout":
       return `has run for its timeout of ${duration(policy.timeoutMs)}`;
@@ -111,7 +111,7 @@ export function describeFailure({ ending, fault }: FailureText, subject: Message
   return fault === undefined ? describe(ending) : `${faultText(fault, subject)}; it ${describe(ending)}`;
 }
 
-type FailureText = { readonly ending: ExitInfo; readonly fault?: SpawnFault };
+type FailureText = { readonly ending: ExitInfo; readonly fault?: RunFault };
 
 export function inParentheses(trouble: string | undefined): string {
   return trouble === undefined ? "" : ` (${trouble})`;
