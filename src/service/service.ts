@@ -102,7 +102,7 @@ export class ProcmanService {
     this.#shutdown = this.#newShutdown(options.exitWith);
     this.control = this.#newControl();
     const { control } = this;
-    this.#api = new ApiService({ config, control, log, keeper: process.ppid, onAddressChanged: () => this.#spawner.refreshPrepared() });
+    this.#api = new ApiService({ config, control, log, keeper: process.ppid, onAddressChanged: () => this.#spawner.refreshOrders() });
     this.#plugins = new ServicePlugins({ ...ports, control });
     this.#subsystems = [
       ...[new PidFiles(ports), new Probes(ports), new MemoryLimitWatch(ports)],
@@ -207,7 +207,7 @@ export class ProcmanService {
   /** Another configuration was applied. */
   #apply(): void {
     for (const subsystem of this.#subsystems) subsystem.apply?.();
-    this.#spawner.refreshPrepared();
+    this.#spawner.refreshOrders();
   }
 
   #newReporting(): Reporting {

@@ -103,7 +103,7 @@ export class Dependencies {
     if (states.some(({ status }) => status === "waiting") && this.unmetBy(id).length === 0) process.resume("dependencies-ready");
     if (states.some(waitsForDependents) && this.runningDependents(id).length === 0) process.resume("dependents-gone");
     const renewed = this.#renewed(id, states[0]);
-    if (renewed !== undefined && !this.#hasPendingRestart(id)) process.follow(renewed.id);
+    if (renewed !== undefined && !this.#hasPendingRestart(id)) process.restartWithDependency(renewed.id);
   }
 
   /** A dependency that was restarted after this run began. */

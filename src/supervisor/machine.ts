@@ -114,7 +114,7 @@ function onReport(state: RunningState, input: MachineInput & { readonly type: "r
 }
 
 function onEnded(state: SlotState, input: MachineInput & { readonly type: "ended" }, policy: Policy): MachineStep {
-  if (input.followed) return onFollowed(state, input, policy);
+  if (input.restarted) return onEndedAndRestarted(state, input, policy);
   const { ending, at, survivors } = input;
   switch (state.status) {
     case "starting":
@@ -149,18 +149,18 @@ function onEnded(state: SlotState, input: MachineInput & { readonly type: "ended
   }
 }
 
-/** The keeper started the prepared next run. It stays if the policy still wants it; it is stopped if another request came meanwhile. */
-function onFollowed(state: SlotState, input: MachineInput & { readonly type: "ended" }, policy: Policy): MachineStep {
+/** The keeper started the next run by its restart order. The run stays if the policy still wants it; it is stopped if another request came meanwhile. */
+function onEndedAndRestarted(state: SlotState, input: MachineInput & { readonly type: "ended" }, policy: Policy): MachineStep {
   if (!("pid" in state) || "ending" in state) return stay(state);
   const [intent, started]: [StopIntent, number] =
     state.status === "running" ? [{ next: "policy", cause: "itself" }, state.since] : [state, state.started];
-  const follow = { type: "follow", run: state.run + 1 } as const;
+  const adoptNext = { type: "adopt-restarted", run: state.run + 1 } as const;
   const { state: next } = decide(state, { ending: input.ending, cause: intent.cause, started }, { input, policy });
-  if (intent.next === "policy" && next.status === "starting") return { state: next, effects: [follow] };
+  if (intent.next === "policy" && next.status === "starting") return { state: next, effects: [adoptNext] };
   const held = state.status === "stopping" && state.phase === "waiting-dependents";
   const { cause } = intent;
   const unwanted = { next: intent.next, cause: cause === "itself" ? "operator" : cause, ...(held && { held }) } as const;
-  return { state: { ...base(state), run: follow.run, status: "stopping", phase: "spawning", ...unwanted }, effects: [follow] };
+  return { state: { ...base(state), run: adoptNext.run, status: "stopping", phase: "spawning", ...unwanted }, effects: [adoptNext] };
 }
 
 function onTimer(state: SlotState, input: MachineInput & { readonly type: "timer" }, policy: Policy): MachineStep {

@@ -17,25 +17,25 @@ export interface RunReports {
   /** `at`: when it happened, in monotonic milliseconds, if known. */
   spawned(pid: number, at?: number): void;
   ended(ending: ExitInfo, survivors: boolean, at?: number): void;
-  /** The run has ended, and the keeper is starting the prepared next run. */
-  followed(ending: ExitInfo, at?: number): void;
+  /** The run has ended, and the keeper is starting the next run by its restart order. */
+  endedAndRestarted(ending: ExitInfo, at?: number): void;
   swept(): void;
   /** The run was requested, but never started. */
   lost(): void;
 }
 
-/** The exits after which the keeper starts the prepared next run. */
-export type Following = "any-end" | "failure";
+/** The exits after which the keeper starts the next run by a restart order. */
+export type RestartOrderCondition = "any-end" | "failure";
 
 export interface Spawner {
   /** Starts a run of a slot. Exactly one `ended` follows, also if the child could not be spawned. */
   spawn(slot: string, run: number, on: RunReports): void;
-  /** Orders the keeper to start this run as soon as the previous one exits as given, if its command can be computed in advance; see `RunReports.followed`. */
-  prepare(slot: string, run: number, after: Following): void;
+  /** Orders the keeper to start this run as soon as the previous one exits as given, if its command can be computed in advance; see `RunReports.endedAndRestarted`. */
+  giveRestartOrder(slot: string, run: number, after: RestartOrderCondition): void;
   /** Cancels that order; the run may have started already. */
-  unprepare(slot: string, run: number): void;
-  /** Receives the reports of a prepared run that the keeper is starting. */
-  follow(slot: string, run: number, on: RunReports): void;
+  cancelRestartOrder(slot: string, run: number): void;
+  /** Receives the reports of a run that the keeper is starting by a restart order. */
+  adoptRestarted(slot: string, run: number, on: RunReports): void;
   /** Signals the process group of the run. */
   signal(slot: string, run: number, signal: SignalName): void;
   /** Sends a worker the message to finish; SIGTERM comes later. Has no effect on other processes. */

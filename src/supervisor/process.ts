@@ -93,7 +93,7 @@ export class Process {
   }
 
   /** Restarts it because its dependency `id` was restarted. */
-  follow(id: string): void {
+  restartWithDependency(id: string): void {
     if (this.#blocked || this.#retired) return;
     this.#ports.notice(this.id, { type: "follows", id });
     this.restart();

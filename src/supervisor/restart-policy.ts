@@ -50,9 +50,9 @@ export function restartDelay(policy: Policy, restarts: number, chance: number): 
  * Time from which an exit of this run leads to an immediate restart; Infinity if it never does. Monotonic milliseconds, like
  * `since`. Disregards exits after which the policy doesn't restart, such as successful ones.
  */
-export function followsFrom({ since, restarts }: { readonly since: number; readonly restarts: number }, policy: Policy): number {
+export function restartsAtOnceFrom({ since, restarts }: { readonly since: number; readonly restarts: number }, policy: Policy): number {
   if (policy.restart === "never" || policy.waits) return Number.POSITIVE_INFINITY;
-  const follows = (count: number): boolean => count < policy.restartLimit && restartDelay(policy, count, 0) === 0;
-  if (follows(restarts)) return since + SETTLED_MS;
-  return follows(0) ? since + Math.max(SETTLED_MS, policy.restartResetMs) : Number.POSITIVE_INFINITY;
+  const restartsAtOnce = (count: number): boolean => count < policy.restartLimit && restartDelay(policy, count, 0) === 0;
+  if (restartsAtOnce(restarts)) return since + SETTLED_MS;
+  return restartsAtOnce(0) ? since + Math.max(SETTLED_MS, policy.restartResetMs) : Number.POSITIVE_INFINITY;
 }

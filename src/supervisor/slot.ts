@@ -2,7 +2,7 @@
 
 import { step } from "./machine.ts";
 import type { Clock, RunReports, Spawner } from "./ports.ts";
-import { followsFrom, type Policy } from "./restart-policy.ts";
+import { type Policy, restartsAtOnceFrom } from "./restart-policy.ts";
 import { initial, type MachineCommand, type MachineInput, type Report, type SlotState, type TimerName } from "./states.ts";
 import { timers } from "./timers.ts";
 
@@ -24,8 +24,8 @@ export class Slot {
   #disposed = false;
   readonly #queue: MachineInput[] = [];
   /** The run that the keeper starts by itself when the current one exits. */
-  #prepared: number | undefined;
-  readonly #armed = new Map<TimerName | "prepare", { readonly due: number; readonly drop: () => void }>();
+  #restartOrder: number | undefined;
+  readonly #armed = new Map<TimerName | "restart-order", { readonly due: number; readonly drop: () => void }>();
 
   constructor(id: string, ports: SlotPorts, state: SlotState = initial) {
     this.id = id;
@@ -49,10 +49,10 @@ export class Slot {
     return this.#state.status === "running" && !this.#state.ready && this.#ports.policy().readyMs === undefined;
   }
 
-  get #prepareAt(): number {
+  get #restartOrderDue(): number {
     const state = this.#state;
-    if (state.status !== "running" || this.#prepared !== undefined) return Number.POSITIVE_INFINITY;
-    return followsFrom(state, this.#ports.policy());
+    if (state.status !== "running" || this.#restartOrder !== undefined) return Number.POSITIVE_INFINITY;
+    return restartsAtOnceFrom(state, this.#ports.policy());
   }
 
   /** Inputs are handled in order, never recursively. */
@@ -71,7 +71,7 @@ export class Slot {
   /** Recomputes the deadlines after the policy or the command has changed; they count from the same moments as before. */
   rearm(): void {
     if (this.#disposed) return;
-    this.#unprepare();
+    this.#cancelRestartOrder();
     this.#arm();
     if (this.#isReadyByPolicy) this.post({ type: "ready", run: this.#state.run });
   }
@@ -88,12 +88,12 @@ export class Slot {
     const { state: to, effects } = step(from, input, this.#ports.policy());
     if (to === from) return;
     this.#state = to;
-    if (input.type === "ended") this.#prepared = undefined;
-    else if (to.status !== "running") this.#unprepare();
+    if (input.type === "ended") this.#restartOrder = undefined;
+    else if (to.status !== "running") this.#cancelRestartOrder();
     for (const effect of effects) {
       const { spawner } = this.#ports;
       if (effect.type === "spawn") spawner.spawn(this.id, effect.run, this.#reports(effect.run));
-      else if (effect.type === "follow") spawner.follow(this.id, effect.run, this.#reports(effect.run));
+      else if (effect.type === "adopt-restarted") spawner.adoptRestarted(this.id, effect.run, this.#reports(effect.run));
       else if (effect.type === "signal") spawner.signal(this.id, effect.run, effect.signal);
       else if (effect.type === "drain") spawner.drain(this.id, effect.run);
       else spawner.sweep(this.id, effect.run, effect.pid, effect.signal);
@@ -106,7 +106,7 @@ export class Slot {
     return {
       spawned: (pid, at) => this.post({ type: "spawned", run, pid }, at),
       ended: (ending, survivors, at) => this.post({ type: "ended", run, ending, survivors }, at),
-      followed: (ending, at) => this.post({ type: "ended", run, ending, survivors: false, followed: true }, at),
+      endedAndRestarted: (ending, at) => this.post({ type: "ended", run, ending, survivors: false, restarted: true }, at),
       swept: () => this.post({ type: "swept", run }),
       lost: () => this.#onLost(run),
     };
@@ -117,15 +117,15 @@ export class Slot {
     if (!this.#disposed && this.#state.run === run) this.#ports.spawner.spawn(this.id, run, this.#reports(run));
   }
 
-  #prepare(): void {
+  #giveRestartOrder(): void {
     const { restart } = this.#ports.policy();
-    this.#prepared = this.#state.run + 1;
-    this.#ports.spawner.prepare(this.id, this.#prepared, restart === "always" ? "any-end" : "failure");
+    this.#restartOrder = this.#state.run + 1;
+    this.#ports.spawner.giveRestartOrder(this.id, this.#restartOrder, restart === "always" ? "any-end" : "failure");
   }
 
-  #unprepare(): void {
-    if (this.#prepared !== undefined) this.#ports.spawner.unprepare(this.id, this.#prepared);
-    this.#prepared = undefined;
+  #cancelRestartOrder(): void {
+    if (this.#restartOrder !== undefined) this.#ports.spawner.cancelRestartOrder(this.id, this.#restartOrder);
+    this.#restartOrder = undefined;
   }
 
   /** Continues from the state of a previous service: arms its deadlines again and repeats an unfinished sweep. */
@@ -144,9 +144,11 @@ export class Slot {
   /** Arms the deadlines of the state and drops all others. */
   #arm(): void {
     const { run } = this.#state;
-    const wanted = new Map<TimerName | "prepare", number>(timers(this.#state, this.#ports.policy()).map(({ name, due }) => [name, due]));
-    const prepare = this.#prepareAt;
-    if (prepare < Number.POSITIVE_INFINITY) wanted.set("prepare", prepare);
+    const wanted = new Map<TimerName | "restart-order", number>(
+      timers(this.#state, this.#ports.policy()).map(({ name, due }) => [name, due]),
+    );
+    const orderDue = this.#restartOrderDue;
+    if (orderDue < Number.POSITIVE_INFINITY) wanted.set("restart-order", orderDue);
     for (const [name, { due, drop }] of this.#armed) {
       if (wanted.get(name) === due) wanted.delete(name);
       else {
@@ -157,7 +159,7 @@ export class Slot {
     for (const [name, due] of wanted) {
       const drop = this.#ports.clock.at(due, () => {
         this.#armed.delete(name);
-        if (name === "prepare") this.#prepare();
+        if (name === "restart-order") this.#giveRestartOrder();
         else this.post({ type: "timer", run, name });
       });
       this.#armed.set(name, { due, drop });

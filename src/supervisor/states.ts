@@ -106,8 +106,8 @@ export type Report =
       readonly run: number;
       readonly ending: ExitInfo;
       readonly survivors: boolean;
-      /** The keeper is already starting the prepared next run. */
-      readonly followed?: true;
+      /** The keeper is already starting the next run by its restart order. */
+      readonly restarted?: true;
     }
   | { readonly type: "swept"; readonly run: number }
   | { readonly type: "timer"; readonly run: number; readonly name: TimerName };
@@ -123,7 +123,7 @@ export type SignalName = StopSignal | "SIGKILL";
 export type MachineEffect =
   | { readonly type: "spawn"; readonly run: number }
   /** The keeper is already starting it. */
-  | { readonly type: "follow"; readonly run: number }
+  | { readonly type: "adopt-restarted"; readonly run: number }
   /** To the process group of the child. */
   | { readonly type: "signal"; readonly run: number; readonly pid: number; readonly signal: SignalName }
   /** To a worker, at the start of its grace period. */

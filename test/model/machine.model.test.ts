@@ -66,8 +66,8 @@ function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
       // The keeper had a restart order, which could not be cancelled in time.
       if (!("ending" in state))
         for (const ending of [exit(0), exit(1)]) {
-          const input = { type: "ended", run, ending, survivors: false, followed: true };
-          add("followed", input as MachineInput, { ...noProcess, leader: "spawning" });
+          const input = { type: "ended", run, ending, survivors: false, restarted: true };
+          add("ended and restarted", input as MachineInput, { ...noProcess, leader: "spawning" });
         }
       add("ready", { type: "ready", run } as MachineInput);
       if (policy.readyMs !== undefined)
@@ -92,7 +92,7 @@ function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input
     } else if (effect.type === "signal") {
       holds(result.leader === "alive" && effect.pid === PID, () => `a signal without a child: ${where()}`);
       result = { ...result, sigkill: result.sigkill || effect.signal === "SIGKILL" };
-    } else if (effect.type === "follow") {
+    } else if (effect.type === "adopt-restarted") {
       holds(result.leader === "spawning" && effect.run === state.run + 1, () => `no next run: ${where()}`);
     } else if (effect.type === "drain") {
       holds(result.leader === "alive", () => `a message without a child: ${where()}`);

@@ -69,7 +69,7 @@ export class FakeSpawner implements Spawner {
   /** The latest snapshots, read back from their notes. */
   readonly snapshots = new Map<string, ProcessSnapshot>();
   /** By slot: `2 after any-end`. */
-  readonly prepared = new Map<string, string>();
+  readonly restartOrders = new Map<string, string>();
   readonly #reports = new Map<string, RunReports>();
   #pid = 100;
 
@@ -78,16 +78,16 @@ export class FakeSpawner implements Spawner {
     this.#reports.set(slot, on);
   }
 
-  prepare(slot: string, run: number, after: string): void {
-    this.prepared.set(slot, `${run} after ${after}`);
+  giveRestartOrder(slot: string, run: number, after: string): void {
+    this.restartOrders.set(slot, `${run} after ${after}`);
   }
 
-  unprepare(slot: string, run: number): void {
-    if (this.prepared.get(slot)?.startsWith(`${run} `)) this.prepared.delete(slot);
+  cancelRestartOrder(slot: string, run: number): void {
+    if (this.restartOrders.get(slot)?.startsWith(`${run} `)) this.restartOrders.delete(slot);
   }
 
-  follow(slot: string, run: number, on: RunReports): void {
-    this.log.push(`follow ${slot} ${run}`);
+  adoptRestarted(slot: string, run: number, on: RunReports): void {
+    this.log.push(`adopt restarted ${slot} ${run}`);
     this.#reports.set(slot, on);
   }
 
@@ -134,9 +134,9 @@ export class FakeSpawner implements Spawner {
   }
 
   /** It ends, and the keeper starts the next run by its restart order. */
-  followed(slot: string, code: number): void {
-    this.prepared.delete(slot);
-    this.#reports.get(slot)?.followed({ kind: "exited", code, signal: null });
+  endAndRestart(slot: string, code: number): void {
+    this.restartOrders.delete(slot);
+    this.#reports.get(slot)?.endedAndRestarted({ kind: "exited", code, signal: null });
   }
 
   swept(slot: string): void {

@@ -79,9 +79,9 @@ export class Balancing implements Subsystem {
     this.#drain.spawner = spawner;
     return {
       spawn: (slot, run, on) => spawner.spawn(slot, run, on),
-      prepare: (slot, run, after) => spawner.prepare(slot, run, after),
-      unprepare: (slot, run) => spawner.unprepare(slot, run),
-      follow: (slot, run, on) => spawner.follow(slot, run, on),
+      giveRestartOrder: (slot, run, after) => spawner.giveRestartOrder(slot, run, after),
+      cancelRestartOrder: (slot, run) => spawner.cancelRestartOrder(slot, run),
+      adoptRestarted: (slot, run, on) => spawner.adoptRestarted(slot, run, on),
       signal: (slot, run, signal) =>
         signal !== "SIGKILL" && this.#isServed(slot) ? this.#drain.add({ slot, run, signal }) : spawner.signal(slot, run, signal),
       drain: (slot, run) => (this.#isServed(slot) ? this.#drain.add({ slot, run, drain: true }) : spawner.drain(slot, run)),

@@ -15,7 +15,7 @@ import type {
   SpawnRequest,
 } from "../../ipc/keeper-protocol.ts";
 import { failpoint } from "../../os/failpoint.ts";
-import type { Following, RunReports, Spawner } from "../../supervisor/ports.ts";
+import type { RestartOrderCondition, RunReports, Spawner } from "../../supervisor/ports.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import { encodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { ExitInfo, Occupied, SignalName } from "../../supervisor/states.ts";
@@ -51,7 +51,7 @@ export class KeeperSpawner implements Spawner {
   /** Deliver what the snapshot has of adopted runs. */
   readonly #buffered: (() => void)[] = [];
   /** Restart orders, by slot. */
-  readonly #prepared = new Map<string, { readonly run: number; readonly after: Following }>();
+  readonly #restartOrders = new Map<string, { readonly run: number; readonly after: RestartOrderCondition }>();
   #cgroups: string | undefined;
   #isLoaded = false;
   #isDelivered = false;
@@ -85,8 +85,8 @@ export class KeeperSpawner implements Spawner {
     }
   }
 
-  prepare(slot: string, run: number, after: Following): void {
-    this.#prepared.set(slot, { run, after });
+  giveRestartOrder(slot: string, run: number, after: RestartOrderCondition): void {
+    this.#restartOrders.set(slot, { run, after });
     if (!this.#options.isKnownInAdvance(slot)) return;
     try {
       this.#options.link.send({ t: "prepare", slot, run, ...this.#options.request(slot, run), after });
@@ -96,20 +96,20 @@ export class KeeperSpawner implements Spawner {
     }
   }
 
-  unprepare(slot: string, run: number): void {
-    this.#prepared.delete(slot);
+  cancelRestartOrder(slot: string, run: number): void {
+    this.#restartOrders.delete(slot);
     this.#options.link.send({ t: "unprepare", slot, run });
   }
 
   /** Sends restart orders again: spawn requests may have changed. */
-  refreshPrepared(): void {
-    for (const [slot, { run, after }] of this.#prepared) {
+  refreshOrders(): void {
+    for (const [slot, { run, after }] of this.#restartOrders) {
       this.#options.link.send({ t: "unprepare", slot, run });
-      this.prepare(slot, run, after);
+      this.giveRestartOrder(slot, run, after);
     }
   }
 
-  follow(slot: string, run: number, on: RunReports): void {
+  adoptRestarted(slot: string, run: number, on: RunReports): void {
     if (this.#isDelivered) this.#reports.set(slot, { run, on });
     else this.#adoptRun(slot, run, { seen: "asked", on })();
   }
@@ -184,10 +184,10 @@ export class KeeperSpawner implements Spawner {
 
   #end(report: EndReport): void {
     const { slot, run, at } = report;
-    this.#prepared.delete(slot);
+    this.#restartOrders.delete(slot);
     this.#options.link.send({ t: "ack", slot, run });
     const [on, ending] = [this.#on(slot, run), this.#endingOf(report)];
-    if (report.t === "exited" && report.followed) on?.followed(ending, at);
+    if (report.t === "exited" && report.followed) on?.endedAndRestarted(ending, at);
     else on?.ended(ending, report.t === "exited" && report.survivors, at);
   }
 

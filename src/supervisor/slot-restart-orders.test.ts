@@ -1,4 +1,4 @@
-/** Prepared runs, which the keeper starts by itself. */
+/** Restart orders: the runs that the keeper starts by itself. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeClock, FakeSpawner, POLICY } from "../../test/support/fakes.ts";
@@ -19,7 +19,7 @@ function setup(rules: Partial<Policy> = {}) {
   spawner.up("web");
   spawner.takeRequests();
   const process: Process = supervisor.find("web");
-  return { clock, spawner, process, apply, state: () => process.states[0], prepared: () => spawner.prepared.get("web") };
+  return { clock, spawner, process, apply, state: () => process.states[0], restartOrder: () => spawner.restartOrders.get("web") };
 }
 
 /** Killed by SIGTERM, without surviving children. */
@@ -28,7 +28,7 @@ function ends(spawner: FakeSpawner): void {
   spawner.swept("web");
 }
 
-test("2.2 the next run is prepared once a run is settled, for the exits after which the policy restarts", () => {
+test("2.2 the keeper gets a restart order once a run is settled, for the exits after which the policy restarts", () => {
   for (const [rules, expected] of [
     [{}, "2 after any-end"],
     [{ restartDelayMs: 0 }, "2 after any-end"],
@@ -37,87 +37,87 @@ test("2.2 the next run is prepared once a run is settled, for the exits after wh
     [{ restartDelayMs: 1 }, undefined],
     [{ restartLimit: 0 }, undefined],
   ] as const) {
-    const { clock, prepared } = setup(rules);
+    const { clock, restartOrder } = setup(rules);
     clock.advance(999);
-    assert.equal(prepared(), undefined);
+    assert.equal(restartOrder(), undefined);
     clock.advance(1);
-    assert.equal(prepared(), expected, JSON.stringify(rules));
+    assert.equal(restartOrder(), expected, JSON.stringify(rules));
     clock.advance(3_600_000);
-    assert.equal(prepared(), expected, JSON.stringify(rules));
+    assert.equal(restartOrder(), expected, JSON.stringify(rules));
   }
 });
 
-test("2.2 after a delayed restart, or at the restart limit, the next run is prepared once the run is stable", () => {
-  const { clock, spawner, prepared } = setup({ restartLimit: 1 });
+test("2.2 after a delayed restart, or at the restart limit, the keeper gets a restart order once the run is stable", () => {
+  const { clock, spawner, restartOrder } = setup({ restartLimit: 1 });
   spawner.exit("web", 1);
   spawner.up("web");
   clock.advance(59_999);
-  assert.equal(prepared(), undefined);
+  assert.equal(restartOrder(), undefined);
   clock.advance(1);
-  assert.equal(prepared(), "3 after any-end");
+  assert.equal(restartOrder(), "3 after any-end");
 });
 
-test("2.2 a prepared run that was started counts as a restart", () => {
-  const { clock, spawner, state, prepared } = setup({ restartDelayMs: 0 });
+test("2.2 a run that the keeper started by a restart order counts as a restart", () => {
+  const { clock, spawner, state, restartOrder } = setup({ restartDelayMs: 0 });
   clock.advance(1_000);
-  spawner.followed("web", 3);
-  assert.deepEqual(spawner.takeRequests(), ["follow web 2"]);
+  spawner.endAndRestart("web", 3);
+  assert.deepEqual(spawner.takeRequests(), ["adopt restarted web 2"]);
   assert.deepEqual([state()?.status, state()?.run, state()?.restarts], ["starting", 2, 1]);
   spawner.up("web");
   assert.equal(state()?.status, "running");
   clock.advance(1_000);
-  assert.equal(prepared(), "3 after any-end");
+  assert.equal(restartOrder(), "3 after any-end");
 });
 
-test("2.2 stopping, blocking or restarting a process cancels its prepared run", () => {
-  const { clock, spawner, process, apply, prepared } = setup();
+test("2.2 stopping, blocking or restarting a process cancels its restart order", () => {
+  const { clock, spawner, process, apply, restartOrder } = setup();
   clock.advance(1_000);
   process.block();
-  assert.equal(prepared(), undefined);
+  assert.equal(restartOrder(), undefined);
   process.unblock();
   clock.advance(0);
-  assert.equal(prepared(), "2 after any-end");
+  assert.equal(restartOrder(), "2 after any-end");
   apply({ restartDelayMs: 500 });
   clock.advance(0);
-  assert.equal(prepared(), undefined);
+  assert.equal(restartOrder(), undefined);
   apply({ restart: "error" });
   clock.advance(0);
-  assert.equal(prepared(), "2 after failure");
+  assert.equal(restartOrder(), "2 after failure");
   process.stop();
-  assert.deepEqual([prepared(), spawner.takeRequests()], [undefined, ["SIGTERM web 1"]]);
+  assert.deepEqual([restartOrder(), spawner.takeRequests()], [undefined, ["SIGTERM web 1"]]);
 });
 
-test("2.2 a prepared run that starts at the moment of a stop is stopped too", () => {
+test("2.2 a run that the keeper starts by a restart order at the moment of a stop is stopped too", () => {
   const { clock, spawner, process, state } = setup();
   clock.advance(1_000);
   process.stop();
-  spawner.followed("web", 3);
-  assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 1", "follow web 2"]);
+  spawner.endAndRestart("web", 3);
+  assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 1", "adopt restarted web 2"]);
   spawner.up("web");
   assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 2"]);
   ends(spawner);
   assert.deepEqual([state()?.status, state()?.run, spawner.takeRequests()], ["idle", 2, ["sweep SIGTERM web 2"]]);
 });
 
-test("2.2 a prepared run that starts at the moment of a manual restart may have the old definition, so it is replaced", () => {
+test("2.2 a run that the keeper starts by a restart order at the moment of a manual restart may have the old definition, so it is replaced", () => {
   const { clock, spawner, process, state } = setup();
   clock.advance(1_000);
   process.restart();
-  spawner.followed("web", 3);
+  spawner.endAndRestart("web", 3);
   spawner.up("web");
-  assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 1", "follow web 2", "SIGTERM web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["SIGTERM web 1", "adopt restarted web 2", "SIGTERM web 2"]);
   ends(spawner);
   spawner.up("web");
   assert.deepEqual([state()?.status, state()?.run, spawner.takeRequests()], ["running", 3, ["sweep SIGTERM web 2", "spawn web 3"]]);
 });
 
-test("2.2 a prepared run that starts at the moment of a block is stopped", () => {
+test("2.2 a run that the keeper starts by a restart order at the moment of a block is stopped", () => {
   const { clock, spawner, process, state } = setup();
   clock.advance(1_000);
   process.block();
-  spawner.followed("web", 3);
+  spawner.endAndRestart("web", 3);
   spawner.up("web");
-  assert.deepEqual(spawner.takeRequests(), ["follow web 2", "SIGTERM web 2"]);
+  assert.deepEqual(spawner.takeRequests(), ["adopt restarted web 2", "SIGTERM web 2"]);
   ends(spawner);
   assert.deepEqual([state()?.status, spawner.takeRequests()], ["idle", ["sweep SIGTERM web 2"]]);
 });
