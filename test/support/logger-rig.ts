@@ -66,7 +66,9 @@ export class LoggerRig {
 
   /** A shell script whose output goes to the FIFOs of the run. */
   child(run: Run, script: string): ChildProcess {
-    const child = spawn("/bin/sh", ["-c", `exec 1<>"${run.out}" 2<>"${run.err}"; ${script}`], { stdio: ["pipe", "inherit", "inherit"] });
+    const shell = `exec 1<>"${run.out}" 2<>"${run.err}"; ${script}`;
+    // It leads a process group, so that `end` reaches what the shell has started, too.
+    const child = spawn("/bin/sh", ["-c", shell], { stdio: ["pipe", "inherit", "inherit"], detached: true });
     this.#children.push(child);
     return child;
   }
@@ -122,10 +124,20 @@ export class LoggerRig {
   }
 
   end(): void {
-    for (const child of this.#children) child.kill("SIGKILL");
+    for (const child of this.#children) killGroup(child);
     for (const fd of this.#held) closeSync(fd);
     if (this.#logger?.exitCode === null) this.#logger.kill("SIGKILL");
     rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** Throws nothing if the group has ended. */
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, "ESRCH");
   }
 }
 
