@@ -182,11 +182,13 @@ async function walk(context: TestContext, transition: Transition): Promise<void>
       from === undefined ? status === "running" : status !== "stopping" && status !== "running",
     );
     if (isSettled !== undefined) await eventually(() => isSettled(before) || undefined);
-    const at = monotonicMs();
+    const armed = monotonicMs();
     arm(point);
     await begin(rig, before);
     await reached(point);
-    for (const what of [point.split(".")[0] ?? "", transition.kills ?? []].flat()) kills.push({ what, at, pids: [] });
+    // It was killed between the two: seconds may pass on a busy machine.
+    for (const what of [point.split(".")[0] ?? "", transition.kills ?? []].flat())
+      kills.push({ what, at: armed, pids: [] }, { what, at: monotonicMs(), pids: [] });
     const now = await rig.until("print", (now) => isOver(now, before));
     if (before.status === "running" && !isSame(now, before)) await writtenOnce(rig, before.run);
   }
