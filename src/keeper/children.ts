@@ -65,6 +65,7 @@ export class Children {
   readonly #requested = new Set<string>();
   readonly restartOrders = new RestartOrders();
   #isStarting = false;
+  #isHeld = false;
   #timer: NodeJS.Timeout | undefined;
   #checks = 0;
 
@@ -107,7 +108,18 @@ export class Children {
     if (this.#isStarting) return;
     this.#isStarting = true;
     // By then the queue holds all requests of this turn.
-    queueMicrotask(() => this.#startQueued());
+    if (!this.#isHeld) queueMicrotask(() => this.#startQueued());
+  }
+
+  /** Starts nothing until `release`: procman's own processes come first, as they can't start when a limit of processes is reached. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    if (this.#isStarting) this.#startQueued();
   }
 
   /** Adopts a run of an earlier keeper. `checkAdopted` reports those that have ended meanwhile, their exit unknown. */

@@ -32,6 +32,7 @@ export class IpcProcess<Sent, Received> {
   readonly #deferred: DeferredQueue;
   #cancelDeferred: (() => void) | undefined;
   #hasExited = false;
+  #hasAnswered = false;
 
   /** `sockets`: inherited by the process. */
   constructor(argv: readonly string[], env: NodeJS.ProcessEnv, sockets: InheritedSockets = new Map(), deferred = new DeferredQueue()) {
@@ -44,7 +45,10 @@ export class IpcProcess<Sent, Received> {
       env: { ...env, ...kept.env },
     });
     this.#process = child;
-    child.on("message", (messages) => this.events.messages(messages as Received[]));
+    child.on("message", (messages) => {
+      this.#hasAnswered = true;
+      this.events.messages(messages as Received[]);
+    });
     child.once("error", (error: NodeJS.ErrnoException) => this.#onExit({ code: null, signal: error.code ?? "error" }));
     child.once("exit", (code, signal) => this.#onExit({ code, signal }));
   }
@@ -56,6 +60,11 @@ export class IpcProcess<Sent, Received> {
   /** Its exit has not been seen yet. */
   get isRunning(): boolean {
     return !this.#hasExited;
+  }
+
+  /** It has sent a message, so it reads what is sent to it. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
   }
 
   get isUp(): boolean {

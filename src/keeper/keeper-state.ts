@@ -103,6 +103,16 @@ export class KeeperState {
     if (captures > count) fifos.fill(captures - count).catch(() => undefined);
   }
 
+  /** Runs are started once `releaseRuns` was called, or after this time. */
+  holdRuns(limitMs: number): void {
+    this.#children.hold();
+    setTimeout(() => this.releaseRuns(), limitMs).unref();
+  }
+
+  releaseRuns(): void {
+    this.#children.release();
+  }
+
   /** What a service needs to begin. Clears the restart orders; the service gives new ones. */
   snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage"> {
     const { ended, notes, running } = this.journal.state;

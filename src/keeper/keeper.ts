@@ -19,12 +19,16 @@ import { logAdopted, unusableStateDir, warn } from "./log.ts";
 import { balancerProgram, type Installation, loggerProgram, ownEnvironment, type ProgramStart, serviceProgram } from "./programs.ts";
 import { RestartingProcess } from "./restarting-process.ts";
 import { StateDirWatch } from "./state-dir.ts";
+import { UnreadLines } from "./unread-lines.ts";
 import { UpgradeRun } from "./upgrade.ts";
 import { UpgradeRequests } from "./upgrade-requests.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** The service is restarted this often in a row before it stays down; the processes keep running. */
 const SERVICE_LIMIT = 10;
+
+/** The first runs wait this long for the logger. Milliseconds. */
+const LOGGER_START_MS = 1_000;
 
 export class Keeper {
   readonly #start: ProgramStart;
@@ -46,6 +50,7 @@ export class Keeper {
   readonly #versions = { service: VERSION, logger: VERSION };
   #state: KeeperState | undefined;
   #loggerStyle: ToLogger | undefined;
+  readonly #unreadLines = new UnreadLines();
 
   constructor(start: ProgramStart) {
     const { installation, options } = start;
@@ -68,7 +73,7 @@ export class Keeper {
       argv: () => loggerProgram(this.#installations.logger),
       ...common,
       limit: Number.POSITIVE_INFINITY,
-      onStart: () => this.#onLoggerStart(false),
+      onStart: () => this.#onLoggerRestart(),
       onMessages: (messages) => this.#onLogger(messages),
       onExit: () => this.#upgrade.loggerExited(),
     });
@@ -127,6 +132,7 @@ export class Keeper {
         return this.#open(message);
       case "logger": {
         if (message.message.t === "style") this.#loggerStyle = message.message;
+        if (message.message.t === "say" && !this.#logger.hasAnswered) this.#unreadLines.add(message.message);
         return this.#logger.send(message.message, "deferred");
       }
       case "sync":
@@ -180,6 +186,7 @@ export class Keeper {
       return false;
     }
     this.#onLoggerStart(true);
+    if (!this.#logger.hasAnswered) this.#state.holdRuns(LOGGER_START_MS);
     logAdopted(this.#state.adopted, this.#start.failovers > 0);
     return true;
   }
@@ -190,11 +197,19 @@ export class Keeper {
     if (pid !== undefined) this.#state?.captures.loggerStarted(pid, isFirst);
   }
 
+  #onLoggerRestart(): void {
+    this.#onLoggerStart(false);
+    for (const line of this.#unreadLines.all) this.#logger.send(line, "deferred");
+    if (this.#logger.hasAnswered) this.#unreadLines.clear();
+  }
+
   #refuse(reason: string): void {
     this.#service.send({ t: "refused", reason });
   }
 
   #onLogger(messages: readonly FromLogger[]): void {
+    this.#unreadLines.clear();
+    this.#state?.releaseRuns();
     for (const message of messages) {
       if (message.t === "drained") this.#state?.drained(message.key);
       else if (message.t === "closed") this.#shutdown.loggerClosed();

@@ -52,6 +52,11 @@ export class RestartingProcess<Sent, Received> {
     return this.#current?.isUp ?? false;
   }
 
+  /** See `IpcProcess.hasAnswered`. */
+  get hasAnswered(): boolean {
+    return this.#current?.hasAnswered ?? false;
+  }
+
   start(): void {
     this.promote(this.spawnCandidate(this.#options.argv()));
   }

@@ -4,7 +4,7 @@ import type { ListeningSocket } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import { isForKeeping, keepSockets } from "../os/inherited-sockets.ts";
 import { takeFailoverOrder } from "../os/keeper-failover.ts";
-import { holdYoungGeneration } from "../os/node-tuning.ts";
+import { holdYoungGeneration, makeThreads } from "../os/node-tuning.ts";
 import { callForKeeper } from "./failover.ts";
 import { Logger } from "./logger.ts";
 
@@ -73,4 +73,5 @@ process.on("disconnect", () => {
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
 process.on("SIGUSR1", () => logger.handOver());
 process.on("SIGUSR2", () => logger.reopen());
+makeThreads();
 send({ t: "ready", version: VERSION });

@@ -1,4 +1,5 @@
-/** V8 settings of procman's own processes; docs/performance.md has the figures. */
+/** Settings of Node in procman's own processes; docs/performance.md has the figures. */
+import { stat } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 
 /**
@@ -23,4 +24,12 @@ export function holdYoungGenerationLater(): void {
 export function stayCompactLater(): void {
   holdYoungGenerationLater();
   setTimeout(() => setFlagsFromString("--optimize-for-size"), AFTER_START_MS).unref();
+}
+
+/**
+ * Node makes its threads for files at the first asynchronous call, and aborts the process if the limit of processes is reached by
+ * then. Service and logger make them before the first run is started.
+ */
+export function makeThreads(): void {
+  stat("/", () => undefined);
 }

@@ -7,7 +7,7 @@ import type { Config } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
 import { isForKeeping, keepSockets } from "../os/inherited-sockets.ts";
 import { startKeeper, takeFailoverOrder } from "../os/keeper-failover.ts";
-import { holdYoungGenerationLater } from "../os/node-tuning.ts";
+import { holdYoungGenerationLater, makeThreads } from "../os/node-tuning.ts";
 import { configSource, withStateDir } from "./config/config-source.ts";
 import { KeeperChannel } from "./keeper-channel.ts";
 import { checkExitWith, exitWithWarning } from "./operations/exit-with.ts";
@@ -51,6 +51,7 @@ function startService(batch: readonly FromKeeper[] = []): void {
   // The keeper opens the state folder while the service continues, unless a host name has to be looked up, which may take long.
   const isQuick = batch.length === 0 && (config === undefined || isIP(config.api.hostname) !== 0);
   if (isQuick) open();
+  makeThreads();
   service = newService(config, link);
   for (const message of batch) receive(message);
   if (batch.length > 0) return;
