@@ -1,6 +1,6 @@
 import type { IntervalHistogram } from "node:perf_hooks";
 import { VERSION } from "../base/version.ts";
-import type { BackendRecord, BalancerRecord, ProcessRecord, Status } from "../contract/records.ts";
+import { type BackendRecord, type BalancerRecord, type ProcessRecord, STATUSES } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import type { SlotState } from "../supervisor/states.ts";
 import type { Sample } from "./sampler.ts";
@@ -67,18 +67,8 @@ export type GaugeValues = {
   readonly longestSeconds: number;
 };
 
-const STATUSES: readonly Status[] = [
-  "created",
-  "waiting",
-  "starting",
-  "running",
-  "stopping",
-  "backoff",
-  "stopped",
-  "finished",
-  "errored",
-  "exhausted",
-];
+/** A single process has each of them but `mixed`. */
+const OWN_STATUSES = STATUSES.filter((status) => status !== "mixed");
 /** Resolution of the event loop delay, measured from the first scrape on. Milliseconds. */
 const RESOLUTION_MS = 50;
 
@@ -140,7 +130,7 @@ function processFamilies(processes: readonly ProcessCounters[]): readonly Metric
       type: "gauge",
       help: "1 for the current state of the process, 0 for the others.",
       values: processes.flatMap(({ record }) =>
-        STATUSES.map((status) => [{ ...labelsOf(record), state: status }, record.status === status ? 1 : 0] as const),
+        OWN_STATUSES.map((status) => [{ ...labelsOf(record), state: status }, record.status === status ? 1 : 0] as const),
       ),
     },
     family("restarts_total", "counter", "Restarts by policy since the service was started.", ({ restarts }) => restarts),

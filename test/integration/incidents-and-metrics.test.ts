@@ -1,35 +1,15 @@
 /** Incidents and metrics of real processes. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Endpoint, Incident, ProcessRecord } from "../../src/contract/records.ts";
-import { payloadOf } from "../../src/contract/token-claims.ts";
+import type { Incident, ProcessRecord } from "../../src/contract/records.ts";
 import { IncidentLog } from "../../src/incidents/incident-log.ts";
 import { SeriesStore } from "../../src/metrics/series-store.ts";
-import { signJwt } from "../../src/os/jwt.ts";
+import { api } from "../support/plugin-rig.ts";
 import { eventually, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 const BURN_CPU = fileURLToPath(new URL("../programs/burn-cpu.js", import.meta.url));
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
-
-/** A request to the API with a token of this consumer. */
-async function ask<Answer>(procman: Procman, path: string, { method = "GET", consumer = "test" } = {}): Promise<Answer> {
-  const [text, secret] = await eventually(() => {
-    try {
-      return [readFileSync(join(procman.stateDir, "endpoint.json"), "utf8"), readFileSync(join(procman.stateDir, "secret"))] as const;
-    } catch {
-      return undefined;
-    }
-  });
-  const { hostname, port } = JSON.parse(text) as Endpoint;
-  const token = signJwt(payloadOf({ audience: "procman", consumer, scopes: ["admin"] }), secret);
-  const headers = { authorization: `Bearer ${token}`, connection: "close" };
-  const answer = await fetch(`http://${hostname}:${port}${path}`, { method, headers });
-  assert.ok(answer.ok, `${path}: ${answer.status}`);
-  return (await answer.json()) as Answer;
-}
 
 /** Polls `look` until it returns a result. */
 async function poll<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
@@ -74,7 +54,7 @@ test("each end of a run has an incident: code, signal, timeout, request, failed 
   assert.deepEqual([slow?.cause, slow?.signal], ["timeout", "SIGTERM"]);
   const [nowhere] = await incidents(procman, "nowhere", 1);
   assert.equal(nowhere?.cause, "unstartable");
-  await ask(procman, "/processes/web/stop", { method: "POST", consumer: "deploy" });
+  await api(procman, "/processes/web/stop", { method: "POST", consumer: "deploy" });
   const [web] = await incidents(procman, "web", 1);
   assert.deepEqual([web?.cause, web?.by, web?.decision], ["operator", "deploy", "none: it was stopped"]);
   await procman.stop();
@@ -119,7 +99,7 @@ test("CPU and memory include the whole process tree, also a process that left th
     { id: "idle", cmd: "sleep 1000", autostart: true },
   ]);
   const seen = await poll(async () => {
-    const records = await ask<readonly ProcessRecord[]>(procman, "/processes");
+    const records = await api<readonly ProcessRecord[]>(procman, "/processes");
     const numbers = records.map(({ cpuPercent, memoryBytes }) => [cpuPercent ?? -1, memoryBytes ?? -1] as const);
     const [burn] = numbers;
     const isBurning = (burn?.[0] ?? 0) > 20 && (burn?.[1] ?? 0) > 50 * 1_048_576;

@@ -1,24 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { after, describe, test } from "node:test";
+import { describe, test } from "node:test";
 import { checkLayers } from "../../scripts/layers.ts";
-
-type Tree = Readonly<Record<string, string>>;
-
-const root = mkdtempSync(join(tmpdir(), "procman-layers-"));
-after(() => rmSync(root, { recursive: true }));
-
-function plant(tree: Tree): string {
-  const folder = mkdtempSync(join(root, "tree-"));
-  for (const [file, source] of Object.entries(tree)) {
-    mkdirSync(dirname(join(folder, file)), { recursive: true });
-    writeFileSync(join(folder, file), source);
-  }
-  return folder;
-}
+import { plant, type Tree } from "../support/planted-tree.ts";
 
 function problemsIn(tree: Tree): readonly string[] {
   return checkLayers(plant(tree)).problems;

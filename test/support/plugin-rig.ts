@@ -30,7 +30,8 @@ export function setup(body: string, more = ""): string {
   return `export default { name: "test", version: "1.0.0", ${more} async setup({ control, events, options, log, signal, folder }) { ${body} } };\n`;
 }
 
-export async function api<Answer>(procman: Procman, path: string, method = "GET"): Promise<Answer> {
+/** A request to the API with a token of this consumer. */
+export async function api<Answer>(procman: Procman, path: string, { method = "GET", consumer = "test" } = {}): Promise<Answer> {
   const [text, secret] = await eventually(() => {
     try {
       return [readFileSync(join(procman.stateDir, "endpoint.json"), "utf8"), readFileSync(join(procman.stateDir, "secret"))] as const;
@@ -39,7 +40,7 @@ export async function api<Answer>(procman: Procman, path: string, method = "GET"
     }
   });
   const { hostname, port } = JSON.parse(text) as Endpoint;
-  const token = signJwt(payloadOf({ audience: "procman", consumer: "test", scopes: ["admin"] }), secret);
+  const token = signJwt(payloadOf({ audience: "procman", consumer, scopes: ["admin"] }), secret);
   const headers = { authorization: `Bearer ${token}`, connection: "close" };
   const answer = await fetch(`http://${hostname}:${port}${path}`, { method, headers });
   if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
