@@ -1,9 +1,26 @@
 /** dist/: CommonJS bundles for procman's own processes (one read instead of hundreds at start), and the ESM library. Nothing but `node:` stays outside. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "tsdown";
 
+const bundled = new Set<string>();
+
+/** Records the npm packages in the bundles, for `scripts/third-party.mjs`. */
+const RECORD_PACKAGES = {
+  name: "record-packages",
+  generateBundle: (_options: unknown, files: Readonly<Record<string, { readonly moduleIds?: readonly string[] }>>): void => {
+    const modules = Object.values(files).flatMap(({ moduleIds = [] }) => moduleIds);
+    for (const id of modules) {
+      const [, name] = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id) ?? [];
+      if (name !== undefined) bundled.add(name);
+    }
+    mkdirSync(".cache", { recursive: true });
+    writeFileSync(".cache/bundled.json", JSON.stringify([...bundled].sort()));
+  },
+};
+
 const shared: UserConfig = {
+  plugins: [RECORD_PACKAGES],
   outDir: "dist",
   platform: "node",
   target: "node20.19",
@@ -12,6 +29,9 @@ const shared: UserConfig = {
   deps: { alwaysBundle: [/^(?!node:)/], onlyBundle: false },
   logLevel: "warn",
 };
+
+/** The first statement of each process: before a process has its own handlers, SIGUSR1 would open Node's debugger and SIGUSR2 end it. */
+const IGNORE_SIGNALS = `for (const signal of ["SIGUSR1", "SIGUSR2"]) process.on(signal, () => undefined);`;
 
 /** A build of its own for each process: no chunk is shared, so each loads exactly what it uses. Modules imported lazily become chunks. */
 function program(name: string, file: string, banner = ""): UserConfig[] {
@@ -30,9 +50,20 @@ function program(name: string, file: string, banner = ""): UserConfig[] {
 /** Lazy modules stay lazy, but lie in the same file: so their compiled code is kept, too. */
 const IN_ONE_FILE: UserConfig = { outputOptions: { codeSplitting: false } };
 
-function library(name: string, file: string, format: UserConfig["format"] = "esm"): UserConfig[] {
-  const build: UserConfig = { ...shared, entry: { [name]: file }, format, fixedExtension: false, dts: true, checks: { legacyCjs: false } };
-  return existsSync(file) ? [build] : [];
+/** `src/os/code-cache.ts` runs it as a script, in which `import()` of anything throws. What is loaded lazily is a chunk or `process.getBuiltinModule`. */
+function cachedProgram(name: string, file: string): UserConfig[] {
+  const plugin = {
+    name: "no-dynamic-import",
+    generateBundle: (_options: unknown, files: Readonly<Record<string, { readonly code?: string }>>): void => {
+      const [found] = /\bimport\(.{0,60}/.exec(files[`${name}.cjs`]?.code ?? "import(") ?? [];
+      if (found !== undefined) throw new Error(`Cannot build ${name}.cjs: it must not import dynamically: ${found}`);
+    },
+  };
+  return program(name, file).map((build) => ({ ...build, plugins: [RECORD_PACKAGES, plugin] }));
+}
+
+function library(entry: Readonly<Record<string, string>>, format: UserConfig["format"] = "esm"): UserConfig {
+  return { ...shared, entry, format, fixedExtension: false, dts: true, checks: { legacyCjs: false } };
 }
 
 /** Loaded by `import` in a thread. */
@@ -41,22 +72,21 @@ function inThread(name: string, file: string): UserConfig[] {
 }
 
 export default defineConfig([
-  ...program("procman", "src/bin.ts", "#!/usr/bin/env node"),
+  ...program("procman", "src/bin.ts", `#!/usr/bin/env node\n${IGNORE_SIGNALS}`),
   ...program("keeper", "src/keeper/keeper-boot.ts"),
-  ...program("keeper-main", "src/keeper/main.ts"),
-  ...program("service", "src/service/service-boot.ts"),
-  ...program("service-main", "src/service/main.ts"),
-  ...program("logger", "src/logger/main.ts"),
-  ...program("balancer", "src/balancer/main.ts"),
-  ...program("opener", "src/keeper/socket-opener.ts"),
+  ...cachedProgram("keeper-main", "src/keeper/main.ts"),
+  ...program("service", "src/service/service-boot.ts", IGNORE_SIGNALS),
+  ...cachedProgram("service-main", "src/service/main.ts"),
+  ...program("logger", "src/logger/main.ts", IGNORE_SIGNALS),
+  ...program("balancer", "src/balancer/main.ts", IGNORE_SIGNALS),
+  ...program("opener", "src/keeper/socket-opener.ts", IGNORE_SIGNALS),
+  ...program("node-preload", "src/node-preload.ts"),
   ...program("cli", "src/cli/cli-boot.ts"),
-  ...program("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
+  ...cachedProgram("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),
   ...inThread("plugin-thread", "src/plugins/thread.ts"),
   ...readdirSync("src/plugins/shipped").flatMap((name) => inThread(`plugin-${name}`, `src/plugins/shipped/${name}/index.ts`)),
-  ...library("plugin", "src/plugins/index.ts"),
-  ...library("index", "src/index.ts"),
-  ...library("telemetry", "src/telemetry.ts", ["esm", "cjs"]),
-  ...library("cluster", "src/cluster.ts", ["esm", "cjs"]),
-  // For browsers, too: nothing of Node is in it.
-  ...library("client", "src/client/index.ts"),
+  // In one build: what two entries export is the same, and `instanceof` works across them. Nothing of Node is in the client, for browsers.
+  library({ index: "src/index.ts", client: "src/client/index.ts", plugin: "src/plugins/index.ts" }),
+  library({ telemetry: "src/telemetry.ts" }, ["esm", "cjs"]),
+  library({ cluster: "src/cluster.ts" }, ["esm", "cjs"]),
 ]);

@@ -1,5 +1,6 @@
 /** What follows from the table of configuration fields. */
 import { type JsonSchema, standardSchema } from "../src/base/schema.ts";
+import { HEALTH_KINDS, READY_KINDS } from "../src/config/checks/probe-checks.ts";
 import { API, configuration, TOP } from "../src/config/config-schema.ts";
 import { CLUSTER } from "../src/config/fields/cluster-fields.ts";
 import type { Field, Fields } from "../src/config/fields/field.ts";
@@ -16,14 +17,22 @@ export function fieldsOf(schema: JsonSchema = configuration, path = ""): readonl
   return [[path, schema], ...members, ...entries, ...branches];
 }
 
-/** What `schema.json` holds: the schema, and "exactly one of cmd and worker". */
+/** What `schema.json` holds: the schema, and where exactly one of several fields must be there. */
 export function schemaJson(): object {
   const schema = standardSchema(configuration) as { readonly properties: Readonly<Record<string, JsonSchema>> };
   const { processes } = schema.properties;
-  const items = { ...processes?.items, oneOf: [{ required: ["cmd"] }, { required: ["worker"] }] };
+  const { items: process = {} } = processes ?? {};
+  const { ready = {}, health = {} } = process.properties ?? {};
+  const probes = { ready: withExactlyOne(ready, READY_KINDS), health: withExactlyOne(health, HEALTH_KINDS) };
+  const items = withExactlyOne({ ...process, properties: { ...process.properties, ...probes } }, ["cmd", "worker"]);
   // `allowTrailingCommas` is not of the standard: VS Code asks for it, comments it accepts in .jsonc anyway.
   const head = { $schema: "http://json-schema.org/draft-07/schema#", title: "procman configuration", allowTrailingCommas: true };
   return { ...head, ...schema, properties: { ...schema.properties, processes: { ...processes, items } } };
+}
+
+/** Each branch has the property itself, as the strict mode of ajv demands. */
+function withExactlyOne(schema: JsonSchema, names: readonly string[]): JsonSchema {
+  return { ...schema, oneOf: names.map((name) => ({ required: [name], properties: { [name]: {} } })) };
 }
 
 /** The names of the library's types, by the path of their object. */

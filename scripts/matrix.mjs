@@ -7,6 +7,7 @@ import { delimiter, dirname, join } from "node:path";
 import { ensureBuild, ensurePackages } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
 import { runTests } from "./node-tests.mjs";
+import { installProduct } from "./packed-product.mjs";
 import { ROOT, runCommand } from "./run-command.mjs";
 
 const MINUTE = 60_000;
@@ -60,12 +61,12 @@ async function runWhole(node, env) {
   return { passed: Number(passed ?? 0), failed: Math.max(Number(failed ?? 0), ok ? 0 : 1) };
 }
 
-async function run(version) {
+async function run(version, product) {
   const node = await nodeOf(version);
   const env = { PATH: `${dirname(node)}${delimiter}${process.env.PATH}` };
   const { output } = await runCommand([node, "--version"], { timeoutMs: MINUTE });
   console.log(`\n=== Node ${output.trim()}`);
-  const result = isWhole ? await runWhole(node, env) : await runCore(node, env);
+  const result = isWhole ? await runWhole(node, env) : await runCore(node, { ...env, ...product });
   console.log(`Node ${version}: ${result.passed} passed, ${result.failed} failed`);
   return result;
 }
@@ -75,8 +76,9 @@ const totals = { passed: 0, failed: 0 };
 try {
   await ensurePackages();
   await ensureBuild();
+  const product = isWhole ? {} : await installProduct();
   for (const version of named.length > 0 ? named : VERSIONS) {
-    const { passed, failed } = await run(version);
+    const { passed, failed } = await run(version, product);
     totals.passed += passed;
     totals.failed += failed;
   }

@@ -3,6 +3,7 @@ import { build, ensurePackages, ensurePrograms } from "./bootstrap.mjs";
 import { endWithNpm } from "./end-with-npm.mjs";
 import { runGate } from "./gate.mjs";
 import { REAL, runTests } from "./node-tests.mjs";
+import { installProduct } from "./packed-product.mjs";
 import { runCommand } from "./run-command.mjs";
 
 const MINUTE = 60_000;
@@ -43,9 +44,9 @@ async function checkPackage() {
   count({ passed: Number(ok), failed: Number(!ok) });
 }
 
-async function runPhase({ folder, ...options }, missing) {
+async function runPhase({ folder, ...options }, env) {
   heading(folder);
-  const result = await runTests([folder], { ...options, show: true, env: { PROCMAN_TEST_MISSING: missing.join(" ") } });
+  const result = await runTests([folder], { ...options, show: true, env });
   if (!result.ok) console.log(`FAIL ${folder}: ${result.why}`);
   count(result);
 }
@@ -55,7 +56,8 @@ async function main() {
   heading("gate");
   count(await runGate());
   await checkPackage();
-  for (const phase of PHASES) await runPhase(phase, missing);
+  const env = { PROCMAN_TEST_MISSING: missing.join(" "), ...(await installProduct()) };
+  for (const phase of PHASES) await runPhase(phase, env);
 }
 
 endWithNpm();

@@ -18,7 +18,7 @@ export type {
   WatcherSpec,
 } from "./config/spec.ts";
 export { type ValidateOptions, validateConfiguration } from "./config/validate.ts";
-export type { PlanOptions, Scaling } from "./contract/control.ts";
+export type { PlanOptions, Scaling, Signalling } from "./contract/control.ts";
 export type { EventRecord } from "./contract/event-record.ts";
 export type { Ulimits, UserAccount as Account } from "./contract/limits.ts";
 export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "./contract/plan.ts";

@@ -1,6 +1,6 @@
 /** `procman/telemetry` in programs. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server } from "node:http";
@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { TelemetryReport } from "./contract/records.ts";
+import { processStat } from "./os/process-stat.ts";
 
 const REPORTER = fileURLToPath(new URL("./telemetry.ts", import.meta.url));
 
@@ -100,7 +101,8 @@ test("the current address of the API is used, not that of the start", async (con
   const { after, env } = await api(context);
   const folder = mkdtempSync(join(tmpdir(), "procman-reporter-"));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
-  writeFileSync(join(folder, "endpoint.json"), JSON.stringify({ hostname: "0.0.0.0", port: Number(env.PROCMAN_API_PORT) }));
+  const service = { pid: process.pid, startTime: processStat(process.pid)?.startTime };
+  writeFileSync(join(folder, "endpoint.json"), JSON.stringify({ hostname: "0.0.0.0", port: Number(env.PROCMAN_API_PORT), ...service }));
   const { child } = program(context, "reportTelemetry(); setInterval(() => 0, 1000)", {
     ...env,
     PROCMAN_API_PORT: "1",
@@ -108,4 +110,42 @@ test("the current address of the API is used, not that of the start", async (con
   });
   await after(1);
   child.kill("SIGKILL");
+});
+
+/** What `log()` resolves with, in a program with this published address. */
+async function logged(context: TestContext, endpoint: object, env: NodeJS.ProcessEnv): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "procman-reporter-"));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, "endpoint.json"), JSON.stringify(endpoint));
+  const { exit, said } = program(context, "console.log(await log('hello'))", { ...env, PROCMAN_DATA_DIR: folder });
+  await exit;
+  return said();
+}
+
+test("nothing is sent to the port of a service that has ended: another program may have it", async (context) => {
+  const { requests, env } = await api(context);
+  const port = Number(env.PROCMAN_API_PORT);
+  const [ended] = spawnSync("sh", ["-c", "echo $$"]).stdout.toString().split("\n");
+  for (const dead of [{ pid: Number(ended), startTime: "1" }, { pid: process.pid, startTime: "1" }, {}])
+    assert.equal(await logged(context, { hostname: "127.0.0.1", port, ...dead }, env), "false\n");
+  assert.deepEqual(requests, []);
+});
+
+test("the Unix socket is used rather than the port", async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "procman-reporter-"));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const { env } = await api(context);
+  const socket = join(folder, "api.sock");
+  const paths: string[] = [];
+  const server = createServer((request, response) => {
+    paths.push(request.url ?? "");
+    response.end("{}");
+  });
+  await once(server.listen(socket), "listening");
+  context.after(() => server.close());
+  const service = { pid: process.pid, startTime: processStat(process.pid)?.startTime };
+  const endpoint = { hostname: "127.0.0.1", port: Number(env.PROCMAN_API_PORT), ...service, socket };
+  assert.equal(await logged(context, endpoint, env), "true\n");
+  assert.equal(await logged(context, { ...endpoint, problem: "the port is taken" }, { ...env, PROCMAN_API_PORT: "" }), "true\n");
+  assert.deepEqual(paths, ["/log", "/log"]);
 });

@@ -3,7 +3,7 @@
  *
  * It never throws, never keeps a program alive, and does nothing when procman is not running or didn't start the program.
  */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { request } from "node:http";
 import type { Socket } from "node:net";
 import { join } from "node:path";
@@ -21,10 +21,22 @@ export type Reporter = {
 
 export type ReportedSeverity = "debug" | "info" | "warn" | "error";
 
-type ReportAddress = { readonly hostname: string; readonly port: number };
+type ReportAddress = { readonly hostname: string; readonly port: number } | { readonly socketPath: string };
+
+type PublishedEndpoint = {
+  readonly hostname?: unknown;
+  readonly port?: unknown;
+  readonly pid?: unknown;
+  readonly startTime?: unknown;
+  readonly socket?: unknown;
+  readonly problem?: unknown;
+};
 
 const DEFAULT_SECONDS = 10;
 const TIMEOUT_MS = 5_000;
+/** Longest path of a Unix socket. */
+const MAX_SOCKET_BYTES = 103;
+const OTHERS_WRITE = 0o022;
 /** Longest interval of reports while procman doesn't answer. */
 const LONGEST_INTERVAL_MS = 300_000;
 
@@ -96,15 +108,45 @@ function isUnderProcman(): boolean {
 /** The present address of the API: it may listen later than the program starts, and elsewhere when procman is started again. */
 function addressNow(): ReportAddress | undefined {
   const { PROCMAN_DATA_DIR: dataDir, PROCMAN_API_HOSTNAME: hostname = "127.0.0.1", PROCMAN_API_PORT: port } = process.env;
-  return (dataDir === undefined ? undefined : addressIn(join(dataDir, "endpoint.json"))) ?? addressOf(hostname, Number(port));
+  const endpoint = dataDir === undefined ? undefined : endpointIn(dataDir);
+  // Another user's file can't be read.
+  if (endpoint === undefined) return socketNow() ?? addressOf(hostname, Number(port));
+  const { socket, problem } = endpoint;
+  if (!isRunning(endpoint)) return undefined;
+  if (typeof socket === "string" && existsSync(socket) && Buffer.byteLength(socket) <= MAX_SOCKET_BYTES) return { socketPath: socket };
+  return problem === undefined ? addressOf(String(endpoint.hostname), Number(endpoint.port)) : undefined;
 }
 
-function addressIn(file: string): ReportAddress | undefined {
+/** Before the address is published. */
+function socketNow(): ReportAddress | undefined {
+  const { PROCMAN_API_SOCKET: socketPath = "" } = process.env;
+  return existsSync(socketPath) ? { socketPath } : undefined;
+}
+
+/** The token isn't sent to an address that another user could have written. */
+function endpointIn(dataDir: string): PublishedEndpoint | undefined {
   try {
-    const { hostname, port } = JSON.parse(readFileSync(file, "utf8")) as Partial<ReportAddress>;
-    return addressOf(String(hostname), Number(port));
+    const { uid, mode } = statSync(dataDir);
+    if ((uid !== 0 && uid !== process.geteuid?.()) || (mode & OTHERS_WRITE) !== 0) return undefined;
+    return JSON.parse(readFileSync(join(dataDir, "endpoint.json"), "utf8")) as PublishedEndpoint;
   } catch {
     return undefined;
+  }
+}
+
+/** The port of a dead service may belong to another program by now. */
+function isRunning({ pid, startTime }: PublishedEndpoint): boolean {
+  try {
+    process.kill(Number(pid), 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+  }
+  try {
+    // Linux: fields after the name in parentheses; the 22nd is the start time (proc(5)).
+    const stat = readFileSync(`/proc/${Number(pid)}/stat`, "latin1");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] === String(startTime);
+  } catch {
+    return process.platform !== "linux";
   }
 }
 

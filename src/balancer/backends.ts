@@ -1,8 +1,12 @@
 /** The backends of one frontend: which may get connections, and which gets the next. */
 import type { BackendReport, BackendSpec, BackendState, Strategy } from "../ipc/balancer-protocol.ts";
+import { PortOwnership } from "../os/port-ownership.ts";
 
 /** The properties of a backend by which a strategy chooses. */
 export type BackendCandidate = { readonly seed: number; readonly connections: number };
+
+/** Connections by id of the backend. */
+export type ConnectionCounts = Readonly<Record<string, number>>;
 
 /** `turn` counts the choices. */
 export type Choice = { readonly candidates: readonly BackendCandidate[]; readonly turn: number; readonly address: string };
@@ -64,10 +68,19 @@ export class Backend implements BackendCandidate {
   readonly seed: number;
   port: number;
   state: BackendState = "down";
+  #pid: number | undefined;
+  /** undefined: its process is not known. */
+  #ownership: PortOwnership | undefined;
+  /** Changes with its state, port and process. */
+  version = 0;
+  /** Another program accepts connections on its port. */
+  isForeign = false;
   /** It has just come up or has refused a connection: it gets none until the health check has connected to it. */
   isOut = true;
   /** Connections, attempts included. */
   connections = 0;
+  /** Connections that other processes have, where the number is limited. */
+  elsewhere = 0;
   /** Connections not yet established. */
   attempts = 0;
   total = 0;
@@ -85,9 +98,31 @@ export class Backend implements BackendCandidate {
     return this.state === "up" && !this.isOut;
   }
 
+  /** What has just accepted a connection on its port is the backend's own process, as far as the kernel shows it. */
+  get isItself(): boolean {
+    this.isForeign = this.#ownership?.strangerOnly() !== undefined;
+    return !this.isForeign;
+  }
+
+  update({ state, port, pid, uid }: BackendSpec): void {
+    const isNewProcess = pid !== undefined && this.#pid !== undefined && pid !== this.#pid;
+    if (pid !== this.#pid || port !== this.port)
+      this.#ownership =
+        pid === undefined ? undefined : new PortOwnership({ port, leader: pid, isOwn: true, ...(uid === undefined ? {} : { uid }) });
+    if (this.state !== state || this.port !== port || isNewProcess) {
+      this.isOut = true;
+      this.isForeign = false;
+      this.version += 1;
+    }
+    this.state = state;
+    this.port = port;
+    this.#pid = pid;
+  }
+
   report(): BackendReport {
-    const { id, connections, attempts, total, refused, bytesIn, bytesOut } = this;
-    return { id, accepting: this.isEligible, connections: connections - attempts, total, bytesIn, bytesOut, refused };
+    const { id, connections, attempts, total, refused, bytesIn, bytesOut, isForeign } = this;
+    const counts = { connections: connections - attempts, total, bytesIn, bytesOut, refused };
+    return { id, accepting: this.isEligible, ...counts, ...(isForeign ? { foreign: true } : {}) };
   }
 }
 
@@ -129,12 +164,13 @@ export class Backends {
     this.#strategy = strategy;
     this.#limit = limit;
     this.#all = new Map(specs.map((spec) => [spec.id, this.#all.get(spec.id) ?? new Backend(spec.id, spec.port)]));
-    for (const { id, port, state } of specs) {
-      const backend = this.#all.get(id) as Backend;
-      if (backend.state !== state || backend.port !== port) backend.isOut = true;
-      backend.state = state;
-      backend.port = port;
-    }
+    for (const spec of specs) this.#all.get(spec.id)?.update(spec);
+    this.#refresh();
+  }
+
+  /** The connections that other processes have. */
+  setElsewhere(counts: ConnectionCounts): void {
+    for (const backend of this.#all.values()) backend.elsewhere = counts[backend.id] ?? 0;
     this.#refresh();
   }
 
@@ -145,7 +181,7 @@ export class Backends {
     const backend = this.#candidates[index] as Backend;
     backend.connections += 1;
     backend.attempts += 1;
-    if (backend.connections >= this.#limit) this.#refresh();
+    if (backend.connections + backend.elsewhere >= this.#limit) this.#refresh();
     return backend;
   }
 
@@ -184,10 +220,10 @@ export class Backends {
 
   closed(backend: Backend): void {
     backend.connections -= 1;
-    if (backend.connections === this.#limit - 1) this.#refresh();
+    if (backend.connections + backend.elsewhere === this.#limit - 1) this.#refresh();
   }
 
   #refresh(): void {
-    this.#candidates = this.all.filter(({ isEligible, connections }) => isEligible && connections < this.#limit);
+    this.#candidates = this.all.filter(({ isEligible, connections, elsewhere }) => isEligible && connections + elsewhere < this.#limit);
   }
 }

@@ -1,6 +1,7 @@
 /** The balancer's first process: opens the ports, and serves them together with the worker processes. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BackendReport, Front, FrontReport } from "../ipc/balancer-protocol.ts";
+import type { ConnectionCounts } from "./backends.ts";
 import { PortListener } from "./listener.ts";
 import { Rebalancer } from "./rebalancer.ts";
 import type { Tcp, TcpServer } from "./tcp-handle.ts";
@@ -13,6 +14,9 @@ const CLOSE_POLL_MS = 20;
 /** Processes that measure from the same moment on report within this time. */
 const GATHER_MS = 10;
 
+/** Connections that a predecessor still has, by id of the front. */
+export type HeldConnections = Readonly<Record<string, ConnectionCounts>>;
+
 export type ListeningState = { readonly fronts: readonly Front[]; readonly servers: ReadonlyMap<string, TcpServer> };
 
 export class Balancer {
@@ -23,6 +27,7 @@ export class Balancer {
   readonly #rebalancer: Rebalancer;
   readonly #listeners = new Map<string, PortListener>();
   #fronts: readonly Front[] = [];
+  #held: HeldConnections = {};
   #gathering: NodeJS.Timeout | undefined;
 
   /** `changed` is called when the report has changed. */
@@ -34,8 +39,29 @@ export class Balancer {
     this.#rebalancer = new Rebalancer(worker, others);
   }
 
-  /** Call when a process has reported. Waits briefly for the figures of the others. */
-  rebalance(): void {
+  /** Connections of the predecessor, which ends with them. */
+  setHeld(held: HeldConnections): void {
+    this.#held = held;
+    this.#countElsewhere();
+    this.#changed();
+  }
+
+  /** What a successor counts as held. */
+  get held(): HeldConnections {
+    const counts = this.report.map(
+      ({ id, backends }) => [id, Object.fromEntries(backends.map((each) => [each.id, each.connections]))] as const,
+    );
+    return Object.fromEntries(counts);
+  }
+
+  /** Call when a process has reported. */
+  onReport(): void {
+    this.#countElsewhere();
+    this.#rebalance();
+  }
+
+  /** Waits briefly for the figures of the others. */
+  #rebalance(): void {
     this.#gathering ??= setTimeout(() => {
       this.#gathering = undefined;
       this.#rebalancer.check();
@@ -44,7 +70,8 @@ export class Balancer {
 
   get report(): readonly FrontReport[] {
     const reports = [this.#worker.reports, ...this.#others.filter(({ isGone }) => !isGone).map((other) => other.reports)];
-    return mergeReports(reports).map((front) => {
+    return mergeReports(reports).map((own) => {
+      const front = withHeld(own, this.#held[own.id] ?? {});
       const problem = this.#listeners.get(front.id)?.problem;
       return problem === undefined ? front : { ...front, problem };
     });
@@ -62,10 +89,16 @@ export class Balancer {
   /** Resolves when all processes have applied it and the ports are open, or can't be. `inherited`: listening sockets of the predecessor. */
   async apply(fronts: readonly Front[], inherited?: ListeningState["servers"]): Promise<void> {
     this.#fronts = fronts;
-    for (const [id, listener] of this.#listeners) if (!fronts.some((front) => front.id === id && listener.serves(front))) this.#close(id);
+    const open = fronts.filter(({ closed }) => closed !== true);
+    const served = [...this.#listeners].filter(([id, listener]) => open.some((front) => front.id === id && listener.serves(front)));
+    const moved = [...this.#listeners].filter(([id, { port }]) => open.some((front) => front.id === id && front.port === port));
+    const keeping = new Set([...served, ...moved].map(([id]) => id));
+    for (const id of [...this.#listeners.keys()]) if (!keeping.has(id)) this.#close(id);
     for (const { id } of fronts) this.#share(id);
+    for (const [id, listener] of moved) if (!served.some(([each]) => each === id)) await this.#rebind(id, listener, fronts);
     const applied = [this.#worker, ...this.#others].map((each) => each.apply(fronts));
-    for (const front of fronts) if (!this.#listeners.has(front.id)) this.#open(front, inherited?.get(front.id));
+    this.#countElsewhere();
+    for (const front of open) if (!this.#listeners.has(front.id)) this.#open(front, inherited?.get(front.id));
     const attempts = [...this.#listeners.values()].map(({ attempted }) => attempted);
     await Promise.all([...applied, ...attempts]);
   }
@@ -100,6 +133,16 @@ export class Balancer {
     return this.#others.reduce((sum, { clients }) => sum + clients, this.#worker.clients);
   }
 
+  /** Another address with the same port: no process may have the former socket when the first one binds the new one, at once. */
+  async #rebind(id: string, listener: PortListener, fronts: readonly Front[]): Promise<void> {
+    for (const other of this.#others) other.unlisten(id);
+    await Promise.all(this.#others.map((other) => other.apply(fronts)));
+    const front = this.#fronts.find((each) => each.id === id && each.closed !== true);
+    if (this.#listeners.get(id) !== listener || front === undefined) return;
+    this.#close(id);
+    this.#open(front, undefined);
+  }
+
   #open(front: Front, inherited: TcpServer | undefined): void {
     const { id } = front;
     const bound = (server: TcpServer): number => {
@@ -118,12 +161,28 @@ export class Balancer {
     for (const other of this.#others) isShared ? other.listen(id, server) : other.unlisten(id);
   }
 
+  /** Only the first process accepts clients of a front with a limit; others may still have connections from before. */
+  #countElsewhere(): void {
+    for (const { id, maxConnections } of this.#fronts) {
+      const counts: Record<string, number> = { ...this.#held[id] };
+      for (const { reports } of this.#others)
+        for (const { id: backend, connections } of reports.find((report) => report.id === id)?.backends ?? [])
+          counts[backend] = (counts[backend] ?? 0) + connections;
+      this.#worker.setElsewhere(id, maxConnections === undefined ? {} : counts);
+    }
+  }
+
   #close(id: string): void {
     this.#listeners.get(id)?.close();
     this.#listeners.delete(id);
     this.#worker.unlisten(id);
     for (const other of this.#others) other.unlisten(id);
   }
+}
+
+function withHeld(front: FrontReport, held: ConnectionCounts): FrontReport {
+  const backends = front.backends.map((each) => ({ ...each, connections: each.connections + (held[each.id] ?? 0) }));
+  return { ...front, backends };
 }
 
 /** The reports of all processes as one. The first process has all fronts; until another has reported a front, its backends count as not accepting. */
@@ -162,5 +221,6 @@ function addBackend(sum: BackendReport, backend: BackendReport | undefined): Bac
     bytesIn: sum.bytesIn + backend.bytesIn,
     bytesOut: sum.bytesOut + backend.bytesOut,
     refused: sum.refused + backend.refused,
+    ...(sum.foreign === true || backend.foreign === true ? { foreign: true } : {}),
   };
 }

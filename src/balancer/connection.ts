@@ -4,6 +4,10 @@ import { END_OF_FILE, PENDING, type Tcp, type TcpHandle, type TcpOwner } from ".
 
 /** After more writes to the backend than one request with its body takes, the connection is expected to last. */
 const REQUESTS = 4;
+/** Of a connection that is broken in one direction: closed after this time without traffic in the other. Milliseconds. */
+const LINGER_MS = 2_000;
+/** EPIPE: a side that has ended its stream takes no more bytes; any other error of a write is a reset. */
+const ENDED = -32;
 
 /** The counters of a backend. */
 export type Traffic = { bytesIn: number; bytesOut: number };
@@ -22,6 +26,8 @@ export class ProxiedConnection {
   #movedAt = performance.now();
   /** Long-lived, with traffic since the last check. */
   isBusy = false;
+  /** A write to one side has failed: the other side is given what that one had sent before. */
+  #isHalfBroken = false;
 
   constructor(tcp: Tcp, { client, backend }: SocketPair, traffic: Traffic, onClose: (connection: ProxiedConnection) => void) {
     this.#client = new SocketEndpoint(tcp, this, client);
@@ -34,9 +40,13 @@ export class ProxiedConnection {
 
   /** `head` is sent to the backend before the client's bytes. */
   begin(head?: Buffer): void {
-    if (head !== undefined && this.#backend.write(head) < 0) return;
-    this.#client.begin();
+    if (head !== undefined) this.#backend.write(head);
+    if (!this.#closed) this.#client.begin();
     if (!this.#closed) this.#backend.begin();
+  }
+
+  isClient(side: SocketEndpoint): boolean {
+    return side === this.#client;
   }
 
   count(from: SocketEndpoint, bytes: number): void {
@@ -47,11 +57,13 @@ export class ProxiedConnection {
 
   /** Without traffic since the last check, large buffers are given back; after `idleMs` without traffic (0: never) the connection is closed. */
   check(now: number, idleMs: number): void {
-    this.isBusy = this.#bytes !== this.#checkedBytes && (this.#checkedBytes >= 0 || this.#backend.isReused);
+    const limit = this.#isHalfBroken ? LINGER_MS : idleMs;
+    this.isBusy = !this.#isHalfBroken && this.#bytes !== this.#checkedBytes && (this.#checkedBytes >= 0 || this.#backend.isReused);
     if (this.#bytes !== this.#checkedBytes) {
       this.#checkedBytes = this.#bytes;
       this.#movedAt = now;
-    } else if (idleMs > 0 && now - this.#movedAt > idleMs) this.close(false);
+    } else if (limit > 0 && now - this.#movedAt > limit) this.close(this.#isHalfBroken);
+    else if (this.#client.isLost || this.#backend.isLost) this.close(true);
     else {
       this.#client.releaseBuffer();
       this.#backend.releaseBuffer();
@@ -68,6 +80,16 @@ export class ProxiedConnection {
     if (this.#closed) return;
     this.#client.begin();
     this.#backend.begin();
+  }
+
+  /** A write to this side failed. An early answer of it to what the other side still sends may not be read yet. */
+  onWriteFailed(side: SocketEndpoint, status: number): void {
+    if (this.#closed) return;
+    if (this.#isHalfBroken || side.hasEnded) return this.close(true);
+    this.#isHalfBroken = true;
+    this.#movedAt = performance.now();
+    side.refuse(status === ENDED);
+    side.other.withhold();
   }
 
   /** `isBroken`: a side that is still open gets a reset. */
@@ -90,8 +112,14 @@ class SocketEndpoint implements TcpOwner {
   /** Not read, because the other side has not taken the last bytes yet. */
   #isPaused = false;
   /** This side has sent its end of stream. */
-  #hasEnded = false;
+  hasEnded = false;
+  /** This side has sent bytes. */
+  #hasSent = false;
   #isShutting = false;
+  /** Writes to it fail. `orderly`: it had ended its stream before. */
+  #refuses: "orderly" | "reset" | undefined;
+  /** What it sends is read and dropped. */
+  #isWithheld = false;
 
   constructor(tcp: Tcp, connection: ProxiedConnection, handle: TcpHandle) {
     this.#tcp = tcp;
@@ -107,7 +135,12 @@ class SocketEndpoint implements TcpOwner {
 
   /** All bytes read from it were passed on, and both directions are open. */
   get isQuiet(): boolean {
-    return !this.#isPaused && !this.#hasEnded && !this.#isShutting && this.handle.writeQueueSize === 0;
+    return !this.#isPaused && !this.hasEnded && !this.#isShutting && this.handle.writeQueueSize === 0;
+  }
+
+  /** It isn't read at present, so its reset is noticed only here. */
+  get isLost(): boolean {
+    return (this.#isPaused || this.hasEnded) && this.#refuses === undefined && this.handle.getpeername({}) < 0;
   }
 
   pause(): TcpHandle {
@@ -123,10 +156,21 @@ class SocketEndpoint implements TcpOwner {
 
   onRead(count: number): Buffer | undefined {
     if (count === 0) return undefined;
-    if (count === END_OF_FILE) this.#end();
-    else if (count < 0) this.#connection.close(true);
-    else return this.#pass(count);
+    if (count < 0) this.#onEnd(count === END_OF_FILE);
+    else if (!this.#isWithheld) return this.#pass(count);
     return undefined;
+  }
+
+  /** Nothing is written to it any more. What it had sent is read to its end. */
+  refuse(isOrderly: boolean): void {
+    this.#refuses = isOrderly ? "orderly" : "reset";
+  }
+
+  /** What it sends goes nowhere: dropped if it is the client, who reads the answer only when its request is gone; else not read. */
+  withhold(): void {
+    this.#isWithheld = true;
+    if (this.#connection.isClient(this)) this.resume();
+    else this.handle.readStop();
   }
 
   /** As `Tcp.write`; when that fails, the connection is closed. */
@@ -134,7 +178,7 @@ class SocketEndpoint implements TcpOwner {
     // From the second write on: Nagle's algorithm never delays the first, and connections with one write save the call.
     if (++this.#writes === 2) this.handle.setNoDelay(true);
     const status = this.#tcp.write(this.handle, chunk);
-    if (status < 0) this.#connection.close(true);
+    if (status < 0) this.#connection.onWriteFailed(this, status);
     return status;
   }
 
@@ -142,17 +186,18 @@ class SocketEndpoint implements TcpOwner {
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
+    if (this.#isWithheld && !this.#connection.isClient(this)) return;
     this.handle.readStart();
   }
 
   onWritten(status: number): void {
-    if (status < 0) this.#connection.close(true);
+    if (status < 0) this.#connection.onWriteFailed(this, status);
     else this.other.resume();
   }
 
   onShutdown(): void {
     this.#isShutting = false;
-    if (this.#hasEnded && this.other.#hasEnded && !this.other.#isShutting) this.#connection.close(false);
+    if (this.hasEnded && this.other.hasEnded && !this.other.#isShutting) this.#connection.close(false);
   }
 
   releaseBuffer(): void {
@@ -173,6 +218,7 @@ class SocketEndpoint implements TcpOwner {
   #pass(count: number): Buffer | undefined {
     const { other } = this;
     const large = this.#large;
+    this.#hasSent = true;
     this.#connection.count(this, count);
     const chunk = large === undefined ? copyOfShared(count) : large.subarray(0, count);
     const status = other.write(chunk);
@@ -187,10 +233,33 @@ class SocketEndpoint implements TcpOwner {
     return this.#large;
   }
 
-  #end(): void {
-    this.#hasEnded = true;
+  #onEnd(isOrderly: boolean): void {
+    if (this.#refuses !== undefined) this.#endRefusing();
+    else if (isOrderly) this.#end();
+    else this.#connection.close(true);
+  }
+
+  /**
+   * All that it had sent was passed on. After a reset the other side gets no end of stream, which would look like a complete
+   * answer. A client gets the reset at once if there is no answer that it may still be reading.
+   */
+  #endRefusing(): void {
+    this.hasEnded = true;
+    this.handle.readStop();
     const { other } = this;
-    if (other.#hasEnded && other.handle.writeQueueSize === 0 && !this.#isShutting) return this.#connection.close(false);
+    const isOver = other.hasEnded || (this.#refuses === "reset" && (this.#connection.isClient(this) || !this.#hasSent));
+    if (isOver && other.handle.writeQueueSize === 0) return this.#connection.close(this.#refuses === "reset");
+    if (this.#refuses === "orderly") this.other.#shut();
+  }
+
+  #end(): void {
+    this.hasEnded = true;
+    const { other } = this;
+    if (other.#refuses !== undefined) {
+      if (other.hasEnded && !this.#isShutting && this.handle.writeQueueSize === 0) this.#connection.close(false);
+      return;
+    }
+    if (other.hasEnded && other.handle.writeQueueSize === 0 && !this.#isShutting) return this.#connection.close(false);
     other.#shut();
   }
 

@@ -1,10 +1,11 @@
 /** The socket by which services and keepers control the balancer; it serves any service, whichever keeper started the balancer. */
-import { chmodSync, existsSync, renameSync, rmSync, statSync } from "node:fs";
-import { connect, createServer, type Server, type Socket } from "node:net";
+import { existsSync, lstatSync, renameSync, rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { JsonLines, jsonLine } from "../base/json-lines.ts";
-import type { FromBalancer, Front, FrontReport, ToBalancer } from "../ipc/balancer-protocol.ts";
+import { type FromBalancer, type Front, type FrontReport, problemOf, type ToBalancer } from "../ipc/balancer-protocol.ts";
 import { isOwnSocket } from "../os/balancer-socket.ts";
+import { connectUnix, shortened } from "../os/unix-socket.ts";
 
 export type Hello = FromBalancer & { readonly t: "hello" };
 
@@ -12,6 +13,8 @@ export type Hello = FromBalancer & { readonly t: "hello" };
 const CHECK_MS = 2_000;
 /** A running balancer sends its hello within this time. */
 const HELLO_MS = 1_000;
+/** Permissions that the socket is made without: only this user may connect. */
+const UMASK = 0o177;
 
 export type ControlServerOptions = {
   readonly path: string;
@@ -31,6 +34,8 @@ export class ControlServer {
   #server: Server | undefined;
   readonly #checking: NodeJS.Timeout;
   #inode = 0;
+  /** Why it can't be controlled, once written. */
+  #problem: string | undefined;
   /** Resolves when the server listens, or can't. */
   readonly opened: Promise<void>;
 
@@ -65,27 +70,63 @@ export class ControlServer {
   }
 
   #open(opened: () => void = () => undefined): void {
+    const server = createServer((service) => this.#welcome(service));
+    const failed = (error: Error): void => {
+      this.#fail(error);
+      opened();
+    };
+    server.on("error", failed);
+    this.#server = server;
+    try {
+      this.#listen(server, opened, failed);
+    } catch (error) {
+      failed(error as Error);
+    }
+  }
+
+  #listen(server: Server, opened: () => void, failed: (error: Error) => void): void {
     const { path } = this.#options;
     // Renamed when it listens: it replaces the predecessor's socket without a gap.
     const unnamed = join(dirname(path), `lb.${process.pid}`);
     rmSync(unnamed, { force: true });
-    const server = createServer((service) => this.#welcome(service));
-    server.on("error", (error) => {
-      process.stderr.write(`procman: the balancer can't be controlled at ${path}: ${error.message}\n`);
-      opened();
+    const short = shortened(unnamed);
+    const umask = process.umask(UMASK);
+    try {
+      // Binds at once.
+      server.listen(short.path);
+    } finally {
+      process.umask(umask);
+      short.release();
+    }
+    server.once("listening", () => {
+      try {
+        renameSync(unnamed, path);
+        this.#inode = lstatSync(path).ino;
+        this.#problem = undefined;
+        opened();
+      } catch (error) {
+        rmSync(unnamed, { force: true });
+        failed(error as Error);
+      }
     });
-    server.listen(unnamed, () => {
-      chmodSync(unnamed, 0o600);
-      renameSync(unnamed, path);
-      this.#inode = statSync(path).ino;
-      opened();
-    });
-    this.#server = server;
+  }
+
+  /** The ports are served; `#check` tries again. */
+  #fail({ message }: Error): void {
+    this.#server?.close();
+    if (message === this.#problem) return;
+    this.#problem = message;
+    process.stderr.write(`procman: the load balancer can't be controlled at ${this.#options.path}: ${message}\n`);
   }
 
   #welcome(service: Socket): void {
     const { hello } = this.#options;
-    const lines = new JsonLines<ToBalancer>((message) => void this.#answer(message).then((answer) => service.write(jsonLine(answer))));
+    const send = (answer: FromBalancer): void => void (service.writable && service.write(jsonLine(answer)));
+    const refused = (problem: string): void => send({ t: "refused", problem });
+    const lines = new JsonLines<ToBalancer>({
+      message: (message) => void this.#answer(message).then(send, (error: Error) => refused(error.message)),
+      refused,
+    });
     service.setEncoding("utf8");
     service.on("data", (text: string) => lines.push(text));
     // A service may be killed at any time; the fronts that it has set stay.
@@ -97,6 +138,8 @@ export class ControlServer {
   }
 
   async #answer(message: ToBalancer): Promise<FromBalancer> {
+    const problem = problemOf(message);
+    if (problem !== undefined) return { t: "refused", problem };
     if (message.t === "succeed") return this.#options.handOff(message);
     await this.#options.apply(message.fronts);
     return { t: "applied", serial: message.serial };
@@ -105,7 +148,7 @@ export class ControlServer {
   /** A socket file that was removed is made again. */
   #check(): void {
     const { path, abandoned } = this.#options;
-    if (statSync(path, { throwIfNoEntry: false })?.ino === this.#inode) return;
+    if (lstatSync(path, { throwIfNoEntry: false })?.ino === this.#inode) return;
     if (existsSync(dirname(path))) {
       this.#server?.close();
       this.#open();
@@ -117,7 +160,7 @@ export class ControlServer {
 export function probeExisting(path: string): Promise<Hello | undefined> {
   if (!isOwnSocket(path)) return Promise.resolve(undefined);
   return new Promise((resolve) => {
-    const socket = connect(path);
+    const socket = connectUnix(path);
     const finish = (hello?: Hello): void => {
       socket.destroy();
       resolve(hello);

@@ -1,9 +1,9 @@
 /** One common port in one process: assigns each client to a backend, or queues it until one is available. */
 import type { Front, FrontReport } from "../ipc/balancer-protocol.ts";
-import { type Backend, Backends } from "./backends.ts";
+import { type Backend, Backends, type ConnectionCounts } from "./backends.ts";
 import { ProxiedConnection, type SocketPair } from "./connection.ts";
 import { HealthCheck, HOST } from "./health-check.ts";
-import { type PendingClient, PendingQueue } from "./pending-queue.ts";
+import { PendingClient, PendingQueue } from "./pending-queue.ts";
 import { proxyHeader } from "./proxy-protocol.ts";
 import type { PlacedConnection } from "./rebalancer.ts";
 import { isToItself, REFUSED, type Tcp, type TcpHandle } from "./tcp-handle.ts";
@@ -45,8 +45,8 @@ export class Frontend {
     this.#tcp = tcp;
     this.#changed = changed;
     this.#backends = new Backends(front.strategy, turn);
-    this.#healthCheck = new HealthCheck(tcp, this.#backends, (backend) => this.#onAccepts(backend));
-    this.#queue = new PendingQueue((client) => this.#place(client));
+    this.#healthCheck = new HealthCheck(tcp, this.#backends, { accepts: (backend) => this.#onAccepts(backend), foreign: changed });
+    this.#queue = new PendingQueue(tcp, (client) => this.#place(client));
     this.apply(front);
   }
 
@@ -64,8 +64,15 @@ export class Frontend {
     this.#front = front;
     this.#backends.set(front.strategy, front.backends, front.maxConnections);
     this.#healthCheck.usesHeader = front.proxyProtocol;
+    if (front.closed === true) this.#queue.close();
     this.#admit();
     if (this.#backends.unproven.length > 0) this.#healthCheck.wake(true);
+  }
+
+  /** The connections that other processes have. */
+  setElsewhere(counts: ConnectionCounts): void {
+    this.#backends.setElsewhere(counts);
+    this.#admit();
   }
 
   accept(client: TcpHandle): void {
@@ -74,7 +81,7 @@ export class Frontend {
     // Without an address the client has already gone.
     if ((strategy === "ip-hash" || proxyProtocol) && client.getpeername(peer) < 0) return client.close();
     const { address = "", port = 0 } = peer;
-    this.#place({ client, address, port, since: performance.now() });
+    this.#place(new PendingClient(client, address, port));
   }
 
   reject(client: TcpHandle): void {
@@ -112,7 +119,9 @@ export class Frontend {
 
   /** No service reports backends any more: queued clients get the first that accepts. */
   retire(): void {
-    const backends = this.#front.backends.map((backend) => (backend.state === "down" ? { ...backend, state: "up" as const } : backend));
+    const backends = this.#front.backends.map(({ pid: _unknown, ...backend }) =>
+      backend.state === "down" ? { ...backend, state: "up" as const } : backend,
+    );
     this.apply({ ...this.#front, backends });
   }
 
@@ -148,7 +157,10 @@ export class Frontend {
 
   #join(pending: PendingClient, backend: Backend, socket: TcpHandle): void {
     this.#backends.connected(backend);
-    const head = this.#front.proxyProtocol ? this.#header(pending) : undefined;
+    const { head: sent } = pending;
+    backend.bytesIn += sent?.length ?? 0;
+    const header = this.#front.proxyProtocol ? [this.#header(pending)] : [];
+    const head = sent === undefined ? header[0] : Buffer.concat([...header, sent]);
     this.#connect({ client: pending.client, backend: socket }, backend).begin(head);
   }
 

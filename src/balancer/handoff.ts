@@ -2,15 +2,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { BalancerIdentity, Front } from "../ipc/balancer-protocol.ts";
-import type { Balancer, ListeningState } from "./balancer.ts";
+import type { Balancer, HeldConnections, ListeningState } from "./balancer.ts";
 import type { Tcp, TcpServer } from "./tcp-handle.ts";
 
 /** Both types are exchanged between versions: fields may only be added. */
 export type ToSuccessor =
   /** Accompanied by the listening socket. */
   | { readonly t: "socket"; readonly id: string }
-  /** Accept clients from now on. */
-  | { readonly t: "begin"; readonly fronts: readonly Front[] };
+  /** Accept clients from now on. `held`: connections that stay here. */
+  | { readonly t: "begin"; readonly fronts: readonly Front[]; readonly held?: HeldConnections }
+  | { readonly t: "held"; readonly held: HeldConnections };
 
 /** `fit`: ready to take the sockets. */
 export type FromSuccessor = { readonly t: "fit" } | ({ readonly t: "serving" } & BalancerIdentity);
@@ -18,13 +19,16 @@ export type FromSuccessor = { readonly t: "fit" } | ({ readonly t: "serving" } &
 /** For the successor to start and take over. */
 const TIMEOUT_MS = 20_000;
 
+/** Interval at which the successor gets the numbers of the connections that stay here. Milliseconds. */
+const HELD_MS = 100;
+
 export type HandoffRequest = { readonly argv: readonly string[]; readonly env: NodeJS.ProcessEnv };
 
-/**
- * Resolves when the successor accepts clients. `listeningState` is called when it is ready. Rejects when it failed: then nothing has
- * changed here.
- */
-export async function handOver({ argv, env }: HandoffRequest, listeningState: () => ListeningState): Promise<BalancerIdentity> {
+/** What is asked of the predecessor: `listeningState` when the successor is ready, `held` from then on. */
+export type Predecessor = { readonly listeningState: () => ListeningState; readonly held: () => HeldConnections };
+
+/** Resolves when the successor accepts clients. Rejects when it failed: then nothing has changed here. */
+export async function handOver({ argv, env }: HandoffRequest, { listeningState, held }: Predecessor): Promise<BalancerIdentity> {
   const [program = "", ...args] = argv;
   const successor = spawn(program, [...args, "--successor"], { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true, env });
   const aborter = new AbortController();
@@ -42,8 +46,10 @@ export async function handOver({ argv, env }: HandoffRequest, listeningState: ()
     const send = (message: ToSuccessor, server?: TcpServer): void =>
       void successor.send(message, server?.transferable as never, {}, () => undefined);
     for (const [id, server] of servers) send({ t: "socket", id }, server);
-    send({ t: "begin", fronts });
-    return await Promise.race([serving, ended]);
+    send({ t: "begin", fronts, held: held() });
+    const identity = await Promise.race([serving, ended]);
+    setInterval(() => successor.connected && send({ t: "held", held: held() }), HELD_MS).unref();
+    return identity;
   } catch (error) {
     successor.kill("SIGKILL");
     throw error;
@@ -63,13 +69,17 @@ export async function takeOver(tcp: Tcp, balancer: Balancer, serve: () => Promis
   await balancer.apply([]);
   const frontsToServe = new Promise<readonly Front[]>((resolve) =>
     process.on("message", (message: ToSuccessor, socket?: unknown) => {
+      if (message.t === "begin" || message.t === "held") balancer.setHeld(message.held ?? {});
       if (message.t === "begin") resolve(message.fronts);
+      else if (message.t === "held") return;
       else if (socket !== undefined) servers.set(message.id, tcp.receive(socket));
     }),
   );
   send({ t: "fit" });
   await balancer.apply(await frontsToServe, servers);
   process.off("disconnect", lost);
+  // The predecessor has ended with its last connection.
+  process.once("disconnect", () => balancer.setHeld({}));
   send({ t: "serving", ...(await serve()) });
 }
 

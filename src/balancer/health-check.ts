@@ -1,7 +1,7 @@
 /** Connects to backends that get no connections, to find out when they accept again. */
 import type { Backend, Backends } from "./backends.ts";
 import { localHeader } from "./proxy-protocol.ts";
-import { isToItself, type Tcp } from "./tcp-handle.ts";
+import { isToItself, type Tcp, type TcpHandle } from "./tcp-handle.ts";
 
 /** Interval for the first second of an outage, and after it. */
 const FAST_MS = 25;
@@ -9,24 +9,39 @@ const SLOW_MS = 100;
 const FAST_COUNT = 40;
 /** Backends checked at a time: while a thousand instances start, they need the CPU themselves. */
 const BATCH = 100;
+/**
+ * An attempt without an answer is given up after this time and repeated: where an accept queue is full the kernel ignores it, and
+ * repeats it itself at growing intervals of up to 30 s.
+ */
+const ANSWER_MS = 100;
+/** Interval while another program has the port of a backend: finding out which takes some milliseconds. */
+const FOREIGN_MS = 500;
+
+/** `version`: of the backend when it began. */
+type Attempt = { readonly socket: TcpHandle; readonly version: number; readonly due: number };
 
 export const HOST = "127.0.0.1";
+
+/** `foreign`: another program accepts connections on the port of a backend. */
+export type HealthCheckEvents = { readonly accepts: (backend: Backend) => void; readonly foreign: () => void };
 
 export class HealthCheck {
   readonly #tcp: Tcp;
   readonly #backends: Backends;
-  readonly #accepts: (backend: Backend) => void;
+  readonly #on: HealthCheckEvents;
   /** Attempts without an answer so far. */
-  readonly #pending = new Set<Backend>();
+  readonly #pending = new Map<Backend, Attempt>();
+  /** Backends whose port another program has, and when they are checked again. */
+  readonly #foreign = new Map<Backend, number>();
   #timer: NodeJS.Timeout | undefined;
   #checks = 0;
   #start = 0;
   usesHeader = false;
 
-  constructor(tcp: Tcp, backends: Backends, accepts: (backend: Backend) => void) {
+  constructor(tcp: Tcp, backends: Backends, on: HealthCheckEvents) {
     this.#tcp = tcp;
     this.#backends = backends;
-    this.#accepts = accepts;
+    this.#on = on;
   }
 
   /** A backend came up (`isNew`: check it now) or refused a connection. Checks are repeated until all accept. */
@@ -39,6 +54,8 @@ export class HealthCheck {
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    for (const { socket } of this.#pending.values()) socket.close();
+    this.#pending.clear();
   }
 
   #arm(): void {
@@ -54,7 +71,14 @@ export class HealthCheck {
   }
 
   #check(): void {
-    const unproven = this.#backends.unproven.filter((backend) => !this.#pending.has(backend));
+    const now = performance.now();
+    for (const [backend, { socket, version, due }] of this.#pending) {
+      if (version === backend.version && now < due) continue;
+      this.#pending.delete(backend);
+      socket.close();
+    }
+    for (const [backend, until] of this.#foreign) if (now >= until || !backend.isForeign) this.#foreign.delete(backend);
+    const unproven = this.#backends.unproven.filter((backend) => !this.#pending.has(backend) && !this.#foreign.has(backend));
     // With more than one batch, the batches take turns.
     const start = unproven.length > BATCH ? this.#start++ * BATCH : 0;
     for (let step = 0; step < Math.min(BATCH, unproven.length); step++)
@@ -63,14 +87,25 @@ export class HealthCheck {
 
   #connect(backend: Backend): void {
     const socket = this.#tcp.newSocket();
-    const { port } = backend;
-    this.#pending.add(backend);
+    const { port, version } = backend;
+    const attempt = { socket, version, due: performance.now() + ANSWER_MS };
+    this.#pending.set(backend, attempt);
     this.#tcp.connect(socket, HOST, port, (status) => {
+      // Otherwise it was given up, and closed.
+      if (this.#pending.get(backend) !== attempt) return;
       this.#pending.delete(backend);
       const accepts = status === 0 && !isToItself(socket, port);
+      const isCurrent = backend.version === version && backend.state === "up" && backend.isOut;
+      if (accepts && isCurrent && !backend.isItself) return this.#onForeign(backend, socket);
       if (accepts && this.usesHeader) this.#tcp.write(socket, localHeader());
       socket.close();
-      if (accepts && backend.port === port && backend.state === "up" && backend.isOut) this.#accepts(backend);
+      if (accepts && isCurrent) this.#on.accepts(backend);
     });
+  }
+
+  #onForeign(backend: Backend, socket: TcpHandle): void {
+    socket.close();
+    this.#foreign.set(backend, performance.now() + FOREIGN_MS);
+    this.#on.foreign();
   }
 }

@@ -39,6 +39,10 @@ export class PortListener {
     this.attempted = isAddress(front.hostname) ? opened : Promise.resolve();
   }
 
+  get port(): number {
+    return this.#front.port;
+  }
+
   serves({ hostname, port }: FrontSpec): boolean {
     return hostname === this.#front.hostname && port === this.#front.port;
   }

@@ -19,6 +19,7 @@ import { MigrationReceiver, migrate, type SendHalf } from "./rebalancer.ts";
 import { chooseTcp, tcpOf } from "./tcp-choice.ts";
 import type { Tcp, TcpHandle } from "./tcp-handle.ts";
 import { Worker } from "./worker.ts";
+import { endFormerWorkers, recordWorkers } from "./worker-pids.ts";
 import { type FromWorker, type ToWorker, WorkerProcess } from "./worker-process.ts";
 
 /** Already a fourth process on one listening socket finds little to do. */
@@ -48,14 +49,24 @@ async function runFirst(): Promise<void> {
   const existing = options.successor ? undefined : await probeExisting(options.socket);
   // A keeper was killed between starting a balancer and recording it.
   if (existing !== undefined) return exitWith({ t: "other", pid: existing.pid, startTime: existing.startTime });
+  if (!options.successor) endFormerWorkers(options.socket);
   const { tcp, problem } = await chooseTcp(process.env.PROCMAN_BALANCER_TCP);
   if (problem !== undefined) process.stderr.write(`procman: the load balancer uses node:net, which is slower: ${problem}\n`);
   const changed = (): void => {
     control?.report();
-    balancer.rebalance();
+    balancer.onReport();
   };
   const count = Number(options.processes ?? Math.min(MAX_PROCESSES, availableParallelism()));
-  const others = Array.from({ length: count - 1 }, (_, index) => new WorkerProcess({ file, number: index + 1, tcp: tcp.name }, changed));
+  const others = Array.from(
+    { length: count - 1 },
+    (_, index) => new WorkerProcess({ file, number: index + 1, tcp: tcp.name }, changed, () => record()),
+  );
+  const record = (): void =>
+    recordWorkers(
+      options.socket,
+      others.flatMap(({ pid }) => pid ?? []),
+    );
+  if (others.length > 0) record();
   const balancer = new Balancer(tcp, new Worker(tcp, 0, changed), others, changed);
   let control: ControlServer | undefined;
   const serve = async (): Promise<BalancerIdentity> => {
@@ -92,7 +103,7 @@ function controlServer(balancer: Balancer, identity: BalancerIdentity): ControlS
   });
   const handOff = async (request: HandoffRequest): Promise<FromBalancer> => {
     try {
-      const successor = await handOver(request, () => balancer.listeningState);
+      const successor = await handOver(request, { listeningState: () => balancer.listeningState, held: () => balancer.held });
       setImmediate(() => void retire(balancer, control));
       return { t: "succeeded", pid: successor.pid, startTime: successor.startTime, version: successor.version };
     } catch (error) {

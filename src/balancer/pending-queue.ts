@@ -1,20 +1,71 @@
 /** Clients for which no backend is available. They wait for one for a limited time, and their number is limited. */
-import type { TcpHandle } from "./tcp-handle.ts";
+import { shared } from "./buffer-pool.ts";
+import type { Tcp, TcpHandle } from "./tcp-handle.ts";
 
-/** `since`: monotonic milliseconds. */
-export type PendingClient = { readonly client: TcpHandle; readonly address: string; readonly port: number; readonly since: number };
+/** A client without a backend. */
+export class PendingClient {
+  readonly client: TcpHandle;
+  readonly address: string;
+  readonly port: number;
+  /** Monotonic milliseconds. */
+  readonly since = performance.now();
+  /** The first bytes that it has sent while it waited. */
+  head: Buffer | undefined;
+  /** It has ended without having sent anything, or with a reset. */
+  #isGone = false;
+  #isWatched = false;
+
+  constructor(client: TcpHandle, address: string, port: number) {
+    this.client = client;
+    this.address = address;
+    this.port = port;
+  }
+
+  /** After its first bytes it isn't read any more, and only a reset shows. */
+  get isGone(): boolean {
+    return this.#isGone || (this.#isWatched && this.client.getpeername({}) < 0);
+  }
+
+  /** Reads, to notice when it goes. */
+  watch(tcp: Tcp, gone: () => void): void {
+    if (this.head !== undefined) return;
+    if (!this.#isWatched) tcp.setOwner(this.client, { onRead: (count) => this.#onRead(count, gone), onWritten: none, onShutdown: none });
+    this.#isWatched = true;
+    this.client.useUserBuffer(shared);
+    this.client.readStart();
+  }
+
+  unwatch(): void {
+    if (this.#isWatched) this.client.readStop();
+  }
+
+  #onRead(count: number, gone: () => void): undefined {
+    if (count === 0) return;
+    this.client.readStop();
+    if (count > 0) this.head = Buffer.from(shared.subarray(0, count));
+    else {
+      this.#isGone = true;
+      gone();
+    }
+  }
+}
+
+function none(): void {}
 
 const TIMEOUT_MS = 10_000;
 /** In each process. */
 const CAPACITY = 4_096;
 
 export class PendingQueue {
+  readonly #tcp: Tcp;
   readonly #place: (client: PendingClient) => void;
   #clients: PendingClient[] = [];
   /** Clients closed because they waited too long, the queue was full, or the process had no file descriptor left. */
   rejected = 0;
+  #dropping: NodeJS.Immediate | undefined;
 
-  constructor(place: (client: PendingClient) => void) {
+  constructor(tcp: Tcp, place: (client: PendingClient) => void) {
+    this.#tcp = tcp;
     this.#place = place;
   }
 
@@ -25,13 +76,18 @@ export class PendingQueue {
   add(client: PendingClient): void {
     if (this.#clients.length >= CAPACITY || performance.now() - client.since > TIMEOUT_MS) return this.reject(client.client);
     this.#clients.push(client);
+    client.watch(this.#tcp, () => this.#dropGone());
   }
 
   /** A backend is available: places all clients. Those without a backend are queued again and keep their time of arrival. */
   placeAll(): void {
     const clients = this.#clients;
     this.#clients = [];
-    for (const client of clients) this.#place(client);
+    for (const client of clients) {
+      client.unwatch();
+      if (client.isGone) client.client.close();
+      else this.#place(client);
+    }
   }
 
   rejectLate(now: number): void {
@@ -41,6 +97,16 @@ export class PendingQueue {
     for (const { client } of expired) this.reject(client);
     // Some wait because ports or file descriptors had run out; no event tells when they are available again.
     this.placeAll();
+  }
+
+  /** Soon, once for all that go at a time. */
+  #dropGone(): void {
+    this.#dropping ??= setImmediate(() => {
+      this.#dropping = undefined;
+      const clients = this.#clients;
+      this.#clients = clients.filter(({ isGone }) => !isGone);
+      for (const each of clients) if (each.isGone) each.client.close();
+    });
   }
 
   close(): void {

@@ -4,7 +4,17 @@
  */
 import { isIPv6, Server } from "node:net";
 import { getSystemErrorName } from "node:util";
-import { BACKLOG, PENDING, type SocketName, type Tcp, type TcpHandle, type TcpOwner, type TcpServer, WRITTEN } from "./tcp-handle.ts";
+import {
+  BACKLOG,
+  KEEP_ALIVE_SECONDS,
+  PENDING,
+  type SocketName,
+  type Tcp,
+  type TcpHandle,
+  type TcpOwner,
+  type TcpServer,
+  WRITTEN,
+} from "./tcp-handle.ts";
 
 /** What Node's TCP class has besides. */
 interface RawHandle extends TcpHandle {
@@ -168,8 +178,9 @@ class BindingServer implements TcpServer {
     };
     const status = this.transferable.listen(BACKLOG);
     if (status !== 0) return status;
-    // On Linux accepted sockets inherit it.
+    // On Linux accepted sockets inherit both.
     this.transferable.setNoDelay(true);
+    this.transferable.setKeepAlive(true, KEEP_ALIVE_SECONDS);
     for (const client of this.#early.splice(0)) onClient(client);
     return 0;
   }

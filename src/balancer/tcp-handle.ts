@@ -10,6 +10,8 @@ export interface TcpHandle {
   getpeername(into: SocketName): number;
   getsockname(into: SocketName): number;
   setNoDelay(on: boolean): void;
+  /** Asks a peer that has sent nothing for so long whether it is still there. Seconds. */
+  setKeepAlive(on: boolean, seconds: number): void;
   /** The buffer to read into. */
   useUserBuffer(buffer: Buffer): void;
   readStart(): void;
@@ -64,6 +66,8 @@ export const PENDING = 1;
 export const END_OF_FILE = -4095;
 /** ECONNREFUSED. */
 export const REFUSED = -111;
+/** A client that has vanished (power, network) is noticed about 10 s after this time. Seconds. */
+export const KEEP_ALIVE_SECONDS = 60;
 export const BACKLOG = 4_096;
 /** First port that the kernel gives to clients (ip(7), ip_local_port_range). */
 const CLIENT_PORTS = 32_768;

@@ -3,6 +3,7 @@ import { createServer, Server, Socket } from "node:net";
 import {
   BACKLOG,
   END_OF_FILE,
+  KEEP_ALIVE_SECONDS,
   PENDING,
   type SocketName,
   type Tcp,
@@ -95,6 +96,8 @@ export class NetHandle implements TcpHandle {
   #isReading = false;
   #hasListener = false;
   #connected: ((status: number) => void) | undefined;
+  /** Reported when it is read. */
+  #hasEnded = false;
   /** An errno, reported by the next `readStart`. */
   #failure: number | undefined;
 
@@ -103,7 +106,12 @@ export class NetHandle implements TcpHandle {
     // The server may have been sent by another process, without its options.
     socket.allowHalfOpen = true;
     socket.setNoDelay(true);
-    socket.on("end", () => this.owner?.onRead(END_OF_FILE));
+    this.setKeepAlive(true, KEEP_ALIVE_SECONDS);
+    // A stream without bytes ends also when nobody reads it.
+    socket.on("end", () => {
+      this.#hasEnded = true;
+      this.#pump();
+    });
     socket.on("drain", () => this.owner?.onWritten(0));
     socket.on("error", ({ errno = RESET }: NodeJS.ErrnoException) => this.#onError(errno));
     socket.on("close", () => this.#onConnected(CANCELLED));
@@ -129,6 +137,10 @@ export class NetHandle implements TcpHandle {
 
   setNoDelay(on: boolean): void {
     this.#socket.setNoDelay(on);
+  }
+
+  setKeepAlive(on: boolean, seconds: number): void {
+    this.#socket.setKeepAlive(on, seconds * 1_000);
   }
 
   useUserBuffer(buffer: Buffer): void {
@@ -178,11 +190,17 @@ export class NetHandle implements TcpHandle {
       const { readableLength } = this.#socket;
       // Without a size it only asks for more: nothing is there.
       const chunk = readableLength === 0 ? this.#socket.read() : this.#socket.read(Math.min(readableLength, this.#buffer.length));
-      if (chunk === null) return;
+      if (chunk === null) return this.#reportEnd();
       (chunk as Buffer).copy(this.#buffer);
       const next = this.owner?.onRead((chunk as Buffer).length);
       if (next !== undefined) this.#buffer = next;
     }
+  }
+
+  #reportEnd(): void {
+    if (!this.#hasEnded) return;
+    this.#hasEnded = false;
+    this.owner?.onRead(END_OF_FILE);
   }
 
   #onConnected(status: number): void {

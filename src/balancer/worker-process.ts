@@ -35,6 +35,7 @@ export type WorkerCommand = { readonly file: string; readonly number: number; re
 export class WorkerProcess {
   readonly #command: WorkerCommand;
   readonly #changed: () => void;
+  readonly #started: () => void;
   /** By serial number of the message: resolves when it is answered. */
   readonly #unanswered = new Map<number, () => void>();
   #process: ChildProcess;
@@ -53,11 +54,16 @@ export class WorkerProcess {
   /** Receives the halves of the connections that this process gives away. */
   #received: (half: SocketHalf, socket: TcpHandle | undefined) => void = () => undefined;
 
-  /** `changed` is called after each report. */
-  constructor(command: WorkerCommand, changed: () => void) {
+  /** `changed` is called after each report; `started` when the process was started again. */
+  constructor(command: WorkerCommand, changed: () => void, started: () => void = () => undefined) {
     this.#command = command;
     this.#changed = changed;
+    this.#started = started;
     this.#process = this.#start();
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
   }
 
   /** The process has ended and is not started again yet: it accepts no clients. */
@@ -165,6 +171,7 @@ export class WorkerProcess {
     setTimeout(() => {
       if (this.#closed) return;
       this.#process = this.#start();
+      this.#started();
       this.#isGone = false;
       this.#send({ t: "fronts", serial: ++this.#serial, fronts: this.#fronts });
       for (const [id, server] of this.#servers) this.#sendServer(id, server);

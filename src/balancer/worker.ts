@@ -2,10 +2,11 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Front, FrontReport } from "../ipc/balancer-protocol.ts";
+import type { ConnectionCounts } from "./backends.ts";
 import type { SocketPair } from "./connection.ts";
 import { Frontend } from "./frontend.ts";
 import { type Load, NO_LOAD, type PlacedConnection } from "./rebalancer.ts";
-import type { Tcp, TcpHandle, TcpServer } from "./tcp-handle.ts";
+import { KEEP_ALIVE_SECONDS, type Tcp, type TcpHandle, type TcpServer } from "./tcp-handle.ts";
 
 /** Interval of checking time limits and load, while there are clients. */
 const CHECK_MS = 250;
@@ -65,6 +66,7 @@ export class Worker {
   adopt({ front, backend }: Omit<PlacedConnection, "connection">, sockets: SocketPair): void {
     const frontend = this.#frontends.get(front) ?? this.#closedFrontend(front);
     frontend.adopt(backend, sockets);
+    this.#room -= 1;
     this.#startChecking();
   }
 
@@ -79,6 +81,11 @@ export class Worker {
     }
     this.#reportSoon();
     while (this.#all.some(({ isSettling }) => isSettling)) await sleep(SETTLE_POLL_MS);
+  }
+
+  /** The connections of this front that other processes have. */
+  setElsewhere(id: string, counts: ConnectionCounts): void {
+    this.#frontends.get(id)?.setElsewhere(counts);
   }
 
   /** Accepts clients of this front. Returns 0 or a negative errno. */
@@ -137,7 +144,7 @@ export class Worker {
   #accept(id: string, client: TcpHandle): void {
     const frontend = this.#frontends.get(id);
     if (frontend === undefined) return client.close();
-    if (process.platform !== "linux") client.setNoDelay(true);
+    if (process.platform !== "linux") prepare(client);
     this.#startChecking();
     if (this.#room <= 0) this.#room = this.#mostConnections - this.clients;
     if (this.#room <= 0) return this.#reject(frontend, client);
@@ -198,6 +205,11 @@ export class Worker {
       this.#report();
     }, REPORT_MS);
   }
+}
+
+function prepare(client: TcpHandle): void {
+  client.setNoDelay(true);
+  client.setKeepAlive(true, KEEP_ALIVE_SECONDS);
 }
 
 /** The soft limit of open files; Infinity when there is none, or where /proc doesn't exist. */

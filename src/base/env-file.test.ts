@@ -52,3 +52,12 @@ test("2.2 envFile: text after a closing quote is reported, also if an unclosed q
   assert.deepEqual(variablesIn(unclosed), { A: "one\nB=", C: "3" });
   assert.match(faultsIn(unclosed).join(), /^1 has text after .*,4 is not NAME=value/);
 });
+
+test("carriage returns can be written, odd separators belong to the value, and any name is a name", () => {
+  assert.deepEqual(variablesIn("A=\"a\\r\\nb\"\nB='\\r'\n"), { A: "a\r\nb", B: "\\r" });
+  assert.deepEqual(variablesIn("A=a\u2028b\n# c\u2029d\nB='e\u2028f' # g\u2028h\n"), { A: "a\u2028b", B: "e\u2028f" });
+  assert.deepEqual(Object.entries(variablesIn("__proto__=x\nconstructor=y\n")), [
+    ["__proto__", "x"],
+    ["constructor", "y"],
+  ]);
+});

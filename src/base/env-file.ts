@@ -10,14 +10,14 @@ const UNCLOSED = "opens a quote that is never closed, so the quote is part of th
 const TRAILING = "has text after the closing quote of its value, which is ignored; use other quotes, or remove it";
 
 /** Also matches blank lines and comments, without a name. */
-const LINE = /^[ \t]*(?:#.*|(?:export[ \t]+)?(?<name>[^\s=#][^\s=]*)[ \t]*=[ \t]*(?<value>.*?)[ \t]*)?$/;
+const LINE = /^[ \t]*(?:#.*|(?:export[ \t]+)?(?<name>[^\s=#][^\s=]*)[ \t]*=[ \t]*(?<value>.*?)[ \t]*)?$/s;
 /** A quoted value, with the rest of the line on which it ends. */
-const QUOTED = /^(?<quote>["'`])(?<value>[\s\S]*?)\k<quote>(?<rest>.*)/;
-const COMMENT = /^[ \t]*(?:#.*)?$/;
+const QUOTED = /^(?<quote>["'`])(?<value>[\s\S]*?)\k<quote>(?<rest>[^\n]*)/;
+const COMMENT = /^[ \t]*(?:#.*)?$/s;
 
 /**
  * Reads lines `NAME=value`, with or without `export`, comments, and values in three kinds of quotes, which may span lines;
- * `\n` in double quotes is a line break. Malformed lines are ignored and reported.
+ * `\n` and `\r` in double quotes are a line feed and a carriage return. Malformed lines are ignored and reported.
  *
  * @example
  * readEnvFile("A=1\nB: 2\n") // { variables: { A: "1" }, faults: [{ line: 2, problem: "is not NAME=value …" }] }
@@ -27,30 +27,30 @@ export function readEnvFile(file: string): EnvFile {
     .replace(/^\uFEFF/, "")
     .replaceAll("\r", "")
     .split("\n");
-  const variables: Record<string, string> = {};
+  const variables = new Map<string, string>();
   const faults: EnvFault[] = [];
   for (let index = 0; index < lines.length; ) {
     const found = LINE.exec(lines[index] ?? "");
     const { name, value = "" } = found?.groups ?? {};
     const read = name === undefined ? undefined : readValue(value, lines.slice(index + 1));
     const problem = found === null ? NO_ASSIGNMENT : read?.problem;
-    if (name !== undefined && read !== undefined) variables[name] = read.value;
+    if (name !== undefined && read !== undefined) variables.set(name, read.value);
     if (problem !== undefined) faults.push({ line: index + 1, problem });
     index += read?.lines ?? 1;
   }
-  return { variables, faults };
+  return { variables: Object.fromEntries(variables), faults };
 }
 
 type ParsedLine = { readonly value: string; readonly lines: number; readonly problem?: string };
 
 /** `below`: the lines on which the value may continue. */
 function readValue(text: string, below: readonly string[]): ParsedLine {
-  if (!/^["'`]/.test(text)) return { value: text.replace(/[ \t]*#.*$/, ""), lines: 1 };
+  if (!/^["'`]/.test(text)) return { value: text.replace(/[ \t]*#.*$/s, ""), lines: 1 };
   const quoted = QUOTED.exec([text, ...below].join("\n"))?.groups;
   if (quoted === undefined) return { value: text, lines: 1, problem: UNCLOSED };
   const { quote, value = "", rest = "" } = quoted;
   return {
-    value: quote === '"' ? value.replaceAll("\\n", "\n") : value,
+    value: quote === '"' ? value.replaceAll("\\n", "\n").replaceAll("\\r", "\r") : value,
     lines: value.split("\n").length,
     ...(COMMENT.test(rest) ? {} : { problem: TRAILING }),
   };

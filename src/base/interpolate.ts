@@ -32,3 +32,8 @@ export function strayIn(text: string): string | undefined {
   const start = rest.indexOf("${");
   return start === -1 ? undefined : text.slice(start);
 }
+
+/** A variable; undefined for what every object inherits, such as `constructor`. */
+export function ownMember(variables: Readonly<Record<string, string | undefined>>, name: string): string | undefined {
+  return Object.hasOwn(variables, name) ? variables[name] : undefined;
+}

@@ -3,6 +3,11 @@
 let lastTime = Number.NaN;
 let lastStamp = "";
 
+/** Time of an entry about `at` that is written `now`: not before that of the entry above it, `last`, unless the clock was set back. */
+export function entryTime(at: number, last: number, now: number): number {
+  return Math.max(at, Math.min(last, now));
+}
+
 /** `2026-11-21T10:00:00.000Z` */
 export function stamp(time: number): string {
   if (time !== lastTime) {

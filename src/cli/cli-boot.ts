@@ -4,7 +4,9 @@ import { EXIT } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import { runCached } from "../os/code-cache.ts";
 import { overview } from "./overview.ts";
+import { endIfUnwritten } from "./standard-output.ts";
 
+endIfUnwritten();
 const [name, topic] = process.argv.slice(2);
 if (name === "version" || name === "--version" || name === "-V") process.stdout.write(`${VERSION}\n`);
 else if (name === undefined || name === "--help" || name === "-h" || (name === "help" && topic === undefined)) {

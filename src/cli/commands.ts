@@ -17,6 +17,7 @@ export const COMMANDS: Readonly<Record<CommandName, () => Promise<CommandModule>
   block: () => action("block"),
   unblock: () => action("unblock"),
   scale: () => import("./commands/scale-command.ts"),
+  signal: () => import("./commands/signal-command.ts"),
   plan: () => import("./commands/plan-command.ts"),
   reload: () => import("./commands/reload-command.ts"),
   init: () => import("./commands/init-command.ts"),

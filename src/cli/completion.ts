@@ -1,5 +1,6 @@
 /** `procman __complete`, called by the shells' scripts. It must be fast, and errors are silent, because it runs while a user types. */
 import { Command, type Option } from "commander";
+import { SIGNALS } from "../base/signals.ts";
 import { CATEGORIES } from "../contract/records.ts";
 import { SCOPES } from "../contract/token-claims.ts";
 import { COMMANDS, isCommand } from "./commands.ts";
@@ -9,6 +10,9 @@ import { SUMMARIES } from "./overview.ts";
 const MAX: readonly Completion[] = [{ value: "max", text: "one per processor" }];
 /** Options whose values are separated by commas. */
 const LISTS: Readonly<Record<string, readonly string[]>> = { "--category": CATEGORIES, "--scope": SCOPES };
+
+/** Options with values that are checked together with the file. */
+const VALUES: Readonly<Record<string, readonly string[]>> = { "--restart": ["always", "error"] };
 
 /** Candidates for the last of these words (those after `procman`), one a line, with a summary after a tab. */
 export async function complete(words: readonly string[]): Promise<string> {
@@ -46,10 +50,17 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
   if (current.startsWith("-"))
     return options.flatMap(({ long, description }) => (typeof long === "string" ? [{ value: long, text: description }] : []));
   if (name === "completion") return ["bash", "zsh", "fish"].map((value) => ({ value }));
-  if (name === "scale") return scaleWords(argumentsIn(before, options).length, configIn(before));
+  const words = ARGUMENTS[name];
+  if (words !== undefined) return words(argumentsIn(before, options).length, configIn(before));
   if (name === "remove") return idsInFile(configIn(before));
   return argument?.name() === "id" ? ids(configIn(before)) : [];
 }
+
+/** Commands whose arguments differ. */
+const ARGUMENTS: Readonly<Record<string, (position: number, config: string | undefined) => Promise<readonly Completion[]>>> = {
+  scale: scaleWords,
+  signal: async (position, config) => (position === 0 ? SIGNALS.map((name) => ({ value: name.slice("SIG".length) })) : ids(config)),
+};
 
 /** The first argument is a cluster, the second a number or `max`. */
 async function scaleWords(position: number, config: string | undefined): Promise<readonly Completion[]> {
@@ -60,7 +71,7 @@ async function scaleWords(position: number, config: string | undefined): Promise
 function valuesOf({ long, argChoices = [] }: Option, before: readonly string[]): readonly Completion[] {
   if (long === "--exit-with") return idsInFile(configIn(before));
   if (long === "--profile") return profilesInFile(configIn(before));
-  return (LISTS[long ?? ""] ?? argChoices).map((value) => ({ value }));
+  return (LISTS[long ?? ""] ?? VALUES[long ?? ""] ?? argChoices).map((value) => ({ value }));
 }
 
 /** The arguments without options and their values. */

@@ -1,16 +1,21 @@
-/** `procman run --detach`: starts procman in the background and returns when its API answers. */
-import { readFileSync } from "node:fs";
+/** `procman run --detach`: starts procman in the background and returns when its processes have started, or have failed. */
+
 import { constants as os } from "node:os";
 import { join } from "node:path";
 import { EXIT, ProcmanError } from "../base/errors.ts";
-import { displayPath } from "../config/config-file.ts";
+import { printableLine, printableOutput } from "../base/printable.ts";
+import { displayPath, readConfigBytes } from "../config/config-file.ts";
 import { load } from "../config/load.ts";
 import type { Config } from "../config/spec.ts";
 import { connectTo } from "../connection/connect.ts";
-import { type Daemon, type DaemonEnd, START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
+import { type Daemon, type DaemonEnd, outputOf, START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
 import { packageRoot } from "../connection/package-root.ts";
 import { holderOf } from "../os/lock.ts";
+import { checkStateFolder } from "../os/state-folder.ts";
 import { printWarnings } from "./edit-file.ts";
+import { wantsColors } from "./format.ts";
+import { withProgress } from "./progress.ts";
+import { lastLinesOf, settledStart } from "./settled-start.ts";
 import { statusTable } from "./status-table.ts";
 
 export type DetachOptions = {
@@ -19,14 +24,21 @@ export type DetachOptions = {
   readonly watchConfig?: boolean;
   readonly exitWith?: string;
   readonly profile?: string;
+  readonly wait?: boolean;
+  /** Of `wait`. Seconds. */
+  readonly timeout?: number;
 };
+
+/** Seconds. */
+const DEFAULT_WAIT_SECONDS = 60;
 
 /** @throws {ProcmanError} those of `load`; `already-running`, `state-folder`, `service-down` */
 export async function runDetached(
-  { config: path, console = false, watchConfig = false, exitWith, profile }: DetachOptions,
+  { config: path, console = false, watchConfig = false, exitWith, profile, ...waiting }: DetachOptions,
   timeoutMs = START_TIMEOUT_MS,
 ): Promise<void> {
   const config = load(path, process.cwd(), profile);
+  checkStateFolder(config.stateDir);
   const first = holderOf(config.stateDir);
   if (first !== undefined) throw alreadyRunning(first.pid, config.stateDir);
   const args = [
@@ -35,11 +47,16 @@ export async function runDetached(
     ...(profile === undefined ? [] : [`--profile=${profile}`]),
     ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
   ];
+  const since = Date.now();
   const daemon = startDaemon(config, join(packageRoot(), "dist/procman.cjs"), args);
   const stopWaiting = stopWaitingOnSignal(daemon);
-  const end = await waitForStart(config, daemon, timeoutMs).finally(stopWaiting);
-  if (end !== undefined) return reportEnd(end, daemon.log);
-  await reportSuccess(config, daemon);
+  try {
+    const end = await waitForStart(config, daemon, timeoutMs);
+    if (end !== undefined) return reportEnd(end, outputOf(daemon, end));
+    await reportStart(config, daemon, { since, ...waiting });
+  } finally {
+    stopWaiting();
+  }
 }
 
 /** Ctrl-C and closing the terminal end only the waiting. */
@@ -58,19 +75,37 @@ function stopWaitingOnSignal({ child }: Daemon): () => void {
   };
 }
 
-function reportEnd([code, signal]: DaemonEnd, log: string): void {
-  process.stderr.write(readFileSync(log, "utf8"));
+function reportEnd([code, signal]: DaemonEnd, output: string): void {
+  process.stderr.write(printableOutput(output, wantsColors(process.stderr)));
   if (signal !== null) process.stderr.write(`procman: was ended by ${signal} before it had come up\n`);
   process.exitCode = code ?? EXIT.refused;
 }
 
-async function reportSuccess(config: Config, { child: { pid } }: Daemon): Promise<void> {
-  const records = await (await connectTo(config)).processes();
-  printWarnings(config, readFileSync(config.file, "utf8"));
+type Waiting = Pick<DetachOptions, "wait" | "timeout"> & { readonly since: number };
+
+async function reportStart(config: Config, daemon: Daemon, waiting: Waiting): Promise<void> {
+  const { since, wait = false, timeout = DEFAULT_WAIT_SECONDS } = waiting;
+  const settling = settledStart(config, { since, untilReady: wait, timeoutMs: wait ? timeout * 1_000 : START_TIMEOUT_MS });
+  const settled = await withProgress(() => "starting", settling).catch(async (error: unknown) => {
+    // It has ended: with --exit-with, or because it was stopped.
+    if (error instanceof ProcmanError && error.exitCode === EXIT.noDaemon && holderOf(config.stateDir) === undefined) return undefined;
+    throw error;
+  });
+  if (settled === undefined) return reportEnd(await daemon.ended, daemon.log);
+  const { records, failed, late } = settled;
+  printWarnings(config, readConfigBytes(config.file).toString("utf8"));
   const console = displayPath(join(config.stateDir, "logs/console.log"), process.cwd());
   process.stdout.write(
-    `${statusTable(records, process.stdout)}\n\n${config.name} is running in the background (pid ${pid}), "procman terminate" stops it. Its log: ${console}\n`,
+    `${statusTable(records, process.stdout)}\n\n${config.name} is running in the background (pid ${daemon.child.pid}), "procman terminate" stops it. Its log: ${console}\n`,
   );
+  if (failed.length + late.length > 0) process.exitCode = EXIT.refused;
+  const client = await connectTo(config);
+  for (const { id, reason } of failed)
+    process.stderr.write(
+      [`procman: Cannot start "${id}": it ${printableLine(reason)}`, ...(await lastLinesOf(client, id, since)), ""].join("\n"),
+    );
+  for (const { id, reason } of late)
+    process.stderr.write(`procman: Cannot wait for the start of "${id}": timed out after ${timeout} s; it ${printableLine(reason)}\n`);
 }
 
 function alreadyRunning(pid: number, stateDir: string): ProcmanError {

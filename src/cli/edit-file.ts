@@ -6,6 +6,7 @@ import type { ConfigText } from "../config/config-file.ts";
 import { check } from "../config/load.ts";
 import { ConfigurationError, renderProblems } from "../config/problems.ts";
 import type { Config } from "../config/spec.ts";
+import { wantsColors } from "./format.ts";
 
 /** Replaces the content of a file atomically; keeps mode and owner, and follows a symbolic link. */
 export async function replaceFile(file: string, text: string): Promise<void> {
@@ -94,7 +95,7 @@ export function isValid(source: ConfigText): boolean {
 /** Prints the warnings of a configuration to standard error, if there are any. */
 export function printWarnings({ warnings }: Config, source: string): void {
   if (warnings.length === 0) return;
-  const colors = process.stderr.isTTY === true && !process.env.NO_COLOR;
+  const colors = wantsColors(process.stderr);
   const count = warnings.length === 1 ? "1 warning" : `${warnings.length} warnings`;
   process.stderr.write(`${warnings[0]?.file}: ${count}\n\n${renderProblems(warnings, source, { colors })}\n`);
 }

@@ -1,16 +1,20 @@
 /** Formats values for the terminal: colours, results of actions, times and sizes. Colours are only for terminals without NO_COLOR (no-color.org). */
 
 import { ProcmanError } from "../base/errors.ts";
+import { printableLine } from "../base/printable.ts";
 import type { ProcessRecord, Status } from "../contract/records.ts";
 
 type OutputStream = { readonly isTTY?: boolean };
 
+/** Whether it is a terminal that shows colours (https://no-color.org). */
+export function wantsColors({ isTTY }: OutputStream): boolean {
+  return isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
+}
+
 export type Painter = (code: number, text: string) => string;
 
 export function painterFor(stream: OutputStream, isEnabled = true): Painter {
-  return isEnabled && stream.isTTY === true && !process.env.NO_COLOR
-    ? (code, text) => `\u001b[${code}m${text}\u001b[0m`
-    : (_, text) => text;
+  return isEnabled && wantsColors(stream) ? (code, text) => `\u001b[${code}m${text}\u001b[0m` : (_, text) => text;
 }
 
 const [RED, GREEN, YELLOW, DIM] = [31, 32, 33, 2];
@@ -19,6 +23,7 @@ const STATUS: Readonly<Record<Status, number>> = {
   running: GREEN,
   starting: YELLOW,
   waiting: YELLOW,
+  skipped: RED,
   stopping: YELLOW,
   backoff: YELLOW,
   mixed: YELLOW,
@@ -36,7 +41,7 @@ export function colorOf(status: Status): number {
 /** The resulting state of a process, in one line. */
 export function outcomeOf({ status, blocked, pid, reason }: ProcessRecord): string {
   const state = blocked ? `${status}, blocked` : status;
-  return pid === undefined ? `${state} (${reason})` : `${state} (pid ${pid})`;
+  return pid === undefined ? `${state} (${printableLine(reason)})` : `${state} (pid ${pid})`;
 }
 
 /** Units of relative times. */

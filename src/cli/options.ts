@@ -12,8 +12,8 @@ export function secondsTo(max: number): (text: string) => number {
   return parser((value) => value >= 0 && value <= max, `a number of seconds, at most ${max}`);
 }
 
-export function integerTo(max: number): (text: string) => number {
-  return parser((value) => Number.isInteger(value) && value >= 1 && value <= max, `a whole number from 1 to ${max}`);
+export function integerTo(max: number, min = 1): (text: string) => number {
+  return parser((value) => Number.isInteger(value) && value >= min && value <= max, `a whole number from ${min} to ${max}`);
 }
 
 function parser(isAllowed: (value: number) => boolean, allowed: string): (text: string) => number {

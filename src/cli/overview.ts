@@ -29,6 +29,7 @@ const GROUPS = [
       block: "Prevent processes from starting, also by policy or schedule",
       unblock: "Allow blocked processes to start again",
       scale: "Give a cluster more or fewer instances while it is running",
+      signal: "Send a signal to processes",
       plan: "Show what a changed configuration file would do to each process",
       reload: "Apply a changed configuration file; only affected processes restart",
     },

@@ -1,7 +1,10 @@
 /** Runs the command that the arguments name, and reports its errors. */
+
 import { Command, CommanderError } from "commander";
 import { EXIT, ProcmanError } from "../base/errors.ts";
+import { printableOutput } from "../base/printable.ts";
 import { didYouMean } from "../base/suggest.ts";
+import { wantsColors } from "./format.ts";
 import { SUMMARIES } from "./overview.ts";
 
 export type CommandModule = { readonly define: (parent: Command) => void };
@@ -10,7 +13,6 @@ export type Commands = Readonly<Record<string, () => Promise<CommandModule>>>;
 
 /** `complete`: the completion for shells. */
 export function runProgram(commands: Commands, complete?: (words: readonly string[]) => Promise<string>): void {
-  process.stdout.on("error", unwritten);
   const [name = "", ...args] = process.argv.slice(2);
   const done =
     name === "__complete" && complete !== undefined
@@ -27,13 +29,6 @@ export function runProgram(commands: Commands, complete?: (words: readonly strin
       process.exitCode = report(error);
     },
   );
-}
-
-function unwritten(error: NodeJS.ErrnoException): never {
-  // The reader, such as `head`, has closed the pipe.
-  if (error.code === "EPIPE") process.exit(EXIT.done);
-  process.stderr.write(`procman: Cannot write to standard output: ${error.message}\n`);
-  process.exit(EXIT.refused);
 }
 
 async function runCommand(commands: Commands, name: string, args: readonly string[]): Promise<void> {
@@ -67,7 +62,7 @@ function inOurWords(message: string): string {
 /** Prints a message for an error that a user can act on, and a stack trace for a bug. */
 function report(error: unknown): number {
   if (error instanceof ProcmanError) {
-    process.stderr.write(`procman: ${error.message}\n`);
+    process.stderr.write(`procman: ${printableOutput(error.message, wantsColors(process.stderr))}\n`);
     return error.exitCode;
   }
   process.stderr.write(`procman: this is a bug: ${error instanceof Error ? error.stack : String(error)}\n`);

@@ -130,3 +130,8 @@ test("durations and sizes have few digits", () => {
     "2.5 TB",
   ]);
 });
+
+test("control characters in a reason are shown, also line ends", () => {
+  const text = statusTable([{ ...JOB, reason: "its port is held by \u001b]0;OWNED\u0007\nx" }], {});
+  assert.match(text, /held by \\x1b\]0;OWNED\\x07\\x0ax$/);
+});

@@ -1,5 +1,7 @@
 /** Formats rows in columns of minimal width; the last column gets the rest of the terminal. */
 
+import { printableLine } from "../base/printable.ts";
+
 const GAP = "  ";
 /** Minimum width of the last column, if it needs it and other columns can shrink. */
 const LEAST = 16;
@@ -21,8 +23,9 @@ type Options = {
  * @example
  * table(["id", "status"], [["web", "running"]], { width: 80 })   // "id   status\nweb  running"
  */
-export function table(head: readonly string[], rows: readonly (readonly string[])[], options: Options = {}): string {
+export function table(head: readonly string[], given: readonly (readonly string[])[], options: Options = {}): string {
   const { right = [], paint = (cell) => cell } = options;
+  const rows = given.map((cells) => cells.map(printableLine));
   const natural = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? "").length)));
   const widths = columnWidths(natural, options.width || Number.POSITIVE_INFINITY, options.spare ?? []);
   const columns = [...widths.keys()];

@@ -1,5 +1,5 @@
 /** `Control` over HTTP. */
-import type { Action, ActOptions, Control, PlanOptions, Scaling } from "../contract/control.ts";
+import type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import { writeQuery } from "../contract/query.ts";
@@ -62,6 +62,10 @@ export class Client implements Control {
 
   async scale(id: string, scaling: Scaling, options: ActOptions = {}): Promise<ProcessRecord> {
     return (await this.#ask("scale", { id, query: { wait: options.waitSeconds }, body: scaling, options })) as ProcessRecord;
+  }
+
+  async signal(id: string, signalling: Signalling): Promise<ProcessRecord> {
+    return (await this.#ask("signal", { id, body: signalling })) as ProcessRecord;
   }
 
   async plan({ profile }: PlanOptions = {}): Promise<PlanRecord> {

@@ -3,7 +3,7 @@ import { Client } from "./client.ts";
 import { type FetchOptions, fetchSend } from "./transport.ts";
 
 export { type ErrorCode, type ErrorPlace as Fault, ProcmanError } from "../base/errors.ts";
-export type { Action, ActOptions, Control, PlanOptions, Scaling } from "../contract/control.ts";
+export type { Action, ActOptions, Control, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
 export type { EventRecord, EventType } from "../contract/event-record.ts";
 export type { PlannedAction, PlannedChange, PlannedSetting, PlanRecord } from "../contract/plan.ts";
 export type { PluginRecord } from "../contract/plugin-record.ts";
@@ -15,9 +15,9 @@ export type { FetchOptions, Reply, Request, SendRequest as Send } from "./transp
 /**
  * Controls the procman whose API is at `url`. No request is sent before the first call.
  *
- * Every method rejects with a `ProcmanError` whose `code` names the case (`process-unknown`, `unauthorized`, `wait-timeout` …), or
- * with the error of `fetch` if there is no answer. Streams (`follow`, `events`) reconnect when a connection breaks and continue
- * after the last item, until their signal is aborted.
+ * Every method rejects with a `ProcmanError` whose `code` names the case (`process-unknown`, `unauthorized`, `wait-timeout` …), with
+ * `service-down` if there is no answer (its `cause` is the error of `fetch`), and with the signal's reason when it is aborted.
+ * Streams (`follow`, `events`) reconnect when a connection breaks and continue after the last item, until their signal is aborted.
  *
  * @example
  * import { connect } from "procman/client";

@@ -1,7 +1,7 @@
 /** A stream of events that reconnects and continues after the last event. */
 import { ProcmanError } from "../base/errors.ts";
 import { EventParser } from "./sse-parser.ts";
-import { chunksOf, errorOf, type Reply, type SendRequest } from "./transport.ts";
+import { chunksOf, errorOf, NoAnswerError, type Reply, type SendRequest } from "./transport.ts";
 
 /** Delay between attempts, doubled up to the longest. Milliseconds. */
 const FIRST_MS = 200;
@@ -49,7 +49,8 @@ async function* itemsOf({ body }: Reply, parser: EventParser): AsyncGenerator<un
 
 /** No answer, too many requests, or this client was too slow: it continues after the last event. */
 function isPassing(error: unknown): boolean {
-  return !(error instanceof ProcmanError) || ["too-many-requests", "too-many-streams", "events-lost"].includes(error.code);
+  if (!(error instanceof ProcmanError) || error instanceof NoAnswerError) return true;
+  return ["too-many-requests", "too-many-streams", "events-lost"].includes(error.code);
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -22,7 +22,7 @@ export type Reply = {
   readonly body: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null;
 };
 
-/** Sends a request with a token; rejects if there is no answer. A `ProcmanError` means that a retry is pointless. */
+/** Sends a request with a token; rejects if there is no answer. A `ProcmanError` other than `NoAnswerError` means that a retry is pointless. */
 export type SendRequest = (request: Request) => Promise<Reply>;
 
 export type FetchOptions = {
@@ -34,16 +34,35 @@ export type FetchOptions = {
   readonly fetch?: typeof globalThis.fetch;
 };
 
+/** No answer came; a retry may get one. */
+export class NoAnswerError extends ProcmanError {
+  constructor(url: string, cause: unknown) {
+    super("service-down", `Cannot reach procman at ${url}: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** Node's `fetch` has the reason in the cause of its error; for several addresses only as its code. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message, code } = (error.cause ?? {}) as { readonly message?: string; readonly code?: string };
+  const detail = message || code;
+  return detail === undefined ? error.message : `${error.message}: ${detail}`;
+}
+
 /** A transport that uses `fetch` of Node or of a browser. */
 export function fetchSend({ url, token, fetch = globalThis.fetch }: FetchOptions): SendRequest {
   const base = url.replace(/\/+$/, "");
-  return ({ method, path, headers, body, signal }) =>
-    fetch(`${base}${path}`, {
+  return async ({ method, path, headers, body, signal }) => {
+    const answer = fetch(`${base}${path}`, {
       method,
       headers: { ...headers, authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     });
+    return answer.catch((error: unknown) => {
+      throw signal?.aborted ? error : new NoAnswerError(base, error);
+    });
+  };
 }
 
 /** Iterates over a body; some browsers have no async iterator for streams. */

@@ -1,7 +1,7 @@
 /** Finds and reads the configuration file, without parsing it. */
-import { readFileSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
+import { readWhole } from "../os/careful-files.ts";
 import { ConfigurationError } from "./problems.ts";
 
 /** Looked up in this order. */
@@ -44,6 +44,14 @@ function missingMessage(cwd: string): string {
   return `Cannot find a configuration: neither ${FILE_NAMES.join(" nor ")} in ${cwd}. \`procman init\` makes one, --config PATH names another.`;
 }
 
+/** Bytes. */
+const MAX_SIZE = 16 * 1024 * 1024;
+
+/** Follows links, also as root: the owner of the file decides what root runs. */
+export function readConfigBytes(file: string): Buffer {
+  return readWhole(file, { maxBytes: MAX_SIZE, isCareful: false, waitsForPipe: true });
+}
+
 const REASONS: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder; name the file in it",
   EACCES: "permission denied",
@@ -54,7 +62,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function bytesOf(file: string, name: string): Buffer | undefined {
   try {
-    return readFileSync(file);
+    return readConfigBytes(file);
   } catch (cause) {
     const { code = "", message } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;

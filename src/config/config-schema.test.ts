@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fieldsOf } from "../../scripts/configuration.ts";
+import { type Json, refusalOf } from "../../test/support/json-schema.ts";
 import type { Configuration } from "../library/configuration.ts";
 import type { RawConfig } from "./config-schema.ts";
 import { validateConfiguration } from "./validate.ts";
@@ -19,6 +20,28 @@ test("schema.json, the types of the library and the tables of the docs are what 
     encoding: "utf8",
   });
   assert.equal(status, 0, stderr);
+});
+
+test("schema.json demands exactly one kind of ready and of health, and exactly one of cmd and worker, as procman does", () => {
+  const schema = JSON.parse(readFileSync(new URL("../../schema.json", import.meta.url), "utf8")) as Json;
+  const web = { id: "web", cmd: "true" };
+  const cases: readonly (readonly [object, boolean])[] = [
+    [web, true],
+    [{ id: "web" }, false],
+    [{ ...web, worker: "./a.js" }, false],
+    [{ ...web, ready: { timeout: 3 } }, false],
+    [{ ...web, ready: { port: 80, timeout: 3 } }, true],
+    [{ ...web, ready: { port: 80, fd: 3 } }, false],
+    [{ ...web, health: { interval: 3 } }, false],
+    [{ ...web, health: { http: "http://localhost/" } }, true],
+    [{ ...web, health: { port: 80, exec: "true" } }, false],
+  ];
+  for (const [process, isValid] of cases) {
+    const config = { processes: [process] };
+    assert.equal(refusalOf(config, schema) === undefined, isValid, JSON.stringify(process));
+    if (isValid) validateConfiguration(config);
+    else assert.throws(() => validateConfiguration(config), /exactly one of|"worker"/, JSON.stringify(process));
+  }
 });
 
 test("the types of the library are those of the file, with no field missing", () => {

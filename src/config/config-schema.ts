@@ -1,9 +1,11 @@
 /** The schema of a configuration file: the fields of the top level, with those of `fields/`. */
-import { map, type TypeOf } from "../base/schema.ts";
+import { literal, map, type TypeOf, union } from "../base/schema.ts";
 import { SHIPPED } from "../plugins/shipped/shipped-plugins.ts";
 import {
   amount,
   type Fields,
+  host,
+  hostname,
   listOf,
   matching,
   name,
@@ -56,13 +58,19 @@ const PLUGIN = {
 
 export const API = {
   hostname: {
-    type: optional(notEmpty("an address")),
+    type: hostname,
     description: "Address that the API listens on; 0.0.0.0: all interfaces.",
     default: "127.0.0.1",
     onChange: "next-run",
   },
   port: { type: port, description: "Port of the API; any free one when omitted.", onChange: "next-run" },
   revoked: { type: strings, description: "Consumers whose tokens are refused.", default: [], onChange: "live" },
+  hosts: {
+    type: optional(listOf(host, "a list of host names")),
+    description: "Names under which a reverse proxy serves the API, such as procman.example.org.",
+    default: [],
+    onChange: "next-run",
+  },
   cors: {
     type: optional(listOf(origin, "a list of origins")),
     description: "Origins whose pages may call the API, such as https://app.example.org.",
@@ -100,7 +108,11 @@ export const TOP = {
     description: "Plugins to load, each in a separate thread.",
     onChange: "live",
   },
-  api: { type: optional(objectOf(API)), description: "The REST API." },
+  api: {
+    type: optional(union([literal(false), objectOf(API)], { allowed: "false, or an object with hostname, port, revoked, cors and hosts" })),
+    description: "The REST API; false: no port, only the Unix socket for procman's commands and programs of the same user.",
+    onChange: "next-run",
+  },
   terminateGracePeriod: {
     type: secondsType,
     unit: "s",

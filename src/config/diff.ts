@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { PlannedSetting } from "../contract/plan.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
+import { readyDescriptor } from "./checks/probe-checks.ts";
 import { API, TOP } from "./config-schema.ts";
 import type { Field, Fields } from "./fields/field.ts";
 import { LOGGER } from "./fields/logger-fields.ts";
@@ -45,12 +46,14 @@ const POLICY_NAMES: Readonly<Record<keyof Policy, string>> = {
   restartDelayMs: "restartDelayMs",
   restartLimit: "restartLimit",
   restartResetMs: "restartResetMs",
+  minUptimeMs: "minUptimeMs",
   graceMs: "terminateGracePeriod",
   terminateMs: "terminateTimeout",
   timeoutMs: "timeout",
   readyMs: "ready",
   waits: "dependsOn",
   stopSignal: "stopSignal",
+  killMode: "killMode",
 };
 
 /** Processes are compared by id; ids are unique within a configuration. */
@@ -91,7 +94,7 @@ function changeOf(before: ProcessSpec, now: ProcessSpec): readonly ChangedProces
 
 /** The ready descriptor, which a run can get only at its start. */
 function descriptorOf({ ready }: ProcessSpec): number | undefined {
-  return ready?.kind === "fd" ? ready.fd : undefined;
+  return ready === undefined ? undefined : readyDescriptor(ready);
 }
 
 function namesOf<Name extends string>(table: Readonly<Record<Name, unknown>>): readonly Name[] {
@@ -107,6 +110,8 @@ type SettingsOf<Rows, Prefix extends string> = {
 /** The value of each field outside of `processes` whose row has `onChange`. */
 const SETTINGS: SettingsOf<typeof TOP, ""> & SettingsOf<typeof API, "api."> & SettingsOf<typeof LOGGER, "logger."> = {
   name: ({ name }) => name,
+  api: ({ api }) => api.isOff,
+  "api.hosts": ({ api }) => api.hosts,
   "api.hostname": ({ api }) => api.hostname,
   "api.port": ({ api }) => api.port,
   "api.revoked": ({ api }) => api.revoked,

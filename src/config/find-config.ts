@@ -1,21 +1,55 @@
 /** Name and state folder of a configuration file, without checking the file: what clients need to find procman. */
 import { dirname, join, resolve } from "node:path";
-import { parse } from "jsonc-parser";
+import { type ParseError, parse } from "jsonc-parser";
+import { ProcmanError } from "../base/errors.ts";
+import { runningIn } from "../os/lock.ts";
+import { checkStateFolder } from "../os/state-folder.ts";
 import { read } from "./config-file.ts";
 import { withoutBom } from "./document.ts";
+import { NAME_PATTERN } from "./fields/field.ts";
 
 export type Location = { readonly name: string; readonly stateDir: string };
+
+type FileLocation = Location & {
+  readonly file: string;
+  /** `api.revoked` of the file. */
+  readonly revoked: readonly string[];
+};
 
 /** Used when the file has no name. */
 export const DEFAULT_NAME = "procman";
 
-/** @throws {ProcmanError} `configuration-missing` */
-export function locate(path: string | undefined, cwd: string): Location {
+/** @throws {ProcmanError} `configuration-missing`, `configuration-invalid` for its name, `state-folder` */
+export function locate(path: string | undefined, cwd: string): FileLocation {
   const { file, text } = read(path, cwd);
-  const data: unknown = parse(withoutBom(text));
-  const given = typeof data === "object" && data !== null && "name" in data ? data.name : undefined;
-  const name = typeof given === "string" ? given : DEFAULT_NAME;
-  return { name, stateDir: stateDirOf(dirname(file), name) };
+  const faults: ParseError[] = [];
+  const data: unknown = parse(withoutBom(text), faults, { allowTrailingComma: true });
+  const given = member(data, "name");
+  const isDamaged = faults.length > 0 || typeof data !== "object";
+  const name = typeof given === "string" ? checked(given, file) : ((isDamaged ? soleRunning(dirname(file)) : undefined) ?? DEFAULT_NAME);
+  const revoked = member(member(data, "api"), "revoked");
+  const consumers = Array.isArray(revoked) ? revoked.filter((each) => typeof each === "string") : [];
+  const stateDir = stateDirOf(dirname(file), name);
+  checkStateFolder(stateDir);
+  return { name, stateDir, file, revoked: consumers };
+}
+
+/** The name is a part of paths. */
+function checked(name: string, file: string): string {
+  if (NAME_PATTERN.test(name)) return name;
+  const allowed = 'allowed: 1 to 64 characters from a-z, 0-9, ".", "_" and "-"';
+  throw new ProcmanError("configuration-invalid", `Cannot use "name" in ${file}: found ${JSON.stringify(name)}; ${allowed}.`);
+}
+
+/** The name of the procman that runs beside a file that can't name it; undefined if it is none, or one of several. */
+function soleRunning(folder: string): string | undefined {
+  if (process.env.PROCMAN_STATE_DIR) return undefined;
+  const [name, ...others] = runningIn(join(folder, ".procman"));
+  return others.length === 0 ? name : undefined;
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 /** The state folder for a configuration of this name in this folder. */

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { userInfo } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessSpec } from "./spec.ts";
 import { validateConfiguration } from "./validate.ts";
@@ -80,6 +82,7 @@ test("units: seconds become milliseconds, an omitted delay stays absent", () => 
     terminateGracePeriod: 2,
     terminateTimeout: 0.25,
     stopSignal: "SIGQUIT",
+    killMode: "leader",
     restartDelayMs: 0,
     restartLimit: 5,
     restartResetMs: 10,
@@ -92,9 +95,14 @@ test("units: seconds become milliseconds, an omitted delay stays absent", () => 
     graceMs: 2000,
     terminateMs: 250,
     stopSignal: "SIGQUIT",
+    killMode: "leader",
     timeoutMs: 1500,
     waits: false,
   });
+});
+
+test("killMode group is the default: the policy doesn't mention it", () => {
+  assert.ok(!("killMode" in spec({ killMode: "group" }).policy));
 });
 
 test("terminateGracePeriod and terminateTimeout of the top level are defaults for all", () => {
@@ -116,6 +124,44 @@ test("relative paths resolve from the folder of the file", () => {
   );
   assert.deepEqual(spec({ worker: "job.js", cwd: "app" }).command, { kind: "worker", script: "/shop/job.js", args: [] });
   assert.deepEqual(spec({ worker: ["job.js", "./x"] }).command, { kind: "worker", script: "/shop/job.js", args: ["./x"] });
+});
+
+test("~ is the home of the process's user, else of procman's; ~name that of this account", (t) => {
+  const { username, homedir: own } = userInfo();
+  const { HOME } = process.env;
+  process.env.HOME = "/elsewhere";
+  t.after(() => {
+    process.env.HOME = HOME;
+  });
+  const fields = {
+    cwd: "~",
+    path: "~/bin:/opt/bin",
+    env: { PATH: "~/more", KEY: { file: "~/key" }, TEXT: "~/text" },
+    envFile: "~/.env",
+    watch: ["~/src"],
+    pidFile: "~/{id}.pid",
+    logger: { stdout: "~/a.log", stderr: `~${username}/b.log` },
+  };
+  const found = (home: string, more: object): void => {
+    const { cwd, path, env, envFile, watch, pidFile, log } = spec({ ...fields, ...more });
+    assert.deepEqual(
+      { cwd, path, env, envFile, watch, pidFile, stdout: log.stdout, stderr: log.stderr },
+      {
+        ...{ cwd: home, path: [`${home}/bin`, "/opt/bin", `${home}/more`], env: { KEY: { file: `${home}/key` }, TEXT: "~/text" } },
+        ...{
+          envFile: [`${home}/.env`],
+          watch: [`${home}/src`],
+          pidFile: `${home}/web.pid`,
+          stdout: `${home}/a.log`,
+          stderr: `${own}/b.log`,
+        },
+      },
+    );
+  };
+  found("/elsewhere", {});
+  found(own, { user: username });
+  assert.deepEqual(spec({ worker: "~/job.js" }).command, { kind: "worker", script: "/elsewhere/job.js", args: [] });
+  for (const cwd of ["~no-such-user/a", "./~", "a/~"]) assert.equal(spec({ cwd }).cwd, join("/shop", cwd));
 });
 
 test("2.2 variables in paths are filled in; those in env are filled in when a run starts", (t) => {

@@ -1,10 +1,11 @@
 /** From a checked file to specifications: defaults filled in, units converted, paths absolute. */
-import { delimiter, resolve } from "node:path";
+import { delimiter } from "node:path";
 import type { Rotation } from "../ipc/logger-protocol.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import type { CheckContext } from "./checks/checks.ts";
 import { fill, filledIn, type Names } from "./checks/command-checks.ts";
 import { dependencyOf } from "./checks/dependency-checks.ts";
+import { pathIn } from "./checks/home-paths.ts";
 import { limitsOf } from "./checks/limit-checks.ts";
 import { pluginSpecs } from "./checks/plugin-checks.ts";
 import { healthSpec, readyProbe } from "./checks/probe-checks.ts";
@@ -25,12 +26,13 @@ import { READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
 import { stateDirOf } from "./find-config.ts";
 import { type ClusterInstance, instances } from "./instances.ts";
-import type { CommandSpec, Config, EnvValue, LogSpec, ProcessSpec, WatcherSpec } from "./spec.ts";
+import type { Config, EnvValue, LogSpec, ProcessSpec, WatcherSpec } from "./spec.ts";
 import { parseSize } from "./units.ts";
 
 /** The configuration as the service uses it, without `file` and `warnings`, which the caller adds. */
 export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "file" | "warnings"> {
-  const { name = TOP.name.default, logger, api } = raw;
+  const { name = TOP.name.default, logger } = raw;
+  const api = raw.api === false ? undefined : raw.api;
   return {
     name,
     stateDir: stateDirOf(context.folder, name),
@@ -47,6 +49,8 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
       ...(api?.port !== undefined && { port: api.port }),
       revoked: api?.revoked ?? API.revoked.default,
       ...(api?.cors !== undefined && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
+      ...(api?.hosts !== undefined && { hosts: api.hosts.map((host) => host.toLowerCase()) }),
+      ...(raw.api === false && { isOff: true as const }),
     },
     watcher: watcherOf(raw),
     plugins: pluginSpecs(raw.plugins, context.folder),
@@ -76,23 +80,25 @@ type ConfigOrigin = { readonly raw: RawConfig; readonly folder: string; readonly
 
 function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, parallelism }: ConfigOrigin): ProcessSpec {
   const { PATH, ...env } = process.env ?? {};
-  const pathOf = (path: string): string => resolve(folder, filledIn(path));
+  const absolute = (path: string): string => pathIn(folder, path, process.user);
+  const pathOf = (path: string): string => absolute(filledIn(path));
   const envFile = [process.envFile ?? []].flat().map(pathOf);
   const { cron, terminate, pidFile } = process;
   const cluster = clusterOf(process, instance);
   return {
     id: instance.id,
-    command: commandOf(process, folder),
+    ...programOf(process, absolute),
     cwd: pathOf(process.cwd ?? "."),
     env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue(value, pathOf)])),
     ...(envFile.length > 0 && { envFile }),
-    path: [...folders(process.path), ...folders(PATH as string | undefined)].map((entry) => resolve(folder, entry)),
+    ...(process.inheritEnv !== undefined && { inheritEnv: process.inheritEnv }),
+    path: [...folders(process.path), ...folders(PATH as string | undefined)].map(absolute),
     overrun: process.overrun ?? PROCESS.overrun.default,
     autostart: process.autostart ?? PROCESS.autostart.default,
-    watch: (process.watch ?? []).map((path) => resolve(folder, path)),
+    watch: (process.watch ?? []).map(absolute),
     policy: policyOf(process, raw),
-    log: logSpec(process.logger, raw.logger, { names: instance, folder }),
-    ...(pidFile !== undefined && { pidFile: resolve(folder, fill(pidFile, instance)) }),
+    log: logSpec(process.logger, raw.logger, { names: instance, absolute }),
+    ...(pidFile !== undefined && { pidFile: absolute(fill(pidFile, instance)) }),
     ...(cron !== undefined && { cron }),
     ...(terminate !== undefined && { terminate }),
     ...(process.dependsOn?.length && { dependsOn: process.dependsOn.map((entry) => dependencyOf(entry, raw, parallelism)) }),
@@ -103,10 +109,11 @@ function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, p
   };
 }
 
-function commandOf({ cmd, worker }: RawProcess, folder: string): CommandSpec {
-  if (worker === undefined) return { kind: "shell", line: cmd ?? "" };
+function programOf({ cmd, worker, node }: RawProcess, absolute: (path: string) => string): Pick<ProcessSpec, "command" | "node"> {
+  const isNode = node === true ? { node } : {};
+  if (worker === undefined) return { command: { kind: "shell", line: cmd ?? "" }, ...isNode };
   const [script = "", ...args] = [worker].flat();
-  return { kind: "worker", script: resolve(folder, script), args };
+  return { command: { kind: "worker", script: absolute(script), args }, ...isNode };
 }
 
 function envValue(value: EnvValue, pathOf: (path: string) => string): EnvValue {
@@ -123,7 +130,7 @@ function folders(path: string | readonly string[] | undefined): readonly string[
 
 function policyOf(process: RawProcess, raw: RawConfig): Policy {
   const startsByItself = process.autostart === true || (process.watch?.length ?? 0) > 0;
-  const { restartDelayMs, ready, stopSignal } = process;
+  const { restartDelayMs, ready, stopSignal, killMode, minUptimeMs } = process;
   return {
     restart: process.restart ?? (startsByItself ? "error" : "never"),
     restartLimit: process.restartLimit ?? Infinity,
@@ -133,7 +140,9 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
     timeoutMs: milliseconds(PROCESS.timeout, process.timeout),
     waits: (process.dependsOn?.length ?? 0) > 0,
     ...(restartDelayMs !== undefined && { restartDelayMs }),
+    ...(minUptimeMs !== undefined && { minUptimeMs }),
     ...(stopSignal !== undefined && { stopSignal }),
+    ...(killMode === "leader" && { killMode }),
     ...(ready !== undefined && { readyMs: milliseconds(READY.timeout, ready.timeout) }),
   };
 }
@@ -160,13 +169,12 @@ type ProcessSettings = RawProcessLogger | undefined;
 function logSpec(
   settings: ProcessSettings,
   global: RawLogger | undefined,
-  pathOf: { readonly names: Names; readonly folder: string },
+  { names, absolute }: { readonly names: Names; readonly absolute: (path: string) => string },
 ): LogSpec {
-  const absolute = (pattern: string | undefined): string | undefined =>
-    pattern === undefined ? undefined : resolve(pathOf.folder, fill(pattern, pathOf.names));
-  const stdout = absolute(settings?.stdout ?? global?.stdout);
+  const fileOf = (pattern: string | undefined): string | undefined => (pattern === undefined ? undefined : absolute(fill(pattern, names)));
+  const stdout = fileOf(settings?.stdout ?? global?.stdout);
   // A process's own file for standard output takes standard error too, whatever the global logger says.
-  const stderr = absolute(settings?.stderr ?? (settings?.stdout === undefined ? global?.stderr : undefined));
+  const stderr = fileOf(settings?.stderr ?? (settings?.stdout === undefined ? global?.stderr : undefined));
   const rotation = rotationOf(settings?.rotate, global?.rotate);
   return {
     console: settings?.console ?? global?.console ?? LOGGER.console.default,

@@ -1,6 +1,6 @@
 /** The place of a value in a configuration file, for a message long after the file was read. */
-import { readFileSync } from "node:fs";
 import { relative } from "node:path";
+import { readConfigBytes } from "./config-file.ts";
 import { type JsonPath, parseDocument, withoutBom } from "./document.ts";
 
 /** For example `procman.json:12:7`; only the file name when the file can't be read any more. */
@@ -8,7 +8,7 @@ export function placeIn(file: string, path: JsonPath): string {
   const near = relative(process.cwd(), file);
   const shown = near.startsWith("..") ? file : near;
   try {
-    const { line, column } = parseDocument(withoutBom(readFileSync(file, "utf8"))).place(path);
+    const { line, column } = parseDocument(withoutBom(readConfigBytes(file).toString("utf8"))).place(path);
     return `${shown}:${line}:${column}`;
   } catch {
     return shown;

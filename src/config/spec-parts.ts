@@ -35,12 +35,14 @@ export const policy: Schema<Policy> = schemaFor<Policy>({
   // JSON writes Infinity as null.
   restartLimit: union([count, nullSchema]) as Schema<number>,
   restartResetMs: number(),
+  minUptimeMs: optional(number()),
   graceMs: number(),
   terminateMs: number(),
   timeoutMs: number(),
   readyMs: optional(number()),
   waits: boolean(),
   stopSignal: optional(enumeration(STOP_SIGNALS)),
+  killMode: optional(literal("leader")),
 });
 
 const probes = [
@@ -53,6 +55,7 @@ export const ready: Schema<ReadyProbe> = union([
   ...probes,
   openObject({ kind: literal("log"), pattern: string({ format: "regex" }) }),
   openObject({ kind: literal("fd"), fd: count }),
+  openObject({ kind: literal("message") }),
 ]);
 
 export const health: Schema<HealthSpec> = schemaFor<HealthSpec>({

@@ -59,6 +59,10 @@ export type ApiSpec = {
   readonly revoked: readonly string[];
   /** Origins whose pages may call the API. Absent: none but its own. */
   readonly cors?: readonly string[];
+  /** Names under which a reverse proxy serves it. */
+  readonly hosts?: readonly string[];
+  /** No port, only the Unix socket. */
+  readonly isOff?: true;
 };
 
 type Rows = typeof PROCESS;
@@ -166,7 +170,14 @@ export const snapshotSchema: Schema<{ readonly config: StoredConfig; readonly le
     console: consoleStyle,
     internalLogHours: number(),
     internalLogBytes: number(),
-    api: schemaFor<ApiSpec>({ hostname: string(), port: optional(count), revoked: list(string()), cors: optional(list(string())) }),
+    api: schemaFor<ApiSpec>({
+      hostname: string(),
+      port: optional(count),
+      revoked: list(string()),
+      cors: optional(list(string())),
+      hosts: optional(list(string())),
+      isOff: optional(literal(true)),
+    }),
     watcher: schemaFor<WatcherSpec>({ intervalMs: number(), exts: list(string()), match: list(string()), skip: list(string()) }),
     plugins: optional(list(plugin)),
   }),

@@ -167,6 +167,7 @@ test("stopSignal takes only signals that end a process", () => {
   for (const bad of ["QUIT", "SIGSTOP", "SIGKILL", 15])
     assert.match(about({ stopSignal: bad }), /stopSignal Found .*"SIGTERM", .*"SIGQUIT"/, `${bad}`);
   assert.match(about({ stopSignal: "SIGQIT" }), /Did you mean "SIGQUIT"\?/);
+  assert.match(about({ killMode: "leaders" }), /killMode Found "leaders".*Did you mean "leader"\?/);
 });
 
 test("bounds: delays are not negative, counts are whole, ports are 1-65535", () => {
@@ -294,6 +295,22 @@ test("placeholders that don't exist are errors that list those that do", () => {
   assert.match(about({ pidFile: "{x-y-z}" }), /pidFile Found/);
 });
 
+test("an address to listen on is an IP address or the name of a host", () => {
+  const api = (hostname: string): string => about({}, { api: { hostname } });
+  for (const hostname of ["127.0.0.1", "0.0.0.0", "::", "::1", "fe80::1%eth0", "localhost", "db_1.internal.", "bücher.example", "127.1"])
+    assert.equal(api(hostname), "", hostname);
+  for (const hostname of ["", "bad host", "not a host!", "[::1]", "localhost:80", "http://localhost", "a/b", "*", "host\n", "a@b"])
+    assert.match(
+      api(hostname),
+      /^0:0 api\.hostname Found .*; allowed: an IP address without brackets, or the name of a host, as "localhost"/,
+      hostname,
+    );
+  assert.match(
+    about({ cluster: { instances: 2, startPort: 3000, commonPort: 80, hostname: "bad host" } }),
+    /cluster\.hostname Found "bad host"; allowed: an IP address/,
+  );
+});
+
 test("doubtful values are warnings, not errors", () => {
   assert.match(warningsOf({ autostart: false })[0] ?? "", /^processes\[0\] No start policy: "web" is only started manually/);
   assert.deepEqual(warningsOf({}), []);
@@ -303,7 +320,10 @@ test("doubtful values are warnings, not errors", () => {
     warningsOf({ cluster: { instances: 2, startPort: 3000, strategy: "ip-hash" } })[0] ?? "",
     /strategy Found "strategy" without "commonPort"/,
   );
-  assert.match(warningsOf({}, { api: { port: 6000 } })[0] ?? "", /^api\.port Found 6000: browsers and `fetch` block this port/);
+  assert.match(
+    warningsOf({}, { api: { port: 6000 } })[0] ?? "",
+    /^api\.port Found 6000: browsers and `fetch` block this port, .* pages and most libraries can't reach the API/,
+  );
   assert.deepEqual(warningsOf({}, { api: { port: 6001 } }), []);
   assert.match(
     warningsOf({}, { plugins: [{ url: "https://host/x@1.0.0.mjs" }] })[0] ?? "",

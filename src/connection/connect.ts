@@ -3,19 +3,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import { Client } from "../client/client.ts";
-import type { SendRequest } from "../client/transport.ts";
+import type { Request, SendRequest } from "../client/transport.ts";
 import { type Location, locate } from "../config/find-config.ts";
 import { expiresIn, payloadOf } from "../contract/token-claims.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { signJwt } from "../os/jwt.ts";
-import { secretIn } from "../os/secret.ts";
+import { storedSecret } from "../os/secret.ts";
 import { CONNECT_TIMEOUT_MS, interrupted, keeperOf, POLL_MS, reach, serviceDown } from "./endpoint-file.ts";
 import { exchange } from "./http10.ts";
 
 /** Time without data after which a request fails; streams send heartbeats more often. Milliseconds. */
 const SILENCE_MS = 30_000;
-/** Validity of the client's own tokens, in seconds; a longer stream reconnects with a new token. */
-const TOKEN_SECONDS = 3_600;
+/** Validity of the client's own tokens, in seconds, beyond the time that the answer may take: each request has another. */
+const TOKEN_SECONDS = 60;
+/** The same of a stream; a longer one reconnects. */
+const STREAM_SECONDS = 3_600;
 
 /** @throws {ProcmanError} `no-daemon`, `service-down` */
 export function connect(config: string | undefined): Promise<Client> {
@@ -33,11 +35,15 @@ function sender(location: Location, consumer: string): SendRequest {
   const { stateDir } = location;
   return async (request) => {
     for (const deadline = monotonicMs() + CONNECT_TIMEOUT_MS; ; await sleep(POLL_MS)) {
-      const { hostname, port } = await reach(stateDir, deadline);
-      const headers = { ...request.headers, authorization: `Bearer ${tokenOf(location, consumer)}` };
+      const { hostname, port, socket } = await reach(stateDir, deadline);
+      const secret = await secretOf(stateDir, deadline);
+      const headers = {
+        ...request.headers,
+        authorization: `Bearer ${tokenOf({ audience: location.name, consumer, seconds: validityOf(request) }, secret)}`,
+      };
       try {
         const silenceMs = SILENCE_MS + (request.patienceSeconds ?? 0) * 1_000;
-        return await exchange({ ...request, headers, hostname, port, silenceMs });
+        return await exchange({ ...request, headers, hostname, port, socket, silenceMs });
       } catch (error) {
         if (request.signal?.aborted) throw error;
         if (isRepeatable(request.method, error as NodeJS.ErrnoException) && monotonicMs() <= deadline) continue;
@@ -52,16 +58,37 @@ async function lost(stateDir: string, method: string, error: NodeJS.ErrnoExcepti
   return method !== "GET" && isCutOff(error) ? interrupted(error.message) : serviceDown(keeper, error.message);
 }
 
+type TokenOrder = { readonly audience: string; readonly consumer: string; readonly seconds: number };
+
 /** A user who may read the secret may do everything. The secret can be replaced at any time. */
-function tokenOf({ name, stateDir }: Location, consumer: string): string {
-  const claims = payloadOf({ audience: name, consumer, scopes: ["admin"], expires: expiresIn(TOKEN_SECONDS) });
-  return signJwt(claims, secretOf(stateDir));
+function tokenOf({ seconds, ...claims }: TokenOrder, secret: Uint8Array): string {
+  return signJwt(payloadOf({ ...claims, scopes: ["admin"], expires: expiresIn(seconds) }), secret);
 }
 
-function secretOf(stateDir: string): Uint8Array {
+function validityOf({ headers, patienceSeconds = 0 }: Request): number {
+  return (headers.accept === "text/event-stream" ? STREAM_SECONDS : TOKEN_SECONDS) + patienceSeconds;
+}
+
+/**
+ * The secret of a running procman, which writes a lost one again within a second: another one would void all tokens.
+ *
+ * @param deadline monotonic milliseconds
+ * @throws {ProcmanError} `state-folder`
+ */
+export async function secretOf(stateDir: string, deadline: number): Promise<Uint8Array> {
+  for (; ; await sleep(POLL_MS)) {
+    const secret = readSecret(stateDir);
+    if (secret !== undefined) return secret;
+    if (monotonicMs() > deadline)
+      throw new ProcmanError("state-folder", `Cannot sign requests: ${stateDir} has no secret, and the running procman can't write it`);
+  }
+}
+
+function readSecret(stateDir: string): Uint8Array | undefined {
   try {
-    return secretIn(stateDir);
+    return storedSecret(stateDir);
   } catch (cause) {
+    if (cause instanceof ProcmanError) throw cause;
     throw new ProcmanError("state-folder", `Cannot sign requests: the secret in ${stateDir} can't be read: ${(cause as Error).message}`, {
       cause,
     });
@@ -70,7 +97,7 @@ function secretOf(stateDir: string): Uint8Array {
 
 /** True if the request was not received, or repeating it does no harm. */
 function isRepeatable(method: string, { code = "" }: NodeJS.ErrnoException): boolean {
-  return code === "ECONNREFUSED" || (method === "GET" && isCutOff({ code }));
+  return ["ECONNREFUSED", "ENOENT"].includes(code) || (method === "GET" && isCutOff({ code }));
 }
 
 function isCutOff({ code = "" }: Pick<NodeJS.ErrnoException, "code">): boolean {

@@ -1,15 +1,16 @@
 /** Starts a detached procman and waits for its API. */
 import type { ChildProcess } from "node:child_process";
-import { closeSync, constants as fs, openSync } from "node:fs";
+import { closeSync, constants as fs, openSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ProcmanError } from "../base/errors.ts";
 import type { Config } from "../config/spec.ts";
 import { monotonicMs } from "../os/clock.ts";
-import { makeFolder } from "../os/files.ts";
-
+import { isFull } from "../os/files.ts";
 import { holderOf } from "../os/lock.ts";
-import { POLL_MS, reach } from "./endpoint-file.ts";
+import { NO_DEBUGGER } from "../os/no-debugger.ts";
+import { makeStateFolder } from "../os/state-folder.ts";
+import { checkPort, POLL_MS, reach } from "./endpoint-file.ts";
 
 /** Time to wait for the start; a slower procman continues starting in the background. Milliseconds. */
 export const START_TIMEOUT_MS = 30_000;
@@ -34,7 +35,7 @@ export function startDaemon({ file, stateDir }: Config, script: string, args: re
   const { spawn } = process.getBuiltinModule("node:child_process");
   const log = logIn(stateDir);
   const stateRoot = process.env.PROCMAN_STATE_DIR;
-  const child = spawn(process.execPath, [script, "run", "--detached", "--config", file, ...args], {
+  const child = spawn(process.execPath, [NO_DEBUGGER, script, "run", "--detached", "--config", file, ...args], {
     cwd: dirname(file),
     detached: true,
     stdio: ["ignore", log.fd, log.fd],
@@ -57,21 +58,31 @@ export function waitForStart(config: Config, daemon: Daemon, timeoutMs: number):
   return Promise.race([daemon.ended, comeUp(config, daemon, timeoutMs)]);
 }
 
+/** What it has printed. If a full disk has taken nothing of it, a message that says so. */
+export function outputOf({ log }: Daemon, [code, signal]: DaemonEnd): string {
+  const text = readFileSync(log, "utf8");
+  if (text !== "" || code === 0 || signal !== null) return text;
+  const folder = dirname(log);
+  if (isFull(folder)) return `procman: ${unusable(folder, "no space left on device")}\n`;
+  return `procman: it ended with code ${code} before it had come up; "procman run" without --detach shows why\n`;
+}
+
 type Log = { readonly path: string; readonly fd: number };
 
 /** The file for other output; the console goes to a file that the logger rotates. */
 function logIn(stateDir: string): Log {
   const path = join(stateDir, "daemon.log");
   try {
-    makeFolder(stateDir, 0o700);
+    makeStateFolder(stateDir);
     return { path, fd: openSync(path, fs.O_WRONLY | fs.O_CREAT | fs.O_TRUNC | fs.O_APPEND, 0o600) };
   } catch (cause) {
-    throw new ProcmanError(
-      "state-folder",
-      `Cannot run: the state folder ${stateDir} can't be used: ${(cause as Error).message}; set PROCMAN_STATE_DIR to use another place`,
-      { cause },
-    );
+    if (cause instanceof ProcmanError) throw cause;
+    throw new ProcmanError("state-folder", unusable(stateDir, (cause as Error).message), { cause });
   }
+}
+
+function unusable(stateDir: string, why: string): string {
+  return `Cannot run: the state folder ${stateDir} can't be used: ${why}; set PROCMAN_STATE_DIR to use another place`;
 }
 
 async function comeUp({ stateDir }: Config, { child: { pid }, ended }: Daemon, timeoutMs: number): Promise<DaemonEnd | undefined> {
@@ -83,7 +94,7 @@ async function comeUp({ stateDir }: Config, { child: { pid }, ended }: Daemon, t
     await sleep(POLL_MS, undefined, { ref: false });
   }
   try {
-    await reach(stateDir, deadline);
+    checkPort(await reach(stateDir, deadline));
     return undefined;
   } catch (error) {
     if (isUp()) throw error;

@@ -1,14 +1,17 @@
 /** The address of a state folder's procman, in `endpoint.json`. Waits for a service that is being started or restarted. */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isNotThere, ProcmanError } from "../base/errors.ts";
 import type { Endpoint } from "../contract/records.ts";
 import { namesIn } from "../log-store/segment-files.ts";
+import { writeWhole } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { isFull } from "../os/files.ts";
-import { type Holder, holderOf, isAbandoned } from "../os/lock.ts";
-import { isAlive } from "../os/process-stat.ts";
+import { type Holder, holderOf, isAbandoned, runningIn } from "../os/lock.ts";
+import { isAlive, uidOf } from "../os/process-stat.ts";
+import { checkStateFolder } from "../os/state-folder.ts";
+import { userName } from "../os/user-names.ts";
 
 /** Time to wait for the service: one that was killed answers again within half a second. Milliseconds. */
 export const CONNECT_TIMEOUT_MS = 3_000;
@@ -17,15 +20,24 @@ export const POLL_MS = 20;
 /** Time to wait for the replacement of a killed keeper, which its service, logger or supervisor starts within a second. Milliseconds. */
 const COMEBACK_MS = 1_500;
 
-/** The keeper of a state folder; waits for the replacement of a killed one. @throws {ProcmanError} `no-daemon` */
+/** The keeper of a state folder; waits for the replacement of a killed one. @throws {ProcmanError} `no-daemon`, `state-folder` */
 export async function keeperOf(stateDir: string): Promise<Holder> {
+  checkStateFolder(stateDir);
   for (const late = monotonicMs() + COMEBACK_MS; ; await sleep(POLL_MS)) {
     const holder = readable(stateDir, () => holderOf(stateDir));
-    if (holder !== undefined) return holder;
+    if (holder !== undefined) return ofOwnUser(holder);
     // A folder that can't be read may have a keeper.
     readable(stateDir, () => namesIn(stateDir));
     if (monotonicMs() > late || !isAbandoned(stateDir)) throw noDaemon(stateDir);
   }
+}
+
+/** Nothing is signalled or asked for another user, whatever the lock says. */
+function ofOwnUser(holder: Holder): Holder {
+  const [own, other] = [process.geteuid?.(), uidOf(holder.pid)];
+  if (own === undefined || other === undefined || other === own) return holder;
+  const name = userName(other);
+  throw new ProcmanError("state-folder", `Cannot reach procman: its keeper (pid ${holder.pid}) belongs to ${name}; ask as ${name}`);
 }
 
 function noDaemon(stateDir: string): ProcmanError {
@@ -38,9 +50,8 @@ function noDaemon(stateDir: string): ProcmanError {
 /** Names of running procmans next to it: "name" in the configuration file may have changed, or be unreadable in an invalid file. */
 function beside(stateDir: string): string {
   const folder = dirname(stateDir);
-  if (basename(folder) !== ".procman" || !existsSync(folder)) return "";
-  const folders = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory());
-  const others = folders.map(({ name }) => name).filter((name) => holderOf(join(folder, name)) !== undefined);
+  if (basename(folder) !== ".procman") return "";
+  const others = runningIn(folder);
   const names = others.map((name) => JSON.stringify(name)).join(" and ");
   return names === "" ? "" : ` (but ${names} ${others.length === 1 ? "runs" : "run"} beside it: look at "name" in the configuration file)`;
 }
@@ -52,16 +63,29 @@ function beside(stateDir: string): string {
  * @throws {ProcmanError} `no-daemon`: procman is not running; `service-down`: its service is down, has no API, or the disk is full.
  */
 export async function reach(stateDir: string, late: number): Promise<Endpoint> {
+  checkStateFolder(stateDir);
   for (;;) {
     const endpoint = endpointIn(stateDir);
-    if (endpoint?.problem !== undefined) throw withoutApi(endpoint, endpoint.problem);
-    if (endpoint !== undefined) return endpoint;
+    if (endpoint !== undefined) return reachable(endpoint);
     const keeper = await keeperOf(stateDir);
     const reason = textIn(join(stateDir, "service-down"))?.trim();
     if (reason !== undefined) throw serviceDown(keeper, reason);
     if (monotonicMs() > late) throw isFull(stateDir) ? withoutRoom(keeper, stateDir) : serviceDown(keeper, "it does not answer");
     await sleep(POLL_MS);
   }
+}
+
+/** Its socket may have been removed, with the run folder. @throws {ProcmanError} `service-down` */
+function reachable({ socket, ...endpoint }: Endpoint): Endpoint {
+  if (socket !== undefined && existsSync(socket)) return { ...endpoint, socket };
+  if (endpoint.problem !== undefined) throw withoutApi(endpoint, endpoint.problem);
+  return endpoint;
+}
+
+/** Whether the API listens as configured. @throws {ProcmanError} `service-down` */
+export function checkPort(endpoint: Endpoint): void {
+  const { problem, isOff } = endpoint;
+  if (problem !== undefined && isOff !== true) throw withoutPort(endpoint, problem);
 }
 
 /** The content of `endpoint.json`, unless its service has exited, or a power failure left it empty. */
@@ -100,6 +124,13 @@ function withoutApi({ keeper, hostname, port }: Endpoint, problem: string): Proc
   );
 }
 
+function withoutPort({ keeper, hostname, port }: Endpoint, problem: string): ProcmanError {
+  return new ProcmanError(
+    "service-down",
+    `Cannot serve the API: procman is running (pid ${keeper}), but has no API at ${hostname}:${port}: ${problem}; commands reach it nevertheless, and the API starts as soon as that is resolved; or correct "api" in the configuration and run it again ("procman terminate" stops everything)`,
+  );
+}
+
 function withoutRoom({ pid }: Holder, stateDir: string): ProcmanError {
   return new ProcmanError(
     "service-down",
@@ -130,15 +161,7 @@ function readable<T>(path: string, read: () => T): T {
 
 /** Writes the API's address to `endpoint.json` in the state folder. */
 export function publishEndpoint(stateDir: string, endpoint: Endpoint): void {
-  const path = fileIn(stateDir);
-  const temporary = `${path}.tmp`;
-  try {
-    writeFileSync(temporary, JSON.stringify(endpoint), { mode: 0o600 });
-    renameSync(temporary, path);
-  } finally {
-    // A partial file would only take up room.
-    rmSync(temporary, { force: true });
-  }
+  writeWhole(fileIn(stateDir), JSON.stringify(endpoint));
 }
 
 /** The port of the last service, if it was killed. */

@@ -16,6 +16,8 @@ const LINES = 10;
 /** As many as a complete incident has. */
 const INCIDENT_LINES = 50;
 const CHARACTERS = 2_000;
+/** Clocks differ; with more, lines of the previous procman's run of this number could be meant. Milliseconds. */
+const EARLY_MS = 100;
 /** The last lines may be read shortly after the exit. Milliseconds. */
 const LATE_MS = 1_000;
 const STARTED = /^started \(pid (\d+)\)/;
@@ -47,11 +49,11 @@ export function membersOf(config: unknown, stateDir: string, id: string): readon
   );
 }
 
-/** `count`: number of the latest ends. */
+/** All recorded ends; `count`: how many of the latest get their lines. */
 export async function historyOf(stateDir: string, id: string, count: number): Promise<PastRuns> {
   const log = new IncidentLog(stateDir, (problem) => void process.stderr.write(`procman: ${problem}\n`));
-  const latest = (await log.read(id)).slice(-count).reverse();
-  const incidents = await Promise.all(latest.map((entry) => complete(stateDir, entry)));
+  const all = (await log.read(id)).toReversed();
+  const incidents = await Promise.all(all.map((entry, index) => (index < count ? complete(stateDir, entry) : entry.incident)));
   const unended = await unendedOf(stateDir, id, incidents);
   const { entries } = await readLogs(stateDir, { limit: 1 });
   return { id, incidents, ...(unended && { unended }), ...(entries[0] && { until: entries[0].time }) };
@@ -60,7 +62,7 @@ export async function historyOf(stateDir: string, id: string, count: number): Pr
 async function complete(stateDir: string, { open, incident }: IncidentLogEntry): Promise<Incident> {
   if (open === undefined) return incident;
   const { process: id, run, started, time } = incident;
-  const [from, before] = [Date.parse(started ?? time) - LATE_MS, Date.parse(time) + LATE_MS];
+  const [from, before] = [Date.parse(started ?? time) - EARLY_MS, Date.parse(time) + LATE_MS];
   return {
     ...incident,
     lines: await lastLines(stateDir, { process: id, run, from, before, count: INCIDENT_LINES, characters: CHARACTERS }),

@@ -1,10 +1,13 @@
 /** HTTP/1.0 over a plain socket: one request and one answer, which ends with the connection. (`node:http` takes 10 ms of each start.) */
 import { connect, type Socket } from "node:net";
 import type { Reply, Request } from "../client/transport.ts";
+import { connectUnix } from "../os/unix-socket.ts";
 
 export type WireOptions = {
   readonly hostname: string;
   readonly port: number;
+  /** Path of a Unix socket, in place of host name and port. */
+  readonly socket?: string | undefined;
   /** Time without data after which the request fails. Milliseconds. */
   readonly silenceMs: number;
 };
@@ -31,9 +34,13 @@ export async function exchange(request: WireRequest): Promise<Reply> {
 }
 
 function dial(request: WireRequest): Socket {
-  const { hostname, port, silenceMs, signal } = request;
-  const socket = connect({ host: reachable(hostname), port, noDelay: true, ...(signal === undefined ? {} : { signal }) });
-  socket.setTimeout(silenceMs, () => socket.destroy(new Error(`no answer from ${hostname}:${port} within ${silenceMs / 1_000} s`)));
+  const { hostname, port, silenceMs, signal, socket: path } = request;
+  const socket =
+    path === undefined
+      ? connect({ host: reachable(hostname), port, noDelay: true, ...(signal === undefined ? {} : { signal }) })
+      : connectUnix(path, signal);
+  const place = path ?? `${hostname}:${port}`;
+  socket.setTimeout(silenceMs, () => socket.destroy(new Error(`no answer from ${place} within ${silenceMs / 1_000} s`)));
   socket.write(textOf(request));
   return socket;
 }
@@ -43,10 +50,10 @@ function reachable(hostname: string): string {
   return hostname === "0.0.0.0" ? "127.0.0.1" : hostname === "::" ? "::1" : hostname;
 }
 
-function textOf({ hostname, port, method, path, headers, body }: WireRequest): string {
+function textOf({ hostname, port, socket, method, path, headers, body }: WireRequest): string {
   const name = reachable(hostname);
   const all = {
-    host: `${name.includes(":") ? `[${name}]` : name}:${port}`,
+    host: socket === undefined ? `${name.includes(":") ? `[${name}]` : name}:${port}` : "localhost",
     ...headers,
     ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }),
   };

@@ -1,4 +1,5 @@
 /** Formats log entries like the console: time, process and text. */
+import { printable, printableOutput } from "../base/printable.ts";
 import type { LogEntry } from "../contract/records.ts";
 
 /** Cyan, green, blue, magenta and their bright variants; yellow and red are for warnings and errors. */
@@ -9,10 +10,13 @@ const MAX_PAD = 20;
 
 export class LogFormatter {
   readonly #colors: boolean;
+  readonly #isRaw: boolean;
   #width: number = OWN_ID.length;
 
-  constructor(colors: boolean) {
+  /** `isRaw`: control characters are written as they are. */
+  constructor(colors: boolean, isRaw = false) {
     this.#colors = colors;
+    this.#isRaw = isRaw;
   }
 
   /** Reserves room for the ids in front of the lines. */
@@ -27,7 +31,8 @@ export class LogFormatter {
     const head = `${time} ${id.padEnd(this.#width)} | `;
     const isOutput = category === "stdout" || category === "stderr";
     const color = isOutput ? colorOf(id) : SEVERITY[severity];
-    return `${this.#paint(color, head)}${isOutput ? this.#closed(text) : this.#paint(color, text)}\n`;
+    const shown = this.#isRaw ? text : this.#printable(text, isOutput, head.length - 2);
+    return `${this.#paint(color, head)}${isOutput ? this.#closed(shown) : this.#paint(color, shown)}\n`;
   }
 
   /** A gap in the output, if the reader was too slow. */
@@ -37,6 +42,12 @@ export class LogFormatter {
 
   #paint(color: number, text: string): string {
     return this.#colors ? `\u001b[${color}m${text}\u001b[0m` : text;
+  }
+
+  /** Further lines of the text are indented: they can't be taken for entries. */
+  #printable(text: string, isOutput: boolean, indent: number): string {
+    const shown = isOutput ? printableOutput(text, this.#colors) : printable(text);
+    return shown.replaceAll("\n", `\n${" ".repeat(indent)}│ `);
   }
 
   /** Resets the colours that a line may leave on. */

@@ -70,3 +70,25 @@ test("a keeper that ended in order and was restarted by its supervisor is not as
   });
   assert.equal(asked.length, 1);
 });
+
+test("a request whose answer was lost is repeated; it has succeeded if procman has ended meanwhile", async (context) => {
+  const { path, keeper } = folder(context);
+  const { left } = await keeper("lock.1");
+  let asked = 0;
+  await waitForEnd(path, async () => {
+    asked += 1;
+    if (asked === 1) throw new ProcmanError("service-down", "Cannot tell what came of it");
+    await left();
+    throw new ProcmanError("no-daemon", "none is running");
+  });
+  assert.equal(asked, 2);
+});
+
+test("a service that stays down is reported", async (context) => {
+  const { path, keeper } = folder(context);
+  await keeper("lock.1");
+  await assert.rejects(
+    waitForEnd(path, () => Promise.reject(new ProcmanError("service-down", "it is down"))),
+    { code: "service-down" },
+  );
+});

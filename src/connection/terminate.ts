@@ -13,7 +13,11 @@ import { keeperOf, POLL_MS } from "./endpoint-file.ts";
  */
 export async function waitForEnd(stateDir: string, ask: (keeper: Holder) => Promise<void>): Promise<void> {
   const first = await keeperOf(stateDir);
-  await ask(first);
+  await ask(first).catch((error: unknown) => {
+    if (!(error instanceof ProcmanError) || error.code !== "service-down") throw error;
+    // Another caller may have asked, too: the service ends before it has answered all.
+    return ask(first).catch(unlessOver);
+  });
   for (let next = await successorOf(stateDir, first); next !== undefined; next = await successorOf(stateDir, next))
     await ask(next).catch(unlessOver);
 }

@@ -1,5 +1,6 @@
 /** The commands of a running procman: one interface, implemented in process and over HTTP. */
 
+import type { KillMode } from "../base/signals.ts";
 import type { EventRecord, EventType } from "./event-record.ts";
 import type { PlanRecord } from "./plan.ts";
 import type {
@@ -31,6 +32,14 @@ export type Caller = {
 /** Exactly one of: the number of instances (`"max"`: one for each processor), or the change of it (below 0: fewer). */
 export type Scaling = { readonly instances?: number | "max"; readonly by?: number };
 
+/** A signal, and who gets it. */
+export type Signalling = {
+  /** Name or number: `"HUP"`, `"SIGHUP"`, `1`. */
+  readonly signal: string | number;
+  /** The process group of each run, or its main process alone. Absent: as the `killMode` of the process says. */
+  readonly to?: KillMode;
+};
+
 export type ActOptions = {
   /** Resolves when the target state is reached; rejects with `wait-timeout` after this many seconds. Absent: resolves at once. */
   readonly waitSeconds?: number;
@@ -54,6 +63,8 @@ export interface Control {
   act(id: string, action: Action, options?: ActOptions): Promise<ProcessRecord>;
   /** Gives a cluster another number of instances, until the next reload. Rejects with `process-unknown`, `scale-refused`, `process-blocked`, `reload-running`, `roll-running`, `configuration-invalid`; while it waits, `process-failed`, `wait-timeout`. */
   scale(id: string, scaling: Scaling, options?: ActOptions): Promise<ProcessRecord>;
+  /** Signals the runs of a process, an instance, a cluster or `all`. Rejects with `process-unknown`, `process-not-running`, `input-invalid`. */
+  signal(id: string, signalling: Signalling): Promise<ProcessRecord>;
   /** What a reload would do, or a run with another profile. Rejects with `configuration-invalid` (all its problems), `configuration-missing`. */
   plan(options?: PlanOptions): Promise<PlanRecord>;
   /** Applies the changed configuration file. Rejects as `plan`, with `reload-running`; while it waits, `reload-failed`, `wait-timeout`. */

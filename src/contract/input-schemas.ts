@@ -1,6 +1,7 @@
 /** Schemas of request bodies. The compiler reports a member that the type has and the schema hasn't. */
 import { enumeration, integer, map, number, optional, type Schema, schemaFor, string, time } from "../base/schema.ts";
-import type { Scaling } from "./control.ts";
+import { KILL_MODES } from "../base/signals.ts";
+import type { Scaling, Signalling } from "./control.ts";
 import { type LogSubmission, type MemoryRecord, SEVERITIES, type TelemetryReport } from "./records.ts";
 
 /** The same limit as in the configuration. */
@@ -32,13 +33,30 @@ export const SCALING: Schema<Scaling> = schemaFor<Scaling>(
   { ...CLOSED, description: "Number of instances of a cluster: `instances`, or `by`." },
 );
 
+const signal: Schema<string | number> = {
+  oneOf: [string({ minLength: 1, maxLength: 40 }), integer({ minimum: 1, maximum: 64 })],
+  description: "Name, with or without SIG, or number.",
+};
+
+export const SIGNALLING: Schema<Signalling> = schemaFor<Signalling>(
+  {
+    signal,
+    to: optional(
+      enumeration(KILL_MODES, {
+        description: "The process group of each run, or its main process alone. Absent: by the `killMode` of the process.",
+      }),
+    ),
+  },
+  { ...CLOSED, description: "A signal." },
+);
+
 export const TELEMETRY_REPORT: Schema<TelemetryReport> = schemaFor<TelemetryReport>(
   {
     process: idSchema("Id of a process or an instance."),
     memory: schemaFor<MemoryRecord>({ rss: bytes, heapTotal: bytes, heapUsed: bytes, external: bytes }, CLOSED),
     cwd: string({ maxLength: 4_096, description: "Its working directory." }),
     sent: time({ maxLength: 40, description: "When it was sent." }),
-    metrics: optional(map(number(), { maxProperties: 200, description: "Custom numbers." })),
+    metrics: optional(map(number(), { maxProperties: 200, propertyNames: string({ maxLength: 100 }), description: "Custom numbers." })),
   },
   { ...CLOSED, description: "Report of a process about itself." },
 );

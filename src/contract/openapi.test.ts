@@ -1,6 +1,7 @@
 /** The OpenAPI document: its structure and its references. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Json, refusalOf } from "../../test/support/json-schema.ts";
 import type { JsonSchema } from "../base/schema.ts";
 import { faultsOf } from "../base/schema-check.ts";
 import { openApi } from "./openapi.ts";
@@ -85,4 +86,27 @@ test("each path declares its parameter, each route with a body declares it", () 
         parameters.some((each) => each.in === "path"),
         path.includes("{id}"),
       );
+});
+
+test("the parameters of GET /logs say what excludes follow", () => {
+  const { order, to, follow } = ROUTES.logs.parameters;
+  for (const [{ description }, excluded] of [
+    [order, "follow=1"],
+    [to, "follow=1"],
+    [follow, "order=desc"],
+    [follow, "`to`"],
+  ] as const)
+    assert.ok(description.includes(excluded), description);
+});
+
+test("the body of a scaling has exactly one of `instances` and `by`; the probe of liveness may be refused", () => {
+  const { paths, components } = openApi(ROUTES) as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>;
+    readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+  };
+  const { Scaling: scaling = {} } = components.schemas;
+  const isScaling = (body: object): boolean => refusalOf(body, scaling as Json) === undefined;
+  assert.deepEqual([{ instances: 2 }, { instances: "max" }, { by: -1 }].map(isScaling), [true, true, true]);
+  assert.deepEqual([{}, { instances: 2, by: 1 }, { instances: 2, more: 1 }].map(isScaling), [false, false, false]);
+  assert.deepEqual(Object.keys(paths["/health"]?.get?.responses ?? {}).toSorted(), ["200", "403"]);
 });

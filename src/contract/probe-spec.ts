@@ -14,7 +14,9 @@ export type ReadyProbe =
   /** A line of its output matches this regular expression. */
   | { readonly kind: "log"; readonly pattern: string }
   /** It writes to this descriptor. */
-  | { readonly kind: "fd"; readonly fd: number };
+  | { readonly kind: "fd"; readonly fd: number }
+  /** It sends the message "ready" by `process.send`. */
+  | { readonly kind: "message" };
 
 /** Health checks of a run. */
 export type HealthSpec = {

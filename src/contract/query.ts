@@ -133,7 +133,8 @@ export const LOGS = {
     description: "Where the lines come from, separated by commas. Default: all.",
     schema: { type: "array", items: { type: "string", enum: CATEGORIES } },
   },
-  ...TIMES,
+  from: TIMES.from,
+  to: { ...TIMES.to, description: "Before this time. Not with `follow=1`, which has no end." },
   search: {
     kind: "text",
     description: "A part of the text, ignoring case.",
@@ -149,10 +150,14 @@ export const LOGS = {
     description: "Cursor of the previous page: continue after it, without gap or repeat.",
     schema: { type: "string", minLength: 1, maxLength: 1_000 },
   },
-  order: { kind: "text", description: "`desc`: newest first.", schema: { type: "string", enum: ["asc", "desc"], default: "desc" } },
+  order: {
+    kind: "text",
+    description: "`desc`: newest first; not with `follow=1`, which sends the oldest first.",
+    schema: { type: "string", enum: ["asc", "desc"], default: "desc" },
+  },
   follow: {
     kind: "flag",
-    description: "`1`: a stream of stored entries, then of new ones; excludes `to`, oldest first.",
+    description: "`1`: a stream of stored entries, then of new ones, oldest first. With `to` or `order=desc` it is refused with 400.",
     schema: { type: "boolean" },
   },
 } as const satisfies Parameters;

@@ -15,7 +15,7 @@ import {
   time,
 } from "../base/schema.ts";
 import type { EventRecord } from "./event-record.ts";
-import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
+import { LOG_SUBMISSION, SCALING, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { PLAN } from "./plan.ts";
 import { PLUGIN, type PluginRecord } from "./plugin-record.ts";
 import {
@@ -231,7 +231,8 @@ export const SCHEMAS = {
   LogItem: LOG_ITEM,
   LogSubmission: LOG_SUBMISSION,
   TelemetryReport: TELEMETRY_REPORT,
-  Scaling: SCALING,
+  Scaling: { ...SCALING, oneOf: [{ required: ["instances"] }, { required: ["by"] }] },
+  Signalling: SIGNALLING,
   MetricPoint: METRIC_POINT,
   Incident: INCIDENT,
   PluginRecord: PLUGIN,

@@ -1,10 +1,11 @@
 /** Records that `Control` returns. Times are ISO 8601 in UTC; durations and sizes name their unit; members without a value are absent. */
 import type { ErrorPlace } from "../base/errors.ts";
 
-/** `mixed`: the instances of a cluster have different statuses. */
+/** `skipped`: it waits for a process that has failed for good. `mixed`: the instances of a cluster have different statuses. */
 export const STATUSES = [
   "created",
   "waiting",
+  "skipped",
   "starting",
   "running",
   "stopping",
@@ -103,8 +104,12 @@ export type Endpoint = {
   readonly startTime: string;
   readonly keeper: number;
   readonly version: string;
-  /** Why the API doesn't listen (the port is taken, say); the service runs without it. */
+  /** Why the API doesn't listen on its port (it is taken, say); the service runs without it. */
   readonly problem?: string;
+  /** Path of the Unix socket; absent: 0.1.0, or the folder takes no socket. */
+  readonly socket?: string;
+  /** The configuration wants no port. */
+  readonly isOff?: true;
 };
 
 /** An error (RFC 9457). */

@@ -1,6 +1,7 @@
 /** Type of a route, one row of the table in `routes.ts`. */
 
 import type { JsonSchema } from "../base/schema.ts";
+import type { BucketRate } from "../base/token-bucket.ts";
 import type { Control } from "./control.ts";
 import type { Parameters } from "./query.ts";
 import type { SCHEMAS } from "./record-schemas.ts";
@@ -32,7 +33,10 @@ export type Route = {
   readonly summary: string;
   readonly description?: string;
   readonly parameters: Parameters;
-  readonly body?: { readonly name: keyof typeof SCHEMAS; readonly schema: JsonSchema };
+  /** `maxBytes`: default 1 MiB. */
+  readonly body?: { readonly name: keyof typeof SCHEMAS; readonly schema: JsonSchema; readonly maxBytes?: number };
+  /** Limit for each consumer, of requests and of the bytes of their bodies. */
+  readonly rate?: { readonly requests: BucketRate; readonly bytes: BucketRate };
   /** Status of success. */
   readonly status: number;
   readonly output: Output;

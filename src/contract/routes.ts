@@ -1,7 +1,7 @@
 /** The table of routes, from which server, client, OpenAPI document and `docs/api.md` are made. */
-import { ACTIONS, type Action, type ActOptions, type Scaling } from "./control.ts";
+import { ACTIONS, type Action, type ActOptions, type Scaling, type Signalling } from "./control.ts";
 import type { EventType } from "./event-record.ts";
-import { LOG_SUBMISSION, SCALING, TELEMETRY_REPORT } from "./input-schemas.ts";
+import { LOG_SUBMISSION, SCALING, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
 import { EVENTS, INCIDENTS, LOGS, METRICS, type Parameters, type ParameterValues, PLAN, RESTART, WAIT } from "./query.ts";
 import type { LogQuery, LogSubmission, TelemetryReport } from "./records.ts";
 import { Page, type Route } from "./route.ts";
@@ -72,6 +72,18 @@ export const ROUTES = {
     errors: [404, 409, 413, 415, 504],
     answer: (control, { id, query, body, signal }) => control.scale(id, body as Scaling, waitOptions(query, signal)),
   },
+  signal: {
+    method: "POST",
+    path: "/processes/{id}/signal",
+    scope: "control",
+    summary: "Send a signal to the process, or to all running instances of a cluster",
+    parameters: noParameters,
+    body: { name: "Signalling", schema: SIGNALLING },
+    status: 200,
+    output: processOutput,
+    errors: [404, 409, 413, 415],
+    answer: (control, { id, body }) => control.signal(id, body as Signalling),
+  },
   incidents: {
     method: "GET",
     path: "/processes/{id}/incidents",
@@ -114,7 +126,8 @@ export const ROUTES = {
     scope: "telemetry",
     summary: "Report numbers of a process about itself",
     parameters: noParameters,
-    body: { name: "TelemetryReport", schema: TELEMETRY_REPORT },
+    body: { name: "TelemetryReport", schema: TELEMETRY_REPORT, maxBytes: 16_384 },
+    rate: { requests: { burst: 100, perSecond: 10 }, bytes: { burst: 262_144, perSecond: 65_536 } },
     status: 200,
     output: { kind: "json" },
     errors: [404, 413, 415],
@@ -126,10 +139,12 @@ export const ROUTES = {
     scope: "log",
     summary: "Add a line to the log",
     parameters: noParameters,
-    body: { name: "LogSubmission", schema: LOG_SUBMISSION },
+    // 64 KiB of text of which JSON escapes each character.
+    body: { name: "LogSubmission", schema: LOG_SUBMISSION, maxBytes: 400_000 },
+    rate: { requests: { burst: 500, perSecond: 100 }, bytes: { burst: 1_000_000, perSecond: 1_000_000 } },
     status: 201,
     output: { kind: "json", schema: "LogEntry" },
-    errors: [404, 413, 415],
+    errors: [404, 413, 415, 503],
     answer: (control, { body }) => control.log(body as LogSubmission),
   },
   logs: {
@@ -228,7 +243,7 @@ export const ROUTES = {
     parameters: noParameters,
     status: 200,
     output: { kind: "text", type: "text/plain; charset=utf-8" },
-    errors: [],
+    errors: [403],
     answer: () => Promise.resolve("ok\n"),
   },
 } as const satisfies Readonly<Record<string, Route>>;

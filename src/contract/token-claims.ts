@@ -39,7 +39,10 @@ export function expiresIn(seconds: number): number {
   return Math.floor(Date.now() / 1_000) + seconds;
 }
 
-/** The claims of a process's own token. No other consumer has a colon in its name. */
+/** How the consumers of processes begin. No other consumer has a colon in its name. */
+export const OF_PROCESS = "process:";
+
+/** The claims of a process's own token. */
 export function claimsOfProcess(process: string, audience: string): Claims {
-  return { audience, consumer: `process:${process}`, scopes: ["telemetry", "log"], process };
+  return { audience, consumer: `${OF_PROCESS}${process}`, scopes: ["telemetry", "log"], process };
 }

@@ -16,10 +16,11 @@ export async function verifyToken(token: string, audience: string, secret: Uint8
   });
   // A date in the future comes from a wrong clock, or is forged.
   if (Number(payload.iat) > Date.now() / 1_000 + LEEWAY_SECONDS) throw new Error("it was issued in the future");
+  if (typeof payload.sub !== "string" || payload.sub === "") throw new Error("it names no consumer");
   const granted = typeof payload.scope === "string" ? payload.scope.split(" ") : [];
   return {
     audience,
-    consumer: String(payload.sub),
+    consumer: payload.sub,
     scopes: SCOPES.filter((scope) => granted.includes(scope)),
     ...(payload.exp === undefined ? {} : { expires: payload.exp }),
     ...(typeof payload.process === "string" ? { process: payload.process } : {}),

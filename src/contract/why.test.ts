@@ -57,6 +57,18 @@ test("why: what has happened, how often, the last lines, and what to do", () => 
   ]);
 });
 
+test("why: if earlier ends may have been dropped, the number of ends is a lower bound", () => {
+  const counted = (runs: readonly number[], time?: string): string =>
+    explain(
+      record,
+      runs.map((run, index) => incident({ run, ...(index === runs.length - 1 && time !== undefined ? { time } : {}) })),
+      NOW,
+    ).find((text) => text.startsWith("Runs that ended")) ?? "";
+  assert.match(counted([9, 8]), /24 hours: at least 2 \(2 × /);
+  assert.match(counted([2, 1]), /24 hours: 2 \(2 × /);
+  assert.match(counted([9, 8, 7], "2026-05-01T00:00:00Z"), /24 hours: 2 \(2 × /);
+});
+
 test("why: a full JavaScript heap is named, even before a long trace", () => {
   const line = (text: string) => ({ time: at(62), severity: "error", category: "stderr", text }) as const;
   const full = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory";

@@ -29,14 +29,14 @@ export type UnendedRun = {
 
 type Advice = { readonly [Cause in Incident["cause"]]: (incident: Incident) => string | undefined };
 
-/** `incidents`: newest first. The first sentence is the current state, the last ones say what to do. */
+/** `incidents`: all that are known, newest first. The first sentence is the current state, the last ones say what to do. */
 export function explain(record: ProcessRecord, incidents: readonly Incident[], now = Date.now()): string[] {
   const recent = incidents.filter(({ time }) => now - Date.parse(time) < RECENT_MS);
   const [last] = incidents;
   return [
     currentState(record),
     ...(record.blocked ? [`It is blocked: nothing starts it. Lift the block with "procman unblock ${record.id}".`] : []),
-    ...causeCounts(recent),
+    ...causeCounts(recent, incidents),
     ...(last === undefined ? ["No run has ended yet, as far as is known."] : lastEnd(last)),
     ...repetition(recent),
     ...adviceOf(record, last),
@@ -49,7 +49,7 @@ export function explainPastRuns({ id, incidents, unended, until }: PastRuns, isR
   const [last] = incidents;
   return [
     `procman ${isRunning ? "does not answer" : "is not running"}; its state folder has this about ${id}${until === undefined ? "" : `, until ${timeText(until)}`}.`,
-    ...causeCounts(recent),
+    ...causeCounts(recent, incidents),
     ...(last === undefined ? [] : lastEnd(last)),
     ...repetition(recent),
     ...(last === undefined || !isFailure(last) ? [] : [ADVICE[last.cause](last) ?? []].flat()),
@@ -78,13 +78,16 @@ function currentState({ id, status, pid, started, reason, instances, nextRun }: 
   return `${id} does not run (${status}): it ${reason}.${next}`;
 }
 
-function causeCounts(recent: readonly Incident[]): string[] {
+/** If the oldest known end is counted and wasn't the first, earlier ones are no longer stored. */
+function causeCounts(recent: readonly Incident[], incidents: readonly Incident[]): string[] {
+  const oldest = recent.length === incidents.length ? recent.at(-1) : undefined;
   const count = recent.reduce((sum, { leftOut = 0 }) => sum + 1 + leftOut, 0);
   if (count < 2) return [];
   const causes = new Map<Incident["cause"], number>();
   for (const { cause, leftOut = 0 } of recent) causes.set(cause, (causes.get(cause) ?? 0) + 1 + leftOut);
+  const atLeast = (oldest?.run ?? 1) > 1 ? "at least " : "";
   const parts = [...causes].sort(([, one], [, other]) => other - one).map(([cause, times]) => `${times} × ${CAUSE_NAMES[cause]}`);
-  return [`Runs that ended in the last 24 hours: ${count} (${parts.join(", ")}).`];
+  return [`Runs that ended in the last 24 hours: ${atLeast}${count} (${parts.join(", ")}).`];
 }
 
 const CAUSE_NAMES: Readonly<Record<Incident["cause"], string>> = {

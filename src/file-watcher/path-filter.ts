@@ -1,5 +1,6 @@
 /** Decides which files below a watched path are reported, by patterns and extensions. */
 import { statSync } from "node:fs";
+import { globTest, isPattern } from "./glob.ts";
 
 const SLASH = 47;
 
@@ -99,71 +100,4 @@ function isBelow(file: string, folder: string): boolean {
 
 function relativeTo(folder: string, file: string): string {
   return isBelow(file, folder) ? file.slice(folder.endsWith("/") ? folder.length : folder.length + 1) : file;
-}
-
-// Patterns: `*` and `?` stay within a name, `**` spans folders, `{a,b}` and `[ab]` are alternatives. A leading dot is not special.
-const MAGIC = /[*?[{]/;
-
-/** Whether the text contains characters of a pattern. */
-export function isPattern(text: string): boolean {
-  return MAGIC.test(text);
-}
-
-/**
- * Tests whether a path matches any of the patterns. A pattern that ends in `/**` also matches the folder itself.
- *
- * @example
- * globTest(["src/**\/*.{ts,tsx}"])("src/app/main.tsx") // true
- */
-export function globTest(patterns: readonly string[]): (path: string) => boolean {
-  if (patterns.length === 0) return () => false;
-  const sources = patterns.map((pattern) => sourceOf(pattern.replace(/^(?:\.\/)+/, "").replace(/(?:\*\*\/)+/g, "**/")));
-  const expression = new RegExp(`^(?:${sources.join("|")})$`, "s");
-  return (path) => expression.test(path);
-}
-
-const TOKENS = /\/\*\*$|\*\*\/|\*+|\?|\[[!^]?[^\]/]+\]|[{},]|\\?[\s\S]/g;
-
-const WILDCARDS: Readonly<Record<string, string>> = { "/**": "(?:/.*)?", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]" };
-
-/** A brace without its counterpart is literal. */
-function sourceOf(pattern: string, hasBraces = true): string {
-  let depth = 0;
-  const source = pattern.replace(TOKENS, (token) => {
-    const brace = hasBraces ? braceOf(token, depth) : undefined;
-    depth += brace?.step ?? 0;
-    return brace?.source ?? WILDCARDS[token] ?? partOf(token);
-  });
-  return depth === 0 ? source : sourceOf(pattern, false);
-}
-
-function partOf(token: string): string {
-  if (token.startsWith("*")) return ".*";
-  if (token.length > 2 && token.startsWith("[")) return characterClass(token);
-  return escaped(token.length > 1 ? token.slice(1) : token);
-}
-
-function braceOf(token: string, depth: number): { readonly source: string; readonly step: number } | undefined {
-  if (token === "{") return { source: "(?:", step: 1 };
-  if (depth === 0) return undefined;
-  if (token === "}") return { source: ")", step: -1 };
-  return token === "," ? { source: "|", step: 0 } : undefined;
-}
-
-/** For example `[!a-z]`. An invalid range (`[z-a]`) is taken as single characters. */
-function characterClass(token: string): string {
-  const isNegated = /^\[[!^]/.test(token);
-  const letters = token.slice(isNegated ? 2 : 1, -1);
-  const parts = letters.replace(/(.)-(.)|./gs, (part, from = "", to = "") =>
-    part.length === 3 && from <= to ? `${literal(from)}-${literal(to)}` : [...part].map(literal).join(""),
-  );
-  return `[${isNegated ? "^/" : ""}${parts}]`;
-}
-
-function literal(letter: string): string {
-  return /[\\\]^[-]/.test(letter) ? `\\${letter}` : letter;
-}
-
-function escaped(letters: string): string {
-  return letters.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

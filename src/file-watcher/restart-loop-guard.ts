@@ -9,8 +9,10 @@ const REGULAR_MS = 500;
 const REGULAR_WEIGHT = 3;
 /** Files are at rest after this time without a change. */
 const REST_MS = 10_000;
+/** A process that changes files again after such a rest is restarted ever later; at most after this time. */
+const LONGEST_REST_MS = 600_000;
 
-/** `go`: restart. `held`: wait until files are at rest. `looping`: the process itself changes the files. `silent`: as before, already reported. */
+/** `go`: restart. `held`: wait until files are at rest. `looping`: the process itself seems to change the files, wait longer. `silent`: as before, already reported. */
 export type GuardVerdict = "go" | "held" | "looping" | "silent";
 
 export type GuardPorts = {
@@ -18,7 +20,7 @@ export type GuardPorts = {
   readonly now: () => number;
   /** Calls after `ms`; returns a function that cancels it. */
   readonly schedule: (ms: number, call: () => void) => () => void;
-  /** After `held`, files are at rest: the process may be restarted. */
+  /** After `held` and `looping`, files are at rest: the process may be restarted. */
   readonly onRest: () => void;
 };
 
@@ -32,6 +34,9 @@ export class RestartLoopGuard {
   /** Set after a rest: a change soon after the next start is then made by the process. */
   #isSuspect = false;
   #wasPaused = false;
+  #restMs = REST_MS;
+  /** End of the pause, if files are at rest by then. */
+  #pauseEnd = 0;
   #cancel: (() => void) | undefined;
 
   constructor(ports: GuardPorts) {
@@ -42,7 +47,7 @@ export class RestartLoopGuard {
   verdict(at: number, since = Number.NEGATIVE_INFINITY): GuardVerdict {
     if (this.#cancel !== undefined) {
       this.#cancel();
-      this.#pause();
+      this.#schedule(Math.max(REST_MS, this.#pauseEnd - this.#ports.now()));
       return "silent";
     }
     this.#weigh(at - Math.max(since, this.#startedAt));
@@ -56,6 +61,11 @@ export class RestartLoopGuard {
     return "go";
   }
 
+  /** Length of the present or latest pause. Seconds. */
+  get pauseSeconds(): number {
+    return this.#restMs / 1_000;
+  }
+
   /** Cancels the timer. */
   close(): void {
     this.#cancel?.();
@@ -67,17 +77,23 @@ export class RestartLoopGuard {
     const isSoon = delay < WINDOW_MS;
     this.#weight = isSoon ? this.#weight + (isRegular ? REGULAR_WEIGHT : 1) : 0;
     this.#delay = isSoon ? delay : undefined;
-    if (!isSoon && !this.#wasPaused) this.#isSuspect = false;
+    if (isSoon || this.#wasPaused) return;
+    this.#isSuspect = false;
+    this.#restMs = REST_MS;
   }
 
   #pause(): void {
     this.#wasPaused = true;
-    this.#cancel = this.#ports.schedule(REST_MS, () => {
+    this.#pauseEnd = this.#ports.now() + this.#restMs;
+    this.#schedule(this.#restMs);
+  }
+
+  #schedule(ms: number): void {
+    this.#cancel = this.#ports.schedule(ms, () => {
       this.#cancel = undefined;
-      // Nothing else changes files now: a change soon after the next start is made by the process.
-      const isNew = !this.#isSuspect;
+      // Nothing else changes files now: a change soon after the next start seems to be made by the process. It may be an edit, too.
       this.#isSuspect = true;
-      if (!isNew) return;
+      this.#restMs = Math.min(this.#restMs * 2, LONGEST_REST_MS);
       this.#startedAt = this.#ports.now();
       this.#wasPaused = false;
       this.#ports.onRest();

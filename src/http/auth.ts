@@ -24,10 +24,13 @@ const ADDRESSES_LIMIT = 1_000;
 export class Authenticator {
   readonly #access: TokenAccess;
   readonly #audience: string;
+  readonly #onRefused: (consumer: string, why: string) => void;
   readonly #grants = new Map<string, TokenGrant>();
   readonly #failures = new Map<string, { count: number; readonly until: number }>();
 
-  constructor(access: TokenAccess, audience: string) {
+  /** `onRefused`: a token that was valid once is refused. */
+  constructor(access: TokenAccess, audience: string, onRefused: (consumer: string, why: string) => void = () => undefined) {
+    this.#onRefused = onRefused;
     this.#access = access;
     this.#audience = audience;
   }
@@ -45,7 +48,10 @@ export class Authenticator {
     if (known !== undefined && this.refusal(known) === undefined) return known;
     const grant = await this.#verify(token, request);
     const refusal = this.refusal(grant);
-    if (refusal !== undefined) throw this.#failed(request, refusal);
+    if (refusal !== undefined) {
+      this.#onRefused(grant.claims.consumer, refusal);
+      throw this.#failed(request, refusal);
+    }
     if (this.#grants.size >= GRANTS_LIMIT) this.#grants.clear();
     this.#grants.set(token, grant);
     return grant;
@@ -63,7 +69,10 @@ export class Authenticator {
     try {
       return { claims: await verifyToken(token, this.#audience, secret), secret };
     } catch (error) {
-      const isExpired = (error as { readonly code?: string }).code === "ERR_JWT_EXPIRED";
+      const { code, payload } = error as { readonly code?: string; readonly payload?: { readonly sub?: unknown } };
+      const isExpired = code === "ERR_JWT_EXPIRED";
+      // Its signature has been verified.
+      if (isExpired && typeof payload?.sub === "string") this.#onRefused(payload.sub, "its token has expired");
       throw this.#failed(
         request,
         isExpired ? "its token has expired; create another" : "its token was not created by this procman, or is damaged",

@@ -96,6 +96,14 @@ const CASES: readonly Case[] = [
   { name: "no host name at all", path: "/state", headers: { host: "a b@c" }, status: 403, code: "origin-refused" },
   { name: "a foreign page", path: "/state", headers: { origin: "https://evil.example" }, status: 403, code: "origin-refused" },
   { name: "a page of nowhere", path: "/state", headers: { origin: "null" }, status: 403, code: "origin-refused" },
+  { name: "another host in the target", path: "http://evil.example/state", status: 403, code: "origin-refused" },
+  { name: "absolute form", path: "http://localhost:1/state", headers: { host: "evil.example" }, status: 200 },
+  { name: "absolute form without a path", path: "http://localhost", status: 404, code: "path-unknown" },
+  { name: "no host", path: "/state", headers: { host: "" }, status: 400, code: "request-unreadable" },
+  { name: "an unknown expectation", path: "/state", headers: { expect: "a miracle" }, status: 417, code: "expectation-unknown" },
+  { name: "a body for an action", path: "/processes/web/stop", method: "POST", body: "{bad", status: 400, code: "input-invalid" },
+  { name: "members for an action", path: "/processes/web/stop", method: "POST", body: '{"wait":1}', status: 400, code: "input-invalid" },
+  { name: "a list for an action", path: "/processes/web/stop", method: "POST", body: "[]", status: 400, code: "input-invalid" },
   { name: "localhost", path: "/state", headers: { host: "localhost:1" }, status: 200 },
   { name: "an address", path: "/state", headers: { host: "[::1]:1" }, status: 200 },
   { name: "its own page", path: "/state", headers: { host: "localhost:1", origin: "http://localhost:1" }, status: 200 },
@@ -169,7 +177,7 @@ test("an endless body is refused on every route", async (context) => {
   const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
   for (const [path, status] of [
     ["/log", "413"],
-    ["/processes/web/block", "200"],
+    ["/processes/web/block", "413"],
   ] as const) {
     const socket = connect(api.port, "127.0.0.1").setEncoding("latin1");
     socket.on("error", () => undefined);

@@ -86,6 +86,11 @@ export class Streams {
     for (const [response, { grant }] of this.#open) if (this.#refusal(grant) !== undefined) response.destroy();
   }
 
+  /** Ends all. */
+  close(): void {
+    for (const response of this.#open.keys()) response.destroy();
+  }
+
   #checkLimits(consumer: string): void {
     const { streams, streamsEach } = this.#limits;
     const retry = { "retry-after": "5", connection: "close" };

@@ -12,13 +12,17 @@ export class OriginCheck {
   readonly #anyName: boolean;
   readonly #known = new Map<string, boolean>();
   readonly #allowed: ReadonlySet<string>;
+  /** Names under which a reverse proxy serves the API. */
+  readonly #hosts: ReadonlySet<string>;
 
   /**
    * @param hostname the address on which the API listens
    * @param allowed origins whose pages may send requests
+   * @param hosts names under which a reverse proxy serves the API: their pages are its own
    */
-  constructor(hostname: string, allowed: readonly string[] = []) {
+  constructor(hostname: string, allowed: readonly string[] = [], hosts: readonly string[] = []) {
     this.#allowed = new Set(allowed);
+    this.#hosts = new Set(hosts);
     this.#hostname = hostname.toLowerCase();
     this.#anyName = !(this.#hostname === "localhost" || this.#hostname === "::1" || this.#hostname.startsWith("127."));
   }
@@ -31,13 +35,13 @@ export class OriginCheck {
   check({ host, origin }: IncomingHttpHeaders): string | undefined {
     if (host !== undefined && !this.#isOwn(host))
       throw refused(
-        `Cannot answer for the host ${JSON.stringify(host.slice(0, 100))}: use localhost, an IP address, or the name in "api.hostname"`,
+        `Cannot answer for the host ${JSON.stringify(host.slice(0, 100))}: use localhost, an IP address, or the name in "api.hostname"; a reverse proxy's name belongs in "api.hosts"`,
       );
     if (origin !== undefined && this.#allowed.has(origin)) return origin;
     // Only pages of the same host are allowed.
-    if (origin !== undefined && hostOf(origin) !== host?.toLowerCase())
+    if (origin !== undefined && hostOf(origin) !== host?.toLowerCase() && !this.#hosts.has(nameOf(origin) ?? ""))
       throw refused(
-        `Cannot answer a page of ${JSON.stringify(origin.slice(0, 100))}: pages of other sites are not allowed; name it in "api.cors", or put a reverse proxy in front of both`,
+        `Cannot answer a page of ${JSON.stringify(origin.slice(0, 100))}: pages of other sites are not allowed; name it in "api.cors", or, if a reverse proxy serves both under that name, the name in "api.hosts"`,
       );
     return undefined;
   }
@@ -48,7 +52,8 @@ export class OriginCheck {
     if (known !== undefined) return known;
     const name = nameOf(`http://${host}`);
     const isOwn =
-      name !== undefined && (name === this.#hostname || name === "localhost" || name.endsWith(".localhost") || isIP(name) !== 0);
+      name !== undefined &&
+      (name === this.#hostname || this.#hosts.has(name) || name === "localhost" || name.endsWith(".localhost") || isIP(name) !== 0);
     if (this.#known.size >= KNOWN_LIMIT) this.#known.clear();
     this.#known.set(host, isOwn);
     return isOwn;

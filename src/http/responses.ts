@@ -7,6 +7,8 @@ import type { ProblemRecord } from "../contract/records.ts";
 /** No answer may be cached, or interpreted as another type. */
 const ALWAYS = { "cache-control": "no-store", "x-content-type-options": "nosniff" } as const;
 
+const RETRY_SOON = { "retry-after": "1" } as const;
+
 /** Serialized answers that may be sent again, mostly that of all processes. */
 const written = new WeakMap<object, Buffer>();
 
@@ -46,7 +48,7 @@ export function sendProblem(response: ServerResponse, error: unknown): void {
   // The client has disconnected, or the answer has begun.
   if (response.destroyed || response.headersSent) return void response.destroy();
   const body = problemOf(error);
-  const headers = error instanceof HttpError ? error.headers : {};
+  const headers = error instanceof HttpError ? error.headers : body.code === "log-unavailable" ? RETRY_SOON : {};
   send(response, body.status, Buffer.from(JSON.stringify(body)), { "content-type": "application/problem+json", ...headers });
 }
 

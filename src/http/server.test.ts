@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { once } from "node:events";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { type ApiRig, startApi } from "../../test/support/control-rig.ts";
 import { eventually } from "../../test/support/procman-process.ts";
@@ -19,6 +19,7 @@ const GUARDED = TABLE.filter(({ scope }) => scope !== undefined);
 const BODIES: Readonly<Record<string, string>> = {
   "/log": JSON.stringify({ text: "hello" }),
   "/processes/{id}/scale": JSON.stringify({ by: 1 }),
+  "/processes/{id}/signal": JSON.stringify({ signal: "HUP" }),
   "/telemetry": JSON.stringify({
     process: "web",
     memory: { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 },
@@ -74,6 +75,18 @@ function badTokens(api: ApiRig): Readonly<Record<string, string | undefined>> {
     "the header says RSA, the signature is an HMAC": bearer(`${rs256}.${createHmac("sha256", secret).update(rs256).digest("base64url")}`),
   };
 }
+
+test("5 a signed token whose consumer is empty or no text is refused", async (context) => {
+  const api = await startApi(context);
+  const claims = { iss: "procman", aud: "test", iat: Math.floor(Date.now() / 1_000), scope: "admin" };
+  const secret = api.secrets.now;
+  for (const sub of ["", 7]) {
+    const response = await fetch(`http://127.0.0.1:${api.port}/processes`, {
+      headers: { authorization: `Bearer ${signJwt({ ...claims, sub }, secret)}` },
+    });
+    assert.equal(response.status, 401, `sub is ${JSON.stringify(sub)}`);
+  }
+});
 
 test("5 every route answers 401 without details if the token is missing or invalid", async (context) => {
   for (const route of GUARDED) {
@@ -275,4 +288,38 @@ test("streams are limited for each consumer and in total, and the API stays fast
   const response = await api.fetch("/events", { signal: later.signal });
   assert.equal(response.status, 200);
   later.abort();
+});
+
+test("5 requests with revoked and expired tokens are logged once for each consumer, others not", async (context) => {
+  const api = await startApi(context);
+  api.revoked.add("mallory");
+  const bad = [
+    api.token({ consumer: "mallory" }),
+    api.token({ consumer: "old", expires: expiresIn(-60) }),
+    api.token({ consumer: "forger" }, Buffer.alloc(32, 8)),
+  ];
+  for (let round = 0; round < 3; round++) for (const token of bad) assert.equal((await api.fetch("/state", { token })).status, 401);
+  assert.deepEqual(api.rig.auditLines, [
+    'request of "mallory" refused: the tokens of the consumer "mallory" are revoked',
+    'request of "old" refused: its token has expired',
+  ]);
+});
+
+test("when connections are many, a new one closes the idlest without a valid token; those with one, and new ones, are served", async (context) => {
+  const api = await startApi(context, { crowded: 20 });
+  const head = `GET /state HTTP/1.1\r\nHost: localhost\r\n`;
+  const open = async (text: string): Promise<Socket> => {
+    const socket = connect(api.port, "127.0.0.1");
+    await once(socket, "connect");
+    socket.on("error", () => undefined).write(text);
+    return socket;
+  };
+  const trusted = await open(`${head}Authorization: Bearer ${api.token()}\r\n\r\n`);
+  await once(trusted, "data");
+  const [first, ...others] = [await open(head), ...(await Promise.all(Array.from({ length: 60 }, () => open(head))))];
+  if (!first?.closed) await once(first as Socket, "close");
+  assert.equal((await api.client().state()).status, "running");
+  trusted.write(`${head}Authorization: Bearer ${api.token()}\r\n\r\n`);
+  assert.match(String((await once(trusted, "data"))[0]), /^HTTP\/1\.1 200/);
+  for (const socket of [trusted, ...others]) socket.destroy();
 });

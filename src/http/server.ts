@@ -5,15 +5,20 @@ import type { Caller, Control } from "../contract/control.ts";
 import { readQuery, writeQuery } from "../contract/query.ts";
 import { Page, type Route, type RouteInput } from "../contract/route.ts";
 import { Authenticator, checkScope, type TokenAccess, type TokenGrant } from "./auth.ts";
+import { Connections } from "./connections.ts";
 import { type StreamLimits, Streams } from "./event-streams.ts";
 import { allow, OriginCheck } from "./origin.ts";
-import { readBody } from "./request-body.ts";
-import { problem, sendJson, sendProblem, sendText } from "./responses.ts";
+import { RateLimiter } from "./rate-limit.ts";
+import { RefusalLog } from "./refusal-log.ts";
+import { readBody, refuseBody } from "./request-body.ts";
+import { HttpError, problem, sendJson, sendProblem, sendText } from "./responses.ts";
 import { matchRoute, methodsOf, type RouteMatch } from "./router.ts";
 
 export type ApiLimits = StreamLimits & {
   /** Maximum number of connections; further ones are refused. */
   readonly connections: number;
+  /** From this number of connections on, a new one closes the idlest of those without a valid token. */
+  readonly crowded: number;
   /** Timeouts for the headers and the whole request. Milliseconds. */
   readonly headersMs: number;
   readonly requestMs: number;
@@ -21,6 +26,7 @@ export type ApiLimits = StreamLimits & {
 
 const LIMITS: ApiLimits = {
   connections: 1_024,
+  crowded: 900,
   headersMs: 10_000,
   requestMs: 30_000,
   streams: 512,
@@ -39,35 +45,57 @@ export type ApiOptions = {
   readonly denied?: (text: string) => void;
   /** Origins whose pages may send requests. Default: only its own. */
   readonly cors?: readonly string[];
+  /** Names under which a reverse proxy serves it. */
+  readonly hosts?: readonly string[];
   readonly limits?: Partial<ApiLimits>;
 };
 
+/** Time for the last answers when the server closes. Milliseconds. */
+const LAST_ANSWERS_MS = 100;
 /** Length of a path in the log. Characters. */
 const PATH_SHOWN = 200;
 const NEVER = new AbortController().signal;
 
 export class Api {
-  /** The server, not listening yet. */
+  /** The servers, not listening yet: for its port, and for the Unix socket. */
   readonly server: Server;
+  readonly local: Server;
   readonly #control: (caller: Caller) => Control;
   readonly #denied: (text: string) => void;
   readonly #authenticator: Authenticator;
   readonly #origin: OriginCheck;
   readonly #streams: Streams;
+  readonly #rates = new RateLimiter();
+  readonly #connections: Connections;
+  #isClosing = false;
 
-  constructor({ control, access, audience, hostname, cors, limits, denied = () => undefined }: ApiOptions) {
-    const { connections, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
+  constructor({ control, access, audience, hostname, cors, hosts, limits, denied = () => undefined }: ApiOptions) {
+    const { connections, crowded, headersMs, requestMs, ...streams } = { ...LIMITS, ...limits };
     this.#control = control;
     this.#denied = denied;
-    this.#authenticator = new Authenticator(access, audience);
-    this.#origin = new OriginCheck(hostname, cors);
+    const refusals = new RefusalLog(denied);
+    this.#authenticator = new Authenticator(access, audience, (consumer, why) =>
+      refusals.add(consumer, why, `request of "${consumer}" refused: ${why}`),
+    );
+    this.#origin = new OriginCheck(hostname, cors, hosts);
     this.#streams = new Streams(streams, (grant) => this.#authenticator.refusal(grant));
-    const options = { headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: Math.min(5_000, headersMs) };
-    this.server = createServer(options, (request, response) => {
-      this.#handle(request, response).catch((error: unknown) => sendProblem(response, error));
-    });
-    this.server.maxConnections = connections;
-    this.server.on("clientError", refuseConnection);
+    const options = {
+      ...{ headersTimeout: headersMs, requestTimeout: requestMs, connectionsCheckingInterval: Math.min(5_000, headersMs) },
+      // Refused here, with a problem as its answer.
+      requireHostHeader: false,
+    };
+    const handle = (request: IncomingMessage, response: ServerResponse): void =>
+      void this.#handle(request, response).catch((error: unknown) => sendProblem(response, error));
+    this.server = createServer(options, handle);
+    this.local = createServer(options, handle);
+    this.#connections = new Connections(crowded);
+    this.server.on("connection", (socket) => this.#connections.add(socket));
+    this.local.on("connection", (socket) => this.#connections.addTrusted(socket));
+    for (const server of [this.server, this.local]) {
+      server.maxConnections = connections;
+      server.on("clientError", refuseConnection);
+      server.on("checkExpectation", refuseExpectation);
+    }
   }
 
   /** Tokens may have become invalid: ends their streams. */
@@ -75,14 +103,25 @@ export class Api {
     this.#streams.recheck();
   }
 
+  /** Accepts no more connections, and answers what has arrived, unless that lasts. */
   async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.server.close(resolve));
-    this.server.closeAllConnections();
-    await closed;
+    this.#isClosing = true;
+    const servers = [this.server, this.local];
+    const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    this.#streams.close();
+    for (const server of servers) server.closeIdleConnections();
+    await this.#connections.drained(LAST_ANSWERS_MS);
+    for (const server of servers) server.closeAllConnections();
+    await Promise.all(closed);
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    useOriginForm(request);
     const { method = "", url = "" } = request;
+    this.#connections.used(request.socket);
+    // An action would not be carried out any more: the client must not take it for done.
+    if (this.#isClosing && method === "POST") return void request.socket.destroy();
+    if (this.#isClosing) response.setHeader("connection", "close");
     const cut = url.indexOf("?");
     const path = cut < 0 ? url : url.slice(0, cut);
     allow(response, this.#origin.check(request.headers));
@@ -91,6 +130,7 @@ export class Api {
     const match = path === "/health" ? matchRoute(method, path) : undefined;
     if (match !== undefined) return sendResult(response, match.route, await match.route.answer(this.#control({ consumer: "" }), NO_INPUT));
     const grant = await this.#authenticator.grant(request);
+    this.#connections.trust(request.socket);
     const found = matchRoute(method, path);
     this.#checkScope(grant, found.route, path);
     await this.#answer({ request, response, query: cut < 0 ? "" : url.slice(cut + 1), grant, ...found });
@@ -110,7 +150,8 @@ export class Api {
   async #answer(asked: ApiRequest): Promise<void> {
     const { request, response, route, id, grant } = asked;
     const query = asked.query === "" ? {} : readQuery(asked.query, route.parameters);
-    const body = route.body === undefined ? undefined : await readBody(request, route.body.schema);
+    const onRead = this.#rates.admit(route, grant.claims, Number(request.headers["content-length"]));
+    const body = route.body === undefined ? await refuseBody(request) : await readBody(request, { ...route.body, onRead });
     const follow = query.follow === true ? route.follow : undefined;
     const streams = route.output.kind === "stream" || follow !== undefined;
     if (streams && request.method === "HEAD") return sendText(response, 200, "", "text/event-stream");
@@ -152,6 +193,22 @@ function sendPage({ response, request, query, route }: ApiRequest, { items, next
 function sendOptions(response: ServerResponse, path: string): void {
   response.writeHead(204, { allow: path === "*" ? "GET, HEAD, POST, OPTIONS" : methodsOf(path).join(", ") });
   response.end();
+}
+
+/** A target in absolute form (RFC 9112, 3.2.2) becomes a path; its host counts, not that of the header. @throws {ProcmanError} `request-unreadable` */
+function useOriginForm(request: IncomingMessage): void {
+  const [, host, rest = ""] = /^https?:\/\/([^/?#]*)([^#]*)/i.exec(request.url ?? "") ?? [];
+  if (host !== undefined) {
+    request.headers.host = host;
+    request.url = rest.startsWith("/") ? rest : `/${rest}`;
+  }
+  if (request.headers.host === undefined && request.httpVersion === "1.1")
+    throw new HttpError("request-unreadable", 'Cannot read the request: it has no header "Host"', { connection: "close" });
+}
+
+function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
+  const detail = 'Cannot take the request: the only expectation that can be met is "100-continue"';
+  sendProblem(response, new HttpError("expectation-unknown", detail, { connection: "close" }));
 }
 
 function lastEventId({ headers }: IncomingMessage): Pick<RouteInput, "lastEventId"> {

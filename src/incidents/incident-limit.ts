@@ -1,8 +1,10 @@
 /** Limits the rate of incidents, so that a storm of restarts fills neither disk nor time. */
 
-/** For one process and for all together: a burst, then one each `everyMs` milliseconds. */
-const PER_PROCESS = { burst: 10, everyMs: 1_000 } as const;
-const TOTAL = { burst: 50, everyMs: 100 } as const;
+import { TokenBucket } from "../base/token-bucket.ts";
+
+/** For one process and for all together. */
+const PER_PROCESS = { burst: 10, perSecond: 1 } as const;
+const TOTAL = { burst: 50, perSecond: 10 } as const;
 /** A process without incidents for this long is exempt from the limit for all. Milliseconds. */
 const QUIET_MS = 60_000;
 
@@ -13,7 +15,7 @@ type ProcessBudget = { bucket: TokenBucket; last: number };
 export type AdmittedIncident<Of> = { readonly item: Of; readonly leftOut: number };
 
 export class IncidentLimit<Of> {
-  readonly #total = new TokenBucket(TOTAL.burst, TOTAL.everyMs);
+  readonly #total = new TokenBucket(TOTAL, 0);
   readonly #budgets = new Map<string, ProcessBudget>();
   /** The latest incident of each process that was held back, and how many there were since the last admitted one. */
   readonly #deferred = new Map<string, HeldIncidents<Of>>();
@@ -57,37 +59,14 @@ export class IncidentLimit<Of> {
 
   #takeToken(id: string, now: number): boolean {
     const existing = this.#budgets.get(id);
-    const account = existing ?? { bucket: new TokenBucket(PER_PROCESS.burst, PER_PROCESS.everyMs), last: Number.NEGATIVE_INFINITY };
+    const account = existing ?? { bucket: new TokenBucket(PER_PROCESS, 0), last: Number.NEGATIVE_INFINITY };
     if (existing === undefined) this.#budgets.set(id, account);
-    if (!account.bucket.has(now)) return false;
-    const isQuiet = now - account.last > QUIET_MS;
-    if (!this.#total.has(now) && !isQuiet) return false;
-    this.#total.take();
-    account.bucket.take();
+    if (account.bucket.waitMs(1, now) > 0) return false;
+    const [isQuiet, isFull] = [now - account.last > QUIET_MS, this.#total.waitMs(1, now) > 0];
+    if (isFull && !isQuiet) return false;
+    if (!isFull) this.#total.take(1);
+    account.bucket.take(1);
     account.last = now;
     return true;
-  }
-}
-
-class TokenBucket {
-  readonly #burst: number;
-  readonly #everyMs: number;
-  #tokens: number;
-  #at: number | undefined;
-
-  constructor(burst: number, everyMs: number) {
-    this.#burst = burst;
-    this.#everyMs = everyMs;
-    this.#tokens = burst;
-  }
-
-  has(now: number): boolean {
-    this.#tokens = Math.min(this.#burst, this.#tokens + (now - (this.#at ?? now)) / this.#everyMs);
-    this.#at = now;
-    return this.#tokens >= 1;
-  }
-
-  take(): void {
-    this.#tokens = Math.max(0, this.#tokens - 1);
   }
 }

@@ -1,10 +1,11 @@
 /** Incidents on disk: a file of JSON lines for each process in `STATE/incidents/`, of limited size. */
-import { appendFileSync, existsSync, promises, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, promises, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isNotThere } from "../base/errors.ts";
 import { literal, openObject, optional, string } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
 import type { Incident } from "../contract/records.ts";
+import { writeWhole } from "../os/careful-files.ts";
 import { makeFolder } from "../os/files.ts";
 
 export type IncidentLogEntry = {
@@ -103,8 +104,7 @@ export class IncidentLog {
       kept.unshift(line);
     }
     const text = kept.join("");
-    writeFileSync(`${path}.tmp`, text, { mode: 0o600 });
-    renameSync(`${path}.tmp`, path);
+    writeWhole(path, text);
     return Buffer.byteLength(text);
   }
 

@@ -3,6 +3,9 @@
  * balancer. Fields may only be added: a balancer outlives an upgrade.
  */
 
+import { boolean, enumeration, integer, list, map, number, openObject, optional, type Schema, string } from "../base/schema.ts";
+import { violations } from "../base/schema-check.ts";
+
 export const STRATEGIES = ["round-robin", "least-connections", "ip-hash"] as const;
 
 export type Strategy = (typeof STRATEGIES)[number];
@@ -13,7 +16,15 @@ export type Strategy = (typeof STRATEGIES)[number];
  */
 export type BackendState = "up" | "draining" | "down";
 
-export type BackendSpec = { readonly id: string; readonly port: number; readonly state: BackendState };
+export type BackendSpec = {
+  readonly id: string;
+  readonly port: number;
+  readonly state: BackendState;
+  /** Leader of its run: while another program holds the port, the backend gets no connections. Absent: not known, as to earlier versions. */
+  readonly pid?: number;
+  /** User of its run; absent: procman's. */
+  readonly uid?: number;
+};
 
 /** How a common port is served. */
 export type FrontSpec = {
@@ -30,7 +41,42 @@ export type FrontSpec = {
   readonly maxConnections?: number;
 };
 
-export type Front = FrontSpec & { readonly backends: readonly BackendSpec[] };
+/** `closed`: clients are refused, as no instance runs or is about to. */
+export type Front = FrontSpec & { readonly backends: readonly BackendSpec[]; readonly closed?: boolean };
+
+const FRONT: Schema = openObject({
+  id: string({ minLength: 1 }),
+  hostname: string({ minLength: 1 }),
+  port: integer({ minimum: 0, maximum: 65_535 }),
+  strategy: enumeration(STRATEGIES),
+  proxyProtocol: boolean(),
+  idleMs: number({ minimum: 0 }),
+  maxConnections: optional(integer({ minimum: 1 })),
+  closed: optional(boolean()),
+  backends: list(
+    openObject({
+      id: string({ minLength: 1 }),
+      port: integer({ minimum: 0, maximum: 65_535 }),
+      state: enumeration(["up", "draining", "down"]),
+      pid: optional(integer({ minimum: 1 })),
+      uid: optional(integer({ minimum: 0 })),
+    }),
+  ),
+});
+
+const REQUESTS: Readonly<Record<ToBalancer["t"], Schema>> = {
+  fronts: openObject({ serial: integer(), fronts: list(FRONT) }),
+  succeed: openObject({ argv: list(string(), { minItems: 1 }), env: map(string()) }),
+};
+
+/** Why this is no message to a balancer; undefined if it is one. */
+export function problemOf(message: unknown): string | undefined {
+  const kind = (message as Partial<ToBalancer> | null)?.t;
+  const schema = typeof kind === "string" && Object.hasOwn(REQUESTS, kind) ? REQUESTS[kind] : undefined;
+  if (schema === undefined) return `no message has the type ${JSON.stringify(kind)}`;
+  const [fault] = violations(message, schema);
+  return fault === undefined ? undefined : `${["message", ...fault.path].join(".")} is not as it must be (${fault.keyword})`;
+}
 
 export type ToBalancer =
   /** All frontends to serve from now on. Answered by `applied`. */
@@ -50,6 +96,8 @@ export type BackendReport = {
   readonly bytesIn: number;
   /** To clients. */
   readonly bytesOut: number;
+  /** Another program accepts connections on its port. */
+  readonly foreign?: boolean;
   /** Attempts to connect that failed; each was repeated with another backend. */
   readonly refused: number;
 };
@@ -75,6 +123,8 @@ export type FromBalancer =
   | ({ readonly t: "succeeded" } & BalancerIdentity)
   /** Why the other balancer failed; this one stays. */
   | { readonly t: "unsucceeded"; readonly problem: string }
+  /** A line could not be used, and changed nothing. */
+  | { readonly t: "refused"; readonly problem: string }
   /** Backends that are draining or down get no more connections, and no attempt is under way. */
   | { readonly t: "applied"; readonly serial: number }
   /** All frontends: when something has changed, at most ten times a second, and to each new service. */

@@ -1,5 +1,6 @@
 /** Messages between service and keeper over Node's IPC channel, always as arrays. */
-import type { StopSignal } from "../base/signals.ts";
+import type { Inheritance } from "../base/inherited-variables.ts";
+import type { AnySignal, StopSignal } from "../base/signals.ts";
 import type { CaptureSpec, FromLogger, ToLogger } from "./logger-protocol.ts";
 
 /** Raised when a message changes its meaning; a keeper refuses a service with another number. */
@@ -10,7 +11,7 @@ export type EndReport = ({ readonly t: "exited" } & ExitedReport) | ({ readonly 
 /** One run of one slot. `slot` is a process or instance id, with `:2`, `:3` … for overlapping runs. */
 export type RunKey = { readonly slot: string; readonly run: number };
 
-export type Signal = StopSignal | "SIGKILL";
+export type Signal = AnySignal;
 
 /** Address of a listening TCP socket. */
 export type Listening = { readonly hostname: string; readonly port: number };
@@ -26,6 +27,8 @@ export type SpawnRequest = RunKey & {
   readonly cwd: string;
   /** Only what differs from the keeper's own environment. */
   readonly env: Readonly<Record<string, string>>;
+  /** What it gets of the keeper's own environment; absent: all. */
+  readonly inherit?: Inheritance;
   /** Absent: the output goes to /dev/null. */
   readonly capture?: CaptureSpec;
   /** Absent: as the keeper itself. */
@@ -38,14 +41,23 @@ export type SpawnRequest = RunKey & {
   readonly memoryMax?: number;
   /** It is a Node process with a channel, which gets the message "drain". */
   readonly channel?: true;
+  /** It gets this message instead. */
+  readonly farewell?: "shutdown";
 };
 
 /** The next run of a slot, given in advance. `after`: which ends of the current run it follows. */
 export type RestartOrder = SpawnRequest & { readonly after: "any-end" | "failure" };
 
 export type ToKeeper =
-  /** First message of each service: which folder holds the state, how many FIFO pairs to expect. */
-  | { readonly t: "open"; readonly protocol: number; readonly version: string; readonly stateDir: string; readonly captures: number }
+  /** First message of each service: which folder holds the state, how many FIFO pairs to expect, the uid of each process with a `user`. */
+  | {
+      readonly t: "open";
+      readonly protocol: number;
+      readonly version: string;
+      readonly stateDir: string;
+      readonly captures: number;
+      readonly uids?: Readonly<Record<string, number>>;
+    }
   /** It supervises; `problem`: why it has no API. */
   | { readonly t: "ready"; readonly problem?: string }
   /** Answers `aside`: it does nothing more, unless it gets a snapshot again. */
@@ -55,10 +67,10 @@ export type ToKeeper =
   | (RestartOrder & { readonly t: "prepare" })
   /** Cancels a `prepare`. */
   | (RunKey & { readonly t: "unprepare" })
-  /** To the whole process group of the run. */
-  | (RunKey & { readonly t: "signal"; readonly signal: Signal })
+  /** To the whole process group of the run, or to its leader alone. */
+  | (RunKey & { readonly t: "signal"; readonly signal: Signal; readonly to?: "leader" })
   /** Sends the worker of this run the message "drain", or this signal if its channel is closed. */
-  | (RunKey & { readonly t: "drain"; readonly signal: StopSignal })
+  | (RunKey & { readonly t: "drain"; readonly signal: StopSignal; readonly to?: "leader" })
   /** What the service must know after a restart, opaque to the keeper; sent in one array with the commands it belongs to. "" deletes it. */
   | { readonly t: "note"; readonly id: string; readonly note: string }
   /** Changes where the output of this run goes; it is captured even if its record was lost. */
@@ -70,6 +82,8 @@ export type ToKeeper =
   | { readonly t: "sync"; readonly number: number }
   /** Whether a balancer is wanted. The service itself tells it what to serve. */
   | { readonly t: "balancer"; readonly wanted: boolean }
+  /** The listening socket of the API comes with this message; `address` as in `apiAddress`. Without it: the API listens nowhere. Sent only to a keeper whose snapshot says `keepsApi`. */
+  | { readonly t: "listening"; readonly address?: string }
   /** The shared sockets to keep open; all others are closed. */
   | { readonly t: "sockets"; readonly wanted: readonly Listening[] }
   /** Answers `ping`. */
@@ -116,6 +130,10 @@ export type FromKeeper =
       readonly notes: Readonly<Record<string, string>>;
       /** The session: the same for a keeper and those that replaced it by failover; another when a user has started procman. */
       readonly lineage: string;
+      /** It takes the listening socket of the API (`listening`) and gives it to each later service. Absent: a keeper of 0.1.0. */
+      readonly keepsApi?: true;
+      /** For the markers of runs. A keeper of 0.1.0 sends none. */
+      readonly markerKey?: string;
       /** Folder with a cgroup for each slot, where the machine has them. */
       readonly cgroups?: string;
     }

@@ -75,11 +75,20 @@ export type LoggerMessage = {
   readonly run?: number;
   /** For the store only. */
   readonly isQuiet?: true;
+  /** `stored` with this number follows. */
+  readonly receipt?: number;
 };
+
+/** Names a run in messages and in the keeper's journal. */
+export function keyOf({ slot, run }: { readonly slot: string; readonly run: number }): string {
+  return `${slot}#${run}`;
+}
 
 export type ToLogger =
   /** The run folder, for the hand-over: sent before any `open`. The log store is the folder `logs` beside it. */
   | { readonly t: "home"; readonly folder: string }
+  /** Open these FIFOs of coming runs, and hold them until `open` names them. */
+  | { readonly t: "hold"; readonly paths: readonly string[] }
   /** Start to read the two FIFOs of a run (also after a restart of the logger, for all runs that are not drained). */
   | {
       readonly t: "open";
@@ -91,12 +100,22 @@ export type ToLogger =
       readonly capture: CaptureSpec;
       /** Absent: no logger has read this run before. "killed": its reader was killed, and the log says so. Else what its reader handed over. */
       readonly former?: "killed" | BegunRun;
+      /** It has just begun: it is read after a `release`, if the service sends these (`style`), or a second later. */
+      readonly isNew?: true;
     }
+  /** The entries about the starts of these runs have been sent. */
+  | { readonly t: "release"; readonly keys: readonly string[] }
   /** The configuration has changed: from now on lines go there, also a line whose beginning has been read. */
   | { readonly t: "route"; readonly key: string; readonly capture: CaptureSpec }
   /** The run's own process has ended. Its output is in the FIFO already; `drained` follows once no process holds the FIFOs open. */
   | { readonly t: "ended"; readonly key: string }
-  | { readonly t: "style"; readonly style: ConsoleStyle; readonly store?: StoreSettings }
+  | {
+      readonly t: "style";
+      readonly style: ConsoleStyle;
+      readonly store?: StoreSettings;
+      /** The service sends `release` for each run that has begun. Absent: a service of 0.1.0. */
+      readonly releases?: true;
+    }
   | LoggerMessage
   /** Close and open all log files (SIGUSR2, after an external logrotate). */
   | { readonly t: "reopen" }
@@ -115,4 +134,6 @@ export type FromLogger =
   | { readonly t: "problem"; readonly file: string; readonly code: string; readonly message: string }
   /** The file works again; `lostLines`/`lostBytes` were dropped meanwhile (0: none). */
   | { readonly t: "recovered"; readonly file: string; readonly lostLines: number; readonly lostBytes: number }
+  /** The entries with these receipts are stored, unless there is a problem: the reason. */
+  | { readonly t: "stored"; readonly receipts: readonly number[]; readonly problem?: string }
   | { readonly t: "closed" };

@@ -42,6 +42,7 @@ const QUESTIONS = {
   state: true,
   act: true,
   scale: true,
+  signal: true,
   plan: true,
   reload: true,
   terminate: true,

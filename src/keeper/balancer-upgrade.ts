@@ -1,8 +1,8 @@
 /** Asks the running balancer, own or adopted, to hand over to another program: see `balancer/handoff.ts`. */
-import { connect } from "node:net";
 import { JsonLines, jsonLine } from "../base/json-lines.ts";
 import type { BalancerIdentity, FromBalancer, ToBalancer } from "../ipc/balancer-protocol.ts";
 import type { UpgradeStep } from "../ipc/upgrade-protocol.ts";
+import { connectUnix } from "../os/unix-socket.ts";
 
 /** The balancer itself gives its successor 20 s. Milliseconds. */
 const TIMEOUT_MS = 30_000;
@@ -15,7 +15,7 @@ type BalancerProgram = { readonly argv: readonly string[]; readonly env: NodeJS.
 /** Rejects with the reason why the old one stays. */
 export function upgradeBalancer(socketPath: string, program: BalancerProgram): Promise<BalancerUpgrade> {
   return new Promise((resolve, reject) => {
-    const socket = connect(socketPath);
+    const socket = connectUnix(socketPath);
     let from = "";
     const fail = (problem: string): void => {
       socket.destroy();
@@ -25,7 +25,7 @@ export function upgradeBalancer(socketPath: string, program: BalancerProgram): P
       if (message.t === "hello") {
         from = message.version;
         socket.write(jsonLine({ t: "succeed", ...program } satisfies ToBalancer));
-      } else if (message.t === "unsucceeded") fail(message.problem);
+      } else if (message.t === "unsucceeded" || message.t === "refused") fail(message.problem);
       else if (message.t === "succeeded") {
         resolve({ from, to: message });
         socket.destroy();

@@ -1,11 +1,11 @@
 /** The captures of all runs: which FIFOs the logger reads, and where the lines go. */
 import { join } from "node:path";
 import type { RunningRun } from "../ipc/keeper-protocol.ts";
-import type { BegunRun, CaptureSpec, FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
+import { type CaptureSpec, type FromLogger, keyOf, type ToLogger } from "../ipc/logger-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
-import { type FifoPair, FifoPool, pathsOf } from "./fifo-pool.ts";
-import { type Journal, keyOf } from "./journal.ts";
+import { type FifoPair, type FifoPaths, FifoPool, pathsOf } from "./fifo-pool.ts";
+import type { Journal } from "./journal.ts";
 import { clearHandovers, type LoggerHandover, PreviousLoggers, readHandover } from "./logger-handover.ts";
 import type { RestartingProcess } from "./restarting-process.ts";
 
@@ -16,6 +16,9 @@ type OpenCapture = {
   /** It was sent to a logger, which may have read from it. */
   readonly isSent: boolean;
 };
+
+/** How the logger begins to read a run. */
+type RunReading = Pick<Extract<ToLogger, { readonly t: "open" }>, "former" | "isNew">;
 
 export class Captures {
   readonly fifos: FifoPool;
@@ -32,7 +35,7 @@ export class Captures {
     this.#runFolder = home;
     this.#journal = journal;
     this.#logger = logger;
-    this.fifos = new FifoPool(join(home, "fifos"));
+    this.fifos = new FifoPool(join(home, "fifos"), (pairs) => this.#hold(pairs));
   }
 
   get count(): number {
@@ -55,7 +58,7 @@ export class Captures {
 
   /** The run was started: its logger reads the reserved pair from now on. */
   begin(key: string, pair: FifoPair, capture: CaptureSpec, former?: "killed"): void {
-    this.#sendOpen(key, { pair, capture, isSent: false }, former);
+    this.#sendOpen(key, { pair, capture, isSent: false }, former === undefined ? { isNew: true } : { former });
   }
 
   /** Changes where the output of a run goes. A run that is not captured (its record was lost) is captured from now on. */
@@ -129,9 +132,16 @@ export class Captures {
     this.#logger.send({ t: "home", folder: this.#runFolder });
     // Its channel is new, so the message is in it when the call returns.
     void this.#logger.flush();
+    this.#hold(this.fifos.free);
     failpoint("keeper.housed");
     this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
     this.#journal.flush();
+  }
+
+  /** Until a run is announced to it, the logger holds the run's FIFOs open. */
+  #hold(pairs: readonly FifoPaths[]): void {
+    const paths = pairs.flatMap(({ out, err }) => [out, err]);
+    if (paths.length > 0) this.#logger.send({ t: "hold", paths }, "now");
   }
 
   /** These loggers have ended: the current one continues their captures. Their hand-over files stay until it has got them. */
@@ -156,13 +166,13 @@ export class Captures {
     for (const key of [...keys]) {
       const open = this.#open.get(key);
       if (open === undefined || this.#previousLoggers?.reads(key)) continue;
-      this.#sendOpen(key, open, open.isSent ? handover(key) : undefined);
+      this.#sendOpen(key, open, open.isSent ? { former: handover(key) } : {});
       if (!this.#journal.state.running.has(key)) this.#logger.send({ t: "ended", key }, "deferred");
     }
   }
 
-  #sendOpen(key: string, { pair, capture, isSent }: OpenCapture, former: "killed" | BegunRun | undefined): void {
+  #sendOpen(key: string, { pair, capture, isSent }: OpenCapture, reading: RunReading): void {
     this.#open.set(key, { pair, capture, isSent: isSent || this.#logger.isUp });
-    this.#logger.send({ t: "open", key, ...pathsOf(pair), capture, ...(former === undefined ? {} : { former }) }, "deferred");
+    this.#logger.send({ t: "open", key, ...pathsOf(pair), capture, ...reading }, "deferred");
   }
 }

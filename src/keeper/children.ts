@@ -11,16 +11,16 @@ import type {
   Signal,
   SpawnRequest,
 } from "../ipc/keeper-protocol.ts";
-import { isStoreOnly } from "../ipc/logger-protocol.ts";
+import { isStoreOnly, keyOf } from "../ipc/logger-protocol.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { failpoint, withoutFailpoints } from "../os/failpoint.ts";
 import { groupLives, isTaken, livingGroups } from "../os/process-groups.ts";
 import { signalIfThere } from "../os/process-signal.ts";
-import { isAlive, type ProcessStat, processEnvironment } from "../os/process-stat.ts";
-import { markedProcesses } from "../os/process-tree.ts";
+import { isAlive } from "../os/process-stat.ts";
+import type { MarkedProcess } from "../os/process-tree.ts";
+import { unlessShort } from "../os/shortage.ts";
 import type { DeferredQueue } from "./deferred-queue.ts";
 import type { FifoPair, FifoPool } from "./fifo-pool.ts";
-import { keyOf } from "./journal.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
 import { warn } from "./log.ts";
 import type { MemoryCgroups } from "./memory-cgroups.ts";
@@ -128,40 +128,48 @@ export class Children {
     this.#timer ??= setTimeout(() => this.#checkAll(), POLL_MS);
   }
 
-  /** Reports adopted runs that have ended. */
-  checkAdopted(isRunning: (running: RunningRun) => boolean = ({ pid, startTime }) => isAlive(pid, startTime)): void {
+  /** Reports adopted runs that have ended. `isOwn`: whether the living group with the pid of such a run is what the run left behind. */
+  checkAdopted(isOwn: (running: RunningRun) => boolean = () => true, isRunning = isRunningStill): void {
     const ended = [...this.#children].filter(([, { adopted, running }]) => adopted && !isRunning(running));
-    const groups = ended.some(([, { running }]) => groupLives(running.pid)) ? livingGroups() : new Set<number>();
-    for (const [key, { running }] of ended)
-      this.#onExit(key, running, { code: null, signal: null, unknown: true, survivors: groups.has(running.pid) });
+    if (ended.length === 0) return;
+    const groups = ended.some(([, { running }]) => groupLives(running.pid)) ? unlessShort(livingGroups) : new Set<number>();
+    // What can't be looked up now is looked up with the next check.
+    if (groups === undefined) return;
+    for (const [key, { running }] of ended) {
+      const survivors = groups.has(running.pid) && isOwn(running);
+      this.#onExit(key, running, { code: null, signal: null, unknown: true, survivors });
+    }
   }
 
   #checkAll(): void {
     this.#checks += 1;
-    this.checkAdopted(this.#checks % CHECKS_PER_STAT === 0 ? undefined : ({ pid }) => isTaken(pid));
+    this.checkAdopted(undefined, this.#checks % CHECKS_PER_STAT === 0 ? isRunningStill : ({ pid }) => isTaken(pid));
     const count = [...this.#children.values()].filter(({ adopted }) => adopted).length;
     this.#timer = count === 0 ? undefined : setTimeout(() => this.#checkAll(), Math.max(POLL_MS, count));
   }
 
-  signal(key: RunKey, signal: Signal): void {
-    const { running } = this.#children.get(keyOf(key)) ?? {};
-    // undefined: it has ended, and the report of that is on its way.
-    if (running !== undefined) signalIfThere(-running.pid, signal);
+  signal(key: RunKey, signal: Signal, to?: "leader"): void {
+    const { running, adopted } = this.#children.get(keyOf(key)) ?? {};
+    // undefined: it has ended, and the report of that is on its way. The pid of an adopted one may belong to another program by now.
+    if (running === undefined || (adopted && !isRunningStill(running))) return;
+    signalIfThere(to === "leader" ? running.pid : -running.pid, signal);
     failpoint("keeper.signalled");
   }
 
   /** Tells a worker to finish. If its channel is closed (it ends with the keeper that made it), the worker gets the signal. */
-  drain(key: RunKey, signal: Signal): void {
+  drain(key: RunKey, signal: Signal, to?: "leader"): void {
     const { adopted, channel } = this.#children.get(keyOf(key)) ?? {};
-    if (adopted === true || channel?.drain() === false) this.signal(key, signal);
+    if (adopted === true || channel?.drain() === false) this.signal(key, signal, to);
   }
 
-  /** Drops all requests and restart orders, and signals all runs. */
-  signalAll(signal: Signal): void {
+  /** Drops all requests and restart orders, and signals all runs. Returns the ids of their groups. */
+  signalAll(signal: Signal): ReadonlySet<number> {
     this.restartOrders.clear();
     this.#queue.length = 0;
     this.#requested.clear();
-    for (const { pid } of this.running) signalIfThere(-pid, signal);
+    const signalled = [...this.#children.values()].filter(({ running, adopted }) => !adopted || isRunningStill(running));
+    for (const { running } of signalled) signalIfThere(-running.pid, signal);
+    return new Set(signalled.map(({ running }) => running.pid));
   }
 
   #startQueued(): void {
@@ -269,21 +277,19 @@ export class Children {
   }
 }
 
-/** Runs found by the marker in their environment, for records that are lost. Of each slot the latest run, with its leader: the group leader that started first. */
-export function foundRuns(marker: string): readonly RunningRun[] {
-  const found = new Map<string, RunningRun>();
-  for (const stat of markedProcesses(marker).filter(({ pid, group }) => pid === group)) {
-    const run = runOf(stat, marker);
-    const known = run === undefined ? undefined : found.get(run.slot);
-    if (run !== undefined && (known === undefined || isLater(run, known))) found.set(run.slot, run);
-  }
-  return [...found.values()];
+function isRunningStill({ pid, startTime }: RunningRun): boolean {
+  return isAlive(pid, startTime);
 }
 
-function runOf({ pid, startTime }: ProcessStat, marker: string): RunningRun | undefined {
-  const [, slot, run] =
-    new RegExp(`(?:^|[\\0 ])PROCMAN_RUN_ID=([^\\0 ]*)\\.(\\d+)@${marker}(?:$|[\\0 ])`).exec(processEnvironment(pid) ?? "") ?? [];
-  return slot === undefined ? undefined : { slot, run: Number(run), pid, startTime, since: monotonicMs() };
+/** Runs found by the marker in their environment, for records that are lost. Of each slot the latest run, with its leader: the group leader that started first. */
+export function foundRuns(marked: readonly MarkedProcess[]): readonly RunningRun[] {
+  const found = new Map<string, RunningRun>();
+  for (const { slot, run, pid, startTime, group } of marked) {
+    const known = found.get(slot);
+    const running = { slot, run, pid, startTime, since: monotonicMs() };
+    if (pid === group && (known === undefined || isLater(running, known))) found.set(slot, running);
+  }
+  return [...found.values()];
 }
 
 function isLater(one: RunningRun, other: RunningRun): boolean {

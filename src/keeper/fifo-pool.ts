@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "../os/files.ts";
+import { allProcesses, type ProcessStat } from "../os/process-stat.ts";
 
 /** Two FIFOs of one run. The keeper's descriptors keep unread bytes alive while the logger is down. */
 export type FifoPair = FifoPaths & { readonly number: number; readonly fds: readonly [number, number] };
@@ -21,9 +22,12 @@ export class FifoPool {
   readonly #free: FifoPair[] = [];
   #last = 0;
   #filling: Promise<void> | undefined;
+  readonly #onMade: (pairs: readonly FifoPaths[]) => void;
 
-  constructor(folder: string) {
+  /** `onMade`: gets new pairs before they can be taken. */
+  constructor(folder: string, onMade: (pairs: readonly FifoPaths[]) => void = () => undefined) {
     this.#folder = folder;
+    this.#onMade = onMade;
     makeFolder(folder, 0o700);
   }
 
@@ -37,6 +41,10 @@ export class FifoPool {
     const [free, gone] = [this.#free.filter(isIntact), this.#free.filter((pair) => !isIntact(pair))];
     this.#free.splice(0, Number.POSITIVE_INFINITY, ...free);
     for (const pair of gone) close(pair);
+  }
+
+  get free(): readonly FifoPaths[] {
+    return this.#free;
   }
 
   /** undefined: call `fill` first. */
@@ -73,6 +81,13 @@ export class FifoPool {
     return { number, out, err, fds };
   }
 
+  /** The group leader that writes to this pair. Linux only. */
+  leaderOf(number: number): ProcessStat | undefined {
+    const { out, err } = this.#paths(number);
+    const isWriter = ({ pid }: ProcessStat): boolean => linkOf(heldBy(pid).out) === out || linkOf(heldBy(pid).err) === err;
+    return allProcesses().find((stat) => stat.pid === stat.group && stat.state !== "Z" && isWriter(stat));
+  }
+
   /** Resolves when they are made. Rejects when the folder takes no more FIFOs. */
   fill(count: number): Promise<void> {
     this.#filling ??= this.#make(count <= 1 ? 1 : Math.min(count + SPARE, LARGEST_BATCH)).finally(() => {
@@ -107,7 +122,9 @@ export class FifoPool {
     remove();
     try {
       await mkfifo(this.#folder, names);
-      this.#free.push(...this.#openAll(numbers).toReversed());
+      const pairs = this.#openAll(numbers);
+      this.#onMade(pairs);
+      this.#free.push(...pairs.toReversed());
       this.#last += count;
     } catch (error) {
       remove();

@@ -9,7 +9,8 @@ import { DeferredQueue } from "./deferred-queue.ts";
 export type ProcessExit = { readonly code: number | null; readonly signal: string | null };
 
 export type IpcProcessEvents<Message> = {
-  readonly messages: (messages: readonly Message[]) => void;
+  /** `socket`: a handle that came with them. */
+  readonly messages: (messages: readonly Message[], socket?: unknown) => void;
   readonly exit: (how: ProcessExit) => void;
 };
 
@@ -45,9 +46,9 @@ export class IpcProcess<Sent, Received> {
       env: { ...env, ...kept.env },
     });
     this.#process = child;
-    child.on("message", (messages) => {
+    child.on("message", (messages, socket: unknown) => {
       this.#hasAnswered = true;
-      this.events.messages(messages as Received[]);
+      this.events.messages(messages as Received[], socket);
     });
     child.once("error", (error: NodeJS.ErrnoException) => this.#onExit({ code: null, signal: error.code ?? "error" }));
     child.once("exit", (code, signal) => this.#onExit({ code, signal }));

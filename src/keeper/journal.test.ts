@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { processStat } from "../os/process-stat.ts";
 import { Journal } from "./journal.ts";
 
 const quiet = (problem: string): void => assert.fail(problem);
@@ -124,6 +125,37 @@ test("a journal of another boot is ignored", (context) => {
   writeFileSync(path, readFileSync(path, "utf8").replace(/"boot":"[^"]*"/, '"boot":"another"'));
   const { state: books } = new Journal(path, quiet);
   assert.deepEqual([books.running.size, books.ended.size, books.notes.size], [0, 0, 0]);
+});
+
+test("a journal of another container is ignored, though its PID namespace had the same number; one without that record is read", (context) => {
+  const path = file(context);
+  for (const [init, running] of [
+    ['"init":"1"', 0],
+    ['"other":"1"', 1],
+  ] as const) {
+    filled(path);
+    writeFileSync(path, readFileSync(path, "utf8").replace(/"init":"\d+"/, init));
+    assert.equal(new Journal(path, quiet).state.running.size, running, init);
+    rmSync(path);
+  }
+});
+
+test("a journal whose first line is damaged is read if a run of it is alive, and the damage is reported", (context) => {
+  const path = file(context);
+  const own = { ...running, pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "" };
+  for (const [record, notes] of [
+    [own, 1],
+    [running, 0],
+  ] as const) {
+    const journal = filled(path);
+    journal.add({ t: "run", record });
+    journal.flush();
+    writeFileSync(path, `\0\0${readFileSync(path, "utf8").slice(2)}`);
+    const problems: string[] = [];
+    assert.equal(new Journal(path, (problem) => problems.push(problem)).state.notes.size, notes);
+    assert.equal(problems.filter((problem) => /1 lines .* can't be read/.test(problem)).length, notes);
+    rmSync(path);
+  }
 });
 
 test("the file doesn't grow with the number of restarts", (context) => {

@@ -1,11 +1,12 @@
 /** What a later keeper must know, as JSON lines appended to one file. A torn last line is ignored. */
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { EndReport, RunKey, RunningRun } from "../ipc/keeper-protocol.ts";
-import type { CaptureSpec } from "../ipc/logger-protocol.ts";
+import { type CaptureSpec, keyOf } from "../ipc/logger-protocol.ts";
+import { writeWhole } from "../os/careful-files.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { makeFolder } from "../os/files.ts";
-import { bootId } from "../os/process-stat.ts";
+import { bootId, isAlive, processStat } from "../os/process-stat.ts";
 import { DeferredQueue } from "./deferred-queue.ts";
 import type { LoggerProcess } from "./logger-handover.ts";
 
@@ -20,6 +21,8 @@ export type JournalState = {
   /** The current one, and those of earlier keepers that may still read; by pid, the latest last. */
   readonly loggers: Map<number, LoggerProcess>;
   readonly balancer: { current?: BalancerProcess };
+  /** With it markers are made and recognised. */
+  readonly marker: { key?: string };
 };
 
 /** Raised when an older procman would misread it. */
@@ -37,6 +40,7 @@ export class Journal {
     notes: new Map(),
     loggers: new Map(),
     balancer: {},
+    marker: {},
   };
   readonly #path: string;
   #fd: number;
@@ -113,15 +117,17 @@ export class Journal {
 
   #read(text: string): void {
     const [first = "", ...lines] = text.split("\n");
-    const { boot, format = 0 } = parseLine(first) as { readonly boot?: string; readonly format?: number };
+    const { boot, format = 0, init } = parseLine(first) as FirstLine;
     if (format > FORMAT)
       throw new Error(`it was written by a newer procman (format ${format}, this one knows ${FORMAT}); use that one, or stop it first`);
-    // No process of another boot is alive, and its times mean nothing now.
-    if (boot !== bootId()) return;
     const entries = lines.filter((line) => line !== "").map(parseLine);
+    // No process of another boot or container is alive, and its times mean nothing now.
+    if (boot === undefined ? !entries.some(isOfLivingRun) : boot !== bootId()) return;
+    // The kernel gives the number of an ended PID namespace to a later one. 0.1.0 didn't write this.
+    if (init !== undefined && init !== initStart()) return;
     for (const entry of entries) if (isEntry(entry)) this.#apply(entry);
     // Half a line at the end is what a killed keeper leaves; other unreadable lines were written by another program.
-    const unreadable = entries.slice(0, -1).filter((entry) => !isEntry(entry)).length;
+    const unreadable = entries.slice(0, -1).filter((entry) => !isEntry(entry)).length + Number(boot === undefined);
     if (unreadable > 0)
       this.#report(`${unreadable} lines of ${this.#path} can't be read and are ignored; running processes are found by their marker`);
   }
@@ -160,7 +166,7 @@ export class Journal {
   }
 
   #apply(entry: JournalEntry): void {
-    const { starting, running, ended, captures, notes, loggers, balancer } = this.state;
+    const { starting, running, ended, captures, notes, loggers, balancer, marker } = this.state;
     switch (entry.t) {
       case "asked":
         return void starting.set(keyOf(entry), { slot: entry.slot, run: entry.run });
@@ -189,6 +195,9 @@ export class Journal {
         return;
       case "balancer-gone":
         return void delete balancer.current;
+      case "marker-key":
+        marker.key = entry.key;
+        return;
       case "note":
         return void (entry.note === "" ? notes.delete(entry.id) : notes.set(entry.id, entry.note));
       default:
@@ -197,8 +206,9 @@ export class Journal {
   }
 
   #rewrite(): number {
-    const { starting, running, ended, captures, notes, loggers, balancer } = this.state;
+    const { starting, running, ended, captures, notes, loggers, balancer, marker } = this.state;
     const entries: readonly JournalEntry[] = [
+      ...(marker.key === undefined ? [] : [{ t: "marker-key", key: marker.key } as const]),
       ...(balancer.current === undefined ? [] : [{ t: "balancer", ...balancer.current } as const]),
       ...[...loggers.values()].map((logger) => ({ t: "logger", ...logger }) as const),
       ...[...captures].map(([key, capture]) => ({ t: "capture", key, ...capture }) as const),
@@ -208,9 +218,7 @@ export class Journal {
       ...[...notes].map(([id, note]) => ({ t: "note", id, note }) as const),
     ];
     const text = [firstLine(), ...entries.map((entry) => JSON.stringify(entry)), ""].join("\n");
-    const temporary = `${this.#path}.tmp`;
-    writeFileSync(temporary, text, { mode: 0o600 });
-    renameSync(temporary, this.#path);
+    writeWhole(this.#path, text);
     this.#size = text.length;
     this.#limit = COMPACT_BYTES + 2 * text.length;
     return openSync(this.#path, "a", 0o600);
@@ -219,7 +227,20 @@ export class Journal {
 
 /** First line of a journal. */
 function firstLine(): string {
-  return JSON.stringify({ boot: bootId(), format: FORMAT });
+  const init = initStart();
+  return JSON.stringify({ boot: bootId(), format: FORMAT, ...(init === undefined ? {} : { init }) });
+}
+
+/** `init`: start time of the first process of the PID namespace. All are absent if the line is damaged. */
+type FirstLine = { readonly boot?: string; readonly format?: number; readonly init?: string };
+
+function initStart(): string | undefined {
+  return processStat(1)?.startTime;
+}
+
+/** Pid and start time don't fit a process of another boot. */
+function isOfLivingRun(entry: object): boolean {
+  return isEntry(entry) && entry.t === "run" && isAlive(entry.record.pid, entry.record.startTime);
 }
 
 /** Anything but a JSON object counts as an empty one. */
@@ -246,6 +267,7 @@ export type JournalEntry =
   | { readonly t: "logger-gone"; readonly pid: number }
   | ({ readonly t: "balancer" } & BalancerProcess)
   | { readonly t: "balancer-gone"; readonly pid: number }
+  | { readonly t: "marker-key"; readonly key: string }
   /** "": it is forgotten. */
   | { readonly t: "note"; readonly id: string; readonly note: string };
 
@@ -253,10 +275,6 @@ export type BalancerProcess = { readonly pid: number; readonly startTime: string
 
 /** Output of a run that may not all be written yet, whether the run lives or not. */
 export type CaptureRecord = { readonly fifos: number; readonly capture: CaptureSpec };
-
-export function keyOf({ slot, run }: { readonly slot: string; readonly run: number }): string {
-  return `${slot}#${run}`;
-}
 
 function isEntry(value: object): value is JournalEntry {
   const { t, record, key, capture, slot, run, pid, id, note, fifos } = value as Readonly<Record<string, unknown>>;
@@ -277,6 +295,8 @@ function isEntry(value: object): value is JournalEntry {
     case "balancer":
     case "balancer-gone":
       return typeof pid === "number" && pid > 1;
+    case "marker-key":
+      return typeof key === "string" && /^[0-9a-f]{32}$/.test(key);
     case "note":
       return typeof id === "string" && typeof note === "string";
     default:

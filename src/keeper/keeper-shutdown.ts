@@ -4,6 +4,7 @@ import type { FromKeeper, ToKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
 import type { BalancerProcessKeeper } from "./balancer-process.ts";
 import type { KeeperState } from "./keeper-state.ts";
+import { warn } from "./log.ts";
 import type { RestartingProcess } from "./restarting-process.ts";
 
 /** The service has this long to confirm the stop. Milliseconds. */
@@ -117,7 +118,7 @@ export class KeeperShutdown {
   }
 
   #finishWithoutService(): void {
-    process.stderr.write("procman: the service does not answer; the keeper stops everything\n");
+    warn("the service does not answer; the keeper stops everything");
     this.#options.service.kill();
     void this.finish(this.#options.unorderlyCode);
   }

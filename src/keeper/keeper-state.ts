@@ -2,20 +2,24 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
-import type { EndReport, FromKeeper, RunKey, Signal, ToKeeper } from "../ipc/keeper-protocol.ts";
-import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
+import { fingerprint } from "../base/hash.ts";
+import { RunMarkers } from "../base/run-marker.ts";
+import type { EndReport, FromKeeper, RunKey, RunningRun, Signal, ToKeeper } from "../ipc/keeper-protocol.ts";
+import { type FromLogger, keyOf, type ToLogger } from "../ipc/logger-protocol.ts";
+import { removeUnfinished } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { failpoint } from "../os/failpoint.ts";
-import { makeFolder } from "../os/files.ts";
-import { endedInOrder } from "../os/keeper-failover.ts";
+import { endedInOrder, endingFile } from "../os/keeper-failover.ts";
 import { type Lock, takeLock } from "../os/lock.ts";
 import { signalIfThere } from "../os/process-signal.ts";
-import type { ProcessStat } from "../os/process-stat.ts";
-import { markedProcesses } from "../os/process-tree.ts";
+import { type MarkedProcess, markedProcesses, type UidOfSlot } from "../os/process-tree.ts";
+import { randomHex } from "../os/random-key.ts";
+import { unlessShort } from "../os/shortage.ts";
+import { makeStateFolder } from "../os/state-folder.ts";
 import { Captures } from "./captures.ts";
 import { Children, foundRuns } from "./children.ts";
 import type { DeferredQueue } from "./deferred-queue.ts";
-import { Journal, keyOf } from "./journal.ts";
+import { Journal, type JournalEntry } from "./journal.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
 import { warn } from "./log.ts";
 import { MemoryCgroups } from "./memory-cgroups.ts";
@@ -24,8 +28,8 @@ import { spawnedReport } from "./spawn.ts";
 
 export type KeeperStateOptions = {
   readonly stateDir: string;
-  /** The end of every `PROCMAN_RUN_ID` of this state folder. */
-  readonly marker: string;
+  /** The user of a slot, where the configuration names one. */
+  readonly uidOf: UidOfSlot;
   /** It was started by failover, not by a user. */
   readonly isFailover: boolean;
   readonly service: RestartingProcess<FromKeeper, ToKeeper>;
@@ -34,6 +38,10 @@ export type KeeperStateOptions = {
   readonly deferred: DeferredQueue;
 };
 
+const MARKER_KEY_BYTES = 16;
+/** Looks for processes to stop before they are killed. */
+const MAX_STOPS = 50;
+
 /** In the state folder while the service stays down: the reason. */
 const DOWN_FILE = "service-down";
 
@@ -41,6 +49,7 @@ export class KeeperState {
   readonly #options: KeeperStateOptions;
   #lock: Lock;
   readonly journal: Journal;
+  readonly #markers: RunMarkers;
   readonly #cgroups: MemoryCgroups;
   readonly #children: Children;
   readonly captures: Captures;
@@ -49,13 +58,15 @@ export class KeeperState {
 
   /** @throws ProcmanError `already-running` */
   constructor(options: KeeperStateOptions) {
-    const { stateDir, marker } = options;
+    const { stateDir } = options;
     this.#options = options;
-    makeFolder(stateDir, 0o700);
+    makeStateFolder(stateDir);
+    // Before it has a lock itself.
+    const isClean = endedInOrder(stateDir);
+    for (const folder of ["", "run", "incidents", "logs"]) removeUnfinished(join(stateDir, folder));
     this.#lock = lockOf(stateDir);
     failpoint("keeper.locked");
     const run = join(stateDir, "run");
-    const isClean = endedInOrder(stateDir);
     if (isClean && options.isFailover) {
       this.#lock.release();
       throw new ProcmanError(
@@ -63,9 +74,12 @@ export class KeeperState {
         'procman was killed, was replaced by failover and has been stopped since; start it with "procman run"',
       );
     }
+    rmSync(endingFile(stateDir), { force: true });
     this.journal = new Journal(join(run, "journal"), warn, options.deferred);
+    if (this.journal.state.marker.key === undefined) this.journal.add({ t: "marker-key", key: randomHex(MARKER_KEY_BYTES) });
+    this.#markers = new RunMarkers(stateDir, this.journal.state.marker.key);
     this.captures = new Captures(run, this.journal, options.logger);
-    this.#cgroups = new MemoryCgroups(`procman-${marker}`, (report) => options.service.send(report));
+    this.#cgroups = new MemoryCgroups(`procman-${fingerprint(stateDir)}`, (report) => options.service.send(report));
     this.#children = this.#newChildren();
     if (!isClean) this.#adopt();
     failpoint("keeper.adopted");
@@ -85,7 +99,7 @@ export class KeeperState {
 
   /** Recreates what was removed. @throws ProcmanError `already-running` */
   recreate(): void {
-    makeFolder(this.folder, 0o700);
+    makeStateFolder(this.folder);
     if (!this.#lock.holds()) this.#lock = lockOf(this.folder);
     this.captures.recreate();
     this.journal.recreate();
@@ -93,7 +107,9 @@ export class KeeperState {
 
   /** No run and no process left behind by one. */
   get isEmpty(): boolean {
-    return this.#children.running.length === 0 && this.#markedOutsideGroups().length === 0;
+    // Twice: while the process table is read, a process may make a child that isn't in it, and end.
+    const hasStrays = (): boolean => unlessShort(() => this.#marked.length > 0) ?? true;
+    return this.#children.running.length === 0 && !hasStrays() && !hasStrays();
   }
 
   /** Makes FIFO pairs for this many captures in advance. */
@@ -114,10 +130,11 @@ export class KeeperState {
   }
 
   /** What a service needs to begin. Clears the restart orders; the service gives new ones. */
-  snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage"> {
+  snapshot(): Omit<FromKeeper & { readonly t: "snapshot" }, "t" | "lineage" | "keepsApi"> {
     const { ended, notes, running } = this.journal.state;
     this.#children.restartOrders.clear();
     return {
+      ...(this.#markers.key === undefined ? {} : { markerKey: this.#markers.key }),
       running: [...running.values()].map((record) => ({ ...record, captured: this.captures.has(keyOf(record)) })),
       ended: [...ended.values()],
       notes: Object.fromEntries(notes),
@@ -136,9 +153,9 @@ export class KeeperState {
       case "unprepare":
         return this.#children.restartOrders.cancel(message);
       case "signal":
-        return this.#children.signal(message, message.signal);
+        return this.#children.signal(message, message.signal, message.to);
       case "drain":
-        return this.#children.drain(message, message.signal);
+        return this.#children.drain(message, message.signal, message.to);
       case "route": {
         const running = this.journal.state.running.get(keyOf(message));
         return running === undefined ? undefined : this.captures.route(running, message.capture);
@@ -154,8 +171,23 @@ export class KeeperState {
 
   /** To all runs, and to processes with the marker outside of their groups. */
   signalAll(signal: Signal): void {
-    this.#children.signalAll(signal);
-    for (const { pid } of this.#markedOutsideGroups()) signalIfThere(pid, signal);
+    const groups = this.#children.signalAll(signal);
+    if (signal === "SIGKILL") this.#haltAll();
+    for (const { pid, group } of unlessShort(() => this.#marked) ?? []) if (!groups.has(group)) signalIfThere(pid, signal);
+  }
+
+  /** Stops all, until none is new: a stopped process makes no more children. */
+  #haltAll(): void {
+    const [halted, parts] = [new Set<number>(), this.#partPids()];
+    for (let look = 0, before = -1; look < MAX_STOPS && halted.size > before; look++) {
+      before = halted.size;
+      const halt = (pid: number): void => {
+        if (parts.has(pid)) return;
+        if (!halted.has(pid)) signalIfThere(pid, "SIGSTOP");
+        halted.add(pid);
+      };
+      unlessShort(() => markedProcesses(this.#markers, this.#options.uidOf, halt));
+    }
   }
 
   drained(key: string): void {
@@ -178,12 +210,24 @@ export class KeeperState {
 
   /** Nothing runs any more, and no later keeper shall continue from here. */
   remove(): void {
+    this.#sayEnding();
     this.captures.remove();
+    rmSync(join(this.folder, "run", "api.sock"), { force: true });
     this.#cgroups.remove();
     this.journal.remove();
     failpoint("keeper.removed");
     this.serviceIsUp();
     this.#lock.release();
+    rmSync(endingFile(this.folder), { force: true });
+  }
+
+  /** Without it, a kill within the next moments would count as one amid the work, and everything would be started again. */
+  #sayEnding(): void {
+    try {
+      writeFileSync(endingFile(this.folder), "", { mode: 0o600 });
+    } catch (error) {
+      warn(`Cannot write ${endingFile(this.folder)}: ${(error as Error).message}`);
+    }
   }
 
   #newChildren(): Children {
@@ -224,28 +268,48 @@ export class KeeperState {
   /** Adopts the runs of a killed keeper, also one that was killed between the fork of a process and its record. */
   #adopt(): void {
     const { starting, running, ended } = this.journal.state;
-    for (const record of foundRuns(this.#options.marker)) {
+    for (const record of foundRuns(this.#marked)) {
       const known = [...running.values(), ...ended.values()].some(({ slot, run }) => slot === record.slot && run >= record.run);
       if (known) continue;
       this.journal.add({ t: "run", record });
       this.captures.fifos.reserveNumberOf(record.pid);
     }
-    // No process carries this run's marker, although its start was recorded: most likely it started and exited. Don't start it twice.
-    for (const key of [...starting.values()]) this.journal.add({ t: "end", record: this.#endOfUnseen(key) });
+    for (const key of [...starting.values()]) this.journal.add(this.#entryOfUnseen(key));
     this.captures.adopt();
     for (const record of running.values()) this.#children.adopt(record);
-    if (running.size > 0) this.#children.checkAdopted();
+    // The pid of a run that has ended may be that of another program, and of its group, by now.
+    const isOwn = ({ slot, run, pid }: RunningRun): boolean =>
+      this.#marked.some((each) => each.slot === slot && each.run === run && each.group === pid);
+    if (running.size > 0) this.#children.checkAdopted(isOwn);
+  }
+
+  /**
+   * A run whose start was recorded, although no process carries its marker. Either its process has overwritten its environment, or
+   * has not executed the program yet: then it writes to the run's FIFOs. Or, most likely, it has ended: don't start it twice.
+   */
+  #entryOfUnseen({ slot, run }: RunKey): JournalEntry {
+    const { fifos } = this.journal.state.captures.get(keyOf({ slot, run })) ?? {};
+    const writer = fifos === undefined ? undefined : this.captures.fifos.leaderOf(fifos);
+    if (writer === undefined) return { t: "end", record: this.#endOfUnseen({ slot, run }) };
+    return { t: "run", record: { slot, run, pid: writer.pid, startTime: writer.startTime, since: monotonicMs() } };
   }
 
   #endOfUnseen({ slot, run }: RunKey): EndReport {
-    const [left] = markedProcesses(this.#options.marker, `${slot}.${run}`);
+    const left = this.#marked.find((each) => each.slot === slot && each.run === run);
     const how = { code: null, signal: null, unknown: true, survivors: left !== undefined };
     return { t: "exited", slot, run, pid: left?.group ?? 0, ...how, at: monotonicMs() };
   }
 
-  #markedOutsideGroups(): readonly ProcessStat[] {
-    const groups = new Set(this.#children.running.map(({ pid }) => pid));
-    return markedProcesses(this.#options.marker).filter(({ group }) => !groups.has(group));
+  /** The processes of runs, by their markers. */
+  get #marked(): readonly MarkedProcess[] {
+    const parts = this.#partPids();
+    return markedProcesses(this.#markers, this.#options.uidOf).filter(({ pid }) => !parts.has(pid));
+  }
+
+  /** procman's own processes: a run may have started this procman, so that they carry its marker. */
+  #partPids(): ReadonlySet<number> {
+    const { service, logger } = this.#options;
+    return new Set([...service.pids, ...logger.pids, this.journal.state.balancer.current?.pid ?? []].flat());
   }
 
   #reportEnd(report: FromKeeper & { readonly t: "exited" | "failed" }): void {

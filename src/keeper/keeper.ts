@@ -1,6 +1,5 @@
 /** Owns all processes and keeps service, logger and balancer up. Executes the service's commands and keeps the records. */
 import { EXIT, ProcmanError } from "../base/errors.ts";
-import { fingerprint } from "../base/hash.ts";
 import { VERSION } from "../base/version.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
@@ -47,6 +46,8 @@ export class Keeper {
   });
   /** Of each part; an upgrade changes them. */
   readonly #installations: { service: Installation; logger: Installation; balancer: Installation };
+  /** Users of processes, by their ids. */
+  #uids: Readonly<Record<string, number>> = {};
   readonly #versions = { service: VERSION, logger: VERSION };
   #state: KeeperState | undefined;
   #loggerStyle: ToLogger | undefined;
@@ -66,7 +67,7 @@ export class Keeper {
       ...common,
       limit: SERVICE_LIMIT,
       onStart: () => this.#watchdog.answered(),
-      onMessages: (messages) => this.#onService(messages),
+      onMessages: (messages, socket) => this.#onService(messages, socket),
       onExit: (ending) => this.#onServiceExit(ending),
     });
     this.#logger = new RestartingProcess({
@@ -116,17 +117,17 @@ export class Keeper {
   }
 
   /** Notes are written before commands are executed: if the keeper dies in between, the next service continues the stop. */
-  #onService(messages: readonly ToKeeper[]): void {
+  #onService(messages: readonly ToKeeper[], socket: unknown): void {
     failpoint("keeper.told");
     const isRecord = ({ t }: ToKeeper): boolean => t === "note" || t === "ack";
     for (const message of messages.filter(isRecord)) this.#onServiceMessage(message);
     this.#state?.flush();
     failpoint("keeper.noted");
-    for (const message of messages.filter((each) => !isRecord(each))) this.#onServiceMessage(message);
+    for (const message of messages.filter((each) => !isRecord(each))) this.#onServiceMessage(message, socket);
     this.#state?.flush();
   }
 
-  #onServiceMessage(message: ToKeeper): void {
+  #onServiceMessage(message: ToKeeper, socket?: unknown): void {
     switch (message.t) {
       case "open":
         return this.#open(message);
@@ -141,6 +142,8 @@ export class Keeper {
         return this.#balancer.setWanted(message.wanted);
       case "sockets":
         return this.#sockets.retain(message.wanted);
+      case "listening":
+        return this.#sockets.keepApi(message.address, socket);
       case "pong":
         return this.#watchdog.answered();
       case "ready":
@@ -157,10 +160,11 @@ export class Keeper {
   }
 
   /** The service has read the configuration and names the state folder. */
-  #open({ stateDir, captures, protocol, version }: ToKeeper & { readonly t: "open" }): void {
+  #open({ stateDir, captures, protocol, version, uids = {} }: ToKeeper & { readonly t: "open" }): void {
     this.#versions.service = version;
     if (protocol !== PROTOCOL)
       return this.#refuse(`the running keeper speaks protocol ${PROTOCOL}, the service ${protocol}; stop procman and start it again`);
+    this.#uids = uids;
     const isFirst = this.#state === undefined;
     if (isFirst && !this.#openState(stateDir)) return;
     this.#sendSnapshot();
@@ -170,15 +174,16 @@ export class Keeper {
 
   #sendSnapshot(): void {
     if (this.#state === undefined) return;
-    this.#service.send({ t: "snapshot", ...this.#state.snapshot(), lineage: this.#start.lineage });
+    this.#service.send({ t: "snapshot", ...this.#state.snapshot(), lineage: this.#start.lineage, keepsApi: true });
     void this.#service.flush();
   }
 
   #openState(stateDir: string): boolean {
     try {
-      const [marker, isFailover] = [fingerprint(stateDir), this.#start.failovers > 0];
+      const isFailover = this.#start.failovers > 0;
+      const uidOf = (slot: string): number | undefined => this.#uids[slot.replace(/:\d+$/, "")];
       const parts = { service: this.#service, logger: this.#logger, sockets: this.#sockets, deferred: this.#deferred };
-      this.#state = new KeeperState({ stateDir, marker, isFailover, ...parts });
+      this.#state = new KeeperState({ stateDir, uidOf, isFailover, ...parts });
     } catch (error) {
       // Service and logger of a killed keeper have both started a keeper; the other one holds the lock.
       if (this.#start.failovers > 0 && error instanceof ProcmanError) void this.#shutdown.finish(EXIT.done);
@@ -213,8 +218,10 @@ export class Keeper {
     for (const message of messages) {
       if (message.t === "drained") this.#state?.drained(message.key);
       else if (message.t === "closed") this.#shutdown.loggerClosed();
-      else if (message.t === "ready") this.#versions.logger = message.version;
-      else this.#service.send({ t: "logger", message });
+      else {
+        if (message.t === "ready") this.#versions.logger = message.version;
+        this.#service.send({ t: "logger", message });
+      }
     }
     this.#state?.flush();
   }

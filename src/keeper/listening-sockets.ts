@@ -1,7 +1,7 @@
-/** The shared sockets of clusters: opened once, inherited by each run, and by the next keeper. */
+/** The shared sockets of clusters: opened once, inherited by each run, and by the next keeper. And the socket of the API, which the first service opens and each later one inherits. */
 import { spawn } from "node:child_process";
 import type { Listening, ListeningSocket } from "../ipc/keeper-protocol.ts";
-import { addressOf, type InheritedSocket, type InheritedSockets } from "../os/inherited-sockets.ts";
+import { addressOf, type InheritedSocket, type InheritedSockets, isApiAddress } from "../os/inherited-sockets.ts";
 import { isListeningHandle } from "../os/server-handle.ts";
 import { type Installation, openerProgram, ownEnvironment, type ProgramStart } from "./programs.ts";
 
@@ -48,15 +48,28 @@ export class ListeningSockets {
     return this.#opening.has(address) ? undefined : this.#open.get(address)?.fd;
   }
 
+  /** Holds the socket on which the API listens, in place of the one before; `address` undefined: the API listens nowhere. */
+  keepApi(address: string | undefined, socket: unknown): void {
+    const isUsable = address !== undefined && isListeningHandle(socket);
+    for (const former of [...this.#open.keys()].filter(isApiAddress)) {
+      if (isUsable && former === address) this.#open.get(former)?.close();
+      else this.#drop(former);
+    }
+    if (!isUsable) return;
+    this.#open.set(address, socket);
+    for (const each of this.#options.keepers()) void each.shareSocket({ t: "keep", address }, socket);
+  }
+
   /** Closes all others, so that no client waits on a socket without instances. */
   retain(wanted: readonly Listening[]): void {
     const addresses = new Set(wanted.map(addressOf));
-    for (const [address, socket] of this.#open) {
-      if (addresses.has(address)) continue;
-      socket.close();
-      this.#open.delete(address);
-      for (const each of this.#options.keepers()) void each.shareSocket({ t: "drop", address });
-    }
+    for (const address of [...this.#open.keys()]) if (!addresses.has(address) && !isApiAddress(address)) this.#drop(address);
+  }
+
+  #drop(address: string): void {
+    this.#open.get(address)?.close();
+    this.#open.delete(address);
+    for (const each of this.#options.keepers()) void each.shareSocket({ t: "drop", address });
   }
 
   async #openSocket({ hostname, port }: Listening, address: string): Promise<OpenedSocket> {

@@ -1,7 +1,9 @@
 /** The keeper's own messages, on standard error. */
 import { existsSync } from "node:fs";
+import { printError } from "../os/error-output.ts";
+
 export function warn(problem: string): void {
-  process.stderr.write(`procman: ${problem}\n`);
+  printError(problem);
 }
 
 export function logAdopted(count: number, isFailover: boolean): void {

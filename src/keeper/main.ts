@@ -4,6 +4,7 @@ import { ProcmanError } from "../base/errors.ts";
 import { takeSockets } from "../os/inherited-sockets.ts";
 import { takeFailedOver } from "../os/keeper-failover.ts";
 import { stayCompactLater } from "../os/node-tuning.ts";
+import { reserveDescriptor } from "../os/shortage.ts";
 import { Keeper } from "./keeper.ts";
 import { runOptions } from "./keeper-options.ts";
 import { warn } from "./log.ts";
@@ -16,6 +17,7 @@ function main(args: readonly string[]): void {
   // An `--inspect` in NODE_OPTIONS is meant for the processes that procman starts.
   if (process.env.NODE_OPTIONS?.includes("--inspect")) process.getBuiltinModule("node:inspector").close();
   stayCompactLater();
+  reserveDescriptor();
   warnFirstProcess();
   try {
     const start = {

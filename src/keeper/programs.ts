@@ -6,6 +6,7 @@ import { certificatesVariable } from "../os/certificates.ts";
 import { monotonicMs } from "../os/clock.ts";
 import type { InheritedSockets } from "../os/inherited-sockets.ts";
 import { failoverVariable } from "../os/keeper-failover.ts";
+import { NO_DEBUGGER } from "../os/no-debugger.ts";
 import type { KeeperRunOptions } from "./keeper-options.ts";
 
 export type Installation = { readonly node: string; readonly folder: string };
@@ -37,6 +38,7 @@ export function serviceProgram({ node, folder }: Installation, options: KeeperRu
   const { config, console, detached, watchConfig, exitWith, profile } = options;
   return [
     node,
+    NO_DEBUGGER,
     join(folder, "service.cjs"),
     ...(config === undefined ? [] : [`--config=${config}`]),
     ...(console ? ["--console"] : []),
@@ -49,16 +51,16 @@ export function serviceProgram({ node, folder }: Installation, options: KeeperRu
 }
 
 export function loggerProgram({ node, folder }: Installation): readonly string[] {
-  return [node, join(folder, "logger.cjs")];
+  return [node, NO_DEBUGGER, join(folder, "logger.cjs")];
 }
 
 export function openerProgram({ node, folder }: Installation): readonly string[] {
-  return [node, join(folder, "opener.cjs")];
+  return [node, NO_DEBUGGER, join(folder, "opener.cjs")];
 }
 
 /** `socket`: path of its control socket. */
 export function balancerProgram({ node, folder }: Installation, socket: string): readonly string[] {
-  return [node, join(folder, "balancer.cjs"), `--socket=${socket}`];
+  return [node, NO_DEBUGGER, join(folder, "balancer.cjs"), `--socket=${socket}`];
 }
 
 /** Not for procman: an `--inspect` meant for an app; TLS certificates, which cost 30 ms of each start; the number of malloc arenas. */
@@ -78,7 +80,7 @@ export function ownEnvironment({ args, options, failovers, lineage }: ProgramSta
   }
   Object.assign(env, certificatesVariable(withheld.NODE_EXTRA_CA_CERTS), SINGLE_ARENA);
   if (isGuarded(options)) return env;
-  const argv = [node, join(folder, "procman.cjs"), "run", ...args];
+  const argv = [node, NO_DEBUGGER, join(folder, "procman.cjs"), "run", ...args];
   return { ...env, ...failoverVariable({ argv, env: withheld, count: failovers, since: STARTED_AT, keeper: process.pid, lineage }) };
 }
 

@@ -20,7 +20,7 @@ export type RestartingProcessOptions<Message> = {
   /** How often in a row it is restarted before it stays down. */
   readonly limit: number;
   readonly onStart: () => void;
-  readonly onMessages: (messages: readonly Message[]) => void;
+  readonly onMessages: (messages: readonly Message[], socket?: unknown) => void;
   /** `final`: it stays down. */
   readonly onExit: (how: ProcessExit & { readonly final: boolean }) => void;
 };
@@ -46,6 +46,11 @@ export class RestartingProcess<Sent, Received> {
   /** The exit of at least one has not been seen yet. */
   get isRunning(): boolean {
     return [...this.#processes].some(({ isRunning }) => isRunning);
+  }
+
+  /** Pids of all that run. */
+  get pids(): readonly number[] {
+    return [...this.#processes].flatMap(({ isRunning, pid }) => (isRunning && pid !== undefined ? [pid] : []));
   }
 
   get isUp(): boolean {
@@ -76,7 +81,7 @@ export class RestartingProcess<Sent, Received> {
     this.#current = candidate;
     this.#startedAt = monotonicMs();
     candidate.events = {
-      messages: (messages) => this.#current === candidate && this.#options.onMessages(messages),
+      messages: (messages, socket) => this.#current === candidate && this.#options.onMessages(messages, socket),
       exit: (how) => this.#current === candidate && this.#onExit(how),
     };
     this.#options.onStart();

@@ -8,6 +8,9 @@ import { handleOf } from "../os/server-handle.ts";
 import type { OpenedSocket } from "./listening-sockets.ts";
 
 const BACKLOG = 4_096;
+/** The load balancer may be about to close this port. Milliseconds. */
+const PATIENCE_MS = 500;
+const RETRY_MS = 20;
 
 const [host = "", port = ""] = process.argv.slice(2);
 const server = createServer();
@@ -18,10 +21,14 @@ function end(answer: OpenedSocket, socket?: unknown): never {
   process.exit(0);
 }
 
-server.once("error", ({ code = "", message }: NodeJS.ErrnoException) =>
-  end({ code, problem: `Cannot listen on ${host}:${port}: ${whyNotListening(code, Number(port)) ?? message}` }),
-);
-server.listen({ host, port: Number(port), backlog: BACKLOG, exclusive: true }, () => {
+const patience = performance.now() + PATIENCE_MS;
+const listen = (): void => void server.listen({ host, port: Number(port), backlog: BACKLOG, exclusive: true });
+
+server.on("error", ({ code = "", message }: NodeJS.ErrnoException) => {
+  if (code === "EADDRINUSE" && performance.now() < patience) setTimeout(listen, RETRY_MS);
+  else end({ code, problem: `Cannot listen on ${host}:${port}: ${whyNotListening(code, Number(port)) ?? message}` });
+});
+server.once("listening", () => {
   try {
     const handle = handleOf(server);
     // As systemd passes it: a program's accept() blocks.
@@ -31,3 +38,4 @@ server.listen({ host, port: Number(port), backlog: BACKLOG, exclusive: true }, (
     end({ code: "ENOTSUP", problem: `Cannot share ${host}:${port}: ${(error as Error).message}` });
   }
 });
+listen();

@@ -1,6 +1,7 @@
 /** The fork of a run: its descriptors and its environment. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { openSync, rmSync } from "node:fs";
+import { inheritedVariables } from "../base/inherited-variables.ts";
 import type { RunKey, RunningRun, SpawnedReport, SpawnRequest } from "../ipc/keeper-protocol.ts";
 import { processStat } from "../os/process-stat.ts";
 import { channelVariables, WorkerChannel } from "./worker-channel.ts";
@@ -20,7 +21,7 @@ const SOCKET_FD = 3;
 
 /** `environment`: the keeper's; the variables of the run override it. @throws what `spawn` of `node:child_process` throws */
 export function fork(
-  { argv, cwd, env, as, notify, listen, channel }: SpawnRequest,
+  { argv, cwd, env, inherit, as, notify, listen, channel, farewell }: SpawnRequest,
   { out, err, notifyFd, socket }: StdioEnds,
   environment: NodeJS.ProcessEnv,
 ): readonly [ChildProcess, WorkerChannel | undefined] {
@@ -35,12 +36,12 @@ export function fork(
     throw new Error("no argument, folder or variable can hold a NUL byte");
   const child = spawn(file, args, {
     cwd,
-    env: { ...environment, ...variables },
+    env: { ...inheritedVariables(environment, inherit), ...variables },
     ...as,
     detached: true,
     stdio: Array.from(stdio, (fd) => fd ?? "ignore"),
   });
-  return [child, channelFd === undefined || child.pid === undefined ? undefined : new WorkerChannel(child, channelFd)];
+  return [child, channelFd === undefined || child.pid === undefined ? undefined : new WorkerChannel(child, channelFd, farewell)];
 }
 
 /** A new file: an earlier run may still write to the old one. */

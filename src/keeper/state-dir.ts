@@ -31,7 +31,7 @@ export class StateDirWatch {
       warn(`${state.folder} or a part of it was removed; procman has recreated it, and only what was stored in it is lost`);
       this.#owner.onRecreated();
     } catch (error) {
-      if (!(error instanceof ProcmanError)) return this.#onUnusable(state, error as Error);
+      if (!(error instanceof ProcmanError) || error.code !== "already-running") return this.#onUnusable(state, error as Error);
       // Another procman was started meanwhile and has adopted the processes.
       warn(`${state.folder} was removed, and ${error.message}; this one (pid ${process.pid}) ends and leaves the processes to it`);
       this.#owner.onTakenOver();

@@ -7,6 +7,11 @@ const LIMIT = 10_000;
 export class UnreadLines {
   #lines: LoggerMessage[] = [];
   #dropped = 0;
+  readonly #report: (problem: string) => void;
+
+  constructor(report: (problem: string) => void = warn) {
+    this.#report = report;
+  }
 
   add(line: LoggerMessage): void {
     if (this.#lines.length < LIMIT) this.#lines.push(line);
@@ -20,7 +25,7 @@ export class UnreadLines {
 
   /** The logger has answered: what was sent to it is in its channel. */
   clear(): void {
-    if (this.#dropped > 0) warn(`${this.#dropped} lines of procman itself are lost: no logger could be started in time`);
+    if (this.#dropped > 0) this.#report(`${this.#dropped} lines of procman itself are lost: no logger could be started in time`);
     this.#lines = [];
     this.#dropped = 0;
   }

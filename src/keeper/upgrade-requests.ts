@@ -1,8 +1,10 @@
 /** Reads requests for an upgrade, one at a time, and writes their reports: see `ipc/upgrade-protocol.ts`. */
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { VERSION } from "../base/version.ts";
 import { UPGRADE_REPORT, UPGRADE_REQUEST, type UpgradeReport, type UpgradeRequest, type UpgradeStep } from "../ipc/upgrade-protocol.ts";
+import { writeWhole } from "../os/careful-files.ts";
+import { checkStateFolder } from "../os/state-folder.ts";
 import { warn } from "./log.ts";
 import { type Installation, isInstallation } from "./programs.ts";
 
@@ -37,8 +39,7 @@ export class UpgradeRequests {
     for (const line of linesOf(report)) warn(line);
     const path = join(stateDir, UPGRADE_REPORT);
     try {
-      writeFileSync(`${path}.tmp`, JSON.stringify(report), { mode: 0o600 });
-      renameSync(`${path}.tmp`, path);
+      writeWhole(path, JSON.stringify(report));
     } catch (error) {
       warn(`Cannot write ${path}: ${(error as Error).message}`);
     }
@@ -60,6 +61,7 @@ function linesOf({ steps, notice }: UpgradeReport): readonly string[] {
 function takeRequest(stateDir: string): UpgradeRequest | undefined {
   const path = join(stateDir, UPGRADE_REQUEST);
   try {
+    checkStateFolder(stateDir);
     const { id, node, folder } = JSON.parse(readFileSync(path, "utf8")) as Partial<UpgradeRequest>;
     rmSync(path);
     return id === undefined || node === undefined || folder === undefined ? undefined : { id, node, folder };

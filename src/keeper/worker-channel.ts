@@ -1,4 +1,4 @@
-/** The channel on which a worker gets the message "drain": Node's IPC channel, so it comes as a `message` of `process`. */
+/** The channel on which a worker is asked to finish: Node's IPC channel, so it comes as a `message` of `process`. */
 import type { ChildProcess } from "node:child_process";
 import { Socket } from "node:net";
 
@@ -7,9 +7,11 @@ const PIECE_MS = 10;
 
 export class WorkerChannel {
   readonly #socket: Socket;
+  readonly #farewell: string;
 
-  /** `fd`: the channel's descriptor in the worker. */
-  constructor(child: ChildProcess, fd: number) {
+  /** `fd`: the channel's descriptor in the worker. `farewell`: the message with which it is asked to finish. */
+  constructor(child: ChildProcess, fd: number, farewell = "drain") {
+    this.#farewell = farewell;
     const end = child.stdio[fd];
     if (!(end instanceof Socket)) throw new Error(`no channel at descriptor ${fd}`);
     this.#socket = end;
@@ -24,7 +26,7 @@ export class WorkerChannel {
   /** @returns false when the channel is closed. */
   drain(): boolean {
     if (!this.#socket.writable) return false;
-    this.#socket.write('"drain"\n');
+    this.#socket.write(`${JSON.stringify(this.#farewell)}\n`);
     return true;
   }
 

@@ -22,6 +22,16 @@ const CONFIG = defineConfig({
     },
     { id: "job", worker: ["job.js", "argument.js"], path: "tools", cron: "0 3 * * *", logger: { stderr: "/var/log/job.err" } },
     { id: "one", worker: "one.js", autostart: true, path: ":" },
+    {
+      id: "home",
+      cmd: "./run.sh",
+      cwd: "~/app",
+      user: 0,
+      path: "~/bin",
+      watch: ["~/src"],
+      pidFile: "~/a.pid",
+      logger: { stdout: "~/a.log" },
+    },
   ],
 });
 
@@ -29,6 +39,19 @@ test("a configuration with absolute paths is independent of its location", () =>
   const { stateDir: _here, ...here } = validateConfiguration(CONFIG, { cwd: "/srv/app" });
   const { stateDir: _there, ...there } = validateConfiguration(withAbsolutePaths(CONFIG, "/srv/app"), { cwd: "/somewhere/else" });
   assert.deepEqual(there, here);
+});
+
+test("the modules of plugins are found from everywhere", () => {
+  const plugins = [
+    { url: "./slack.js" },
+    { url: "~/mine.js" },
+    { url: "https://host/x@1.0.0.mjs" },
+    { url: "procman/otlp", options: { endpoint: "http://x" } },
+  ];
+  const sources = (config: Configuration, cwd: string): unknown =>
+    validateConfiguration(config, { cwd }).plugins.map(({ source }) => source);
+  const config = { processes: [], plugins };
+  assert.deepEqual(sources(withAbsolutePaths(config, "/srv/app"), "/somewhere/else"), sources(config, "/srv/app"));
 });
 
 test("the type of a configuration allows what the schema allows", () => {

@@ -1,24 +1,32 @@
 /** Makes every path of a configuration absolute, so that its file can lie anywhere. */
 import { delimiter, resolve } from "node:path";
-import { expand } from "../base/interpolate.ts";
+import { expand, ownMember } from "../base/interpolate.ts";
+import { withHome } from "../config/checks/home-paths.ts";
+import { sourceOf } from "../config/checks/plugin-checks.ts";
 import type { Configuration, LoggerConfiguration, ProcessConfiguration } from "./configuration.ts";
 
 type Environment = NonNullable<ProcessConfiguration["env"]>;
 
 /** `folder`: what relative paths resolve from. The configuration must be valid. */
 export function withAbsolutePaths(config: Configuration, folder: string): Configuration {
-  const { logger, processes } = config;
+  const { logger, plugins, processes } = config;
   return {
     ...config,
     ...(logger === undefined ? {} : { logger: { ...logger, ...absoluteLogFiles(logger, folder) } }),
+    ...(plugins === undefined ? {} : { plugins: plugins.map((plugin) => ({ ...plugin, url: absoluteUrl(plugin.url, folder) })) }),
     processes: processes.map((process) => absoluteProcess(process, folder)),
   };
 }
 
+function absoluteUrl(url: string, folder: string): string {
+  const source = sourceOf(url, folder);
+  return source.kind === "file" ? source.path : url;
+}
+
 function absoluteProcess(process: ProcessConfiguration, folder: string): ProcessConfiguration {
   const { cwd = ".", env, envFile, path, pidFile, watch, worker, logger } = process;
-  const absolute = (entry: string): string => resolve(folder, entry);
-  const absoluteExpanded = (entry: string): string => absolute(expand(entry, (name) => globalThis.process.env[name]).text);
+  const absolute = (entry: string): string => absolutePath(entry, folder);
+  const absoluteExpanded = (entry: string): string => absolute(expand(entry, (name) => ownMember(globalThis.process.env, name)).text);
   const folders = [path ?? []].flat().flatMap(splitPath).map(absoluteExpanded);
   return {
     ...process,
@@ -53,7 +61,12 @@ function splitPath(path: string): readonly string[] {
 
 function absoluteLogFiles({ stdout, stderr }: LoggerConfiguration, folder: string): Pick<LoggerConfiguration, "stdout" | "stderr"> {
   return {
-    ...(stdout === undefined ? {} : { stdout: resolve(folder, stdout) }),
-    ...(stderr === undefined ? {} : { stderr: resolve(folder, stderr) }),
+    ...(stdout === undefined ? {} : { stdout: absolutePath(stdout, folder) }),
+    ...(stderr === undefined ? {} : { stderr: absolutePath(stderr, folder) }),
   };
+}
+
+/** A path in a home folder stays: whose home it is depends on the process. */
+function absolutePath(path: string, folder: string): string {
+  return withHome(path) === path ? resolve(folder, path) : path;
 }

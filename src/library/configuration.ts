@@ -27,7 +27,7 @@ export type LoggerConfiguration = {
   readonly rotate?: false | RotationConfiguration | undefined;
 };
 
-/** How a run becomes ready: exactly one of port, http, log, exec and fd. Omitted: it is ready at once. */
+/** How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once. */
 export type ReadyConfiguration = {
   /** It accepts connections on this port of the loopback address; {port}: the port of the instance. */
   readonly port?: number | "{port}" | undefined;
@@ -39,6 +39,8 @@ export type ReadyConfiguration = {
   readonly log?: string | undefined;
   /** It writes to this file descriptor, which is open when it starts. */
   readonly fd?: number | undefined;
+  /** It sends the message "ready" by process.send. For workers, and programs with "node": true. */
+  readonly message?: true | undefined;
   /** A run that is not ready after this many seconds is stopped, which counts as an error. Default: 30. */
   readonly timeout?: number | undefined;
 };
@@ -123,12 +125,16 @@ export type ProcessConfiguration = {
   readonly cmd?: string | undefined;
   /** JavaScript or TypeScript module that runs in a separate Node process, or a list of the module and its arguments. */
   readonly worker?: string | readonly string[] | undefined;
+  /** cmd is a Node program: it has a channel (process.send, and the message shutdown before it is stopped), and in a cluster its first listen uses the shared socket, or the port of the instance. Default: false. */
+  readonly node?: boolean | undefined;
   /** Working directory; the folder of the configuration file when omitted. */
   readonly cwd?: string | undefined;
   /** Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman's own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable. */
   readonly env?: Readonly<Record<string, string | { readonly file: string } | { readonly env: string }>> | undefined;
   /** File or files with further variables, as NAME=value lines; read whenever a run starts. */
   readonly envFile?: string | readonly string[] | undefined;
+  /** Whether it inherits procman's own environment: false: only PATH, LANG, LANGUAGE, LC_*, TZ and TERM; true: all of it. Default: without `user` all but the secrets that other processes and plugins name, with `user` false. */
+  readonly inheritEnv?: boolean | undefined;
   /** Folder or folders to append to PATH. */
   readonly path?: string | readonly string[] | undefined;
   /** File that holds the process id while the process runs. Placeholders as in logger.stdout; a cluster needs {id} or {instance}. */
@@ -153,6 +159,8 @@ export type ProcessConfiguration = {
   readonly restartLimit?: number | undefined;
   /** A run that lasts this many milliseconds resets the count of restarts and the delay. Default: 60000. */
   readonly restartResetMs?: number | undefined;
+  /** A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished with code 0. Default: 1000. */
+  readonly minUptimeMs?: number | undefined;
   /** Schedule of stops, written like cron. With restart set to always, the process restarts at these times. */
   readonly terminate?: string | undefined;
   /** Seconds to wait for a process to finish by itself, before it gets stopSignal. Default: the top level's. */
@@ -161,7 +169,9 @@ export type ProcessConfiguration = {
   readonly terminateTimeout?: number | undefined;
   /** The signal that asks the process group to end. Default: "SIGTERM". */
   readonly stopSignal?: "SIGTERM" | "SIGINT" | "SIGQUIT" | "SIGHUP" | "SIGUSR1" | "SIGUSR2" | "SIGWINCH" | undefined;
-  /** How a run becomes ready: exactly one of port, http, log, exec and fd. Omitted: it is ready at once. */
+  /** Which processes get stopSignal: the whole process group, or the leader alone, for programs that stop their children themselves; what is left when the leader has ended is ended then. Default: "group". */
+  readonly killMode?: "group" | "leader" | undefined;
+  /** How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once. */
   readonly ready?: ReadyConfiguration | undefined;
   /** Processes that must come up before it starts, and that are stopped after it: ids, or objects with id, condition (ready, the default; started; finished) and restart (true: restart it when the other was restarted). */
   readonly dependsOn?: readonly (string | DependencyConfiguration)[] | undefined;
@@ -229,7 +239,6 @@ export type PluginConfiguration = {
   readonly options?: Readonly<Record<string, unknown>> | undefined;
 };
 
-/** The REST API. */
 export type ApiConfiguration = {
   /** Address that the API listens on; 0.0.0.0: all interfaces. Default: "127.0.0.1". */
   readonly hostname?: string | undefined;
@@ -237,6 +246,8 @@ export type ApiConfiguration = {
   readonly port?: number | undefined;
   /** Consumers whose tokens are refused. Default: []. */
   readonly revoked?: readonly string[] | undefined;
+  /** Names under which a reverse proxy serves the API, such as procman.example.org. Default: []. */
+  readonly hosts?: readonly string[] | undefined;
   /** Origins whose pages may call the API, such as https://app.example.org. Default: []. */
   readonly cors?: readonly string[] | undefined;
 };
@@ -257,8 +268,8 @@ export type Configuration = {
   readonly profiles?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined;
   /** Plugins to load, each in a separate thread. */
   readonly plugins?: readonly PluginConfiguration[] | undefined;
-  /** The REST API. */
-  readonly api?: ApiConfiguration | undefined;
+  /** The REST API; false: no port, only the Unix socket for procman's commands and programs of the same user. */
+  readonly api?: false | ApiConfiguration | undefined;
   /** Seconds to wait for a process to finish by itself, before it gets stopSignal. The default for all processes. Default: 0. */
   readonly terminateGracePeriod?: number | undefined;
   /** Seconds to wait after stopSignal, before a process is killed. The default for all processes. Default: 30. */

@@ -5,11 +5,12 @@ import { load } from "../config/load.ts";
 import { connectTo } from "../connection/connect.ts";
 import { LogReader } from "../connection/log-reader.ts";
 import { waitForEnd } from "../connection/terminate.ts";
-import type { Action, PlanOptions, Scaling } from "../contract/control.ts";
+import type { Action, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type { LogItem, LogPage, LogQuery, ProcessRecord } from "../contract/records.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import { holderOf } from "../os/lock.ts";
+import { checkStateFolder } from "../os/state-folder.ts";
 import type { Configuration } from "./configuration.ts";
 import { LibraryEvents, type LibraryListener, type ProcmanEvents, warn } from "./events.ts";
 import { fileFor, type LineOptions, passLines, start } from "./start.ts";
@@ -83,6 +84,7 @@ export class Procman {
     const { cwd = process.cwd(), detached = true, profile, ...lines } = options;
     const file = typeof config === "string" ? config : fileFor(config, cwd);
     const loaded = load(file, cwd, profile);
+    checkStateFolder(loaded.stateDir);
     const from = Date.now();
     if (holderOf(loaded.stateDir) === undefined) await start(loaded, detached);
     await connectTo(loaded, CONSUMER);
@@ -159,6 +161,20 @@ export class Procman {
   async scale(id: string, to: number | "max" | Scaling, { waitSeconds = WAIT_SECONDS }: WaitOptions = {}): Promise<ProcessRecord> {
     const scaling = typeof to === "object" ? to : { instances: to };
     return (await this.#control()).scale(id, scaling, waitSeconds === 0 ? {} : { waitSeconds });
+  }
+
+  /**
+   * Sends a signal to a process, an instance, all running instances of a cluster, or `all`: to the process group of each, or as its
+   * `killMode` says to its main process alone.
+   *
+   * @throws {ProcmanError} `process-not-running`, `input-invalid` for a signal that doesn't exist
+   *
+   * @example
+   * await procman.signal("nginx", "HUP");
+   * await procman.signal("web", "SIGUSR2", { to: "leader" });
+   */
+  async signal(id: string, signal: Signalling["signal"], { to }: Pick<Signalling, "to"> = {}): Promise<ProcessRecord> {
+    return (await this.#control()).signal(id, { signal, ...(to && { to }) });
   }
 
   /** What `reload` would do, or a run with another profile. Rejects with `configuration-invalid` and all problems if the file is not valid. */

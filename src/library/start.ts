@@ -1,19 +1,19 @@
 /** Starts procman in the background for a program that uses the library, and passes it the log. */
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ProcmanError } from "../base/errors.ts";
 import { stateDirOf } from "../config/find-config.ts";
 import type { Config } from "../config/spec.ts";
 import { validateConfiguration } from "../config/validate.ts";
-import { START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
+import { outputOf, START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
 import { LogFormatter } from "../connection/log-format.ts";
 import type { LogReader } from "../connection/log-reader.ts";
 import { packageRoot } from "../connection/package-root.ts";
 import type { LogEntry } from "../contract/records.ts";
-import { makeFolder } from "../os/files.ts";
+import { writeWhole } from "../os/careful-files.ts";
 import { holderOf } from "../os/lock.ts";
 import { processStat } from "../os/process-stat.ts";
+import { makeStateFolder } from "../os/state-folder.ts";
 import { withAbsolutePaths } from "./absolute-paths.ts";
 import type { Configuration } from "./configuration.ts";
 import { throwLater } from "./events.ts";
@@ -28,7 +28,7 @@ export async function start(config: Config, detached: boolean): Promise<void> {
   // Another program may have started it a moment earlier.
   if (end === undefined || holderOf(config.stateDir) !== undefined) return;
   const [code, signal] = end;
-  const output = readFileSync(daemon.log, "utf8").trim();
+  const output = outputOf(daemon, end).trim();
   throw new ProcmanError(
     "start-failed",
     `Cannot run procman: it ended ${signal === null ? `with code ${code}` : `by ${signal}`}: ${output}`,
@@ -54,11 +54,10 @@ export function fileFor(config: Configuration, cwd: string): string {
   const file = join(folder, "procman.json");
   if (holderOf(stateDirOf(folder, name)) !== undefined) return file;
   try {
-    makeFolder(folder, 0o700);
-    const temporary = `${file}.${process.pid}.tmp`;
-    writeFileSync(temporary, JSON.stringify(withAbsolutePaths(config, cwd), undefined, 2), { mode: 0o600 });
-    renameSync(temporary, file);
+    makeStateFolder(folder);
+    writeWhole(file, JSON.stringify(withAbsolutePaths(config, cwd), undefined, 2));
   } catch (cause) {
+    if (cause instanceof ProcmanError) throw cause;
     throw new ProcmanError(
       "state-folder",
       `Cannot run: ${file} can't be written: ${(cause as Error).message}; set PROCMAN_STATE_DIR to use another place`,
@@ -85,7 +84,7 @@ export async function passLines(
 ): Promise<void> {
   const { from, onLine, console = false, signal } = options;
   if (onLine === undefined && !console) return;
-  const lines = new LogFormatter(process.stdout.isTTY === true && !process.env.NO_COLOR);
+  const lines = new LogFormatter(process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb");
   for await (const item of reader.follow({ from }, signal)) {
     const isTaken = item.type === "entry" && isTakenOver(item.entry, onLine);
     if (console && !isTaken) process.stdout.write(item.type === "entry" ? lines.line(item.entry) : lines.gap(item.bytes));

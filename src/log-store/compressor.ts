@@ -42,15 +42,22 @@ export class SegmentCompressor {
   async #runAll(): Promise<void> {
     while (this.#isRequested && !this.#stopped) {
       this.#isRequested = false;
-      const folder = this.#folder as string;
-      for (const { number, stage } of segmentsIn(folder)) {
-        if (stage !== "log" || this.#stopped) continue;
-        try {
-          await this.#pack(folder, number);
-        } catch {
-          // No space, or the segment was deleted meanwhile: it stays as it was and is tried again in the next run.
-          rmSync(unfinishedFile(folder, number), { force: true });
-        }
+      try {
+        await this.#packAll(this.#folder as string);
+      } catch {
+        // Maintenance, which looks at the same folder, reports that: everything stays as it was until the next run.
+      }
+    }
+  }
+
+  async #packAll(folder: string): Promise<void> {
+    for (const { number, stage } of segmentsIn(folder)) {
+      if (stage !== "log" || this.#stopped) continue;
+      try {
+        await this.#pack(folder, number);
+      } catch {
+        // No space, or the segment was deleted meanwhile: it stays as it was and is tried again in the next run.
+        rmSync(unfinishedFile(folder, number), { force: true });
       }
     }
   }

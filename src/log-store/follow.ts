@@ -98,6 +98,8 @@ async function endOf(folder: string): Promise<StoreCursor> {
 class PollGaps {
   readonly #segments: SegmentSet;
   #weights = new Map<number, number>();
+  /** Segments of which only procman's own entries are left, so that the rest is gone for this reader. */
+  readonly #reduced = new Set<number>();
 
   constructor(segments: SegmentSet) {
     this.#segments = segments;
@@ -113,7 +115,10 @@ class PollGaps {
     const { folder, numbers } = this.#segments;
     const segments = segmentsIn(folder);
     const existing = new Set(numbers);
-    const deleted = [...this.#weights].filter(([number]) => !existing.has(number) && position.begin(number) !== undefined);
+    const reduced = new Set(segments.flatMap(({ number, stage }) => (stage === "own" && !this.#segments.isOpen(number) ? [number] : [])));
+    const isGone = (number: number): boolean => !existing.has(number) || (reduced.has(number) && !this.#reduced.has(number));
+    const deleted = [...this.#weights].filter(([number]) => isGone(number) && position.begin(number) !== undefined);
+    for (const number of reduced) this.#reduced.add(number);
     const unread = segments.filter(({ number }) => position.begin(number) !== undefined);
     this.#weights = new Map(unread.map((segment) => [segment.number, weigh(folder, segment).bytes]));
     return deleted.length === 0 ? undefined : deleted.reduce((sum, [, bytes]) => sum + bytes, 0);

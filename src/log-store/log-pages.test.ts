@@ -7,14 +7,14 @@ import { lastLines, readLogs } from "./log-pages.ts";
 test("a page has the newest entries first by default, with all their fields", async (context) => {
   const dir = stateDir(context);
   const { store, ...writing } = new TestStore(dir);
-  const at = Date.UTC(2026, 10, 21, 10);
+  const at = Date.UTC(2100, 10, 21, 10);
   store.addMessage({ process: "web-2", instance: 2, run: 7, category: "log", severity: "debug", at, text: "two\nlines" });
   store.addMessage({ category: "service", severity: "warn", at: at + 1, text: "own" });
   store.end();
   assert.deepEqual(await readLogs(dir, {}), {
     entries: [
-      { time: "2026-11-21T10:00:00.001Z", severity: "warn", category: "service", text: "own" },
-      { time: "2026-11-21T10:00:00.000Z", process: "web-2", instance: 2, run: 7, severity: "debug", category: "log", text: "two\nlines" },
+      { time: "2100-11-21T10:00:00.001Z", severity: "warn", category: "service", text: "own" },
+      { time: "2100-11-21T10:00:00.000Z", process: "web-2", instance: 2, run: 7, severity: "debug", category: "log", text: "two\nlines" },
     ],
   });
   assert.deepEqual(await texts(dir, { order: "asc" }), ["two\nlines", "own"]);
@@ -34,17 +34,18 @@ test("filters: process, cluster, minimum severity, category, time", async (conte
   writing.lines({ ...WEB, process: "pool-1", instance: 1 }, "pool 1");
   writing.lines({ ...WEB, process: "pool-2", instance: 2 }, "pool 2");
   writing.lines({ ...WEB, process: "pool-9" }, "no instance");
-  store.addMessage({ category: "service", severity: "warn", at: 1000, text: "long ago" });
+  const later = Date.UTC(2100, 0, 1);
+  store.addMessage({ category: "service", severity: "warn", at: later, text: "later" });
   store.end();
   const found = (query: object): Promise<readonly string[]> => texts(dir, { order: "asc", ...query });
   assert.deepEqual(await found({ processes: ["web"] }), ["web out", "web err"]);
   assert.deepEqual(await found({ processes: ["pool"] }), ["pool 1", "pool 2"]);
   assert.deepEqual(await found({ processes: ["pool-2", "none"] }), ["pool 2"]);
-  assert.deepEqual(await found({ severity: "warn" }), ["web err", "long ago"]);
+  assert.deepEqual(await found({ severity: "warn" }), ["web err", "later"]);
   assert.deepEqual(await found({ severity: "error", processes: ["pool", "web"] }), ["web err"]);
-  assert.deepEqual(await found({ categories: ["service", "stderr"] }), ["web err", "long ago"]);
-  assert.deepEqual(await found({ from: 1000, to: 1001 }), ["long ago"]);
-  assert.deepEqual(await found({ from: 1001, to: 2000 }), []);
+  assert.deepEqual(await found({ categories: ["service", "stderr"] }), ["web err", "later"]);
+  assert.deepEqual(await found({ from: later, to: later + 1 }), ["later"]);
+  assert.deepEqual(await found({ from: later + 1, to: later + 1_000 }), []);
 });
 
 test("search finds a substring in any case, also in other alphabets, and never across two lines", async (context) => {

@@ -1,11 +1,23 @@
 /** Maintenance of the store: closes segments of killed writers, and deletes old ones. */
-import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { StoreSettings } from "../ipc/logger-protocol.ts";
+import { writeWhole } from "../os/careful-files.ts";
 import { isAlive } from "../os/process-stat.ts";
 import { BlockBuilder, writeBlock } from "./block.ts";
 import { endOfRecord, isSound, recordAt, writerOf } from "./record.ts";
-import { close, indexFile, namesIn, remove, segmentFile, segmentsIn, weigh } from "./segment-files.ts";
+import {
+  close,
+  indexFile,
+  namesIn,
+  remove,
+  removeOutput,
+  type SegmentFile,
+  segmentFile,
+  segmentsIn,
+  weigh,
+  weighOwn,
+} from "./segment-files.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 /** A segment without its first record may have been created just now. Milliseconds. */
@@ -43,9 +55,7 @@ export function repair(folder: string, number: number): void {
       return;
     }
     if (end < fstatSync(fd).size) ftruncateSync(fd, end);
-    const unfinished = `${indexFile(folder, number)}.tmp`;
-    writeFileSync(unfinished, index, { mode: 0o600 });
-    renameSync(unfinished, indexFile(folder, number));
+    writeWhole(indexFile(folder, number), index);
   } finally {
     closeSync(fd);
   }
@@ -82,16 +92,39 @@ const HOUR_MS = 3_600_000;
 /** An index without a segment is kept for this long, because its segment may be about to be created. Milliseconds. */
 const ORPHAN_MS = 600_000;
 
-/** Deletes segments that are too old, then the oldest ones that exceed the total size; never one that is being written. */
+/** Part of the store, and most bytes, that procman's own entries may have after the segments that they were in are deleted. */
+const OWN_SHARE = 8;
+const OWN_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Deletes segments that are too old, then the oldest ones that exceed the total size; never one that is being written.
+ * procman's own entries of the latter stay, up to their share.
+ */
 export function retire(folder: string, { hours, bytes }: StoreSettings, now: number): void {
   const oldest = now - hours * HOUR_MS;
-  let sum = 0;
-  for (const segment of segmentsIn(folder).toReversed()) {
+  const segments = segmentsIn(folder).toReversed();
+  const kept = new Set(ownEntriesToKeep(folder, segments, Math.min(bytes / OWN_SHARE, OWN_BYTES)));
+  let sum = [...kept].reduce((total, number) => total + weighOwn(folder, number), 0);
+  for (const segment of segments) {
+    const { number, stage } = segment;
     const weight = weigh(folder, segment);
-    sum += weight.bytes;
-    if (segment.stage !== "open" && (sum > bytes || weight.written < oldest || hours === 0)) remove(folder, segment.number);
+    if (stage !== "own") sum += weight.bytes;
+    if (stage === "open") continue;
+    if (weight.written < oldest || hours === 0) remove(folder, number);
+    else if (!kept.has(number) && (stage === "own" || sum > bytes)) remove(folder, number);
+    else if (sum > bytes) removeOutput(folder, number);
   }
   removeOrphans(folder, now);
+}
+
+/** The newest segments whose own entries fit into the share. */
+function ownEntriesToKeep(folder: string, newestFirst: readonly SegmentFile[], share: number): readonly number[] {
+  let sum = 0;
+  return newestFirst.flatMap(({ number }) => {
+    const bytes = weighOwn(folder, number);
+    sum += bytes;
+    return bytes > 0 && sum <= share ? [number] : [];
+  });
 }
 
 /** Deletes indexes whose segments were removed by hand. */

@@ -25,6 +25,8 @@ const PREAMBLE = 255;
 /** Maximum size: a damaged header must not make readers wait for more. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
+const OWN_CATEGORIES: readonly Category[] = ["lifecycle", "api", "service"];
+
 /** The process and kind of an entry. */
 export type RecordSource = {
   readonly process?: string;
@@ -44,12 +46,15 @@ export class RecordHeader {
   readonly id: string;
   readonly mask: number;
   readonly isWhole: boolean;
+  /** An entry of procman itself about processes, requests or its own state. */
+  readonly isOwn: boolean;
   readonly #head: Buffer;
 
   /** `isWhole`: each record is a single entry. */
   constructor(origin: RecordSource, isWhole: boolean) {
     this.id = origin.process ?? "";
     this.isWhole = isWhole;
+    this.isOwn = OWN_CATEGORIES.includes(origin.category);
     const [category, severity] = [CATEGORIES.indexOf(origin.category), SEVERITIES.indexOf(origin.severity)];
     this.mask = maskOf(severity, category);
     this.#head = headOf({ id: this.id, run: origin.run ?? 0, instance: origin.instance ?? 0, category, severity, isWhole });

@@ -12,6 +12,10 @@ const AHEAD = 1;
 /** Entries created at a time before other events are handled. */
 const BATCH = 2000;
 
+/** Interval of reports that the disk can't be read. Milliseconds. */
+const REPORT_MS = 60_000;
+let reportAgainAt = Number.NEGATIVE_INFINITY;
+
 /** Matches in one block, in the requested order; may be empty. */
 export type EntryBatch = {
   readonly segment: number;
@@ -97,7 +101,19 @@ async function* contents(reader: SegmentReader, blocks: readonly Block[]): Async
   }
 }
 
-/** undefined if the block is damaged; the others are still shown. */
+/** undefined if the block is damaged or can't be read; the others are still shown. */
 function contentOf(reader: SegmentReader, block: Block): Promise<Buffer | undefined> {
-  return reader.read(block).catch(() => undefined);
+  return reader.read(block).catch((error: NodeJS.ErrnoException) => {
+    // A failed system call, not damage.
+    if (error.syscall !== undefined) reportUnreadable(reader.number, error.message);
+    return undefined;
+  });
+}
+
+/** Once a minute. */
+function reportUnreadable(segment: number, reason: string): void {
+  const now = performance.now();
+  if (now < reportAgainAt) return;
+  reportAgainAt = now + REPORT_MS;
+  process.stderr.write(`procman: Cannot read all of the stored log: ${reason} (segment ${segment}); entries are missing\n`);
 }

@@ -5,9 +5,13 @@ import { isNotThere } from "../base/errors.ts";
 
 /**
  * A segment's number is the time of its creation in milliseconds since 1970, or one more than that of its predecessor, so the
- * order of numbers is the order of creation whatever the clock does. The stages of a segment: being written, closed, compressed.
+ * order of numbers is the order of creation whatever the clock does. The stages of a segment: being written, closed, compressed,
+ * and only procman's own entries left. These are written to a file of that name as well, which stays when the others are deleted.
  */
-export const STAGES = ["open", "log", "log.gz"] as const;
+export const STAGES = ["open", "log", "log.gz", "own"] as const;
+
+/** Offsets in a file of procman's own entries begin here: a cursor in the whole segment is before all of them. */
+export const OWN_BASE = 2 ** 40;
 
 export type Stage = (typeof STAGES)[number];
 
@@ -34,7 +38,7 @@ export function indexFile(folder: string, number: number): string {
 export function segmentsIn(folder: string): readonly SegmentFile[] {
   const stages = new Map<number, Stage>();
   for (const name of namesIn(folder)) {
-    const match = /^(\d{1,15})\.(open|log|log\.gz)$/.exec(name);
+    const match = /^(\d{1,15})\.(open|log|log\.gz|own)$/.exec(name);
     if (match === null) continue;
     const [number, stage] = [Number(match[1]), match[2] as Stage];
     const other = stages.get(number);
@@ -65,7 +69,18 @@ export function weigh(folder: string, segment: SegmentFile): { readonly bytes: n
   return { bytes: (data?.size ?? 0) + (index?.size ?? 0), written: data?.mtimeMs ?? 0 };
 }
 
-export function remove(folder: string, number: number): void {
-  for (const stage of STAGES) rmSync(segmentFile(folder, { number, stage }), { force: true });
+/** Size of the file of procman's own entries; 0: there is none. */
+export function weighOwn(folder: string, number: number): number {
+  return statSync(segmentFile(folder, { number, stage: "own" }), { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Deletes a segment up to procman's own entries. */
+export function removeOutput(folder: string, number: number): void {
+  for (const stage of STAGES) if (stage !== "own") rmSync(segmentFile(folder, { number, stage }), { force: true });
   for (const file of [indexFile(folder, number), unfinishedFile(folder, number)]) rmSync(file, { force: true });
+}
+
+export function remove(folder: string, number: number): void {
+  removeOutput(folder, number);
+  rmSync(segmentFile(folder, { number, stage: "own" }), { force: true });
 }

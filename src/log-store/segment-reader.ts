@@ -5,7 +5,7 @@ import type { MessagePort } from "node:worker_threads";
 import { type Block, BlockBuilder, readBlocks } from "./block.ts";
 import { unpack } from "./codec.ts";
 import { endOfRecord, isSound, recordAt } from "./record.ts";
-import { indexFile, STAGES, type Stage, segmentFile } from "./segment-files.ts";
+import { indexFile, OWN_BASE, STAGES, type Stage, segmentFile } from "./segment-files.ts";
 
 const CHUNK_BYTES = 512 * 1024;
 
@@ -16,6 +16,8 @@ export class SegmentReader {
   readonly #fd: number;
   readonly #path: string;
   readonly #stage: Stage;
+  /** Offset of the file's first byte. */
+  readonly #base: number;
   readonly #blocks: Block[];
   /** The block after those, as far as it is written. */
   #tail: BlockBuilder;
@@ -26,7 +28,8 @@ export class SegmentReader {
     [this.number, this.#fd, this.#path, this.#stage, this.#blocks] = [number, fd, path, stage, blocks];
     this.#isGrowing = stage === "open";
     const last = blocks.at(-1);
-    this.#end = last === undefined ? 0 : last.at + last.bytes;
+    this.#base = stage === "own" ? OWN_BASE : 0;
+    this.#end = last === undefined ? this.#base : last.at + last.bytes;
     this.#tail = new BlockBuilder(this.#end);
   }
 
@@ -62,14 +65,14 @@ export class SegmentReader {
   async refresh(): Promise<void> {
     if (this.#stage === "log.gz") return;
     const isGrowing = this.#isGrowing && existsSync(this.#path);
-    const { size } = await fstatAsync(this.#fd);
-    while (this.#end < size) if (!(await this.#scan(size))) break;
+    const end = this.#base + (await fstatAsync(this.#fd)).size;
+    while (this.#end < end) if (!(await this.#scan(end))) break;
     this.#isGrowing = isGrowing;
   }
 
   /** The uncompressed bytes of a block; the caller passes them to `release` afterwards. */
   async read({ at, bytes, packed }: Block): Promise<Buffer> {
-    if (this.#stage !== "log.gz") return readPart(this.#fd, at, bytes);
+    if (this.#stage !== "log.gz") return readPart(this.#fd, at - this.#base, bytes);
     if (packed === undefined) throw new Error(`the index of ${this.#path} doesn't have the position of byte ${at}`);
     const content = await readPart(this.#fd, packed.at, packed.bytes);
     try {
@@ -84,13 +87,14 @@ export class SegmentReader {
   }
 
   /** Parses the records of one read after the end. False if none is complete. */
-  async #scan(size: number): Promise<boolean> {
-    let bytes = await readPart(this.#fd, this.#end, Math.min(CHUNK_BYTES, size - this.#end));
+  async #scan(end: number): Promise<boolean> {
+    const at = this.#end - this.#base;
+    let bytes = await readPart(this.#fd, at, Math.min(CHUNK_BYTES, end - this.#end));
     const needed = endOfRecord(bytes, 0);
-    const isWhole = needed !== undefined && this.#end + needed <= size;
+    const isWhole = needed !== undefined && this.#end + needed <= end;
     if (isWhole && needed > bytes.length) {
       release(bytes);
-      bytes = await readPart(this.#fd, this.#end, needed);
+      bytes = await readPart(this.#fd, at, needed);
     }
     const found = isWhole ? this.#take(bytes) : 0;
     release(bytes);
@@ -134,6 +138,7 @@ async function openSegment(folder: string, number: number): Promise<OpenSegment 
 
 /** Without an index a segment is scanned instead; a compressed one can't be. */
 async function blocksOf(folder: string, number: number, stage: Stage): Promise<Block[]> {
+  if (stage === "own") return [];
   try {
     const blocks = readBlocks(await readFileAsync(indexFile(folder, number), "utf8"));
     return stage === "log.gz" ? blocks.filter(({ packed }) => packed !== undefined) : blocks;

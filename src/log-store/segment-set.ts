@@ -29,6 +29,10 @@ export class SegmentSet {
     return reader;
   }
 
+  isOpen(number: number): boolean {
+    return this.#open.has(number);
+  }
+
   async release(number: number): Promise<void> {
     const reader = this.#open.get(number);
     this.#open.delete(number);

@@ -2,6 +2,7 @@
 import { closeSync, ftruncateSync, openSync, rmSync, statSync, writeSync, writevSync } from "node:fs";
 import { processStat } from "../os/process-stat.ts";
 import { BlockBuilder, writeBlock } from "./block.ts";
+import { OwnEntries } from "./own-entries.ts";
 import type { RecordHeader } from "./record.ts";
 import { preamble } from "./record.ts";
 import { close, indexFile, segmentFile, segmentsIn } from "./segment-files.ts";
@@ -26,6 +27,7 @@ export class SegmentWriter {
   /** undefined: the index can't be written, and readers do without. */
   #index: number | undefined;
   readonly #builder = new BlockBuilder(0);
+  readonly #own: OwnEntries;
 
   /** Creates a segment in the folder. */
   constructor(folder: string, now: number) {
@@ -33,6 +35,7 @@ export class SegmentWriter {
     writeBuffer ??= Buffer.allocUnsafeSlow(WRITE_BUFFER_BYTES);
     this.#buffer = writeBuffer;
     const { number, fd } = create(folder, now);
+    this.#own = new OwnEntries(segmentFile(folder, { number, stage: "own" }));
     [this.number, this.#fd, this.#path] = [number, fd, segmentFile(folder, { number, stage: "open" })];
     try {
       this.#append(preamble(now, { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "" }));
@@ -72,11 +75,13 @@ export class SegmentWriter {
       this.#append(lines);
     }
     this.#builder.add(header, at, bytes);
+    if (header.isOwn) this.#own.add(head, lines);
   }
 
   /** Throws if the file can't be written; `buffered` has the records that were not written. */
   flush(): void {
     if (this.#bufferedBytes > 0) this.#write([this.buffered]);
+    this.#own.flush();
   }
 
   /** Completes the segment. Throws like `flush`. */
@@ -89,6 +94,7 @@ export class SegmentWriter {
   /** Closes the segment without writing more. */
   abandon(): void {
     this.#closeIndex();
+    this.#own.close();
     closeSync(this.#fd);
     if (this.exists) close(this.#folder, this.number);
   }

@@ -1,6 +1,17 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -152,7 +163,7 @@ test("segments that are too old are deleted, then the oldest that exceed the siz
   retire(folder, { hours: 1, bytes: 1e9 }, Date.now());
   assert.deepEqual(await short(), ["thr"]);
   assert.deepEqual(await short({ order: "asc", cursor: next }), ["thr"]);
-  assert.deepEqual(readdirSync(folder).length, 2);
+  assert.deepEqual(readdirSync(folder).length, 3);
 });
 
 test("with 0 hours nothing is written, and existing segments are deleted", async (context) => {
@@ -206,6 +217,45 @@ test("lines that can't be written are counted, reported once, and noted in the s
     ["again"],
   );
   writing.store.end();
+});
+
+test("a folder that can't be listed ends nothing, and maintenance says so once", async (context) => {
+  const dir = stateDir(context);
+  // As for lack of descriptors, `readdir` throws what isn't "not there": the link leads to itself.
+  symlinkSync("logs", logsFolder(dir));
+  await packer().run(logsFolder(dir));
+  const writing = new TestStore(dir);
+  await eventually(() => writing.reports.length > 0 || undefined);
+  writing.store.settings = DAY;
+  rmSync(logsFolder(dir));
+  await eventually(() => {
+    writing.lines(WEB, "again");
+    return readdirSync(dir).includes("logs") || undefined;
+  });
+  assert.deepEqual(writing.reports, ["ELOOP"]);
+  writing.store.end();
+});
+
+test("the store works again as soon as it can, also after the wall clock was set back by hours", async (context) => {
+  const dir = stateDir(context);
+  writeFileSync(logsFolder(dir), "in the way");
+  const writing = new TestStore(dir);
+  context.after(() => writing.store.end());
+  writing.lines(WEB, "lost");
+  assert.equal(writing.reports.length, 1);
+  rmSync(logsFolder(dir));
+  context.mock.timers.enable({ apis: ["Date"], now: Date.now() - 5 * 3_600_000 });
+  await eventually(() => {
+    writing.lines(WEB, "again");
+    return writing.reports.length > 1 ? true : undefined;
+  });
+  await writing.settled();
+  // A removed segment is noticed, too.
+  rmSync(logsFolder(dir), { recursive: true });
+  await eventually(() => {
+    writing.lines(WEB, "more");
+    return existsSync(logsFolder(dir)) ? true : undefined;
+  });
 });
 
 test("after a partial write the file has only whole records, and every line is stored or counted", async (context) => {

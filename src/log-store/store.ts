@@ -1,5 +1,8 @@
 /** The log store of the logger: writes segments by hour and size. If the disk is full, only stored lines are lost. */
+import { reasonOf } from "../base/errors.ts";
+import { entryTime } from "../base/time-stamp.ts";
 import type { StoreSettings } from "../ipc/logger-protocol.ts";
+import { monotonicMs } from "../os/clock.ts";
 import { makeFolder } from "../os/files.ts";
 import { SegmentCompressor } from "./compressor.ts";
 import { repairAll, retire } from "./maintenance.ts";
@@ -28,6 +31,7 @@ export type StoreReport = {
   readonly recovered: (folder: string, lostLines: number, lostBytes: number) => void;
 };
 
+/** `retryAt`: monotonic milliseconds. */
 type StoreTrouble = { readonly error: unknown; retryAt: number; lostLines: number; lostBytes: number };
 
 export type StoreMessage = RecordSource & { readonly at: number; readonly text: string };
@@ -44,6 +48,8 @@ export class LogStore {
   #writer: SegmentWriter | undefined;
   #hour = 0;
   #checkAt = 0;
+  /** Time of the last entry. */
+  #last = 0;
   #trouble: StoreTrouble | undefined;
   #flushing = false;
   #maintenance: NodeJS.Timeout | undefined;
@@ -58,6 +64,8 @@ export class LogStore {
   /** Nothing is stored before the folder is known. */
   set folder(folder: string) {
     this.#folder = folder;
+    // A former logger may have written until now.
+    this.#last = Date.now();
   }
 
   set settings(settings: StoreSettings) {
@@ -91,11 +99,13 @@ export class LogStore {
   #add(header: RecordHeader, at: number, lines: Buffer): void {
     if (this.#isEnded || this.#folder === undefined || this.#settings?.hours === 0) return;
     const now = Date.now();
-    if (this.#trouble !== undefined && now < this.#trouble.retryAt) return this.#drop(header.isWhole ? 1 : countLines(lines), lines.length);
+    if (this.#trouble !== undefined && monotonicMs() < this.#trouble.retryAt)
+      return this.#drop(header.isWhole ? 1 : countLines(lines), lines.length);
     try {
       const writer = this.#openWriter(this.#folder, now);
-      writer.add(header, at, lines);
-      this.#count(now, lines.length);
+      this.#last = entryTime(at, this.#last, now);
+      writer.add(header, this.#last, lines);
+      this.#count(lines.length);
     } catch (error) {
       this.#fail(error);
       return this.#drop(header.isWhole ? 1 : countLines(lines), lines.length);
@@ -105,16 +115,18 @@ export class LogStore {
     // Lines of other streams in the same turn are written together.
     setImmediate(() => {
       this.#flushing = false;
-      this.#flush();
+      this.flush();
     });
   }
 
-  #flush(): void {
+  /** Writes what is buffered. Returns why lines are lost at present; undefined: none is. */
+  flush(): string | undefined {
     try {
       this.#writer?.flush();
     } catch (error) {
       this.#fail(error);
     }
+    return this.#trouble === undefined ? undefined : reasonOf(this.#trouble.error);
   }
 
   /** The current segment, or a new one. */
@@ -127,7 +139,7 @@ export class LogStore {
     if (this.#writer !== undefined) return this.#writer;
     makeFolder(folder, 0o700);
     this.#writer = new SegmentWriter(folder, now);
-    [this.#hour, this.#checkAt] = [hourOf(now), now + CHECK_MS];
+    [this.#hour, this.#checkAt] = [hourOf(now), monotonicMs() + CHECK_MS];
     if (this.#trouble !== undefined) this.#recover(this.#writer, this.#trouble, now);
     return this.#writer;
   }
@@ -135,8 +147,8 @@ export class LogStore {
   #isOver(writer: SegmentWriter, now: number): boolean {
     const { bytes } = this.#settings ?? DEFAULT_SETTINGS;
     if (writer.bytes >= Math.min(LARGEST_SEGMENT, bytes / SEGMENTS) || hourOf(now) !== this.#hour) return true;
-    if (now < this.#checkAt) return false;
-    this.#checkAt = now + CHECK_MS;
+    if (monotonicMs() < this.#checkAt) return false;
+    this.#checkAt = monotonicMs() + CHECK_MS;
     return !writer.exists;
   }
 
@@ -150,7 +162,7 @@ export class LogStore {
 
   /** Counts the buffered records as lost; the caller counts the others. */
   #fail(error: unknown): void {
-    const retryAt = Date.now() + RETRY_MS;
+    const retryAt = monotonicMs() + RETRY_MS;
     if (this.#trouble === undefined) {
       this.#trouble = { error, retryAt, lostLines: 0, lostBytes: 0 };
       this.#report.problem(this.#folder ?? "", error);
@@ -182,7 +194,8 @@ export class LogStore {
     }
   }
 
-  #count(now: number, bytes: number): void {
+  #count(bytes: number): void {
+    const now = monotonicMs();
     if (now - this.#since >= SECOND_MS) {
       this.#bytesBefore = now - this.#since < 2 * SECOND_MS ? this.#bytes : 0;
       [this.#bytes, this.#since] = [0, now];
@@ -191,7 +204,7 @@ export class LogStore {
   }
 
   get #isFlooded(): boolean {
-    const age = Date.now() - this.#since;
+    const age = monotonicMs() - this.#since;
     return age < 2 * SECOND_MS && Math.max(this.#bytes, this.#bytesBefore) > FLOOD_BYTES;
   }
 

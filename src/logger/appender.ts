@@ -1,9 +1,10 @@
 /** Appends whole lines to the file at a path: follows its deletion and renaming, and rotates it before it grows too big. */
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, constants, fstatSync, readSync, type Stats, statSync, writeSync } from "node:fs";
 import { errnoOf } from "../base/errors.ts";
+import { openFound } from "../os/careful-files.ts";
+import { monotonicMs } from "../os/clock.ts";
 import { failpoint } from "../os/failpoint.ts";
-import { makeFolder } from "../os/files.ts";
+import { type FoundFile, walkTo } from "../os/path-walk.ts";
 import type { LogRotation } from "./rotation.ts";
 
 const NEWLINE = 0x0a;
@@ -11,6 +12,7 @@ const NEWLINE = 0x0a;
 const CHECK_MS = 100;
 /** After a failed rotation the file keeps growing for this long. */
 const ROTATE_AGAIN_MS = 1000;
+const FOLDER_MODE = 0o750;
 
 type OpenFile = {
   readonly fd: number;
@@ -25,7 +27,7 @@ type OpenFile = {
 };
 
 /** Bytes that `append` has written; `error` is present if it stopped early. */
-export type Progress = { readonly done: number; readonly error?: unknown };
+export type AppendProgress = { readonly done: number; readonly error?: unknown };
 
 /** `/dev/stdout` may be a link to a regular file, which is not procman's. */
 function isForeign(path: string): boolean {
@@ -35,23 +37,20 @@ function isForeign(path: string): boolean {
 /** If standard output is a socket (journald), it can't be opened by path; then the inherited descriptor is used. */
 const INHERITED: Readonly<Record<string, number>> = { "/dev/stdout": 1, "/dev/stderr": 2 };
 
-function openFolderToo(path: string): number {
+function openOrInherit(found: FoundFile): { readonly fd: number; readonly stat: Stats } {
   // Nonblocking: opening a FIFO without a reader fails (ENXIO) instead of blocking the logger.
-  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOCTTY;
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
   try {
-    return openSync(path, flags, 0o640);
+    return openFound(found, flags, 0o640);
   } catch (error) {
-    const inherited = INHERITED[path];
-    if (inherited !== undefined && errnoOf(error) === "ENXIO") return inherited;
-    if (errnoOf(error) !== "ENOENT") throw error;
-    makeFolder(dirname(path), 0o750);
-    return openSync(path, flags, 0o640);
+    const fd = INHERITED[found.entry(found.name)];
+    if (fd === undefined || errnoOf(error) !== "ENXIO") throw error;
+    return { fd, stat: fstatSync(fd) };
   }
 }
 
-function openForAppend(path: string): OpenFile {
-  const fd = openFolderToo(path);
-  const stat = fstatSync(fd);
+function openForAppend(found: FoundFile, path: string): OpenFile {
+  const { fd, stat } = openOrInherit(found);
   const since = stat.birthtimeMs > 0 ? stat.birthtimeMs : Date.now();
   return { fd, identity: `${stat.dev}:${stat.ino}`, regular: stat.isFile() && !isForeign(path), size: stat.size, since };
 }
@@ -68,6 +67,7 @@ export class Appender {
   #size = 0;
   /** If the last byte written was no newline: the identity of that file. */
   #tornIn: string | undefined;
+  /** Monotonic milliseconds. */
   #checkAt = 0;
   #rotateAt = 0;
 
@@ -77,12 +77,12 @@ export class Appender {
   }
 
   /** Opens the file before the first line, so that a problem is reported early. */
-  prepare(): Progress {
+  prepare(): AppendProgress {
     return this.append(Buffer.alloc(0), 0);
   }
 
   /** Writes `bytes` (whole lines) from byte `from`, which is inside a line only after an incomplete call. */
-  append(bytes: Buffer, from: number): Progress {
+  append(bytes: Buffer, from: number): AppendProgress {
     let at = from;
     try {
       at = this.#ready(bytes, at);
@@ -114,18 +114,27 @@ export class Appender {
 
   #opened(): OpenFile {
     if (this.#open) return this.#open;
-    const open = openForAppend(this.path);
+    const found = walkTo(this.path, { makeFolders: FOLDER_MODE });
+    try {
+      return this.#openFound(found);
+    } finally {
+      found.close();
+    }
+  }
+
+  #openFound(found: FoundFile): OpenFile {
+    const open = openForAppend(found, this.path);
     this.#open = open;
-    this.#checkAt = Date.now() + CHECK_MS;
+    this.#checkAt = monotonicMs() + CHECK_MS;
     if (!open.regular) return open;
     this.#size = open.size;
     try {
-      if (this.#tornIn !== open.identity) this.#endTornLine(open);
+      if (this.#tornIn !== open.identity) this.#endTornLine(open, found);
     } catch (error) {
       this.close();
       throw error;
     }
-    if (this.#archive.rotation) this.#archive.tidy(realpathSync.native(this.path));
+    if (this.#archive.rotation) this.#archive.tidy(this.path);
     return open;
   }
 
@@ -141,7 +150,7 @@ export class Appender {
   /** If the file was deleted or renamed, the next write creates a new one. */
   #checkPath(): void {
     if (!this.#open?.regular) return;
-    const now = Date.now();
+    const now = monotonicMs();
     if (now < this.#checkAt) return;
     this.#checkAt = now + CHECK_MS;
     const stat = statSync(this.path, { throwIfNoEntry: false });
@@ -150,10 +159,10 @@ export class Appender {
   }
 
   /** A logger that was killed while writing left a partial line: ends it with a newline. */
-  #endTornLine(open: OpenFile): void {
+  #endTornLine(open: OpenFile, found: FoundFile): void {
     if (this.#size === 0) return;
     const last = Buffer.alloc(1);
-    const fd = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { fd } = openFound(found, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       readSync(fd, last, 0, 1, this.#size - 1);
     } finally {
@@ -170,9 +179,8 @@ export class Appender {
     const { regular, since } = this.#opened();
     const { rotation } = this.#archive;
     if (!rotation || !regular) return bytes.length;
-    const now = Date.now();
-    if (now < this.#rotateAt) return bytes.length;
-    if (rotation.ageMs > 0 && now - since > rotation.ageMs && this.#size > 0) return this.#rotated(bytes, at);
+    if (monotonicMs() < this.#rotateAt) return bytes.length;
+    if (rotation.ageMs > 0 && Date.now() - since > rotation.ageMs && this.#size > 0) return this.#rotated(bytes, at);
     const room = rotation.sizeBytes > 0 ? rotation.sizeBytes - this.#size : Number.POSITIVE_INFINITY;
     if (bytes.length - at <= room) return bytes.length;
     const end = room > 0 ? lineStart(bytes, at + room) : 0;
@@ -186,10 +194,10 @@ export class Appender {
     this.#checkPath();
     // The file was removed a moment ago, so a new one is opened instead.
     if (!this.#open) this.#opened();
-    else if (this.#archive.rotate(realpathSync.native(this.path))) {
+    else if (this.#archive.rotate(this.path)) {
       failpoint("logger.rotated");
       this.close();
-    } else this.#rotateAt = Date.now() + ROTATE_AGAIN_MS;
+    } else this.#rotateAt = monotonicMs() + ROTATE_AGAIN_MS;
     return this.#fitting(bytes, at);
   }
 }

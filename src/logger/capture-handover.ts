@@ -1,8 +1,10 @@
 /** Hand-over to the next logger: reading stops, everything read is written, and partial lines are stored in a file. */
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { errnoOf, reasonOf } from "../base/errors.ts";
 import type { FromLogger, HandoverRecord } from "../ipc/logger-protocol.ts";
 import { handoverFile } from "../ipc/logger-protocol.ts";
+import { writeWhole } from "../os/careful-files.ts";
+import { monotonicMs } from "../os/clock.ts";
 import { failpoint } from "../os/failpoint.ts";
 import type { Backpressure } from "./backpressure.ts";
 import type { ConsoleWriter } from "./console.ts";
@@ -90,19 +92,12 @@ export class CaptureHandover {
   #write(record: HandoverRecord): unknown {
     const path = this.#path;
     if (path === undefined) return new Error("the run folder is not known yet");
-    const temporary = `${path}.tmp`;
-    const error = failure(() => {
-      writeFileSync(temporary, JSON.stringify(record), { mode: 0o600 });
-      renameSync(temporary, path);
-    });
-    // A partial file would only take up room.
-    if (error !== undefined) failure(() => rmSync(temporary, { force: true }));
-    return error;
+    return failure(() => writeWhole(path, JSON.stringify(record)));
   }
 
   async #catchUp(): Promise<void> {
     const { files } = this.#options;
-    for (const limit = Date.now() + PAUSE_MS; files.behind && Date.now() < limit; )
+    for (const limit = monotonicMs() + PAUSE_MS; files.behind && monotonicMs() < limit; )
       await new Promise((resolve) => setTimeout(resolve, CHECK_MS));
   }
 

@@ -6,6 +6,7 @@ import { RecordHeader } from "../log-store/record.ts";
 import type { LogStore } from "../log-store/store.ts";
 import type { Backpressure } from "./backpressure.ts";
 import type { ConsoleWriter } from "./console.ts";
+import type { HeldFifos } from "./held-fifos.ts";
 import type { LogFiles } from "./log-files.ts";
 import type { LineSink, StreamReaderEvents } from "./stream-reader.ts";
 import { decoratedFile, inStore, onConsole, plainFile, StreamReader } from "./stream-reader.ts";
@@ -18,6 +19,7 @@ export type CaptureContext = {
   readonly store: LogStore;
   /** While it is closed, nothing is read. */
   readonly pause: Backpressure;
+  readonly held: HeldFifos;
   readonly send: (message: FromLogger) => void;
 };
 
@@ -73,7 +75,15 @@ export class Capture {
       const { [which]: path, held, capture, former } = open;
       const sinks = sinksOf(capture, which, context, former === "killed" ? batch : undefined);
       const partialLine = Buffer.from(typeof former === "object" ? former[which] : "", "base64");
-      return new StreamReader({ path, held: held?.[which], sinks, pause: context.pause, partialLine, events: events(path) });
+      return new StreamReader({
+        path,
+        held: held?.[which],
+        fd: context.held.take(path),
+        sinks,
+        pause: context.pause,
+        partialLine,
+        events: events(path),
+      });
     };
     if (open.former === "killed") markRestartInStore(open.capture, context.store);
     this.#out = stream("out");

@@ -1,6 +1,9 @@
 /** The console output: lines of procman and its processes, on the terminal or, without a terminal, in a file. */
+
 import { dirname } from "node:path";
-import { stamp } from "../base/time-stamp.ts";
+import { isatty } from "node:tty";
+import { printable, printableBytes } from "../base/printable.ts";
+import { entryTime, stamp } from "../base/time-stamp.ts";
 import type { ConsoleStyle, LoggerMessage, Rotation } from "../ipc/logger-protocol.ts";
 import { makeFolder } from "../os/files.ts";
 import { Backpressure } from "./backpressure.ts";
@@ -55,6 +58,8 @@ export class ConsoleWriter {
   #style: ConsoleStyle = { decorate: false, colors: false };
   #width = "procman".length;
   #dropped = 0;
+  /** Time of the last line. */
+  #last = 0;
   #unwatch = this.#watch();
 
   constructor(files: LogFiles) {
@@ -81,7 +86,7 @@ export class ConsoleWriter {
     if (this.#outlet.isDead) return;
     const before = this.#prefix(id, colorOf(id), Date.now());
     const decoration: LineDecoration = { before, after: this.#style.colors ? RESET : "" };
-    this.#outlet.write(fd, decorate(lines, decoration));
+    this.#outlet.write(fd, decorate(this.#isTerminal(fd) ? this.#printable(lines) : lines, decoration));
   }
 
   print(message: LoggerMessage): void {
@@ -93,7 +98,7 @@ export class ConsoleWriter {
     const color = SEVERITY[message.severity];
     const before = this.#prefix(message.id ?? "procman", color, message.at);
     const decoration = this.#style.colors ? { before: `${before}\u001b[${color}m`, after: RESET } : { before, after: "" };
-    this.#outlet.write(1, decorate(Buffer.from(`${message.text}\n`), decoration));
+    this.#outlet.write(1, decorate(Buffer.from(`${printable(message.text)}\n`), decoration));
   }
 
   /** Resolves when the terminal has taken everything, or after `ms`. (Files are flushed by `LogFiles`.) */
@@ -101,8 +106,19 @@ export class ConsoleWriter {
     return this.#terminal.flush(ms);
   }
 
+  #isTerminal(fd: number): boolean {
+    return this.#outlet === this.#terminal && isatty(fd);
+  }
+
+  #printable(lines: Buffer): Buffer {
+    const text = lines.toString("latin1");
+    const shown = printableBytes(text, this.#style.colors);
+    return shown === text ? lines : Buffer.from(shown, "latin1");
+  }
+
   #prefix(id: string, color: number, time: number): string {
-    const head = `${this.#style.decorate ? `${stamp(time)} ` : ""}${binary(id.padEnd(this.#width))} | `;
+    this.#last = entryTime(time, this.#last, Date.now());
+    const head = `${this.#style.decorate ? `${stamp(this.#last)} ` : ""}${binary(id.padEnd(this.#width))} | `;
     return this.#style.colors ? paint(head, color) : head;
   }
 

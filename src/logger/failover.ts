@@ -1,23 +1,31 @@
-/** Keeper failover by the logger: if the keeper is gone, a logger that still reads starts another, in case the service was killed too. */
+/** Keeper failover by the logger: if the keeper is gone, its logger starts another, in case the service was killed too. */
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { InheritedSockets } from "../os/inherited-sockets.ts";
-import { type FailoverOrder, startKeeper } from "../os/keeper-failover.ts";
+import { endedInOrder, type FailoverOrder, startKeeper } from "../os/keeper-failover.ts";
 import { holderOf } from "../os/lock.ts";
+import { unlessShort } from "../os/shortage.ts";
 
 /** Interval of the checks; a living service is quicker. Milliseconds. */
 const CHECK_MS = 1_000;
+/** Keepers that were started and have ended. */
 const ATTEMPTS = 10;
 
-/** `home`: the run folder. Ends with the process, which hands over to the logger of a new keeper or exits after its last run. */
-export async function callForKeeper(revival: FailoverOrder, home: string, sockets: InheritedSockets): Promise<void> {
+/**
+ * `home`: the run folder. Resolves when this logger isn't needed any more: another keeper is there, and it reads nothing; everything
+ * has ended in order; or no keeper stays up. A logger that reads hands over to that of the new keeper.
+ */
+export async function callForKeeper(
+  revival: FailoverOrder,
+  home: string,
+  { sockets, isIdle }: { readonly sockets: InheritedSockets; readonly isIdle: () => boolean },
+): Promise<void> {
   const stateDir = dirname(home);
   for (let attempts = 0; attempts < ATTEMPTS; ) {
-    await sleep(CHECK_MS, undefined, { ref: false });
-    if (holderOf(stateDir) !== undefined) attempts = 0;
-    else {
-      attempts += 1;
-      await startKeeper(revival, stateDir, sockets);
-    }
+    await sleep(CHECK_MS);
+    const seen = unlessShort(() => (endedInOrder(stateDir) ? "ended" : holderOf(stateDir) === undefined ? "missing" : "there"));
+    if (seen === "ended" || (seen === "there" && isIdle())) return;
+    if (seen === "missing") attempts += (await startKeeper(revival, stateDir, sockets)) === "failed" ? 0 : 1;
+    else if (seen === "there") attempts = 0;
   }
 }

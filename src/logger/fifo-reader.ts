@@ -21,6 +21,8 @@ export type FifoReaderEvents = {
   /** All writers have closed the FIFO and all data was passed on. Called once. */
   readonly end: () => void;
   readonly failed: (error: unknown) => void;
+  /** Its open descriptor; undefined: it is opened by its path. */
+  readonly fd?: number | undefined;
 };
 
 /** Bytes read, 0 at the end, -1 if there is no data at the moment. */
@@ -38,6 +40,7 @@ export class FifoReader {
   #paths: readonly string[];
   readonly #events: FifoReaderEvents;
   #fd = -1;
+  #given: number | undefined;
   #socket: Socket | undefined;
   #openAgain: NodeJS.Timeout | undefined;
   #paused = false;
@@ -47,11 +50,13 @@ export class FifoReader {
   constructor(paths: readonly string[], events: FifoReaderEvents) {
     this.#paths = paths;
     this.#events = events;
+    this.#given = events.fd;
   }
 
   open(): void {
     try {
-      this.#fd = openSync(this.#paths[0] ?? "", constants.O_RDONLY | constants.O_NONBLOCK);
+      this.#fd = this.#given ?? openSync(this.#paths[0] ?? "", constants.O_RDONLY | constants.O_NONBLOCK);
+      this.#given = undefined;
       this.#socket = this.#listen(this.#fd);
     } catch (error) {
       if (errnoOf(error) === "ENOENT" && this.#paths.length > 1) {

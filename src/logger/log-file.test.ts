@@ -77,6 +77,35 @@ describe("log file", () => {
     file.end();
   });
 
+  it("follows an external rename also after the wall clock was set back", async (context) => {
+    const path = join(folder("set-back"), "a.log");
+    const { file } = setUp(path);
+    file.write(Buffer.from("line\n"));
+    context.mock.timers.enable({ apis: ["Date"], now: Date.now() - 5 * 3_600_000 });
+    renameSync(path, `${path}.1`);
+    for (const limit = performance.now() + 5_000; !existsSync(path); await new Promise(setImmediate)) {
+      assert.ok(performance.now() < limit, "lines go on to the renamed file");
+      file.write(Buffer.from("line\n"));
+    }
+    file.end();
+  });
+
+  it("drops no line when the wall clock jumps ahead while it can't write", async (context) => {
+    const path = join(folder("ahead"), "a.log");
+    mkdirSync(path);
+    const { file, events } = setUp(path);
+    file.write(Buffer.from("one\n"));
+    context.mock.timers.enable({ apis: ["Date"], now: Date.now() + 5 * 3_600_000 });
+    // The first further attempt fails, too.
+    file.reopen();
+    assert.equal(file.backpressure.closed, true);
+    file.write(Buffer.from("two\n"));
+    rmSync(path, { recursive: true });
+    assert.deepEqual(await once(events, "recovered"), [path, 0, 0]);
+    assert.equal(readFileSync(path, "utf8"), "one\ntwo\n");
+    file.end();
+  });
+
   it("waits for a full disk and tears or repeats no line", async (context) => {
     const disk = smallDisk(context, "size=256k");
     if (disk === undefined) return;

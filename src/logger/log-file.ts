@@ -2,9 +2,11 @@
 
 import { errnoOf, reasonOf } from "../base/errors.ts";
 import type { Rotation } from "../ipc/logger-protocol.ts";
+import { monotonicMs } from "../os/clock.ts";
 import { Appender, lineStart } from "./appender.ts";
 import { Backpressure } from "./backpressure.ts";
-import { type FileCompressor, LogRotation } from "./rotation.ts";
+import type { FileCompressor } from "./file-compressor.ts";
+import { LogRotation } from "./rotation.ts";
 import { WriteBuffer } from "./write-buffer.ts";
 
 /** Time for which writers wait for a full disk; then lines are dropped and counted. Milliseconds. */
@@ -31,6 +33,7 @@ export type FileOptions = { readonly report: FileReport; readonly compressor: Fi
 
 type LogFileTrouble = {
   readonly backlog: WriteBuffer;
+  /** Monotonic milliseconds. */
   readonly since: number;
   dropping: boolean;
   reported: boolean;
@@ -67,7 +70,7 @@ export class LogFile {
   /** Whether they have been waiting longer than a slow reader explains. */
   get isStuck(): boolean {
     const trouble = this.#trouble;
-    return trouble !== undefined && this.isBehind && (trouble.reported || Date.now() - trouble.since > MOMENT_MS);
+    return trouble !== undefined && this.isBehind && (trouble.reported || monotonicMs() - trouble.since > MOMENT_MS);
   }
 
   set rotation(rotation: Rotation | undefined) {
@@ -141,7 +144,7 @@ export class LogFile {
   }
 
   #fail(backlog: WriteBuffer, error: unknown): void {
-    this.#trouble = { backlog, error, since: Date.now(), dropping: false, reported: false, timer: undefined };
+    this.#trouble = { backlog, error, since: monotonicMs(), dropping: false, reported: false, timer: undefined };
     this.#wait(this.#trouble, error);
     this.backpressure.set(true);
   }
@@ -150,7 +153,7 @@ export class LogFile {
     const code = errnoOf(error);
     trouble.error = error;
     if (!NO_ROOM.has(code)) this.#appender.close();
-    if (!trouble.dropping && Date.now() - trouble.since >= this.#options.holdMs) this.#drop(trouble);
+    if (!trouble.dropping && monotonicMs() - trouble.since >= this.#options.holdMs) this.#drop(trouble);
     const isBusy = code === "EAGAIN" && !trouble.dropping;
     if (!isBusy && !trouble.reported) {
       trouble.reported = true;

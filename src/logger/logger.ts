@@ -10,9 +10,11 @@ import type { OpenStreams } from "./capture.ts";
 import { Capture } from "./capture.ts";
 import { CaptureHandover } from "./capture-handover.ts";
 import { ConsoleWriter } from "./console.ts";
+import { FileCompressor } from "./file-compressor.ts";
+import { HeldFifos } from "./held-fifos.ts";
 import { HOLD_MS } from "./log-file.ts";
 import { LogFiles } from "./log-files.ts";
-import { FileCompressor } from "./rotation.ts";
+import { UnreadRuns } from "./unread-runs.ts";
 
 /** At the end: longest wait for the console and for a compression in progress. Milliseconds. */
 const LAST_MS = 1000;
@@ -34,7 +36,9 @@ export class Logger {
   readonly #console: ConsoleWriter;
   readonly #handover: CaptureHandover;
   readonly #pause = new Backpressure();
+  readonly #held = new HeldFifos();
   readonly #captures = new Map<string, Capture>();
+  readonly #unread = new UnreadRuns();
   /** No more reading, and messages are ignored. */
   #isEnded = false;
 
@@ -81,6 +85,7 @@ export class Logger {
 
   receive(batch: readonly ToLogger[]): void {
     for (const message of batch) if (!this.#isEnded) this.#receive(message, batch);
+    this.#confirm(batch);
   }
 
   /** Checks all runs for their end, since the keeper that would report it is gone. */
@@ -101,6 +106,7 @@ export class Logger {
     this.#isEnded = true;
     this.#handover.cancel();
     this.#files.stopHolding();
+    this.#unread.releaseAll();
     for (const capture of [...this.#captures.values()]) capture.drain();
     if (isAlone && !this.#files.behind) this.#handover.leaveEmpty();
     this.#files.end();
@@ -114,15 +120,20 @@ export class Logger {
         this.#handover.home = message.folder;
         this.#store.folder = logsFolder(dirname(message.folder));
         return;
+      case "hold":
+        return this.#held.hold(message.paths);
       case "open":
         return this.#open(message, batch);
       case "route":
         return this.#captures.get(message.key)?.route(message.capture);
+      case "release":
+        return this.#unread.release(message.keys);
       case "ended":
         return this.#captures.get(message.key)?.ended();
       case "style":
         this.#console.style = message.style;
         if (message.store !== undefined) this.#store.settings = message.store;
+        this.#unread.isReporting = message.releases === true;
         return;
       case "say":
         return this.#print(message);
@@ -135,6 +146,14 @@ export class Logger {
     }
   }
 
+  /** Tells that entries are stored, as soon as they are. */
+  #confirm(batch: readonly ToLogger[]): void {
+    const receipts = batch.flatMap((message) => (message.t === "say" && message.receipt !== undefined ? [message.receipt] : []));
+    if (receipts.length === 0 || this.#isEnded) return;
+    const problem = this.#store.flush();
+    this.#events.send({ t: "stored", receipts, ...(problem === undefined ? {} : { problem }) });
+  }
+
   #print(message: LoggerMessage): void {
     const { at, text, severity, id, run, instance, isQuiet, category = id === undefined ? "service" : "lifecycle" } = message;
     if (isQuiet !== true) this.#console.print(message);
@@ -145,14 +164,20 @@ export class Logger {
   #open(open: OpenStreams, batch: readonly ToLogger[]): void {
     const { key } = open;
     if (this.#captures.has(key)) return;
-    const context = { files: this.#files, console: this.#console, store: this.#store, pause: this.#pause, send: this.#events.send };
+    const context = {
+      ...{ files: this.#files, console: this.#console, store: this.#store, pause: this.#pause, send: this.#events.send },
+      held: this.#held,
+    };
     const capture = new Capture({ open, batch }, context, () => {
       failpoint("logger.drained");
       this.#captures.delete(key);
+      // The keeper gives them to another run.
+      this.#held.hold([open.out, open.err]);
       this.#events.send({ t: "drained", key });
       if (this.isIdle) this.#events.idle();
     });
     this.#captures.set(key, capture);
-    capture.open();
+    if (open.isNew === true) this.#unread.add(key, () => capture.open());
+    else capture.open();
   }
 }

@@ -2,7 +2,7 @@
 import { VERSION } from "../base/version.ts";
 import type { ListeningSocket } from "../ipc/keeper-protocol.ts";
 import type { FromLogger, ToLogger } from "../ipc/logger-protocol.ts";
-import { isForKeeping, keepSockets } from "../os/inherited-sockets.ts";
+import { isForKeeping, keepSockets, releaseApi } from "../os/inherited-sockets.ts";
 import { takeFailoverOrder } from "../os/keeper-failover.ts";
 import { holdYoungGeneration, makeThreads } from "../os/node-tuning.ts";
 import { callForKeeper } from "./failover.ts";
@@ -20,6 +20,8 @@ const LAST_MS = 1000;
 /** Messages of one turn of the event loop are sent together. */
 let outbox: FromLogger[] = [];
 let closing = false;
+/** The keeper is gone, and this logger may have to start another. */
+let isCalling = false;
 let home: string | undefined;
 
 const logger = new Logger({ send, idle: leaveIfAlone, close: () => void close(), handedOver: () => void leave() });
@@ -39,7 +41,18 @@ function post(): Promise<void> {
 
 /** Without a keeper, children may still write: the logger stays until the last of them has exited. */
 function leaveIfAlone(): void {
-  if (!process.connected && logger.isIdle) void close();
+  if (!process.connected && !isCalling && logger.isIdle) void close();
+}
+
+/** The keeper is gone. */
+async function onAlone(): Promise<void> {
+  logger.checkAll();
+  if (!closing && revival !== undefined && home !== undefined) {
+    isCalling = true;
+    await callForKeeper(revival, home, { sockets, isIdle: () => logger.isIdle });
+    isCalling = false;
+  } else releaseApi(sockets);
+  leaveIfAlone();
 }
 
 async function close(): Promise<void> {
@@ -64,11 +77,7 @@ process.on("message", (messages: readonly (ToLogger | ListeningSocket)[]) => {
   for (const message of batch) if (message.t === "home") home = message.folder;
   logger.receive(batch);
 });
-process.on("disconnect", () => {
-  logger.checkAll();
-  leaveIfAlone();
-  if (!closing && revival !== undefined && home !== undefined) void callForKeeper(revival, home, sockets);
-});
+process.on("disconnect", () => void onAlone());
 // Signals to a whole group or session are meant for others: the logger ends when all output is written.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
 process.on("SIGUSR1", () => logger.handOver());

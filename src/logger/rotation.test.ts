@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import { collect, folder, lines, root, setUp } from "../../test/support/file-rig.ts";
 import { smallDisk } from "../../test/support/skip.ts";
@@ -26,6 +28,20 @@ describe("rotation", () => {
       rotated.join(),
     );
     assert.deepEqual(problems, []);
+    file.end();
+  });
+
+  it("creates files with mode 0640; a compressed copy has the mode of its log file", async () => {
+    const path = join(folder("mode"), "a.log");
+    const { file, compressor } = setUp(path);
+    file.rotation = { sizeBytes: 10, ageMs: 0, totalBytes: 1e9, gzip: true };
+    const modeOf = (name: string): number => statSync(join(dirname(path), name)).mode & 0o777;
+    file.write(Buffer.from("first\n"));
+    assert.equal(modeOf("a.log"), 0o640 & ~process.umask());
+    chmodSync(path, 0o600);
+    file.write(Buffer.from("second\n"));
+    await compressor.stop(10_000);
+    assert.deepEqual(collect(path).rotated.map(modeOf), [0o600]);
     file.end();
   });
 
@@ -74,6 +90,34 @@ describe("rotation", () => {
     await compressor.stop(10_000);
     assert.deepEqual(readdirSync(join(root, "leftover")).sort(), ["a.log", "a.log.20260101T000000000Z.gz", "a.log.keep"]);
     assert.equal(gunzipSync(readFileSync(`${left}.gz`)).toString(), "left\n");
+    file.end();
+  });
+
+  it("keeps the incomplete copy of another logger that runs, and removes that of one that has ended", async () => {
+    const path = join(folder("unfinished"), "a.log");
+    const ended = spawnSync("true").pid;
+    for (const pid of [process.ppid, ended]) writeFileSync(`${path}.20260101T000000000Z.gz.${pid}-12ab34cd.tmp`, "half");
+    const { file, compressor } = setUp(path);
+    file.rotation = { sizeBytes: 1000, ageMs: 0, totalBytes: 1e9, gzip: true };
+    file.prepare();
+    await compressor.stop(10_000);
+    const left = readdirSync(dirname(path)).filter((name) => name.endsWith(".tmp"));
+    assert.deepEqual(left, [`a.log.20260101T000000000Z.gz.${process.ppid}-12ab34cd.tmp`]);
+    file.end();
+  });
+
+  it("compresses what another logger writes to a file for a moment after its rotation", async () => {
+    const path = join(folder("late"), "a.log");
+    const rotated = `${path}.20260101T000000000Z`;
+    writeFileSync(rotated, "early\n");
+    const { file, compressor } = setUp(path);
+    file.rotation = { sizeBytes: 1000, ageMs: 0, totalBytes: 1e9, gzip: true };
+    file.prepare();
+    // A logger that has the file open looks at its path every 100 ms.
+    await sleep(100);
+    appendFileSync(rotated, "late\n");
+    await compressor.stop(10_000);
+    assert.equal(gunzipSync(readFileSync(`${rotated}.gz`)).toString(), "early\nlate\n");
     file.end();
   });
 

@@ -1,9 +1,9 @@
-/** The rotated files of a log file: their names, compression and total size. */
-import { createReadStream, createWriteStream, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+/** The rotated files of a log file: their names and total size. Two loggers may use one log file, as that of a killed keeper may go on. */
+import { closeSync, lstatSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { errnoOf, reasonOf } from "../base/errors.ts";
 import type { Rotation } from "../ipc/logger-protocol.ts";
-import { failpoint } from "../os/failpoint.ts";
+import { type FoundFile, walkTo } from "../os/path-walk.ts";
+import { type FileCompressor, isLeftover, type RotatedFile } from "./file-compressor.ts";
 
 export type RotationEvents = {
   readonly problem: (file: string, code: string, message: string) => void;
@@ -21,19 +21,32 @@ function timeOf(suffix: string): number {
   return Date.parse(iso);
 }
 
-/** Names in the folder, oldest first. */
-function archived(path: string): string[] {
-  const name = basename(path);
-  return rotatedIn(dirname(path))
-    .filter((file) => file.startsWith(name) && file.search(STAMPED) === name.length)
+/** Names in the folder of the log file, oldest first. */
+function archived(log: FoundFile): string[] {
+  return rotatedIn(log)
+    .filter((file) => file.startsWith(log.name) && file.search(STAMPED) === log.name.length)
     .sort();
 }
 
 /** A name later than all others, even if the clock was set back or this millisecond already has a file. */
-function nextName(path: string): string {
-  const newest = archived(path).at(-1)?.slice(basename(path).length);
+function nextName(log: FoundFile): string {
+  const newest = archived(log).at(-1)?.slice(log.name.length);
   const time = newest === undefined ? 0 : timeOf(newest) + 1;
-  return `${path}.${compact(Math.max(time, Date.now()))}`;
+  return `${log.name}.${compact(Math.max(time, Date.now()))}`;
+}
+
+/** The empty file has its place until the log file replaces it: another logger can't choose the same name. */
+function reserveName(log: FoundFile): string {
+  for (;;) {
+    const place = log.entry(nextName(log));
+    try {
+      closeSync(openSync(place, "wx", 0o600));
+      return place;
+    } catch (error) {
+      if (errnoOf(error) !== "EEXIST") throw error;
+      clearListings();
+    }
+  }
 }
 
 function remove(file: string): void {
@@ -45,7 +58,7 @@ export class LogRotation {
   rotation: Rotation | undefined;
   readonly #compressor: FileCompressor;
   readonly #events: RotationEvents;
-  /** The path of the rotated file, with links resolved. */
+  /** The path of the log file. */
   #path: string | undefined;
   /** Failed actions that have been reported. */
   readonly #reported = new Set<string>();
@@ -57,9 +70,17 @@ export class LogRotation {
 
   /** Renames the file. False if that failed, which is reported. */
   rotate(path: string): boolean {
-    return this.#try(path, "rotate", () => {
-      renameSync(path, nextName(path));
-      clearListings();
+    return this.#try(path, "rotate", (log) => {
+      const place = reserveName(log);
+      try {
+        renameSync(log.entry(log.name), place);
+      } catch (error) {
+        rmSync(place, { force: true });
+        // Another logger has renamed it.
+        if (errnoOf(error) !== "ENOENT") throw error;
+      } finally {
+        clearListings();
+      }
     });
   }
 
@@ -71,16 +92,16 @@ export class LogRotation {
   }
 
   /** For the compressor: the next file to compress. Removes leftovers of an interrupted compression. */
-  next(): string | undefined {
+  next(): RotatedFile | undefined {
     const path = this.#path;
     if (path === undefined) return undefined;
     let plain: string | undefined;
-    this.#try(path, "tidy", () => {
-      const files = archived(path);
-      for (const file of files.filter((each) => each.endsWith(".tmp"))) remove(join(dirname(path), file));
-      plain = files.find((file) => file.endsWith("Z"));
+    this.#try(path, "tidy", (log) => {
+      const files = archived(log);
+      for (const file of files.filter(isLeftover)) remove(log.entry(file));
+      plain = files.find((file) => file.endsWith("Z") && lstatSync(log.entry(file), { throwIfNoEntry: false })?.isFile());
     });
-    return plain === undefined ? undefined : join(dirname(path), plain);
+    return plain === undefined ? undefined : { log: path, name: plain };
   }
 
   /** For the compressor: the result of a compression. */
@@ -96,21 +117,21 @@ export class LogRotation {
 
   #prune(path: string): void {
     const total = this.rotation?.totalBytes ?? Number.POSITIVE_INFINITY;
-    this.#try(path, "prune", () => {
+    this.#try(path, "prune", (log) => {
       let sum = 0;
-      for (const file of archived(path).reverse()) {
-        const full = join(dirname(path), file);
-        sum += statSync(full, { throwIfNoEntry: false })?.size ?? 0;
+      for (const file of archived(log).reverse()) {
+        const full = log.entry(file);
+        sum += lstatSync(full, { throwIfNoEntry: false })?.size ?? 0;
         if (sum > total && !file.endsWith(".tmp")) remove(full);
       }
     });
   }
 
   /** Reports a failure once, until the same action succeeds again. */
-  #try(path: string, what: string, act: () => void): boolean {
+  #try(path: string, what: string, act: (log: FoundFile) => void): boolean {
     const file = `${path}.*`;
     try {
-      act();
+      inFolderOf(path, act);
     } catch (error) {
       if (!this.#reported.has(what)) this.#events.problem(file, errnoOf(error), `Cannot ${what} ${path}: ${reasonOf(error)}`);
       this.#reported.add(what);
@@ -122,81 +143,28 @@ export class LogRotation {
 }
 
 /** The end of a rotated file's name: the time of rotation, then the suffix of the compression. */
-const STAMPED = /\.\d{8}T\d{9}Z(\.gz(\.tmp)?)?$/;
+const STAMPED = /\.\d{8}T\d{9}Z(\.gz(\.(\d+-[0-9a-f]+\.)?tmp)?)?$/;
 
+/** By folder. */
 const known = new Map<string, readonly string[]>();
 
-function rotatedIn(folder: string): readonly string[] {
-  const names = known.get(folder) ?? readdirSync(folder).filter((name) => STAMPED.test(name));
+function rotatedIn({ folderId, entry }: FoundFile): readonly string[] {
+  const names = known.get(folderId) ?? readdirSync(entry(".")).filter((name) => STAMPED.test(name));
   if (known.size === 0) setImmediate(clearListings);
-  known.set(folder, names);
+  known.set(folderId, names);
   return names;
+}
+
+function inFolderOf(path: string, act: (log: FoundFile) => void): void {
+  const log = walkTo(path);
+  try {
+    act(log);
+  } finally {
+    log.close();
+  }
 }
 
 /** A file was renamed or removed. */
 function clearListings(): void {
   known.clear();
-}
-
-/** The rotated files of one log, to be compressed. */
-export type CompressionJob = {
-  /** The next file to compress. */
-  readonly next: () => string | undefined;
-  /** The result of a compression. */
-  readonly compressed: (error?: unknown) => void;
-};
-
-/** Atomic: the name `.gz` appears when the file is complete. */
-async function compress(file: string, signal: AbortSignal): Promise<void> {
-  // Imported on first use: a logger that never rotates saves their memory.
-  const [{ createGzip }, { pipeline }] = await Promise.all([import("node:zlib"), import("node:stream/promises")]);
-  const unfinished = `${file}.gz.tmp`;
-  try {
-    await pipeline(createReadStream(file), createGzip(), createWriteStream(unfinished, { mode: 0o640 }), { signal });
-    failpoint("logger.compressing");
-    renameSync(unfinished, `${file}.gz`);
-    failpoint("logger.compressed");
-    rmSync(file, { force: true });
-  } catch (error) {
-    rmSync(unfinished, { force: true });
-    throw error;
-  }
-}
-
-export class FileCompressor {
-  readonly #waiting = new Set<CompressionJob>();
-  readonly #abort = new AbortController();
-  #running: Promise<void> | undefined;
-
-  add(archive: CompressionJob): void {
-    this.#waiting.add(archive);
-    this.#running ??= this.#run();
-  }
-
-  /** Waits at most `ms` for the current compression, then cancels it; the plain file is compressed later. */
-  async stop(ms: number): Promise<void> {
-    const timer = setTimeout(() => this.#abort.abort(), ms);
-    await this.#running;
-    clearTimeout(timer);
-  }
-
-  async #run(): Promise<void> {
-    for (const archive of this.#waiting) {
-      this.#waiting.delete(archive);
-      await this.#compressAll(archive);
-    }
-    this.#running = undefined;
-  }
-
-  async #compressAll(archive: CompressionJob): Promise<void> {
-    for (let file = archive.next(); file !== undefined && !this.#abort.signal.aborted; file = archive.next()) {
-      try {
-        await compress(file, this.#abort.signal);
-        archive.compressed();
-      } catch (error) {
-        if (!this.#abort.signal.aborted) archive.compressed(error);
-        return;
-      }
-    }
-  }
 }

@@ -47,6 +47,8 @@ export type StreamReaderOptions = {
   readonly path: string;
   /** Another path of it, in case the first was removed. */
   readonly held: string | undefined;
+  /** Its open descriptor, if it was held. */
+  readonly fd?: number | undefined;
   readonly sinks: readonly LineSink[];
   /** While it is closed, nothing is read. */
   readonly pause: Backpressure;
@@ -65,7 +67,7 @@ export class StreamReader {
   #atEnd = false;
   #settled = false;
 
-  constructor({ path, held, sinks, pause, partialLine, events }: StreamReaderOptions) {
+  constructor({ path, held, fd, sinks, pause, partialLine, events }: StreamReaderOptions) {
     this.#sinks = sinks;
     this.#pause = pause;
     this.#events = events;
@@ -81,6 +83,7 @@ export class StreamReader {
       },
       end: () => this.#end(),
       failed: events.failed,
+      fd,
     });
     this.#unwatch = this.#watch();
   }

@@ -22,7 +22,7 @@ export function expose(families: readonly MetricFamily[]): string {
 }
 
 /** Converts any name to a part of a metric's name. */
-function metricName(name: string): string {
+export function metricName(name: string): string {
   return name
     .replace(/([a-z\d])([A-Z])/g, "$1_$2")
     .replace(/[^a-zA-Z\d_]+/g, "_")

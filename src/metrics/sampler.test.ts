@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
+import { RunMarkers } from "../base/run-marker.ts";
 import type { ProcessUsage } from "../os/process-usage.ts";
 import { type Sample, Sampler, type SamplerPorts } from "./sampler.ts";
 
@@ -21,7 +22,8 @@ function sampler(options: Partial<SamplerPorts> = {}) {
   const table: { usages: ProcessUsage[] } = { usages: [] };
   const [seen, problems]: [ReadonlyMap<string, Sample>[], string[]] = [[], []];
   const subject = new Sampler({
-    stateDir: "/nowhere",
+    markers: new RunMarkers("/nowhere"),
+    uidOf: () => undefined,
     roots: () => new Map([[1_000, "web"]]),
     processOf: (slot) => slot,
     sampled: (samples) => seen.push(samples),

@@ -1,8 +1,8 @@
 /** Samples the process table: CPU and memory of each process with all its descendants. */
 
-import { fingerprint } from "../base/hash.ts";
+import type { RunMarkers } from "../base/run-marker.ts";
 import { monotonicMs } from "../os/clock.ts";
-import { ownersOf, ProcessMarkers } from "../os/process-tree.ts";
+import { ownersOf, ProcessMarkers, type UidOfSlot } from "../os/process-tree.ts";
 import { ownMemory, type ProcessUsage, processUsages } from "../os/process-usage.ts";
 
 export type Sample = {
@@ -15,7 +15,9 @@ export type Sample = {
 };
 
 export type SamplerPorts = {
-  readonly stateDir: string;
+  readonly markers: RunMarkers;
+  /** The user of a slot, if it isn't procman's own. */
+  readonly uidOf: UidOfSlot;
   /** Processes by the pids of the leaders of their runs. */
   readonly roots: () => ReadonlyMap<number, string>;
   /** The process of a slot. */
@@ -59,7 +61,7 @@ export class Sampler {
 
   constructor(ports: SamplerPorts) {
     this.#ports = ports;
-    this.#markers = new ProcessMarkers(fingerprint(ports.stateDir));
+    this.#markers = new ProcessMarkers(ports.markers, ports.uidOf);
   }
 
   start(): void {

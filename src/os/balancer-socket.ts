@@ -1,20 +1,32 @@
 /** The path of the socket through which the service controls the balancer of a state folder. */
-import { statSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { fingerprint } from "../base/hash.ts";
+import { isShort } from "./unix-socket.ts";
 
-/** Longest path of a Unix socket: 103 bytes and a NUL on macOS, 107 and a NUL on Linux (unix(7)). */
-const MAX_BYTES = 103;
-
-/** In the run folder, or in the folder for temporary files if that path is too long for a socket. */
+/** Where a new balancer listens: in the run folder. Without /proc, and if that path is too long for a socket, in the folder for temporary files. */
 export function balancerSocket(stateDir: string): string {
   const path = join(stateDir, "run", "balancer.sock");
-  return Buffer.byteLength(path) <= MAX_BYTES ? path : join(tmpdir(), `procman-${userInfo().uid}-${fingerprint(stateDir)}.sock`);
+  return isShort(path) || process.platform === "linux" ? path : temporarySocket(stateDir);
 }
 
-/** False if there is no socket, or if it belongs to another user. */
+/** Where the balancer listens that runs: one of version 0.1.0 is in the folder for temporary files if its path is long. */
+export function runningBalancerSocket(stateDir: string): string {
+  const [path, earlier] = [balancerSocket(stateDir), temporarySocket(stateDir)];
+  return !isShort(path) && !isOwnSocket(path) && isOwnSocket(earlier) ? earlier : path;
+}
+
+function temporarySocket(stateDir: string): string {
+  return join(tmpdir(), `procman-${userInfo().uid}-${fingerprint(stateDir)}.sock`);
+}
+
+/** False if there is no socket, if it belongs to another user, or can't be looked at. Links are not followed. */
 export function isOwnSocket(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found?.isSocket() === true && found.uid === userInfo().uid;
+  try {
+    const found = lstatSync(path);
+    return found.isSocket() && found.uid === userInfo().uid;
+  } catch {
+    return false;
+  }
 }

@@ -18,12 +18,13 @@ function folderOf(context: TestContext): string {
 
 /** The output of the bundle. It runs in another process, as the code is written when the process ends. */
 function run(bundle: string, { env = {}, uid }: { readonly env?: NodeJS.ProcessEnv; readonly uid?: number } = {}): string {
-  const script = `import { runCached } from ${MODULE}; runCached(${JSON.stringify(bundle)}, "exit");`;
+  // Another user may not read this checkout: so the user changes once the modules are loaded.
+  const become = uid === undefined ? "" : `process.setuid(${uid});`;
+  const script = `import { runCached } from ${MODULE}; ${become} runCached(${JSON.stringify(bundle)}, "exit");`;
   const args = ["--import", "tsx", "--input-type=module", "-e", script];
   return execFileSync(process.execPath, args, {
     encoding: "utf8",
     env: { ...process.env, ...env },
-    ...(uid === undefined ? {} : { uid }),
   }).trim();
 }
 

@@ -79,7 +79,8 @@ function readIfThere(path: string): Buffer | undefined {
 function write(code: Buffer, cache: string, file: string): void {
   const [folder, temporary] = [dirname(cache), `${cache}.${process.pid}.tmp`];
   try {
-    writeFileSync(temporary, code, { mode: 0o600 });
+    rmSync(temporary, { force: true });
+    writeFileSync(temporary, code, { mode: 0o600, flag: "wx" });
     for (const name of readdirSync(folder))
       if (name.startsWith(`${file}.`) && !name.endsWith(".tmp")) rmSync(join(folder, name), { force: true });
     renameSync(temporary, cache);

@@ -7,12 +7,26 @@ export type InheritedSocket = { readonly fd: number; readonly close: () => void 
 /** Keyed by the address on which they listen. */
 export type InheritedSockets = ReadonlyMap<string, InheritedSocket>;
 
+/** Of a process that may listen on one of them itself. */
+export type HeldSockets = Map<string, InheritedSocket>;
+
 /** Message of the keeper to the processes that hold its sockets; `keep` is sent together with a socket. */
 type SocketAddressText = { readonly t: "keep" | "drop"; readonly address: string };
 
 /** The key of a socket. */
 export function addressOf({ hostname, port }: { readonly hostname: string; readonly port: number }): string {
   return `${hostname} ${port}`;
+}
+
+const API = "api ";
+
+/** The key of the API's socket: another program's cluster may have a socket of the same host name and port. */
+export function apiAddress(listening: { readonly hostname: string; readonly port: number }): string {
+  return `${API}${addressOf(listening)}`;
+}
+
+export function isApiAddress(address: string): boolean {
+  return address.startsWith(API);
 }
 
 const VARIABLE = "PROCMAN_KEPT_SOCKETS";
@@ -34,7 +48,7 @@ export function takeSockets(): Map<string, InheritedSocket> {
 }
 
 /** In service and logger: holds the inherited sockets and those that the keeper opens later. */
-export function keepSockets(): InheritedSockets {
+export function keepSockets(): HeldSockets {
   const sockets = takeSockets();
   process.on("message", (batch: readonly { readonly t: string }[], socket?: InheritedSocket) => {
     for (const message of batch) if (isForKeeping(message)) take(message, socket);
@@ -49,4 +63,13 @@ export function keepSockets(): InheritedSockets {
 
 export function isForKeeping(message: { readonly t: string }): message is SocketAddressText {
   return message.t === "keep" || message.t === "drop";
+}
+
+/** Closes the API's socket in a process that doesn't listen on it, so that its port is free when no other process has it. */
+export function releaseApi(sockets: HeldSockets): void {
+  for (const [address, socket] of sockets) {
+    if (!isApiAddress(address)) continue;
+    socket.close();
+    sockets.delete(address);
+  }
 }

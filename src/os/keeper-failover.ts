@@ -1,12 +1,14 @@
 /** Keeper failover: if the keeper is killed, the service (or else the logger) starts another, which adopts the running processes. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { takeCertificates } from "./certificates.ts";
 import { monotonicMs } from "./clock.ts";
+import { printError } from "./error-output.ts";
 import { type InheritedSockets, inheritance } from "./inherited-sockets.ts";
-import { holderOf } from "./lock.ts";
+import { hasLock, holderOf } from "./lock.ts";
 import { processStat } from "./process-stat.ts";
 
 /** How the keeper was started; its child processes get this in their environment. */
@@ -36,11 +38,22 @@ const STABLE_MS = 2_000;
 /** Interval at which a waiting process checks whether another keeper was started. Milliseconds. */
 const CHECK_MS = 50;
 
-/** An orderly end leaves an empty run folder. No run folder means a first start, or that a user removed it. */
+/**
+ * An orderly end leaves an empty run folder and no lock; while it is under way, a file says so. No run folder means a first start, or
+ * that a user removed it; an empty one beside a lock, that it was emptied, as by a cleaner of temporary files.
+ */
 export function endedInOrder(stateDir: string): boolean {
   const run = join(stateDir, "run");
-  return existsSync(run) && readdirSync(run).length === 0;
+  if (!existsSync(run) || readdirSync(run).length > 0) return false;
+  return !hasLock(stateDir) || existsSync(endingFile(stateDir));
 }
+
+/** It exists while the keeper removes its records at an orderly end. */
+export function endingFile(stateDir: string): string {
+  return join(stateDir, "ending");
+}
+
+const KEEPER_SCRIPT = "procman.cjs";
 
 /** Variable for procman's own processes. */
 export function failoverVariable(revival: FailoverOrder): NodeJS.ProcessEnv {
@@ -57,6 +70,19 @@ export function takeFailoverOrder(): FailoverOrder | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as FailoverOrder);
 }
 
+/**
+ * The order with the keeper of this part's installation: an upgrade begins a service with the order that names the one before.
+ *
+ * @param script what this process runs, as `dist/service.cjs`
+ */
+export function fromInstallationOf(script: string, order: FailoverOrder): FailoverOrder {
+  const [, ...rest] = order.argv;
+  const place = rest.findIndex((each) => basename(each) === KEEPER_SCRIPT);
+  const own = join(dirname(script), KEEPER_SCRIPT);
+  if (place < 0 || !existsSync(own)) return order;
+  return { ...order, argv: [process.execPath, ...rest.with(place, own)] };
+}
+
 /** In the keeper: its number in a row of failovers (0: a user started it), and whose processes it adopts. */
 export function takeFailedOver(): { readonly failovers: number; readonly lineage: string; readonly stateDir?: string } {
   const { [COUNT]: count = "0", [STATE_DIR]: stateDir, [LINEAGE]: lineage } = process.env;
@@ -66,19 +92,32 @@ export function takeFailedOver(): { readonly failovers: number; readonly lineage
   return { failovers: Number(count), lineage: lineage ?? own, ...(stateDir === undefined ? {} : { stateDir }) };
 }
 
-/** The new keeper inherits the old one's terminal. Resolves once it has started, could not be started, or is no longer needed. */
-export async function startKeeper(revival: FailoverOrder, stateDir: string, sockets: InheritedSockets): Promise<void> {
+/**
+ * The new keeper inherits the old one's terminal. Resolves once it has started, could not be started (`failed`: the machine has no
+ * room for it now), or is no longer needed.
+ */
+export async function startKeeper(revival: FailoverOrder, stateDir: string, sockets: InheritedSockets): Promise<"done" | "failed"> {
+  try {
+    return await startIfMissed(revival, stateDir, sockets);
+  } catch (error) {
+    reportOnce(`the keeper was killed, and its replacement could not be started: ${(error as Error).message}; procman tries again`);
+    return "failed";
+  }
+}
+
+/** Rejects if the machine has no room for it now: no process, memory or file descriptor. */
+async function startIfMissed(revival: FailoverOrder, stateDir: string, sockets: InheritedSockets): Promise<"done"> {
   const { argv, env, count, since, lineage } = revival;
   const next = monotonicMs() - since > STABLE_MS ? 0 : count;
   const delay = DELAYS_MS[next];
   if (delay === undefined) {
-    process.stderr.write(
-      `procman: the keeper ended ${count} times in a row and is not started again; the processes keep running without it. "procman run" adopts them\n`,
+    printError(
+      `the keeper ended ${count} times in a row and is not started again; the processes keep running without it. "procman run" adopts them`,
     );
-    return;
+    return "done";
   }
-  for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(CHECK_MS)) if (!isMissed(revival, stateDir)) return;
-  if (!isMissed(revival, stateDir)) return;
+  for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(CHECK_MS)) if (!isMissed(revival, stateDir)) return "done";
+  if (!isMissed(revival, stateDir)) return "done";
   const [program, ...args] = argv;
   const inherited = inheritance(sockets);
   const child = spawn(program ?? "", args, {
@@ -87,14 +126,17 @@ export async function startKeeper(revival: FailoverOrder, stateDir: string, sock
     stdio: ["ignore", "inherit", "inherit", "ignore", ...inherited.fds],
     env: { ...process.env, ...env, ...inherited.env, [COUNT]: String(next + 1), [STATE_DIR]: stateDir, [LINEAGE]: lineage },
   });
-  await new Promise<void>((resolve) => {
-    child.once("spawn", resolve);
-    child.once("error", (error) => {
-      process.stderr.write(`procman: the keeper was killed, and its replacement could not be started: ${error.message}\n`);
-      resolve();
-    });
-  });
+  await once(child, "spawn");
   child.unref();
+  return "done";
+}
+
+let reported: string | undefined;
+
+/** Not again with each further attempt. */
+function reportOnce(problem: string): void {
+  if (problem !== reported) printError(problem);
+  reported = problem;
 }
 
 /** False if another process has started a keeper, which may already have ended in order. */

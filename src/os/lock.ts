@@ -2,8 +2,9 @@
  * One keeper per state folder. A lock is a file `lock.N` that names its holder; the highest N counts. `link` creates it
  * atomically and complete, so that of two processes which find the same dead holder only one becomes the next.
  */
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { writeBeside } from "./careful-files.ts";
 import { bootId, isAlive, processStat } from "./process-stat.ts";
 
 type LockClaim = { readonly pid: number; readonly startTime: string; readonly bootId: string };
@@ -51,6 +52,11 @@ export function isAbandoned(stateDir: string): boolean {
   return lastIn(stateDir)?.bootId === bootId() && holderOf(stateDir) === undefined;
 }
 
+/** Whether there is a lock of this boot, of a living holder or not. */
+export function hasLock(stateDir: string): boolean {
+  return lastIn(stateDir)?.bootId === bootId();
+}
+
 function lastIn(stateDir: string): Holder | undefined {
   const last = numbers(stateDir).at(-1);
   const claim = last === undefined ? undefined : read(join(stateDir, `lock.${last}`));
@@ -64,9 +70,8 @@ function numbers(stateDir: string): readonly number[] {
 }
 
 function create(stateDir: string, path: string): boolean {
-  const temporary = join(stateDir, `lock-${process.pid}.tmp`);
   const claim: LockClaim = { pid: process.pid, startTime: processStat(process.pid)?.startTime ?? "", bootId: bootId() };
-  writeFileSync(temporary, JSON.stringify(claim), { mode: 0o600 });
+  const temporary = writeBeside(join(stateDir, "lock"), JSON.stringify(claim));
   try {
     linkSync(temporary, path);
     return true;
@@ -85,4 +90,11 @@ function read(path: string): LockClaim | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Names of the state folders in `.procman` whose procman is running. */
+export function runningIn(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  const folders = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory());
+  return folders.map(({ name }) => name).filter((name) => holderOf(join(folder, name)) !== undefined);
 }

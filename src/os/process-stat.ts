@@ -1,5 +1,6 @@
 /** The kernel's data on a process, and whether a pid still belongs to the same process. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { isShortage, unlessShort, withReserve } from "./shortage.ts";
 
 export type ProcessStat = {
   readonly pid: number;
@@ -14,26 +15,69 @@ export type ProcessStat = {
 
 const isLinux = process.platform === "linux";
 
-/** undefined if there is no such process. */
+/** undefined if there is no such process, or file descriptors have run out. */
 export function processStat(pid: number): ProcessStat | undefined {
-  return isLinux ? fromProc(pid) : fromPs(["-p", String(pid)])[0];
+  return isLinux ? unlessShort(() => fromProc(pid)) : fromPs(["-p", String(pid)])[0];
 }
 
 /** Whether this process (not its zombie, nor a later process with the same pid) is alive. */
 export function isAlive(pid: number, startTime: string): boolean {
-  const stat = processStat(pid);
-  return stat !== undefined && stat.startTime === startTime && stat.state !== "Z" && stat.state !== "X";
+  // Without a free file descriptor it can only be asked whether the pid exists.
+  const stat = isLinux ? unlessShort(() => fromProc(pid) ?? "none") : (processStat(pid) ?? "none");
+  if (stat === undefined) return !hasEnded(pid);
+  return stat !== "none" && stat.startTime === startTime && stat.state !== "Z" && stat.state !== "X";
 }
 
-/** All processes of the machine. Linux: about 10 µs each. */
+/** Effective uid. The owner of the folder in /proc may differ: it is root where a process may not be inspected. */
+export function uidOf(pid: number): number | undefined {
+  try {
+    const uid = isLinux
+      ? /^Uid:\s+\d+\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]
+      : outputOf("ps", ["-o", "uid=", "-p", String(pid)]).trim();
+    return uid === undefined ? undefined : Number(uid);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Its name, of at most 15 bytes; "" if it has ended, and on macOS. */
+export function processName(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** Whether a process has ended, for certain; a zombie has. */
+export function hasEnded(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // Otherwise it exists and belongs to another user.
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return true;
+  }
+  const state = processStat(pid)?.state;
+  return state === "Z" || state === "X";
+}
+
+/**
+ * All processes of the machine. Linux: about 10 µs each.
+ *
+ * @throws Error if file descriptors or memory have run out
+ */
 export function allProcesses(): readonly ProcessStat[] {
   if (!isLinux) return fromPs(["-ax"]);
   return allPids().flatMap((pid) => fromProc(pid) ?? []);
 }
 
-/** The environment of each process of the machine, see `processEnvironment`. Linux: about 10 µs each. */
+/**
+ * The environment of each process of the machine, the latest first, see `processEnvironment`. Linux: about 10 µs each.
+ *
+ * @throws Error if file descriptors or memory have run out
+ */
 export function* allEnvironments(): Generator<readonly [pid: number, environment: string], void> {
-  if (isLinux) for (const pid of allPids()) yield [pid, processEnvironment(pid) ?? ""];
+  if (isLinux) for (const pid of allPids().toReversed()) yield [pid, environmentFromProc(pid) ?? ""];
   else
     for (const line of psLines(["-ax", "-E", "-ww", "-o", "pid=,command="])) {
       const [, pid, environment = ""] = /^\s*(\d+) (.*)$/.exec(line) ?? [];
@@ -43,9 +87,35 @@ export function* allEnvironments(): Generator<readonly [pid: number, environment
 
 /** `NAME=value` separated by NUL bytes (on macOS by spaces, after the command line); undefined if it isn't readable. */
 export function processEnvironment(pid: number): string | undefined {
+  if (isLinux) return unlessShort(() => environmentFromProc(pid));
   try {
-    return isLinux ? readFileSync(`/proc/${pid}/environ`, "utf8") : outputOf("ps", ["-E", "-ww", "-o", "command=", "-p", String(pid)]);
+    return outputOf("ps", ["-E", "-ww", "-o", "command=", "-p", String(pid)]);
   } catch {
+    return undefined;
+  }
+}
+
+/** Of a process whose first thread has ended, the other threads show it. */
+function environmentFromProc(pid: number): string | undefined {
+  try {
+    const environment = read(`/proc/${pid}/environ`);
+    if (environment !== "" || fromProc(pid)?.state !== "S") return environment;
+    const other = withReserve(() => readdirSync(`/proc/${pid}/task`)).find((thread) => thread !== String(pid));
+    return other === undefined ? environment : read(`/proc/${pid}/task/${other}/environ`);
+  } catch (error) {
+    if (isShortage(error)) throw error;
+    return undefined;
+  }
+}
+
+/** The user who started it; undefined if there is no such process. */
+export function realUid(pid: number): number | undefined {
+  try {
+    const text = isLinux ? read(`/proc/${pid}/status`) : `Uid:${outputOf("ps", ["-o", "ruid=", "-p", String(pid)])}`;
+    const [, uid] = /^Uid:\s*(\d+)/m.exec(text) ?? [];
+    return uid === undefined ? undefined : Number(uid);
+  } catch (error) {
+    if (isShortage(error)) throw error;
     return undefined;
   }
 }
@@ -73,19 +143,23 @@ function pidNamespace(): string {
   }
 }
 
+/** Index of the number of threads among the fields of `/proc/PID/stat` after the name. */
+const THREADS = 17;
+
 function fromProc(pid: number): ProcessStat | undefined {
   let text: string;
   try {
-    // Node reads a file as UTF-8 in one step: a third of the time of "latin1". Only the name could be garbled.
-    text = readFileSync(`/proc/${pid}/stat`, "utf8");
-  } catch {
+    text = read(`/proc/${pid}/stat`);
+  } catch (error) {
+    if (isShortage(error)) throw error;
     return undefined;
   }
   // The name in parentheses may itself hold spaces and parentheses: proc(5).
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return {
     pid,
-    state: fields[0] ?? "",
+    // A process whose first thread has ended looks like a zombie while its other threads go on.
+    state: fields[0] === "Z" && Number(fields[THREADS]) > 1 ? "S" : (fields[0] ?? ""),
     parent: Number(fields[1]),
     group: Number(fields[2]),
     session: Number(fields[3]),
@@ -93,8 +167,13 @@ function fromProc(pid: number): ProcessStat | undefined {
   };
 }
 
+/** Node reads a file as UTF-8 in one step: a third of the time of "latin1". Only the name of a process could be garbled. */
+function read(path: string): string {
+  return withReserve(() => readFileSync(path, "utf8"));
+}
+
 function allPids(): readonly number[] {
-  return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
+  return withReserve(() => readdirSync("/proc")).flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 }
 
 /** Empty if `ps` found no process. */

@@ -3,9 +3,13 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
+import { type OtherUser, otherUser } from "../../test/support/other-user.ts";
+import { RunMarkers } from "../base/run-marker.ts";
 import { OomKills, oomKills } from "./oom.ts";
-import { ownersOf, ProcessMarkers } from "./process-tree.ts";
+import { markedProcesses, ownersOf, ProcessMarkers } from "./process-tree.ts";
 import { ownMemory, type ProcessUsage, parsePs, parseStat, processUsages } from "./process-usage.ts";
+
+const KEY = "00112233445566778899aabbccddeeff";
 
 const usage = (pid: number, parent: number, { group = pid, session = pid } = {}): ProcessUsage => ({
   pid,
@@ -44,10 +48,15 @@ test("a cycle of parents doesn't hang the scan", () => {
 
 test("the marker of a process is read once in its life", () => {
   const read: number[] = [];
-  const marks = new ProcessMarkers("abc", (pid) => {
-    read.push(pid);
-    return pid === 5 ? "A=1\0PROCMAN_RUN_ID=web:2.7@abc\0" : "PROCMAN_RUN_ID=web.7@other";
-  });
+  const markers = new RunMarkers("/state", KEY);
+  const marks = new ProcessMarkers(
+    markers,
+    () => undefined,
+    (pid) => {
+      read.push(pid);
+      return pid === 5 ? `A=1\0PROCMAN_RUN_ID=${markers.of("web:2", 7)}\0` : `PROCMAN_RUN_ID=${new RunMarkers("/other", KEY).of("web", 7)}`;
+    },
+  );
   for (let look = 0; look < 2; look++) {
     assert.equal(marks.slotOf(usage(5, 1)), "web:2");
     assert.equal(marks.slotOf(usage(6, 1)), undefined, "of another procman");
@@ -57,6 +66,31 @@ test("the marker of a process is read once in its life", () => {
   marks.endScan();
   marks.slotOf(usage(5, 1));
   assert.deepEqual(read, [5, 6, 5]);
+});
+
+test("a marker without proof counts only for a process of procman's user or of the slot's user", async (context) => {
+  const markers = new RunMarkers("/state", KEY);
+  const nobody = otherUser(context);
+  if (nobody === undefined) return;
+  const carrier = (marker: string, user?: OtherUser): number => {
+    const child = spawn("sleep", ["600"], { env: { PROCMAN_RUN_ID: marker }, ...(user && { uid: user.uid, gid: user.gid }) });
+    context.after(() => child.kill("SIGKILL"));
+    return child.pid ?? 0;
+  };
+  // The form of 0.1.0.
+  const plain = new RunMarkers("/state").of("web", 1000);
+  const [forged, own, real] = [carrier(plain, nobody), carrier(plain), carrier(markers.of("web", 2), nobody)];
+  const found = (uid?: number): readonly number[] => {
+    const pids = markedProcesses(markers, (slot) => (slot === "web" ? uid : undefined)).map(({ pid }) => pid);
+    return [forged, own, real].filter((pid) => pids.includes(pid));
+  };
+  assert.deepEqual(found(), [own, real]);
+  assert.deepEqual(found(nobody.uid), [forged, own, real]);
+  const marks = new ProcessMarkers(markers, () => undefined);
+  assert.deepEqual(
+    [forged, own, real].map((pid) => marks.slotOf(usage(pid, 1))),
+    [undefined, "web", "web"],
+  );
 });
 
 test("the kernel's process table is parsed whatever a program's name is", () => {

@@ -1,5 +1,6 @@
 /** Assigns processes to runs: members of the run's session or group, descendants, and processes with its marker variable. */
-import { allEnvironments, type ProcessStat, processEnvironment, processStat } from "./process-stat.ts";
+import type { RunMarker, RunMarkers } from "../base/run-marker.ts";
+import { allEnvironments, type ProcessStat, processEnvironment, processStat, realUid } from "./process-stat.ts";
 import type { ProcessUsage } from "./process-usage.ts";
 
 /** The owner of each process that has one. `roots`: owners by the pid of the run's leader. */
@@ -29,23 +30,37 @@ export function ownersOf(
   return owners;
 }
 
+/** The user of a slot, if it isn't procman's own. */
+export type UidOfSlot = (slot: string) => number | undefined;
+
+/**
+ * Whether the process belongs to this run: its marker is proven, or the process was started by procman's user or that of the slot.
+ * (The real uid: a program with the set-uid bit changes only the effective one.)
+ */
+export function isGenuine(pid: number, { slot, isProven }: RunMarker, uidOf: UidOfSlot): boolean {
+  if (isProven) return true;
+  const uid = realUid(pid);
+  return uid !== undefined && (uid === process.geteuid?.() || uid === uidOf(slot));
+}
+
 /** Caches the marker of each process; an environment doesn't change. */
 export class ProcessMarkers {
-  readonly #pattern: RegExp;
+  readonly #markers: RunMarkers;
+  readonly #uidOf: UidOfSlot;
   readonly #read: (pid: number) => string | undefined;
   #slots = new Map<string, string | undefined>();
   #nextSlots = new Map<string, string | undefined>();
 
-  /** `mark`: the part of `PROCMAN_RUN_ID` after the `@`. */
-  constructor(mark: string, read = processEnvironment) {
-    this.#pattern = new RegExp(`(?:^|[\\0 ])PROCMAN_RUN_ID=([^\\0 ]*)\\.\\d+@${mark}(?:$|[\\0 ])`);
+  constructor(markers: RunMarkers, uidOf: UidOfSlot, read = processEnvironment) {
+    this.#markers = markers;
+    this.#uidOf = uidOf;
     this.#read = read;
   }
 
   /** The slot for which the process was started. */
   slotOf({ pid, startTime }: ProcessUsage): string | undefined {
     const key = `${pid} ${startTime}`;
-    const slot = this.#slots.has(key) ? this.#slots.get(key) : this.#pattern.exec(this.#read(pid) ?? "")?.[1];
+    const slot = this.#slots.has(key) ? this.#slots.get(key) : this.#readSlot(pid);
     this.#nextSlots.set(key, slot);
     return slot;
   }
@@ -55,16 +70,25 @@ export class ProcessMarkers {
     this.#slots = this.#nextSlots;
     this.#nextSlots = new Map();
   }
+
+  #readSlot(pid: number): string | undefined {
+    const marker = this.#markers.in(this.#read(pid) ?? "");
+    return marker !== undefined && isGenuine(pid, marker, this.#uidOf) ? marker.slot : undefined;
+  }
 }
 
-/** Processes with `PROCMAN_RUN_ID=…@mark`, of all runs or of one (such as `web.3`). Scans all processes of the machine: about 10 µs each. */
-export function markedProcesses(mark: string, run?: string): readonly ProcessStat[] {
-  const which = run?.replaceAll(".", "\\.") ?? "[^\\0 ]*";
-  const pattern = new RegExp(`(?:^|[\\0 ])PROCMAN_RUN_ID=${which}@${mark}(?:$|[\\0 ])`);
-  const found: ProcessStat[] = [];
+/** A process with a genuine marker. */
+export type MarkedProcess = ProcessStat & Pick<RunMarker, "slot" | "run">;
+
+/** Processes with a marker of this state folder; `seen`: called with each at once. Scans all processes of the machine: about 10 µs each. */
+export function markedProcesses(markers: RunMarkers, uidOf: UidOfSlot, seen?: (pid: number) => void): readonly MarkedProcess[] {
+  const found: MarkedProcess[] = [];
   for (const [pid, environment] of allEnvironments()) {
-    const stat = pid !== process.pid && pattern.test(environment) ? processStat(pid) : undefined;
-    if (stat !== undefined && stat.state !== "Z") found.push(stat);
+    const marker = pid === process.pid ? undefined : markers.in(environment);
+    if (marker === undefined || !isGenuine(pid, marker, uidOf)) continue;
+    seen?.(pid);
+    const stat = processStat(pid);
+    if (stat !== undefined && stat.state !== "Z") found.push({ ...stat, slot: marker.slot, run: marker.run });
   }
   return found;
 }

@@ -1,6 +1,8 @@
 /** The secret of an instance: 32 random bytes in its state folder, with which every token is signed. */
-import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { syncFolder, writeBeside, writeWhole } from "./careful-files.ts";
+import { checkStateFolder } from "./state-folder.ts";
 
 const SECRET_BYTES = 32;
 
@@ -10,12 +12,19 @@ export function secretFile(stateDir: string): string {
 
 /** Reads the secret; creates it for the first start or token of an instance. */
 export function secretIn(stateDir: string): Uint8Array {
+  return storedSecret(stateDir) ?? keepSecret(stateDir, newSecret());
+}
+
+/** undefined: there is none. A file of another length isn't one: a power cut may have emptied it. */
+export function storedSecret(stateDir: string): Uint8Array | undefined {
+  checkStateFolder(stateDir);
   try {
-    return readFileSync(secretFile(stateDir));
+    const secret = readFileSync(secretFile(stateDir));
+    return secret.length === SECRET_BYTES ? secret : undefined;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
   }
-  return keepSecret(stateDir, newSecret());
 }
 
 export function newSecret(): Uint8Array {
@@ -24,32 +33,31 @@ export function newSecret(): Uint8Array {
 
 /** Stores the secret unless there is one already. Returns the one that is stored. */
 export function keepSecret(stateDir: string, secret: Uint8Array): Uint8Array {
-  const fresh = written(stateDir, secret);
+  const file = secretFile(stateDir);
+  const fresh = writeBeside(file, secret, { isDurable: true });
   try {
-    linkSync(fresh, secretFile(stateDir));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (!linked(fresh, file) && storedSecret(stateDir) === undefined) renameSync(fresh, file);
   } finally {
-    unlinkSync(fresh);
+    rmSync(fresh, { force: true });
   }
-  return readFileSync(secretFile(stateDir));
+  syncFolder(stateDir);
+  return storedSecret(stateDir) ?? secret;
+}
+
+/** False: the file is there already. */
+function linked(fresh: string, file: string): boolean {
+  try {
+    linkSync(fresh, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
 }
 
 /** Invalidates all tokens. */
 export function replaceSecret(stateDir: string): Uint8Array {
   const secret = newSecret();
-  renameSync(written(stateDir, secret), secretFile(stateDir));
+  writeWhole(secretFile(stateDir), secret, { isDurable: true });
   return secret;
-}
-
-function written(stateDir: string, secret: Uint8Array): string {
-  const fresh = `${secretFile(stateDir)}.${process.pid}.tmp`;
-  try {
-    writeFileSync(fresh, secret, { mode: 0o600 });
-  } catch (error) {
-    // A partial file would only take up room.
-    rmSync(fresh, { force: true });
-    throw error;
-  }
-  return fresh;
 }

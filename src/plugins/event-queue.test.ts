@@ -8,6 +8,7 @@ const event = (number: number, type: "process.scheduled" | "process.watch" = "pr
 
 test("only subscribed types are queued; they are taken in order and in batches", () => {
   const queue = new EventQueue();
+  queue.open();
   queue.offer(event(0));
   assert.ok(queue.isEmpty);
   queue.subscribe(["process.scheduled"]);
@@ -44,5 +45,20 @@ test("a plugin that doesn't listen to gaps gets none", () => {
   queue.subscribe(["process.watch"]);
   queue.lose(3);
   assert.deepEqual(queue.take(), []);
+  assert.ok(queue.isEmpty);
+});
+
+test("events from before the plugin is up are kept for it, of the types that it listens to by then", () => {
+  const queue = new EventQueue();
+  queue.offer(event(1));
+  queue.offer(event(2, "process.watch"));
+  queue.subscribe(["process.scheduled"]);
+  queue.offer(event(3));
+  queue.open();
+  assert.deepEqual(
+    queue.take().map((each) => (each.type === "gap" ? "gap" : each.id)),
+    ["1", "3"],
+  );
+  queue.offer(event(4, "process.watch"));
   assert.ok(queue.isEmpty);
 });

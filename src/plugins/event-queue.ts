@@ -13,6 +13,8 @@ export class EventQueue {
   #lost = 0;
   #lostTotal = 0;
   #types: ReadonlySet<string> = new Set();
+  /** Until a plugin is up for the first time, its types aren't known, and all are queued. */
+  #isOpen = false;
 
   get isEmpty(): boolean {
     return this.#events.length === 0 && this.#lost === 0;
@@ -25,11 +27,17 @@ export class EventQueue {
   /** Sets the types of events that are queued; queued events of other types are removed. */
   subscribe(types: readonly string[]): void {
     this.#types = new Set(types);
-    this.#events = this.#events.filter(({ type }) => this.#types.has(type));
+    if (this.#isOpen) this.#removeOthers();
+  }
+
+  /** The plugin is up: its types are known. */
+  open(): void {
+    this.#isOpen = true;
+    this.#removeOthers();
   }
 
   offer(event: EventRecord): void {
-    if (event.type === "log" || !this.#types.has(event.type)) return;
+    if (event.type === "log" || (this.#isOpen && !this.#types.has(event.type))) return;
     this.#events.push(event);
     if (this.#events.length <= CAPACITY) return;
     this.#events.shift();
@@ -47,5 +55,9 @@ export class EventQueue {
     const gap: readonly PluginEvent[] = this.#lost > 0 && this.#types.has("gap") ? [{ type: "gap", lost: this.#lost }] : [];
     this.#lost = 0;
     return [...gap, ...this.#events.splice(0, BATCH)];
+  }
+
+  #removeOthers(): void {
+    this.#events = this.#events.filter(({ type }) => this.#types.has(type));
   }
 }

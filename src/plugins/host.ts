@@ -8,7 +8,7 @@ import type { PluginRecord } from "../contract/plugin-record.ts";
 import type { Severity } from "../contract/records.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
 import { extraCertificates } from "../os/certificates.ts";
-import { PluginSupervisor } from "./plugin-supervisor.ts";
+import { type ChildrenOfPlugins, PluginSupervisor } from "./plugin-supervisor.ts";
 import { CHECK_MS, MAX_BUFFERS_MB, MAX_HEAP_MB } from "./plugin-thread.ts";
 
 /** Growth of the service allowed on top of the limits of its plugins; beyond it, a plugin that doesn't answer is taken for the cause. Bytes. */
@@ -19,6 +19,7 @@ export type HostPorts = {
   readonly name: string;
   readonly stateDir: string;
   readonly control: (caller: Caller) => Control;
+  readonly children: ChildrenOfPlugins;
   readonly log: (id: string, severity: Severity, text: string) => void;
   readonly locate: (spec: PluginSpec, fault?: ErrorPlace) => string;
   readonly changed: (record: PluginRecord) => void;
@@ -72,7 +73,7 @@ export class Host {
   }
 
   #supervise(spec: PluginSpec): PluginSupervisor {
-    const { name, stateDir, control, log, locate, changed } = this.#ports;
+    const { name, stateDir, control, children, log, locate, changed } = this.#ports;
     const { id } = spec;
     const folder = join(stateDir, "plugins", id);
     const start = {
@@ -90,6 +91,7 @@ export class Host {
         script: join(import.meta.dirname, "plugin-thread.js"),
         start,
         control: control({ consumer: `plugin ${id}` }),
+        children,
         log: (severity, text) => log(id, severity, text),
         locate,
         changed,

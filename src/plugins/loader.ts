@@ -1,12 +1,12 @@
 /** Loads the module of a plugin, or throws a sentence for the user. Runs in the plugin's thread, as does the top level of the module. */
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { constants, Script } from "node:vm";
 import { type PluginStart, packageOf } from "../ipc/plugin-protocol.ts";
 import { locationOf } from "./error-location.ts";
-import { OptionsError } from "./plugin-definition.ts";
+import { OptionsError, pluginIn } from "./plugin-definition.ts";
 import { digestOf, moduleFrom } from "./remote-plugin.ts";
 
 /** @throws {OptionsError} */
@@ -21,9 +21,24 @@ export async function load({ spec, cache, shipped }: PluginStart, log: (text: st
     case "package":
       return fromPackage(source.name, source.folder);
     case "remote":
-      return imported(await moduleFrom({ url: source.url, integrity, cache }, log));
+      return integrity === undefined
+        ? fromWeb(source.url, cache, log)
+        : imported(await moduleFrom({ url: source.url, integrity, cache }, log));
     default:
       return source satisfies never;
+  }
+}
+
+/** Without a digest, a module that is no plugin may have been a wrong answer: it is not kept. */
+async function fromWeb(url: string, cache: string, log: (text: string) => void): Promise<unknown> {
+  const path = await moduleFrom({ url, cache }, log);
+  try {
+    const module = await imported(path);
+    pluginIn(module);
+    return module;
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw new OptionsError(`${(error as Error).message}; it is fetched again from ${url} at the next start`);
   }
 }
 

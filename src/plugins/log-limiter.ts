@@ -1,4 +1,5 @@
 /** Limits the log lines of a plugin: whole lines of limited length, at a limited rate. */
+import { TokenBucket } from "../base/token-bucket.ts";
 import type { Severity } from "../contract/records.ts";
 
 /** Most lines a second in the long run, and in a burst. */
@@ -11,15 +12,14 @@ export type LimitedLine = (severity: Severity, text: string) => void;
 export class LogLimiter {
   readonly #write: LimitedLine;
   readonly #now: () => number;
-  #tokens = BURST;
-  #last: number;
+  readonly #bucket: TokenBucket;
   #dropped = 0;
 
   /** `now`: monotonic milliseconds. */
   constructor(write: LimitedLine, now: () => number = () => performance.now()) {
     this.#write = write;
     this.#now = now;
-    this.#last = now();
+    this.#bucket = new TokenBucket({ burst: BURST, perSecond: PER_SECOND }, now());
   }
 
   /** `text`: one or several lines. */
@@ -34,15 +34,12 @@ export class LogLimiter {
   }
 
   #line(severity: Severity, line: string): void {
-    const now = this.#now();
-    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#last) * PER_SECOND) / 1_000);
-    this.#last = now;
-    if (this.#tokens < 1) {
+    if (this.#bucket.waitMs(1, this.#now()) > 0) {
       this.#dropped += 1;
       return;
     }
     this.flush();
-    this.#tokens -= 1;
+    this.#bucket.take(1);
     this.#write(severity, line.length > MAX_CHARACTERS ? `${line.slice(0, MAX_CHARACTERS)}…` : line);
   }
 }

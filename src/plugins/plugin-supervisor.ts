@@ -18,6 +18,7 @@ export type PluginSupervisorPorts = {
   readonly script: string;
   readonly start: PluginStart;
   readonly control: Control;
+  readonly children: ChildrenOfPlugins;
   readonly log: (severity: Severity, text: string) => void;
   /** Location of its entry in the configuration, like `procman.json:12:7`; with a fault, that of the option. */
   readonly locate: (spec: PluginSpec, fault?: ErrorPlace) => string;
@@ -25,6 +26,17 @@ export type PluginSupervisorPorts = {
   readonly changed: (record: PluginRecord) => void;
   /** Saves the number of starts without a minute of uptime, for the next service if the plugin crashes this one. */
   readonly saveAttempts: (attempts: number) => void;
+};
+
+/** One thread of a plugin, by its number. */
+export type PluginThreadKey = { readonly plugin: string; readonly thread: number };
+
+/** The processes that plugins start. */
+export type ChildrenOfPlugins = {
+  /** By which those of this thread are found. */
+  readonly variables: (key: PluginThreadKey) => Readonly<Record<string, string>>;
+  /** Ends those of this thread. Resolves when they have ended. */
+  readonly end: (key: PluginThreadKey) => Promise<void>;
 };
 
 type PluginFacts = Omit<PluginRecord, "id" | "url" | "lostEvents" | "memoryBytes">;
@@ -35,6 +47,8 @@ export class PluginSupervisor {
   readonly #queue = new EventQueue();
   #facts: PluginFacts = { status: "starting", restarts: 0 };
   #thread: PluginThread | undefined;
+  /** Of the present or last thread; different from those of all others, also of other services. */
+  #key: PluginThreadKey | undefined;
   #timer: NodeJS.Timeout | undefined;
   #attempts: number;
   #upChecks = 0;
@@ -46,7 +60,7 @@ export class PluginSupervisor {
     this.#ports = ports;
     this.#attempts = attempts;
     if (attempts === 0) this.#start();
-    else this.#retryLater("procman's service has ended soon after it was started");
+    else this.#retryLater("procman's service has ended within a minute of its start");
   }
 
   get record(): PluginRecord {
@@ -76,6 +90,7 @@ export class PluginSupervisor {
     clearTimeout(this.#timer);
     this.#update({ ...this.#facts, status: "stopping" });
     await this.#thread?.close(ms);
+    await this.#endChildren();
     this.#ports.saveAttempts(0);
   }
 
@@ -84,12 +99,18 @@ export class PluginSupervisor {
     this.#ports.saveAttempts(this.#attempts);
     const { problem, restarts } = this.#facts;
     this.#update({ status: "starting", restarts, started: new Date().toISOString(), ...(problem === undefined ? {} : { problem }) });
-    const { script, start, control, log } = this.#ports;
+    const { script, start, control, children, log } = this.#ports;
+    const key = { plugin: this.spec.id, thread: Math.max(Date.now(), (this.#key?.thread ?? 0) + 1) };
+    this.#key = key;
     this.#thread = new PluginThread({
-      ...{ script, start, control, log, queue: this.#queue },
+      ...{ script, start, control, log, queue: this.#queue, variables: children.variables(key) },
       onUp: (name, version) => this.#onUp(name, version),
       onEnd: (why) => this.#onEnd(why),
     });
+  }
+
+  async #endChildren(): Promise<void> {
+    if (this.#key !== undefined) await this.#ports.children.end(this.#key);
   }
 
   #onUp(name: string, version: string): void {
@@ -103,6 +124,7 @@ export class PluginSupervisor {
     this.#queue.lose(this.#thread?.unfinished ?? 0);
     this.#thread = undefined;
     if (problem === undefined) return;
+    void this.#endChildren();
     this.#retryLater(problem.message, problem.faults);
   }
 

@@ -25,6 +25,8 @@ export type PluginThreadPorts = {
   /** Path of the program of the thread. */
   readonly script: string;
   readonly start: PluginStart;
+  /** Added to the environment of the service, which the thread and the processes that it starts get. */
+  readonly variables: Readonly<Record<string, string>>;
   readonly control: Control;
   readonly queue: EventQueue;
   readonly log: (severity: Severity, text: string) => void;
@@ -61,6 +63,7 @@ export class PluginThread {
     this.#worker = new Worker(ports.script, {
       workerData: { port: port2, start: ports.start },
       transferList: [port2],
+      env: { ...process.env, ...ports.variables },
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: 16 },
       execArgv: ["--disable-warning=ExperimentalWarning"],
       // The thread sends its output as messages, which are limited.
@@ -155,6 +158,7 @@ export class PluginThread {
     switch (message.t) {
       case "up":
         this.#isUp = true;
+        this.#ports.queue.open();
         return this.#ports.onUp(message.name, message.version);
       case "refused":
         return this.end(message.message, message.faults);

@@ -1,6 +1,6 @@
 /** Fills in the variables in the options of a plugin when it starts, so that procman writes no secret to a file. */
 import type { ErrorPlace } from "../base/errors.ts";
-import { expand } from "../base/interpolate.ts";
+import { expand, ownMember } from "../base/interpolate.ts";
 
 /** Replaces `${NAME}` and `${NAME:-default}` in all strings. `faults`: missing variables, with their places. */
 export function filledIn<Value>(value: Value, env: NodeJS.ProcessEnv): { readonly value: Value; readonly faults: readonly ErrorPlace[] } {
@@ -20,7 +20,7 @@ function fill(value: unknown, visit: VariableVisit): unknown {
 }
 
 function fillText(text: string, { env, faults, place }: VariableVisit): string {
-  const { text: filled, missing } = expand(text, (name) => env[name]);
+  const { text: filled, missing } = expand(text, (name) => ownMember(env, name));
   for (const name of missing) faults.push({ place, message: `needs the variable ${name}, which is not set in procman's environment` });
   return filled;
 }

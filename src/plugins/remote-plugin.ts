@@ -1,7 +1,8 @@
 /** Modules from the web: fetched once by https, checked against their digest, and cached. */
 import { createHash } from "node:crypto";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { writeWhole } from "../os/careful-files.ts";
 import { makeFolder } from "../os/files.ts";
 import { OptionsError } from "./plugin-definition.ts";
 
@@ -32,8 +33,7 @@ export async function moduleFrom({ url, integrity, cache }: RemotePlugin, log: (
       `${url} has the digest ${digest}, not ${integrity}: it has been changed, or the configuration is wrong; check the module, then correct "integrity"`,
     );
   makeFolder(cache, 0o700);
-  writeFileSync(`${path}.${process.pid}.tmp`, body, { mode: 0o600 });
-  renameSync(`${path}.${process.pid}.tmp`, path);
+  writeWhole(path, body);
   log(
     `fetched ${url}${integrity === undefined ? `; write "integrity": "${digest}" beside its url, so that a changed module is refused` : ""}`,
   );
@@ -51,7 +51,11 @@ async function download(url: string, note: string): Promise<Buffer> {
   try {
     const response = await follow(url, signal);
     if (!response.ok) throw new OptionsError(`${url} was answered with ${response.status}; correct "url", or ask its owner`);
-    return await bodyOf(response, url);
+    const type = response.headers.get("content-type") ?? "";
+    if (/^text\/html\b/i.test(type)) throw new OptionsError(`${url} was answered with a page (${type}), not with a module; correct "url"`);
+    const body = await bodyOf(response, url);
+    if (body.length === 0) throw new OptionsError(`${url} was answered without content; correct "url", or ask its owner`);
+    return body;
   } catch (error) {
     if (error instanceof OptionsError) throw error;
     throw new OptionsError(`${url} can't be fetched: ${reasonOf(error)}${note}`);

@@ -111,6 +111,7 @@ function answering(processes: readonly ProcessRecord[], lines: TestLines): Plugi
     state: async () => STATE,
     act: find,
     scale: find,
+    signal: find,
     plan: async () => PLAN,
     reload: async () => PLAN,
     terminate: async () => undefined,

@@ -7,6 +7,8 @@ const STEP_MS = 200;
 
 export type HealthOptions = Pick<ProbeLimits, "context"> & {
   readonly spec: HealthSpec;
+  /** Why an answer doesn't count; undefined if it does. */
+  readonly objection: () => string | undefined;
   /** Remaining start period, in which failures don't count until the first success. Milliseconds. */
   readonly startMs: number;
   /** In [0, 1): shifts the probes, so that not all processes are probed at the same time. */
@@ -40,7 +42,9 @@ export class Health {
 
   #ask(): void {
     const { spec, context } = this.#options;
-    this.#cancel = ask(spec.probe, { timeoutMs: spec.timeoutMs, context }, (problem) => this.#onResult(problem));
+    this.#cancel = ask(spec.probe, { timeoutMs: spec.timeoutMs, context }, (problem) =>
+      this.#onResult(problem ?? this.#options.objection()),
+    );
   }
 
   #onResult(problem: string | undefined): void {

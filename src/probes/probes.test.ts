@@ -148,13 +148,12 @@ test("a run is probed until it is ready", async (context) => {
   let status = 503;
   const port = await listening(
     context,
-    answering((_request, response) => response.writeHead(status).end()),
+    answering((_request, response) => {
+      response.writeHead(status).end();
+      status = 200;
+    }),
   );
-  const readiness = ready(context, http(port));
-  setTimeout(() => {
-    status = 200;
-  }, 50);
-  assert.equal((await readiness)[0], "answers with status 503");
+  assert.equal((await ready(context, http(port)))[0], "answers with status 503");
 });
 
 test("an answer of another program doesn't count, and the probe is repeated", async (context) => {
@@ -162,6 +161,27 @@ test("an answer of another program doesn't count, and the probe is repeated", as
   const problems = ["its port is held by another"];
   const waited = await ready(context, { kind: "port", port }, { objection: () => problems.shift() });
   assert.deepEqual(waited, ["its port is held by another"]);
+});
+
+test("a line of a run that has ended makes it not ready", async (context) => {
+  const problems: string[] = [];
+  await new Promise<void>((resolve) => {
+    const lines = async function* lines(): AsyncGenerator<string> {
+      yield "up";
+    };
+    const readiness = new Readiness(
+      { probe: { kind: "log", pattern: "up" }, timeoutMs: 0, context: execContext, file: "", lines, objection: () => "it has ended" },
+      {
+        ready: () => assert.fail("it is ready"),
+        waits: (problem) => {
+          problems.push(problem);
+          if (problems.length === 2) resolve();
+        },
+      },
+    );
+    context.after(() => readiness.stop());
+  });
+  assert.deepEqual(problems, ["no line of it matches /up/", "it has ended"]);
 });
 
 test("a run is ready when it has written to its descriptor", async (context) => {
@@ -187,7 +207,7 @@ test("a run is ready when a line of its output matches", async (context) => {
 function health(
   context: TestContext,
   probe: Probe,
-  { startMs = 0, count = 4, intervalMs = 10, phase = 0.5 } = {},
+  { startMs = 0, count = 4, intervalMs = 10, phase = 0.5, objection = (): string | undefined => undefined } = {},
 ): Promise<readonly string[]> {
   const answers: string[] = [];
   return new Promise((resolve) => {
@@ -197,7 +217,7 @@ function health(
     };
     const spec = { probe, intervalMs, timeoutMs: 5_000, failures: 2, startMs };
     const asking = new Health(
-      { spec, context: execContext, startMs, phase },
+      { spec, context: execContext, startMs, phase, objection },
       { well: () => hear("well"), ill: (problem, counts) => hear(`${problem}${counts ? "!" : ""}`) },
     );
     context.after(() => asking.stop());
@@ -219,6 +239,13 @@ test("a run is unhealthy after the configured number of failures in a row; a suc
     "answers with status 503!",
     "well",
   ]);
+});
+
+test("an answer of another program is a failure of the health check", async (context) => {
+  const port = await listening(context, createServer());
+  const problems = ["its port is held by another", "its port is held by another"];
+  const answers = await health(context, { kind: "port", port }, { count: 3, objection: () => problems.shift() });
+  assert.deepEqual(answers, ["its port is held by another", "its port is held by another!", "well"]);
 });
 
 test("in the start period failures don't count until the first success", async (context) => {

@@ -1,11 +1,12 @@
 /** Finds out when a run is ready: probes it repeatedly, or watches its output. */
 import { statSync } from "node:fs";
 import type { ReadyProbe } from "../contract/probe-spec.ts";
+import { LimitedMatch } from "./limited-match.ts";
 import { ask, type ProbeLimits } from "./probe.ts";
 
 /** Interval of the probes at first, and after a while. Milliseconds. */
 const SOON_MS = 10;
-const LATER_MS: Readonly<Record<ReadyProbe["kind"], number>> = { port: 100, http: 200, exec: 1_000, fd: 50, log: 0 };
+const LATER_MS: Readonly<Record<ReadyProbe["kind"], number>> = { port: 100, http: 200, exec: 1_000, fd: 50, message: 50, log: 0 };
 const GROWTH = 1.3;
 /** Delay after another program answered: finding out which one takes some milliseconds. Milliseconds. */
 const STRANGER_MS = 1_000;
@@ -14,7 +15,7 @@ const ANSWER_MS = 5_000;
 
 export type ReadinessOptions = ProbeLimits & {
   readonly probe: ReadyProbe;
-  /** The file to which the run writes for `fd`. */
+  /** The file to which the run writes for `fd` and `message`. */
   readonly file: string;
   /** The lines of the run's output from its beginning. */
   readonly lines: (signal: AbortSignal) => AsyncIterable<string>;
@@ -35,7 +36,7 @@ export class Readiness {
   constructor(options: ReadinessOptions, on: ReadinessEvents) {
     this.#options = options;
     this.#on = on;
-    if (options.probe.kind === "log") void this.#listen(new RegExp(options.probe.pattern));
+    if (options.probe.kind === "log") void this.#listen(options.probe.pattern);
     else this.#probe();
   }
 
@@ -49,6 +50,7 @@ export class Readiness {
     const { probe, file, timeoutMs, context } = this.#options;
     if (probe.kind === "log") return;
     if (probe.kind === "fd") return this.#onResult(hasContent(file) ? undefined : `has not written to descriptor ${probe.fd}`);
+    if (probe.kind === "message") return this.#onResult(hasContent(file) ? undefined : 'has not sent the message "ready"');
     // A command may take long, and running two at once would be no faster.
     const attemptMs = probe.kind === "exec" ? timeoutMs : Math.min(timeoutMs, ANSWER_MS);
     this.#cancel = ask(probe, { timeoutMs: attemptMs, context }, (problem) => this.#onResult(problem));
@@ -63,11 +65,21 @@ export class Readiness {
     this.#pause = Math.min(this.#pause * GROWTH, LATER_MS[this.#options.probe.kind]);
   }
 
-  async #listen(pattern: RegExp): Promise<void> {
+  async #listen(expression: string): Promise<void> {
     const { signal } = this.#end;
-    this.#on.waits(`no line of it matches ${pattern}`);
+    const shown = new RegExp(expression);
+    this.#on.waits(`no line of it matches ${shown}`);
+    const pattern = new LimitedMatch(expression, (characters) =>
+      this.#on.waits(
+        `no line of it matches ${shown}, which takes too long for a line of ${characters} characters: that doesn't count; simplify it`,
+      ),
+    );
     try {
-      for await (const line of this.#options.lines(signal)) if (pattern.test(line) && !signal.aborted) return this.#on.ready();
+      for await (const line of this.#options.lines(signal)) {
+        if (!(await pattern.test(line, signal)) || signal.aborted) continue;
+        const objection = this.#options.objection();
+        return objection === undefined ? this.#on.ready() : this.#on.waits(objection);
+      }
     } catch (error) {
       if (!signal.aborted) this.#on.waits(`its lines can't be read: ${(error as Error).message}`);
     }

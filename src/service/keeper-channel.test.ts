@@ -94,3 +94,26 @@ test("held messages are handled afterwards, in order; none after the channel was
     );
   }
 });
+
+/** What a channel does while a socket is on its way. */
+function socketRig() {
+  const channel = Object.assign(new EventEmitter(), { connected: true, send: (): void => undefined });
+  const closed = new Promise<string>((resolve) => {
+    const link = new KeeperChannel(channel, { message: () => undefined, closed: () => resolve("closed") });
+    link.sendSocket({ t: "listening", address: "api 127.0.0.1 9000" }, {});
+  });
+  return { channel, closed };
+}
+
+test("a keeper that ends before it has received a socket is noticed, although Node doesn't report it", async () => {
+  const { channel, closed } = socketRig();
+  channel.connected = false;
+  assert.equal(await closed, "closed");
+});
+
+test("once the keeper has received a socket, its channel is not checked any more", () => {
+  const { channel } = socketRig();
+  const before = channel.listenerCount("message");
+  channel.emit("message", [{ t: "synced", number: 1 }]);
+  assert.equal(channel.listenerCount("message"), before - 1);
+});

@@ -8,12 +8,22 @@ import { processOf } from "./spec-registry.ts";
 const FIRST_BATCH = 8;
 /** Time that messages of low priority are collected. Milliseconds. */
 const DELAY_MS = 20;
+/** Interval at which a channel with a socket on its way is checked. Milliseconds. */
+const CHECK_MS = 20;
 
 /** What the channel needs of a process with an IPC channel. */
-export type KeeperTransport = Pick<NodeJS.EventEmitter, "on" | "off" | "once"> & {
+export type KeeperTransport = Pick<NodeJS.EventEmitter, "on" | "off" | "once" | "emit"> & {
   readonly connected: boolean;
-  readonly send?: ((messages: readonly ToKeeper[], done: () => void) => unknown) | undefined;
+  readonly send?:
+    | {
+        (messages: readonly ToKeeper[], done: () => void): unknown;
+        (messages: readonly ToKeeper[], socket: SentSocket, options: object, done: () => void): unknown;
+      }
+    | undefined;
 };
+
+/** Node's types allow `net.Server` only, but its handle may be sent, too. */
+type SentSocket = Parameters<NonNullable<typeof process.send>>[1];
 
 export class KeeperChannel {
   readonly #channel: KeeperTransport;
@@ -57,12 +67,49 @@ export class KeeperChannel {
     this.#schedule();
   }
 
+  /** Sends a listening socket. Messages after it wait until the keeper has received it. */
+  sendSocket(message: ToKeeper, socket: object): void {
+    if (this.#closed) return;
+    this.flush();
+    // As in `flush`: without the callback, an error would end the service.
+    if (!this.#channel.connected) return;
+    this.#channel.send?.([message], socket as SentSocket, {}, () => undefined);
+    this.#reportDisconnect();
+  }
+
+  /** Until the other end has received a socket, Node doesn't emit `disconnect`: nodejs/node, seen on 20.20. */
+  #reportDisconnect(): void {
+    const channel = this.#channel;
+    this.#lastCommit += 1;
+    const number = this.#lastCommit;
+    const end = (): void => {
+      clearInterval(timer);
+      channel.off("message", onMessages);
+    };
+    const onMessages = (messages: unknown): void => {
+      if ((messages as readonly FromKeeper[]).some((message) => message.t === "synced" && message.number === number)) end();
+    };
+    const timer = setInterval(() => {
+      if (channel.connected) return;
+      end();
+      channel.emit("disconnect");
+    }, CHECK_MS);
+    channel.on("message", onMessages);
+    this.send({ t: "sync", number });
+  }
+
   /** For messages of low priority: the first is sent at once, those of the next 20 ms together. */
   sendLater(message: ToKeeper): void {
     if (this.#closed) return;
     if (this.#timer !== undefined) return void this.#delayed.push(message);
     this.send(message);
     this.#timer = setTimeout(() => this.#sendDelayed(), DELAY_MS);
+  }
+
+  /** Behind the messages of low priority, which are sent with it. */
+  sendInOrder(message: ToKeeper): void {
+    for (const delayed of this.#delayed.splice(0)) this.send(delayed);
+    this.send(message);
   }
 
   /** Remembered with the commands of the same turn: both arrive or neither. */

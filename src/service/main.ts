@@ -5,9 +5,12 @@ import { VERSION } from "../base/version.ts";
 import { isCaptured } from "../config/normalise.ts";
 import type { Config } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
+import { printError } from "../os/error-output.ts";
 import { isForKeeping, keepSockets } from "../os/inherited-sockets.ts";
-import { startKeeper, takeFailoverOrder } from "../os/keeper-failover.ts";
+import { fromInstallationOf, startKeeper, takeFailoverOrder } from "../os/keeper-failover.ts";
 import { holdYoungGenerationLater, makeThreads } from "../os/node-tuning.ts";
+import { reserveDescriptor } from "../os/shortage.ts";
+import { checkStateFolder } from "../os/state-folder.ts";
 import { configSource, withStateDir } from "./config/config-source.ts";
 import { KeeperChannel } from "./keeper-channel.ts";
 import { checkExitWith, exitWithWarning } from "./operations/exit-with.ts";
@@ -18,6 +21,7 @@ import { definitionOf } from "./spec-registry.ts";
 
 process.title = "procman: service";
 holdYoungGenerationLater();
+reserveDescriptor();
 const failoverOrder = takeFailoverOrder();
 const sockets = keepSockets();
 // Ctrl-C and a service manager's SIGTERM reach the keeper too, which then requests an orderly stop.
@@ -77,17 +81,20 @@ async function standBy(service: ProcmanService | undefined): Promise<void> {
 function loadConfig(): Config | undefined {
   try {
     const found = source();
-    for (const { file, line, column, message } of found.warnings) process.stderr.write(`procman: ${file}:${line}:${column}: ${message}\n`);
+    checkStateFolder(previousStateDir ?? found.stateDir);
+    for (const { file, line, column, message } of found.warnings) printError(`${file}:${line}:${column}: ${message}`);
     // Only at the first start: later the process may be removed from the file.
     if (exitWith !== undefined && previousStateDir === undefined) {
       checkExitWith(exitWith, found);
       const warning = exitWithWarning(exitWith, found);
-      if (warning !== undefined) process.stderr.write(`procman: ${warning}\n`);
+      if (warning !== undefined) printError(warning);
     }
     return withPreviousStateDir(found);
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
-    process.stderr.write(`procman: ${error.message}\n`);
+    // Whole, if this service ends with it; later, supervision must not wait for a reader.
+    if (previousStateDir === undefined) process.stderr.write(`procman: ${error.message}\n`);
+    else printError(error.message);
     process.exitCode = error.exitCode;
     return undefined;
   }
@@ -96,8 +103,8 @@ function loadConfig(): Config | undefined {
 /** The state folder can't change while procman runs. */
 function withPreviousStateDir(found: Config): Config {
   if (previousStateDir === undefined || found.stateDir === previousStateDir) return found;
-  process.stderr.write(
-    `procman: the configuration has another name now, and its state folder would be ${found.stateDir}; it stays ${previousStateDir} until procman is restarted\n`,
+  printError(
+    `the configuration has another name now, and its state folder would be ${found.stateDir}; it stays ${previousStateDir} until procman is restarted`,
   );
   return withStateDir(found, previousStateDir);
 }
@@ -111,7 +118,7 @@ function notedConfig({ notes }: FromKeeper & { readonly t: "snapshot" }): Config
   const snapshot = readConfigSnapshot(notes[":config"]);
   if (snapshot === undefined) process.disconnect();
   else {
-    process.stderr.write("procman: continuing with the previous configuration\n");
+    printError("continuing with the previous configuration");
     process.exitCode = undefined;
   }
   return snapshot?.config;
@@ -121,7 +128,7 @@ function notedConfig({ notes }: FromKeeper & { readonly t: "snapshot" }): Config
 async function onKeeperGone(stateDir: string, service: ProcmanService | undefined): Promise<never> {
   // Requests can't be carried out any more.
   const retired = service?.retire();
-  if (failoverOrder !== undefined) await startKeeper(failoverOrder, stateDir, sockets);
+  if (failoverOrder !== undefined) await startKeeper(fromInstallationOf(process.argv[1] ?? "", failoverOrder), stateDir, sockets);
   await retired;
   process.exit(EXIT.refused);
 }
@@ -134,5 +141,6 @@ function exitRefused(reason: string): void {
 /** The first message of a service to its keeper. `captures`: how many processes start at once with output to capture. */
 function openMessage({ stateDir, processes }: Pick<Config, "stateDir" | "processes">): ToKeeper {
   const captures = processes.filter((spec) => definitionOf(spec).autostart && isCaptured(spec.log)).length;
-  return { t: "open", protocol: PROTOCOL, version: VERSION, stateDir, captures };
+  const uids = Object.fromEntries(processes.flatMap(({ id, user }) => (user === undefined ? [] : [[id, user.uid]])));
+  return { t: "open", protocol: PROTOCOL, version: VERSION, stateDir, captures, uids };
 }

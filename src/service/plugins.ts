@@ -1,13 +1,16 @@
 /** The plugins of the service. Without plugins in the configuration nothing is loaded. */
 import type { ErrorPlace } from "../base/errors.ts";
+import type { RunMarkers } from "../base/run-marker.ts";
 import { stepsOf } from "../config/checks/plugin-checks.ts";
 import { placeIn } from "../config/source-location.ts";
 import type { Config } from "../config/spec.ts";
 import type { Caller, Control } from "../contract/control.ts";
+import type { EventRecord } from "../contract/event-record.ts";
 import type { PluginRecord } from "../contract/plugin-record.ts";
 import type { Severity } from "../contract/records.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
 import type { Host } from "../plugins/host.ts";
+import { PluginChildren } from "./plugin-children.ts";
 import type { NoteStore } from "./recovery/notes.ts";
 import type { ServiceEvents } from "./reporting/service-events.ts";
 import type { ServiceLog } from "./reporting/service-log.ts";
@@ -15,6 +18,8 @@ import type { Subsystem } from "./subsystem.ts";
 
 /** Delay before plugins are loaded, so that the first processes start earlier. Milliseconds. */
 const DELAY_MS = 300;
+/** Events that are kept until the plugins are loaded. */
+const MAX_EARLY = 10_000;
 /** Time to finish: at the shutdown; and at an upgrade or a change, which wait for it. Milliseconds. */
 const SHUTDOWN_CLOSE_MS = 5_000;
 const CLOSE_MS = 2_000;
@@ -24,6 +29,7 @@ export type PluginPorts = {
   readonly events: Pick<ServiceEvents, "listen" | "onPlugin">;
   readonly control: (caller: Caller) => Control;
   readonly notes: NoteStore;
+  readonly markers: RunMarkers;
   readonly log: ServiceLog;
 };
 
@@ -33,11 +39,17 @@ export class ServicePlugins implements Subsystem {
   #attempts: Readonly<Record<string, number>> = {};
   #host: Host | undefined;
   #loading: Promise<void> | undefined;
+  #children: PluginChildren | undefined;
+  /** Resolves when the processes that earlier services' plugins have left are ended. */
+  #leftovers: Promise<void> | undefined;
   #stopListening: () => void = () => undefined;
   #isClosed = false;
+  /** Events from before the plugins are there; undefined: they are. */
+  #early: EventRecord[] | undefined = [];
 
   constructor(ports: PluginPorts) {
     this.#ports = ports;
+    if (ports.config().plugins.length > 0) this.#listen();
   }
 
   /** undefined: no plugins are configured. */
@@ -46,7 +58,10 @@ export class ServicePlugins implements Subsystem {
   }
 
   resume(): void {
-    this.#attempts = this.#ports.notes.read(":plugins") ?? {};
+    const { notes, config } = this.#ports;
+    this.#attempts = notes.read(":plugins") ?? {};
+    const hadPlugins = notes.read(":plugin-threads") !== undefined;
+    if (hadPlugins && config().plugins.length === 0) this.#leftovers = this.#endLeftovers();
   }
 
   apply(): void {
@@ -70,19 +85,21 @@ export class ServicePlugins implements Subsystem {
     // At once, as the channel may close soon. An orderly end is no failure of a plugin.
     if (this.#host !== undefined) this.#ports.notes.remove(":plugins");
     await this.#loading;
-    await this.#host?.close(ms);
+    await Promise.all([this.#host?.close(ms), this.#leftovers]);
     this.#stopListening();
   }
 
   async #load(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, DELAY_MS));
     const { Host } = await import("../plugins/host.ts");
+    this.#leftovers ??= this.#endLeftovers();
     if (this.#isClosed) return;
     const { control, notes, events } = this.#ports;
+    notes.write(":plugin-threads", { at: Date.now() });
     const { name, stateDir } = this.#ports.config();
     this.#host = new Host(
       {
-        ...{ name, stateDir, control },
+        ...{ name, stateDir, control, children: this.#childrenOf(stateDir) },
         log: (id, severity, text) => this.#write(id, severity, text),
         locate: (spec, fault) => this.#place(spec, fault),
         changed: (plugin) => events.onPlugin(plugin),
@@ -90,8 +107,29 @@ export class ServicePlugins implements Subsystem {
       },
       this.#attempts,
     );
-    this.#stopListening = events.listen((event) => this.#host?.offer(event));
-    void this.#host.apply(this.#ports.config().plugins, CLOSE_MS);
+    this.#listen();
+    await this.#host.apply(this.#ports.config().plugins, CLOSE_MS);
+    for (const event of this.#early ?? []) this.#host.offer(event);
+    this.#early = undefined;
+  }
+
+  async #endLeftovers(): Promise<void> {
+    await this.#childrenOf(this.#ports.config().stateDir).endAll();
+    if (this.#ports.config().plugins.length === 0) this.#ports.notes.remove(":plugin-threads");
+  }
+
+  /** The key of the markers is known by now. */
+  #childrenOf(stateDir: string): PluginChildren {
+    this.#children ??= new PluginChildren(stateDir, this.#ports.markers.key);
+    return this.#children;
+  }
+
+  #listen(): void {
+    this.#stopListening();
+    this.#stopListening = this.#ports.events.listen((event) => {
+      if (this.#early === undefined) this.#host?.offer(event);
+      else if (this.#early.length < MAX_EARLY) this.#early.push(event);
+    });
   }
 
   #write(id: string, severity: Severity, text: string): void {

@@ -126,7 +126,9 @@ class RestartLoopGuards {
     if (verdict === "looping")
       this.#write(
         id,
-        warn(`not restarted: it seems to write ${file} itself whenever it starts; add that file to "skip" of the watcher, or watch less`),
+        warn(
+          `${file} has changed soon after that start, too: it is restarted when no file has changed for 10 s, in ${guard.pauseSeconds} s at the earliest. If it writes that file itself, add the file to "skip" of the watcher, or watch less`,
+        ),
       );
     return verdict === "go";
   }

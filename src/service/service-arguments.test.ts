@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serviceProgram } from "../keeper/programs.ts";
+import { NO_DEBUGGER } from "../os/no-debugger.ts";
 import { parseArgs } from "./service-arguments.ts";
 
 const installation = { node: "/node", folder: "/dist" };
@@ -9,10 +10,10 @@ const none = { console: false, guarded: false, detached: false, watchConfig: fal
 
 test("the options of run reach the service as they were given", () => {
   const all = { config: "a=b --c\n.json", profile: "p", exitWith: "e", console: true, detached: true, watchConfig: true };
-  const [node, bundle, ...args] = serviceProgram(installation, { ...all, guarded: true }, "/state dir");
-  assert.deepEqual([node, bundle], ["/node", "/dist/service.cjs"]);
+  const [node, flag, bundle, ...args] = serviceProgram(installation, { ...all, guarded: true }, "/state dir");
+  assert.deepEqual([node, flag, bundle], ["/node", NO_DEBUGGER, "/dist/service.cjs"]);
   assert.deepEqual(parseArgs(args), { ...all, stateDir: "/state dir" });
-  const { config, profile, exitWith, stateDir, ...flags } = parseArgs(serviceProgram(installation, none, undefined).slice(2));
+  const { config, profile, exitWith, stateDir, ...flags } = parseArgs(serviceProgram(installation, none, undefined).slice(3));
   assert.deepEqual([config, profile, exitWith, stateDir], [undefined, undefined, undefined, undefined]);
   assert.deepEqual(flags, { console: false, detached: false, watchConfig: false });
 });

@@ -102,7 +102,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     rig.spawner.end("web", { kind: "unstartable", message: "there is no program", permanent: true });
     await rejected;
     const stopping = refused(control.act("job", "stop", { waitSeconds: 20 }), "process-failed", /^Cannot stop "job": /);
-    await asked(rig, "SIGTERM job 1");
+    await asked(rig, "SIGTERM job 1 to the leader");
     rig.supervisor.find("job").start();
     rig.spawner.exit("job", 0);
     await stopping;
@@ -114,7 +114,41 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
       /the stop of "web": timed out after 0.05 s; it is being stopped, was sent SIGTERM; the stop continues in the background$/,
     );
     await refused(control.act("job", "stop", { waitSeconds: 0 }), "wait-timeout", /^Cannot wait/);
-    assert.deepEqual(rig.spawner.takeRequests(), ["SIGTERM web 1", "SIGTERM job 1"]);
+    assert.deepEqual(rig.spawner.takeRequests(), ["SIGTERM web 1", "SIGTERM job 1 to the leader"]);
+  },
+  "a signal goes to the process group, by killMode or on request to the leader alone, and to all running instances": async ({
+    control,
+    rig,
+  }) => {
+    assert.equal((await control.signal("web", { signal: "hup" })).status, "running");
+    await control.signal("web", { signal: 1, to: "leader" });
+    await control.signal("job", { signal: "SIGUSR1" });
+    await control.signal("job", { signal: "SIGUSR1", to: "group" });
+    assert.deepEqual(rig.spawner.takeRequests(), [
+      "SIGHUP web 1",
+      "SIGHUP web 1 to the leader",
+      "SIGUSR1 job 1 to the leader",
+      "SIGUSR1 job 1",
+    ]);
+    rig.spawner.exit("pair-1", 0);
+    await control.signal("pair", { signal: "WINCH" });
+    assert.deepEqual(rig.spawner.takeRequests(), ["SIGWINCH pair-2 1"]);
+    assert.equal(rig.auditLines[0], 'web: signal hup for "ci"');
+  },
+  "a signal that doesn't exist, or to a process that doesn't run, is refused": async ({ control, rig }) => {
+    await refused(control.signal("web", { signal: "SIGHPU" }), "input-invalid", /there is no signal "SIGHPU".* Did you mean "SIGHUP"\?$/);
+    await refused(control.signal("web", { signal: "UR1" }), "input-invalid", /Did you mean "USR1"\?$/);
+    await refused(control.signal("web", { signal: 63 }), "input-invalid", /there is no signal 63/);
+    await refused(control.signal("nobody", { signal: "HUP" }), "process-unknown", /^Cannot find process/);
+    rig.spawner.exit("web", 0);
+    await control.act("web", "stop");
+    await refused(control.signal("web", { signal: "HUP" }), "process-not-running", /^Cannot signal "web": it /);
+    for (const id of ["pair-1", "pair-2"]) rig.spawner.exit(id, 0);
+    await refused(
+      control.signal("pair", { signal: "HUP" }),
+      "process-not-running",
+      /^Cannot signal "pair": none of its instances is running$/,
+    );
   },
   "start of all starts processes that don't run, and skips blocked ones": async ({ control, rig }) => {
     for (const id of ["web", "job"]) {

@@ -2,7 +2,7 @@
 import { ProcmanError } from "../base/errors.ts";
 import { didYouMean } from "../base/suggest.ts";
 import type { ProcessSpec } from "../config/spec.ts";
-import type { Action, ActOptions, Caller, Control, PlanOptions, Scaling } from "../contract/control.ts";
+import type { Action, ActOptions, Caller, Control, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
@@ -23,6 +23,7 @@ import type { Supervisor } from "../supervisor/supervisor.ts";
 import type { AcceptedRequest, Actions } from "./operations/action.ts";
 import type { Reloads } from "./operations/reload.ts";
 import type { Scaler } from "./operations/scale.ts";
+import { type SignallingPorts, signalRuns } from "./operations/signalling.ts";
 import { eventStream } from "./reporting/event-stream.ts";
 import type { ServiceIncidents } from "./reporting/incidents.ts";
 import { info, type LogLine, warn } from "./reporting/lifecycle-messages.ts";
@@ -78,6 +79,15 @@ class ServiceControl implements Control {
     });
     await commit();
     return this.#waitAndRead(requested, { id, options });
+  }
+
+  async signal(id: string, signalling: Signalling): Promise<ProcessRecord> {
+    const { records, sendSignal } = this.#ports;
+    const ports = { send: sendSignal, reason: (process: Process) => records.of(process).reason };
+    this.#runAudited(`signal ${signalling.signal}`, id, () => signalRuns(this.#find(id), id, signalling, ports));
+    const record = this.process(id);
+    await this.#ports.commit();
+    return record;
   }
 
   async plan(options: PlanOptions = {}): Promise<PlanRecord> {
@@ -215,6 +225,7 @@ export type ControlPorts = {
   readonly incidents: Pick<ServiceIncidents, "of">;
   readonly actions: Pick<Actions, "act">;
   readonly reloads: Pick<Reloads, "plan" | "reload">;
+  readonly sendSignal: SignallingPorts["send"];
   readonly scaler: Pick<Scaler, "scale">;
   readonly terminate: (why: string) => Promise<void>;
   /** Resolves when the keeper has received all commands and notes. */

@@ -1,15 +1,19 @@
 /** The composition root of the service: configuration in, supervised processes out. */
+import { RunMarkers } from "../base/run-marker.ts";
+import { inheritanceOf } from "../config/inheritance.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import type { Caller, Control } from "../contract/control.ts";
 import type { StateRecord } from "../contract/state-record.ts";
 import type { FromKeeper } from "../ipc/keeper-protocol.ts";
+import type { FromLogger } from "../ipc/logger-protocol.ts";
 import { lastLines } from "../log-store/log-pages.ts";
-import type { InheritedSockets } from "../os/inherited-sockets.ts";
+import type { HeldSockets } from "../os/inherited-sockets.ts";
 import type { Process } from "../supervisor/process.ts";
 import { Supervisor } from "../supervisor/supervisor.ts";
 import { Balancing } from "./balancer/balancing.ts";
 import { SharedSockets } from "./balancer/shared-sockets.ts";
 import { ActiveConfig } from "./config/active-config.ts";
+import { EarlierKeeper } from "./earlier-keeper.ts";
 import { FileWatching } from "./file-watching.ts";
 import { ApiService } from "./http/api-server.ts";
 import type { KeeperChannel } from "./keeper-channel.ts";
@@ -33,6 +37,7 @@ import { controlFactory } from "./service-control.ts";
 import { limitOf, MemoryLimitWatch } from "./spawn/memory-limit.ts";
 import { PidFiles } from "./spawn/pid-file.ts";
 import { Probes } from "./spawn/probing.ts";
+import { ReadyFiles } from "./spawn/ready-files.ts";
 import type { KeeperSpawner } from "./spawn/spawner.ts";
 import { spawnerOf } from "./spawn/spawner.ts";
 import { Sweeper } from "./spawn/sweeper.ts";
@@ -56,9 +61,11 @@ export class ProcmanService {
   readonly #link: KeeperChannel;
   readonly #notes: NoteStore;
   readonly #log: ServiceLog;
+  readonly #storedLog: StoredLog;
   readonly #activeConfig: ActiveConfig;
   readonly #reporting: Reporting;
-  readonly #sweeper = new Sweeper();
+  readonly #markers: RunMarkers;
+  readonly #sweeper: Sweeper;
   readonly #spawner: KeeperSpawner;
   readonly #sockets: SharedSockets;
   readonly #balancing: Balancing;
@@ -69,18 +76,18 @@ export class ProcmanService {
   readonly #subsystems: readonly Subsystem[];
 
   constructor(config: Config, link: KeeperChannel, options: ServiceOptions = {}) {
+    this.#markers = new RunMarkers(config.stateDir);
+    this.#sweeper = new Sweeper(this.#markers);
     const log = new ServiceLog(link, (slot) => this.#activeConfig.instanceOf(slot));
     const notes = new NoteStore(link);
     const supervisor = (): Supervisor => this.supervisor;
     const activeConfig = new ActiveConfig(config, { link, notes, supervisor, apply: () => this.#apply() });
-    this.#link = link;
-    this.#notes = notes;
-    this.#log = log;
+    [this.#link, this.#notes, this.#log, this.#storedLog] = [link, notes, log, this.#newStoredLog(config.stateDir, log)];
     this.#activeConfig = activeConfig;
     this.#reporting = this.#newReporting();
     const { bus, stats, events, metrics, incidents } = this.#reporting;
     const ports = {
-      ...{ link, notes, log, bus, events, supervisor, activeConfig, stateDir: config.stateDir },
+      ...{ link, notes, log, bus, events, supervisor, activeConfig, stateDir: config.stateDir, markers: this.#markers },
       config: () => activeConfig.config,
       specs: () => activeConfig.config.processes,
       spec: (slot: string) => activeConfig.spec(slot),
@@ -88,6 +95,7 @@ export class ProcmanService {
       statesOf: (id: string) => this.supervisor.statesOf(id),
       setProblem: (id: string, problem: string | undefined) => stats.setProblem(id, problem),
       flush: () => link.flush(),
+      inheritance: (spec: ProcessSpec) => inheritanceOf(spec, activeConfig.config),
     };
     this.#sockets = new SharedSockets({ ...ports, sockets: options.sockets });
     this.#spawner = this.#newSpawner();
@@ -102,10 +110,10 @@ export class ProcmanService {
     this.#shutdown = this.#newShutdown(options.exitWith);
     this.control = this.#newControl();
     const { control } = this;
-    this.#api = new ApiService({ config, control, log, keeper: process.ppid, onAddressChanged: () => this.#spawner.refreshOrders() });
-    this.#plugins = new ServicePlugins({ ...ports, control });
+    this.#api = this.#newApi(config, options.sockets);
+    this.#plugins = new ServicePlugins({ ...ports, control, markers: this.#markers });
     this.#subsystems = [
-      ...[new PidFiles(ports), new Probes(ports), new MemoryLimitWatch(ports)],
+      ...[new PidFiles(ports), new Probes(ports), new ReadyFiles(ports), new MemoryLimitWatch(ports), new EarlierKeeper(ports)],
       ...[this.#balancing, this.#sockets, new FileWatching({ ...ports, rollingRestarts }), this.#plugins],
       ...[this.#shutdown, rollingRestarts, this.reloads, metrics, incidents, this.#api],
     ];
@@ -133,7 +141,7 @@ export class ProcmanService {
       case "failed":
         return this.#spawner.receive(message);
       case "logger":
-        return this.#log.relay(message.message);
+        return this.#onLogger(message.message);
       case "stop":
         return void this.terminate(message.signal);
       case "synced":
@@ -170,8 +178,13 @@ export class ProcmanService {
     return this.#activeConfig.spec(slot);
   }
 
+  #onLogger(message: FromLogger): void {
+    if (message.t === "stored") this.#storedLog.onStored(message);
+    else this.#log.relay(message);
+  }
+
   #onSnapshot(snapshot: ServiceSnapshot): void {
-    const { notes, running, lineage } = snapshot;
+    const { notes, running, lineage, keepsApi = false } = snapshot;
     const { metrics, incidents, events } = this.#reporting;
     this.#notes.load(notes, lineage);
     const config = this.scaler.resume(this.config);
@@ -198,9 +211,10 @@ export class ProcmanService {
     for (const { slot, run, captured } of running) if (!captured) this.#activeConfig.route(slot, run);
     this.#link.flush();
     // At a first start no client connects before the first processes run; otherwise clients may be waiting.
-    this.#api.start(Object.keys(notes).length === 0 && running.length === 0, (problem) => {
+    this.#api.start({ isFirst: Object.keys(notes).length === 0 && running.length === 0, isKept: keepsApi }, (problem) => {
       if (problem !== undefined) this.#log.error(`${problem}; processes keep running`);
-      this.#link.send({ t: "ready", ...(problem === undefined ? {} : { problem }) });
+      // An upgrade needs no port if there was none before.
+      this.#link.send({ t: "ready", ...(problem === undefined || this.#api.hadProblem ? {} : { problem }) });
     });
   }
 
@@ -214,11 +228,13 @@ export class ProcmanService {
     const { stateDir } = this.config;
     return newReporting({
       config: () => this.config,
+      markers: this.#markers,
       supervisor: () => this.supervisor,
       spec: (slot) => this.spec(slot),
       notes: this.#notes,
       log: this.#log,
       report: (problem) => this.#log.warn(problem),
+      logProblemOf: (spec) => this.#log.problemOf(spec),
       lastLines: (query) => lastLines(stateDir, query),
       withBalancer: (record) => this.#balancing.decorate(record),
       isLimited: (spec) => limitOf(spec) !== undefined,
@@ -226,11 +242,17 @@ export class ProcmanService {
     });
   }
 
+  #newStoredLog(stateDir: string, log: ServiceLog): StoredLog {
+    return new StoredLog({ stateDir, log, find: (id) => this.config.processes.find((spec) => spec.id === id) });
+  }
+
   #newSpawner(): KeeperSpawner {
     return spawnerOf(this.#link, this.#sweeper, {
       stateDir: this.config.stateDir,
+      markers: this.#markers,
       spec: (slot) => this.spec(slot),
       api: (id) => this.#api.accessOf(id),
+      inheritance: (spec) => inheritanceOf(spec, this.config),
       remedy: this.#sockets.remedy,
       log: this.#log,
     });
@@ -244,7 +266,7 @@ export class ProcmanService {
       publish: (transition) => {
         const spec = this.spec(transition.slot);
         bus.transitions.publish({ id: spec.id, spec, transition, line: messageFor(transition, stats.messageContext(spec.id)) });
-        if (transition.to.status === "idle") this.#shutdown.checkExitWith();
+        if (transition.to.status === "idle" || transition.to.status === "waiting") this.#shutdown.checkExitWith();
       },
       notice: (id, notice) => bus.events.publish({ id, event: notice, line: messageForEvent(notice), endReason: endReasonOf(notice) }),
       removed: (id) => {
@@ -253,6 +275,13 @@ export class ProcmanService {
       },
       hasPendingRestart: (id) => this.operations.isPending(id),
     });
+  }
+
+  #newApi(config: Config, sockets: HeldSockets = new Map()): ApiService {
+    const [control, log, link] = [this.control, this.#log, this.#link];
+    const onAddressChanged = (): void => this.#spawner.refreshOrders();
+    const hasProcess = (id: string): boolean => this.#activeConfig.has(id);
+    return new ApiService({ config, control, log, link, sockets, hasProcess, keeper: process.ppid, onAddressChanged });
   }
 
   #newShutdown(exitWith: string | undefined): Shutdown {
@@ -274,12 +303,11 @@ export class ProcmanService {
 
   #newControl(): (caller: Caller) => Control {
     const { supervisor, actions, reloads, scaler } = this;
-    const { stateDir } = this.config;
-    const find = (id: string): ProcessSpec | undefined => this.config.processes.find((spec) => spec.id === id);
     return controlFactory({
       ...this.#reporting,
       ...{ supervisor, actions, reloads, scaler, log: this.#log },
-      logAccess: new StoredLog({ stateDir, log: this.#log, find }),
+      sendSignal: ({ slot, run }, signal, to) => this.#spawner.signal(slot, run, signal, to),
+      logAccess: this.#storedLog,
       spec: (id) => this.spec(id),
       status: () => this.#status(),
       terminate: (why) => this.terminate(why),
@@ -300,6 +328,7 @@ export class ProcmanService {
       messageContext: (id: string) => stats.messageContext(id),
       publishState: (id: string, text: string) => events.publishState(id, text),
       reason: (process: Process) => records.of(process).reason,
+      lastEnd: (id: string) => incidents.lastEnd(id),
       connectionProblem: (id: string) => balancing.connectionProblem(id),
       checkSocket: (spec: ProcessSpec) => this.#sockets.checkRestart(spec),
     } as const;
@@ -309,6 +338,7 @@ export class ProcmanService {
     return serviceStatus({
       config: this.config,
       processes: this.supervisor.processes,
+      isSkipped: (id) => this.supervisor.isSkipped(id),
       isTerminating: this.#shutdown.isUnderWay,
       startedAt: this.#startedAt,
       keeper: process.ppid,
@@ -321,5 +351,5 @@ export type ServiceOptions = ReloadOptions & {
   /** Id of the process whose end ends procman. */
   readonly exitWith?: string | undefined;
   /** Listening sockets that it holds for the next keeper. */
-  readonly sockets?: InheritedSockets | undefined;
+  readonly sockets?: HeldSockets | undefined;
 };

@@ -22,6 +22,10 @@ export class SpecRegistry {
     return [...this.#removing.values()];
   }
 
+  has(id: string): boolean {
+    return this.#find(id) !== undefined;
+  }
+
   /** Of a process or one of its slots. */
   of(slot: string): ProcessSpec {
     const spec = this.#find(slot);

@@ -11,13 +11,15 @@ import { StoredLog } from "./stored-log.ts";
 
 const CI = { consumer: "ci" };
 
-/** The stored log of a service with the processes `web` and `pool-2`, and its messages to the keeper. */
+/** The stored log of a service with the processes `web` and `pool-2`, its messages to the keeper, and a logger that stores at once. */
 function logAccess(context: TestContext) {
   const sent: ToKeeper[] = [];
   const channel = Object.assign(new EventEmitter(), {
     connected: true,
     send: (messages: readonly ToKeeper[]) => {
       sent.push(...messages);
+      const receipts = messages.flatMap((each) => (each.t === "logger" && each.message.t === "say" ? (each.message.receipt ?? []) : []));
+      book.onStored({ t: "stored", receipts });
       return true;
     },
   });
@@ -25,20 +27,27 @@ function logAccess(context: TestContext) {
   context.after(() => link.close());
   const specs = [{ id: "web" }, { id: "pool-2", cluster: { id: "pool", index: 1 } }] as ProcessSpec[];
   const find = (id: string): ProcessSpec | undefined => specs.find((spec) => spec.id === id);
-  return {
-    book: new StoredLog({ stateDir: stateDir(context), log: new ServiceLog(link, (id) => (id === "pool-2" ? 2 : undefined)), find }),
-    link,
-    sent,
-  };
+  const book = new StoredLog({ stateDir: stateDir(context), log: new ServiceLog(link, (id) => (id === "pool-2" ? 2 : undefined)), find });
+  return { book, sent };
 }
 
 test("an entry is answered as it will be found, and sent to the logger", async (context) => {
-  const { book, link, sent } = logAccess(context);
+  const { book, sent } = logAccess(context);
   const { time, ...entry } = await book.log({ text: "deployed\nv2", process: "pool-2", severity: "warn" }, CI);
   assert.deepEqual(entry, { process: "pool-2", instance: 2, severity: "warn", category: "log", text: "deployed\nv2" });
-  link.flush();
-  const say = { t: "say", at: Date.parse(time), severity: "warn", text: "deployed\nv2", category: "log", id: "pool-2", instance: 2 };
-  assert.deepEqual(sent, [{ t: "logger", message: say }]);
+  const say = {
+    t: "say",
+    at: Date.parse(time),
+    severity: "warn",
+    text: "deployed\nv2",
+    category: "log",
+    id: "pool-2",
+    instance: 2,
+  };
+  const [{ receipt, ...message } = {}] = sent.flatMap((each) => (each.t === "logger" && each.message.t === "say" ? [each.message] : []));
+  assert.equal(sent.length, 1);
+  assert.deepEqual(message, say);
+  assert.equal(typeof receipt, "number");
 });
 
 test("an entry needs neither a process nor a severity; a token of a process logs for that", async (context) => {
@@ -49,11 +58,10 @@ test("an entry needs neither a process nor a severity; a token of a process logs
 });
 
 test("an unknown process, and a text that is too long, are refused and not logged", async (context) => {
-  const { book, link, sent } = logAccess(context);
+  const { book, sent } = logAccess(context);
   const isCode = (code: string) => (error: unknown) => error instanceof ProcmanError && error.code === code;
   await assert.rejects(book.log({ text: "x", process: "wbe" }, CI), isCode("process-unknown"));
   await assert.rejects(book.log({ text: "ä".repeat(32_769) }, CI), isCode("usage"));
   await book.log({ text: "ä".repeat(32_768) }, CI);
-  link.flush();
   assert.equal(sent.length, 1);
 });

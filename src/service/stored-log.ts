@@ -3,8 +3,10 @@ import { ProcmanError } from "../base/errors.ts";
 import type { ProcessSpec } from "../config/spec.ts";
 import type { Caller } from "../contract/control.ts";
 import type { LogEntry, LogItem, LogPage, LogQuery, LogSubmission } from "../contract/records.ts";
+import type { FromLogger } from "../ipc/logger-protocol.ts";
 import { followLogs } from "../log-store/follow.ts";
 import { readLogs } from "../log-store/log-pages.ts";
+import { LogSubmissions, type Submission } from "./log-submissions.ts";
 import type { ServiceLog } from "./reporting/service-log.ts";
 import type { LogAccess } from "./service-control.ts";
 
@@ -19,9 +21,19 @@ export type StoredLogOptions = {
 
 export class StoredLog implements LogAccess {
   readonly #options: StoredLogOptions;
+  readonly #submissions: LogSubmissions;
 
   constructor(options: StoredLogOptions) {
     this.#options = options;
+    this.#submissions = new LogSubmissions({
+      send: (entry) => options.log.addNow(entry),
+      isStored: (entry) => this.#isStored(entry),
+    });
+  }
+
+  /** The logger has handled entries. */
+  onStored(message: FromLogger & { readonly t: "stored" }): void {
+    this.#submissions.onStored(message);
   }
 
   /** Also of processes that are no longer in the configuration. */
@@ -33,7 +45,7 @@ export class StoredLog implements LogAccess {
     return followLogs(this.#options.stateDir, query, signal);
   }
 
-  /** With a process's token, the entry belongs to that process. */
+  /** With a process's token, the entry belongs to that process. Resolves when it can be read. */
   async log({ text, severity = "info", process = undefined }: LogSubmission, caller: Caller): Promise<LogEntry> {
     const bytes = Buffer.byteLength(text);
     if (bytes > MAX_TEXT_BYTES)
@@ -42,9 +54,20 @@ export class StoredLog implements LogAccess {
     const spec = id === undefined ? undefined : this.#find(id);
     const at = Date.now();
     const instance = spec?.cluster === undefined ? {} : { instance: spec.cluster.index + 1 };
-    this.#options.log.add({ at, severity, text, category: "log", ...(id === undefined ? {} : { id }) });
+    await this.#submissions.add({ at, severity, text, category: "log", ...(id === undefined ? {} : { id }) });
     const whose = { ...(id === undefined ? {} : { process: id }), ...instance };
     return { time: new Date(at).toISOString(), ...whose, severity, category: "log", text };
+  }
+
+  async #isStored({ at, id, text }: Submission): Promise<boolean> {
+    const { entries } = await this.logs({
+      categories: ["log"],
+      from: at,
+      to: at + 1,
+      limit: 1_000,
+      ...(id === undefined ? {} : { processes: [id] }),
+    });
+    return entries.some((entry) => entry.text === text && entry.process === id);
   }
 
   #find(id: string): ProcessSpec {

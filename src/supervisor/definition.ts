@@ -33,6 +33,11 @@ export function patternsOf({ cron, terminate }: ProcessDefinition): Patterns {
   return { ...(cron === undefined ? {} : { start: cron }), ...(terminate === undefined ? {} : { terminate }) };
 }
 
+/** Ids of the dependencies whose restart restarts it. */
+export function followedIn({ dependsOn = [] }: ProcessDefinition): readonly string[] {
+  return dependsOn.filter(({ restart }) => restart).map(({ id }) => id);
+}
+
 export type Change = {
   /** Names of the changed fields. */
   readonly fields: readonly string[];

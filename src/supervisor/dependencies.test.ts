@@ -27,7 +27,7 @@ class World {
   readonly clock = new FakeClock();
   readonly spawner = new FakeSpawner();
   readonly notices: string[] = [];
-  readonly definitions: readonly ProcessDefinition[];
+  definitions: readonly ProcessDefinition[];
   supervisor: Supervisor;
 
   constructor(...definitions: readonly ProcessDefinition[]) {
@@ -40,6 +40,14 @@ class World {
     const notice = (id: string, { type }: ProcessEvent): void => void this.notices.push(`${id} ${type}`);
     const { clock, spawner } = this;
     return new Supervisor({ clock, spawner, publish: () => undefined, notice, removed: () => undefined });
+  }
+
+  /** A reload that changes only dependencies. */
+  declare(...definitions: readonly ProcessDefinition[]): void {
+    const isOther = ({ id, dependsOn }: ProcessDefinition): boolean => this.supervisor.find(id).definition.dependsOn !== dependsOn;
+    const changes = definitions.filter(isOther).map(({ id }) => [id, { fields: ["dependsOn"], restart: false }] as const);
+    this.definitions = definitions;
+    this.supervisor.apply(definitions, new Map(changes));
   }
 
   /** Another service continues from this one's snapshots. */
@@ -161,7 +169,6 @@ test("one running instance of a cluster is enough, and a blocked or stopped proc
   world.supervisor.find("web").block();
   assert.equal(world.state("web").status, "idle");
   world.supervisor.find("web").unblock();
-  world.supervisor.find("web").start();
   assert.throws(() => world.supervisor.find("web").start(), { code: "process-running", message: /it waits already/ });
   world.spawner.takeRequests();
   world.up("db-2");
@@ -183,6 +190,46 @@ test("restart: the dependent of a cluster waits until all instances are back, an
   world.clock.advance(10);
   world.up("db-1");
   assert.deepEqual(world.spawner.takeRequests(), ["sweep SIGTERM db-1 1", "spawn db-1 2", "SIGTERM web 1"]);
+});
+
+test("restart: a dependency that is declared while both run restarts nothing by its age, also after a kill; its next restart does", () => {
+  const world = new World(definition("web"), definition("db"));
+  world.up("web");
+  world.clock.advance(10);
+  world.up("db");
+  world.clock.advance(10);
+  world.spawner.takeRequests();
+  world.declare(definition("web", [on("db", { restart: true })]), definition("db"));
+  assert.deepEqual(world.notices, ["web changed"]);
+  world.kill();
+  assert.deepEqual(world.spawner.takeRequests(), ["adopt alive web 1", "adopt alive db 1"]);
+  world.spawner.exit("db", 1);
+  assert.ok(world.supervisor.willFollow("web"));
+  world.clock.advance(10);
+  world.up("db");
+  assert.deepEqual(world.spawner.takeRequests(), ["spawn db 2", "SIGTERM web 1"]);
+  assert.ok(!world.supervisor.willFollow("web"));
+});
+
+test("restart: what follows a process that follows another is known before that has ended, and nothing follows what has failed", () => {
+  const restart = true;
+  const db = definition("db", [], { policy: { restartDelayMs: 5_000 } as ProcessDefinition["policy"] });
+  const world = new World(db, definition("app", [on("db", { restart })]), definition("web", [on("app", { restart })]));
+  for (const id of ["db", "app", "web"]) {
+    world.up(id);
+    world.clock.advance(10);
+  }
+  const following = (): readonly string[] => ["db", "app", "web"].filter((id) => world.supervisor.willFollow(id));
+  assert.deepEqual(following(), []);
+  world.supervisor.find("db").restart();
+  assert.deepEqual(following(), ["app", "web"]);
+  world.supervisor.find("app").block();
+  assert.deepEqual(following(), []);
+  world.supervisor.find("app").unblock();
+  world.end("db");
+  world.spawner.exit("db", 1);
+  assert.equal(world.state("db").status, "backoff");
+  assert.deepEqual(following(), []);
 });
 
 test("restart: a dependent that was blocked while its dependency restarted is restarted when it is unblocked", () => {
@@ -260,4 +307,71 @@ test("after any sequence of events, including killed services, the order holds, 
     }),
     { numRuns: 300 },
   );
+});
+
+test("unblock of a process that waited when it was blocked: it waits again, or starts, also after a kill of the service", () => {
+  const world = new World(definition("db"), definition("web", [on("db")]));
+  world.supervisor.find("web").block();
+  world.kill();
+  world.supervisor.find("web").unblock();
+  assert.equal(world.state("web").status, "waiting");
+  world.supervisor.find("web").block();
+  world.spawner.up("db");
+  assert.equal(world.state("web").status, "idle");
+  world.supervisor.find("web").unblock();
+  assert.equal(world.state("web").status, "starting");
+});
+
+test('the condition "started" holds for a job that has finished, but not for one that failed', () => {
+  const job = definition("job", [], { policy: { restart: "never" } as never });
+  for (const [code, status] of [
+    [0, "starting"],
+    [1, "waiting"],
+  ] as const) {
+    const world = new World(job, definition("db"), definition("web", [on("job", { condition: "started" }), on("db")]));
+    world.spawner.up("job");
+    world.spawner.exit("job", code);
+    world.spawner.up("db");
+    assert.equal(world.state("web").status, status);
+  }
+});
+
+test("what waits for a process that has failed for good is skipped, and so is what waits for that, until it is started again", () => {
+  const job = definition("job", [], { policy: { restart: "never" } as never });
+  const next = definition("next", [on("job", { condition: "finished" })]);
+  const last = definition("last", [on("next", { condition: "finished" })]);
+  const world = new World(job, next, last, definition("other", [on("web")]), definition("web"));
+  const skipped = (): readonly string[] => world.definitions.map(({ id }) => id).filter((id) => world.supervisor.isSkipped(id));
+  assert.deepEqual(skipped(), []);
+  world.spawner.up("job");
+  assert.deepEqual(skipped(), []);
+  world.spawner.exit("job", 1);
+  assert.deepEqual(skipped(), ["next", "last"]);
+  world.kill();
+  assert.deepEqual(skipped(), ["next", "last"]);
+  world.supervisor.find("job").start();
+  assert.deepEqual(skipped(), []);
+  world.spawner.up("job");
+  world.spawner.exit("job", 0);
+  assert.equal(world.state("next").status, "starting");
+});
+
+test("one lost instance of a cluster skips nothing while another may come, unless all must finish; nor does a stopped or scheduled process", () => {
+  const never = { policy: { restart: "never" } as never };
+  const dependents = ["ready", "finished"].map((condition) =>
+    definition(condition, [on("db", { condition: condition as never, members: ["db-1", "db-2"] })]),
+  );
+  const cron = definition("job", [], { ...never, cron: "0 0 1 1 *" });
+  const world = new World(
+    definition("db-1", [], never),
+    definition("db-2", [], never),
+    cron,
+    ...dependents,
+    definition("web", [on("job")]),
+  );
+  for (const id of ["db-1", "job"]) world.spawner.up(id);
+  world.spawner.exit("db-1", 1);
+  world.spawner.exit("job", 1);
+  const skipped = (): readonly boolean[] => ["ready", "finished", "web"].map((id) => world.supervisor.isSkipped(id));
+  assert.deepEqual(skipped(), [false, true, false]);
 });

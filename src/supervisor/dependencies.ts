@@ -12,7 +12,9 @@ function unmet({ dependsOn = [] }: ProcessDefinition, find: FindProcess): readon
 
 function isMet({ condition, members }: Dependency, find: FindProcess): boolean {
   if (condition === "finished") return members.every((id) => hasFinished(find(id)?.states[0]));
-  return members.some((id) => find(id)?.states.some((state) => state.status === "running" && (condition === "started" || state.ready)));
+  const isUp = (state: SlotState): boolean => state.status === "running" && (condition === "started" || state.ready);
+  // A job that has done its work was started, too.
+  return members.some((id) => find(id)?.states.some((state) => isUp(state) || (condition === "started" && hasFinished(state))));
 }
 
 function hasFinished(state: SlotState | undefined): boolean {
@@ -45,6 +47,39 @@ export class Dependencies {
   unmetBy(id: string): readonly Dependency[] {
     const definition = this.#definitions.get(id);
     return definition === undefined ? [] : unmet(definition, this.#find);
+  }
+
+  /** Whether a process that waits can't start any more by itself: a dependency has failed for good, or is skipped, too. */
+  isSkipped(id: string, known = new Map<string, boolean>()): boolean {
+    const answer = known.get(id);
+    if (answer !== undefined) return answer;
+    known.set(id, false);
+    const isLost = (member: string): boolean => hasFailedForGood(this.#find(member)) || this.isSkipped(member, known);
+    const isInVain = ({ condition, members }: Dependency): boolean =>
+      condition === "finished" ? members.some(isLost) : members.every(isLost);
+    const isWaiting = this.#find(id)?.states.some(({ status }) => status === "waiting") ?? false;
+    known.set(id, isWaiting && this.unmetBy(id).some(isInVain));
+    return known.get(id) ?? false;
+  }
+
+  /** Whether its run will be restarted because a dependency is being restarted, or the dependency's own dependency. */
+  willFollow(id: string, visited = new Set<string>()): boolean {
+    if (visited.has(id)) return false;
+    visited.add(id);
+    const process = this.#find(id);
+    if (process === undefined || process.isBlocked || process.followsSince(id) === undefined) return false;
+    const isDue = (dependency: Dependency): boolean =>
+      this.#isRenewed(process, dependency) || (dependency.restart && dependency.members.some((member) => this.#isComing(member, visited)));
+    return (this.#definitions.get(id)?.dependsOn ?? []).some(isDue);
+  }
+
+  /** It is about to start, as far as its own dependencies let it, or to be restarted with them. */
+  #isComing(id: string, visited: Set<string>): boolean {
+    const states = this.#find(id)?.states ?? [];
+    if (states.some(isComing) || this.willFollow(id, visited)) return true;
+    const isUnready = (state: SlotState): boolean => state.status === "running" && !state.ready;
+    const canCome = (member: string): boolean => (this.#find(member)?.states.some(isUnready) ?? false) || this.#isComing(member, visited);
+    return states.some(({ status }) => status === "waiting") && this.unmetBy(id).every(({ members }) => members.some(canCome));
   }
 
   /** Processes that depend on this one and are being stopped: they must exit first. */
@@ -102,20 +137,34 @@ export class Dependencies {
     const { states } = process;
     if (states.some(({ status }) => status === "waiting") && this.unmetBy(id).length === 0) process.resume("dependencies-ready");
     if (states.some(waitsForDependents) && this.runningDependents(id).length === 0) process.resume("dependents-gone");
-    const renewed = this.#renewed(id, states[0]);
+    const isDue = (dependency: Dependency): boolean => this.#isRenewed(process, dependency) && isMet(dependency, this.#find);
+    const renewed = this.#definitions.get(id)?.dependsOn?.find(isDue);
     if (renewed !== undefined && !this.#hasPendingRestart(id)) process.restartWithDependency(renewed.id);
   }
 
-  /** A dependency that was restarted after this run began. */
-  #renewed(id: string, state: SlotState | undefined): Dependency | undefined {
-    if (state?.status !== "running") return undefined;
-    const isYounger = ({ restart, members }: Dependency): boolean => {
-      const states = restart ? members.flatMap((member) => this.#find(member)?.states ?? []) : [];
-      const since = states.flatMap((each) => (each.status === "running" ? each.since : []));
-      return since.length > 0 && Math.min(...since) > state.since && !states.some(isComing);
-    };
-    return (this.#definitions.get(id)?.dependsOn ?? []).find((dependency) => isYounger(dependency) && isMet(dependency, this.#find));
+  /** Whether the dependency was restarted after this run began. */
+  #isRenewed(process: Process, { id, restart, members }: Dependency): boolean {
+    const since = process.followsSince(id);
+    if (!restart || since === undefined) return false;
+    const states = members.flatMap((member) => this.#find(member)?.states ?? []);
+    return areYounger(states, since) && !states.some(isComing);
   }
+}
+
+/** Whether there are runs, and all of them began later. */
+export function areYounger(states: readonly SlotState[], since: number): boolean {
+  const starts = states.flatMap((state) => (state.status === "running" ? state.since : []));
+  return starts.length > 0 && Math.min(...starts) > since;
+}
+
+/** Its policy has given up, and no schedule starts it again. */
+function hasFailedForGood(process: Process | undefined): boolean {
+  if (process === undefined || process.isBlocked || process.next("start") !== undefined) return false;
+  return process.states.every(({ status }) => status === "idle") && process.states.some(hasFailed);
+}
+
+function hasFailed(state: SlotState): boolean {
+  return state.status === "idle" && (state.outcome.kind === "failed" || state.outcome.kind === "exhausted");
 }
 
 function isBeingStopped(state: SlotState): boolean {

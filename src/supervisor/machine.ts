@@ -13,7 +13,6 @@ import type {
   RunFault,
   RunningState,
   RunOutcome,
-  SignalName,
   SlotState,
   StopCause,
   StopIntent,
@@ -28,7 +27,9 @@ export function step(state: SlotState, input: MachineInput, policy: Policy): Mac
     case "stop":
       return onStop(state, input, policy);
     case "cancel-restart":
-      return state.status === "backoff" ? stay(idle(state, outcomeOf(state))) : stay(state);
+      return onCancelRestart(state);
+    case "unblocked":
+      return onUnblocked(state, input, policy);
     case "dependencies-ready":
       return state.status === "waiting" ? launch(state) : stay(state);
     case "dependents-gone":
@@ -94,6 +95,22 @@ function onStop(
     default:
       return state satisfies never;
   }
+}
+
+function onCancelRestart(state: SlotState): MachineStep {
+  return stay(state.status === "backoff" ? idle(state, outcomeOf(state)) : state);
+}
+
+/** The block has cancelled its wait, or the policy's decision about its last run. */
+function onUnblocked(state: SlotState, input: MachineInput, policy: Policy): MachineStep {
+  if (state.status !== "idle") return stay(state);
+  const { outcome } = state;
+  if (outcome.kind === "stopped") return onStart(state, policy);
+  if (outcome.kind !== "failed" && outcome.kind !== "finished") return stay(state);
+  const { ending } = outcome;
+  const cause = ("fault" in outcome ? outcome.fault : undefined) ?? "itself";
+  const isFinal = !wantsRestart(policy, outcome.kind === "failed") || (ending.kind === "unstartable" && ending.permanent);
+  return isFinal ? stay(state) : decide(state, { ending, cause, started: input.at }, { input, policy });
 }
 
 function onSpawned(state: SlotState, pid: number, at: number, policy: Policy): MachineStep {
@@ -171,8 +188,8 @@ function onTimer(state: SlotState, input: MachineInput & { readonly type: "timer
   }
   if (state.status === "running") return onRunTimer(state, input, policy);
   if (name === "escalate" && state.status === "stopping") {
-    if (state.phase === "grace") return signal({ ...state, phase: "terminate", since: at }, state.pid, stopSignalOf(policy));
-    if (state.phase === "terminate") return signal({ ...state, phase: "kill", since: at }, state.pid, "SIGKILL");
+    if (state.phase === "grace") return askToEnd({ ...state, phase: "terminate", since: at }, state.pid, policy);
+    if (state.phase === "terminate") return kill({ ...state, phase: "kill", since: at }, state.pid);
     if (state.phase === "cleanup") return sweep({ ...state, phase: "cleanup-kill", since: at });
   }
   return stay(state);
@@ -241,7 +258,7 @@ function beginStop(
   const { next, cause, pid, started } = child;
   const stopping = { ...base(state), next, cause, pid, started, status: "stopping", since: at } as const;
   if (policy.graceMs > 0) return { state: { ...stopping, phase: "grace" }, effects: [{ type: "drain", run: state.run }] };
-  return signal({ ...stopping, phase: "terminate" }, child.pid, stopSignalOf(policy));
+  return askToEnd({ ...stopping, phase: "terminate" }, child.pid, policy);
 }
 
 function launch(state: Base): MachineStep {
@@ -249,8 +266,13 @@ function launch(state: Base): MachineStep {
   return { state: { status: "starting", run, restarts: state.restarts }, effects: [{ type: "spawn", run }] };
 }
 
-function signal(state: SlotState, pid: number, name: SignalName): MachineStep {
-  return { state, effects: [{ type: "signal", run: state.run, pid, signal: name }] };
+function askToEnd(state: SlotState, pid: number, policy: Policy): MachineStep {
+  const signal = stopSignalOf(policy);
+  return { state, effects: [{ type: "signal", run: state.run, pid, signal, ...(policy.killMode && { to: policy.killMode }) }] };
+}
+
+function kill(state: SlotState, pid: number): MachineStep {
+  return { state, effects: [{ type: "signal", run: state.run, pid, signal: "SIGKILL" }] };
 }
 
 function sweep(state: Sweeping): MachineStep {

@@ -36,8 +36,8 @@ export interface Spawner {
   cancelRestartOrder(slot: string, run: number): void;
   /** Receives the reports of a run that the keeper is starting by a restart order. */
   adoptRestarted(slot: string, run: number, on: RunReports): void;
-  /** Signals the process group of the run. */
-  signal(slot: string, run: number, signal: SignalName): void;
+  /** Signals the process group of the run, or its leader alone. */
+  signal(slot: string, run: number, signal: SignalName, to?: "leader"): void;
   /** Sends a worker the message to finish; SIGTERM comes later. Has no effect on other processes. */
   drain(slot: string, run: number): void;
   /** Signals all processes of the run (its group, and those with its marker); `swept` follows when none is left. */

@@ -1,6 +1,6 @@
 /** A process of the configuration: its slots, block and schedules. */
 import { ProcmanError } from "../base/errors.ts";
-import { type Change, effectOf, hasRun, isUnderWay, type ProcessDefinition, patternsOf } from "./definition.ts";
+import { type Change, effectOf, followedIn, hasRun, isUnderWay, type ProcessDefinition, patternsOf } from "./definition.ts";
 import { effectOn, type FileChange, type FileEffect } from "./file-change.ts";
 import { missedNotices } from "./missed-runs.ts";
 import type { ProcessPorts } from "./process-ports.ts";
@@ -15,6 +15,10 @@ export class Process {
   readonly #slots: Slot[] = [];
   readonly #timetable: Timetable;
   #blocked: boolean;
+  /** Slots whose start or restart the block has prevented. */
+  readonly #held: Set<string>;
+  /** When dependencies with `restart: true` were declared by a reload. Monotonic milliseconds. */
+  readonly #declared: Map<string, number>;
   #retired = false;
   /** When its latest run ended; monotonic milliseconds. */
   #endedAt = Number.NEGATIVE_INFINITY;
@@ -23,6 +27,8 @@ export class Process {
     this.#definition = definition;
     this.#ports = ports;
     this.#blocked = snapshot?.blocked ?? false;
+    this.#held = new Set(snapshot?.held);
+    this.#declared = new Map(Object.entries(snapshot?.declared ?? {}));
     const slots = { [definition.id]: initial, ...snapshot?.slots };
     for (const [id, state] of Object.entries(slots)) this.#addSlot(id, state);
     this.#timetable = new Timetable(ports.clock, {
@@ -61,6 +67,18 @@ export class Process {
     return this.#slots.filter(({ state }) => hasRun(state)).map(({ id, state }) => ({ slot: id, run: state.run, state }));
   }
 
+  /** How long its youngest run has been running; Infinity: none runs. Milliseconds. */
+  get uptimeMs(): number {
+    const now = this.#ports.clock.now();
+    return Math.min(...this.states.flatMap((state) => (state.status === "running" ? [now - state.since] : [])));
+  }
+
+  /** A run of the dependency `id` that began later than this restarts the process. Monotonic milliseconds; undefined: it has no run. */
+  followsSince(id: string): number | undefined {
+    const [state] = this.states;
+    return state?.status === "running" ? Math.max(state.since, this.#declared.get(id) ?? state.since) : undefined;
+  }
+
   /** The next scheduled time; milliseconds since 1970. */
   next(kind: "start" | "terminate"): number | undefined {
     return this.#timetable.next(kind);
@@ -84,6 +102,7 @@ export class Process {
   }
 
   stop(): void {
+    this.#held.clear();
     this.#end("idle", "operator");
   }
 
@@ -124,17 +143,22 @@ export class Process {
     this.#blocked = true;
     for (const slot of this.#slots) {
       slot.rearm();
+      if (slot.state.status === "waiting" || slot.state.status === "backoff") this.#held.add(slot.id);
       slot.post(slot.state.status === "waiting" ? { type: "stop", next: "idle", cause: "operator" } : { type: "cancel-restart" });
     }
     this.#ports.notice(this.id, { type: "blocked" });
     this.#remember();
   }
 
+  /** A start or restart that the block has prevented happens now. */
   unblock(): void {
     if (!this.#blocked) return;
     this.#blocked = false;
+    const held = this.#slots.filter(({ id }) => this.#held.has(id));
+    this.#held.clear();
     for (const slot of this.#slots) slot.rearm();
     this.#ports.notice(this.id, { type: "unblocked" });
+    if (!this.#retired) for (const slot of held) slot.post({ type: "unblocked" });
     this.#remember();
   }
 
@@ -146,6 +170,7 @@ export class Process {
   update(definition: ProcessDefinition, change?: Change): void {
     const before = this.#definition;
     this.#definition = definition;
+    this.#declare(before, definition);
     this.#retired = false;
     this.#timetable.set(patternsOf(definition));
     const effect = change === undefined ? "none" : effectOf(change, before, { definition, blocked: this.#blocked, states: this.states });
@@ -169,6 +194,14 @@ export class Process {
   dispose(): void {
     this.retire();
     for (const slot of this.#slots) slot.dispose();
+  }
+
+  /** Runs that a dependency had before it was declared are no restarts of it. */
+  #declare(before: ProcessDefinition, now: ProcessDefinition): void {
+    const earlier = new Set(followedIn(before));
+    const present = new Set(followedIn(now));
+    for (const id of this.#declared.keys()) if (!present.has(id)) this.#declared.delete(id);
+    for (const id of present) if (!earlier.has(id)) this.#declared.set(id, this.#ports.clock.now());
   }
 
   #admit(verb: string): void {
@@ -237,11 +270,22 @@ export class Process {
 
   #publish(transition: Transition): void {
     if (transition.to.status === "idle") this.#endedAt = this.#ports.clock.now();
+    if (this.#blocked) this.#holdRestart(transition);
     this.#remember();
     this.#ports.publish(transition);
   }
 
+  /** A run that ended by itself while the process was blocked: without the block its policy would have decided. */
+  #holdRestart({ slot, to }: Transition): void {
+    if (to.status === "idle" && (to.outcome.kind === "failed" || to.outcome.kind === "finished")) this.#held.add(slot);
+  }
+
   #remember(): void {
-    this.#ports.spawner.remember(this.id, snapshotOf({ blocked: this.#blocked, slots: this.#slots, planned: this.#timetable.planned }));
+    const held = this.#held.size === 0 ? {} : { held: [...this.#held] };
+    const declared = this.#declared.size === 0 ? {} : { declared: Object.fromEntries(this.#declared) };
+    this.#ports.spawner.remember(
+      this.id,
+      snapshotOf({ blocked: this.#blocked, ...held, slots: this.#slots, planned: this.#timetable.planned, ...declared }),
+    );
   }
 }

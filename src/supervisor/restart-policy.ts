@@ -10,10 +10,14 @@ export type Policy = {
   readonly restartLimit: number;
   /** A run of this length resets the count and the delay. */
   readonly restartResetMs: number;
+  /** A run without a readiness probe counts as up after this time; absent: 1 s. */
+  readonly minUptimeMs?: number;
   readonly graceMs: number;
   readonly terminateMs: number;
   /** Signal that asks a run to stop; absent: SIGTERM. */
   readonly stopSignal?: StopSignal;
+  /** The leader alone gets that signal; absent: the whole process group. */
+  readonly killMode?: "leader";
   /** Maximum run time; 0: no limit. */
   readonly timeoutMs: number;
   /** Time in which a run must become ready; absent: it is ready immediately. */
@@ -24,6 +28,12 @@ export type Policy = {
 
 export function stopSignalOf({ stopSignal = "SIGTERM" }: Policy): StopSignal {
   return stopSignal;
+}
+
+const DEFAULT_MIN_UPTIME_MS = 1_000;
+
+export function minUptimeOf({ minUptimeMs = DEFAULT_MIN_UPTIME_MS }: Policy): number {
+  return minUptimeMs;
 }
 
 const FIRST_DELAY_MS = 100;

@@ -17,7 +17,7 @@ export type ScheduleEvents = {
 
 /**
  * The next time of a cron pattern after `from` (milliseconds since 1970), in the time zone of the host; undefined if there is
- * none. A pattern has five fields, or six with seconds first.
+ * none. A pattern has five fields, six with seconds first, or seven with the year last.
  */
 export function nextTime(pattern: string, from: number): number | undefined {
   return new Cron(pattern, { paused: true }).nextRun(new Date(from))?.getTime();

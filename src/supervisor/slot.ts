@@ -94,7 +94,7 @@ export class Slot {
       const { spawner } = this.#ports;
       if (effect.type === "spawn") spawner.spawn(this.id, effect.run, this.#reports(effect.run));
       else if (effect.type === "adopt-restarted") spawner.adoptRestarted(this.id, effect.run, this.#reports(effect.run));
-      else if (effect.type === "signal") spawner.signal(this.id, effect.run, effect.signal);
+      else if (effect.type === "signal") spawner.signal(this.id, effect.run, effect.signal, effect.to);
       else if (effect.type === "drain") spawner.drain(this.id, effect.run);
       else spawner.sweep(this.id, effect.run, effect.pid, effect.signal);
     }

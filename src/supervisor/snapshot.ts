@@ -1,5 +1,18 @@
 /** The persisted state of a process, from which the next service continues. It is validated when it is read. */
-import { boolean, enumeration, integer, literal, map, nullSchema, number, openObject, optional, string, union } from "../base/schema.ts";
+import {
+  boolean,
+  enumeration,
+  integer,
+  list,
+  literal,
+  map,
+  nullSchema,
+  number,
+  openObject,
+  optional,
+  string,
+  union,
+} from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
 import type { RunFault, ScheduledAction, SlotState } from "./states.ts";
 
@@ -8,13 +21,17 @@ export type PlannedTime = Readonly<Partial<Record<ScheduledAction, number>>>;
 
 export type ProcessSnapshot = {
   readonly blocked: boolean;
+  /** Slots whose start or restart the block has prevented. */
+  readonly held?: readonly string[];
   /** States by slot: the main slot has the process's id, those of overlapping runs a number added, such as `web:2`. */
   readonly slots: Readonly<Record<string, SlotState>>;
   /** The next times of its schedules, in milliseconds since 1970. */
   readonly planned?: PlannedTime;
+  /** When each dependency with `restart: true` was declared, if that was after its first definition. Monotonic milliseconds. */
+  readonly declared?: Readonly<Record<string, number>>;
 };
 
-type SnapshotParts = Pick<ProcessSnapshot, "blocked" | "planned"> & {
+type SnapshotParts = Pick<ProcessSnapshot, "blocked" | "held" | "planned" | "declared"> & {
   readonly slots: readonly { readonly id: string; readonly state: SlotState }[];
 };
 
@@ -102,6 +119,8 @@ const slotState = union([
 
 const processSnapshot = openObject({
   blocked: boolean(),
+  held: optional(list(string())),
   slots: map(slotState),
   planned: optional(openObject({ start: optional(count), terminate: optional(count) })),
+  declared: optional(map(monotonicMs)),
 });

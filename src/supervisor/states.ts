@@ -93,7 +93,9 @@ export type SlotState =
 export type MachineCommand =
   | { readonly type: "start" }
   | { readonly type: "stop"; readonly next: NextStep; readonly cause: StopCause; readonly held?: boolean }
-  | { readonly type: "cancel-restart" };
+  | { readonly type: "cancel-restart" }
+  /** What a block has prevented happens now. */
+  | { readonly type: "unblocked" };
 
 export type Report =
   | { readonly type: "dependencies-ready" | "dependents-gone" }
@@ -124,8 +126,8 @@ export type MachineEffect =
   | { readonly type: "spawn"; readonly run: number }
   /** The keeper is already starting it. */
   | { readonly type: "adopt-restarted"; readonly run: number }
-  /** To the process group of the child. */
-  | { readonly type: "signal"; readonly run: number; readonly pid: number; readonly signal: SignalName }
+  /** To the process group of the child, or to the child alone. */
+  | { readonly type: "signal"; readonly run: number; readonly pid: number; readonly signal: SignalName; readonly to?: "leader" }
   /** To a worker, at the start of its grace period. */
   | { readonly type: "drain"; readonly run: number }
   /** To all processes that belong to the run; `swept` follows when none is left. */

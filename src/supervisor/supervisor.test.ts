@@ -149,6 +149,23 @@ test("a stop begins with the policy's signal, with and without a grace period; l
   }
 });
 
+test('killMode "leader": the stop signal goes to the leader alone; what it leaves behind and the rest of the group are ended after', () => {
+  const { spawner, process, clock } = setup({ rules: { graceMs: 1_000, terminateMs: 2_000, killMode: "leader" } });
+  spawner.up("web");
+  spawner.takeRequests();
+  process.stop();
+  clock.advance(1_000);
+  assert.deepEqual(spawner.takeRequests(), ["drain web 1", "SIGTERM web 1 to the leader"]);
+  spawner.end("web", { kind: "exited", code: 0, signal: null }, true);
+  assert.deepEqual(spawner.takeRequests(), ["sweep SIGTERM web 1"]);
+  spawner.swept("web");
+  process.start();
+  spawner.up("web");
+  process.stop();
+  clock.advance(3_000);
+  assert.deepEqual(spawner.takeRequests().slice(-2), ["SIGTERM web 2 to the leader", "SIGKILL web 2"]);
+});
+
 test("2.2 stop: children left behind by the leader get SIGTERM, and SIGKILL after the timeout", () => {
   const { spawner, process, clock, state } = setup({ rules: { terminateMs: 2_000 } });
   spawner.up("web");
@@ -254,7 +271,7 @@ test("2.2 cron: a clock set ahead by hours leads to one run, one set back doesn'
   assert.deepEqual(spawner.takeRequests(), ["spawn web 2"]);
 });
 
-test("3 block: no restart by policy, no cron; the current run continues; a manual start is refused; unblock allows it", () => {
+test("3 block: no restart by policy, no cron; the current run continues; a manual start is refused; unblock restarts by policy", () => {
   const { spawner, process, clock, state, notices } = setup({ cron: "* * * * *" });
   spawner.up("web");
   process.block();
@@ -265,8 +282,39 @@ test("3 block: no restart by policy, no cron; the current run continues; a manua
   assert.equal(notices.at(-1)?.type, "skipped");
   assert.throws(() => process.start(), { code: "process-blocked" });
   process.unblock();
-  process.start();
   assert.deepEqual(spawner.takeRequests(), ["spawn web 2"]);
+});
+
+test("3 unblock continues a restart that the block has cancelled, with its delay and its count", () => {
+  const { spawner, process, clock, state } = setup({ rules: { restartDelayMs: 100 } });
+  spawner.up("web");
+  spawner.exit("web", 1);
+  process.block();
+  process.unblock();
+  assert.deepEqual([state()?.status, state()?.restarts], ["backoff", 0]);
+  clock.advance(100);
+  assert.deepEqual([state()?.status, state()?.restarts], ["starting", 1]);
+});
+
+test("3 unblock starts nothing that was not held: neither a stopped process, nor one that finished before, nor one without a policy", () => {
+  const stopped = setup({ rules: { restart: "always" } });
+  stopped.spawner.up("web");
+  stopped.process.block();
+  stopped.process.stop();
+  stopped.spawner.exit("web", 0);
+  const before = setup({ rules: { restart: "error" } });
+  before.spawner.up("web");
+  before.spawner.exit("web", 0);
+  before.process.block();
+  const never = setup({ rules: { restart: "never" } });
+  never.spawner.up("web");
+  never.process.block();
+  never.spawner.exit("web", 1);
+  for (const { process, spawner } of [stopped, before, never]) {
+    spawner.takeRequests();
+    process.unblock();
+    assert.deepEqual(spawner.takeRequests(), []);
+  }
 });
 
 test("3 block cancels a pending restart", () => {

@@ -125,6 +125,16 @@ export class Supervisor {
     return this.#dependencies.unmetBy(id);
   }
 
+  /** Whether the process waits for one that has failed for good. A later start of that one makes it wait again. */
+  isSkipped(id: string): boolean {
+    return this.#dependencies.isSkipped(id);
+  }
+
+  /** Whether its run will be restarted because of a dependency that is being restarted. */
+  willFollow(id: string): boolean {
+    return this.#dependencies.willFollow(id);
+  }
+
   /** The dependents that must exit before this process. */
   runningDependents(id: string): readonly string[] {
     return this.#dependencies.runningDependents(id);

@@ -4,8 +4,9 @@ import { execFile } from "node:child_process";
 import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { BIN, homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman } from "../support/cli.ts";
 import { cleanEnvironment } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
 import { skip } from "../support/skip.ts";
 
 /** A missing shell skips its test; with CI=true scripts/test.mjs counts it as a failure. */
@@ -52,6 +53,8 @@ test("bash completes commands, options, choices and the ids of running processes
   assert.deepEqual(await tab(folder, "scale", ""), ["web"], "only clusters");
   assert.deepEqual(await tab(folder, "scale", "web", ""), ["max"], "or a number");
   assert.deepEqual(await tab(folder, "scale", "web", "2", ""), []);
+  assert.deepEqual(await tab(folder, "signal", "US"), ["USR1", "USR2"]);
+  assert.deepEqual(await tab(folder, "signal", "HUP", "m"), ["mail"]);
   assert.deepEqual(await tab(folder, "stop", "--no"), ["--no-wait"]);
   assert.deepEqual(await tab(folder, "logs", "--severity", "w"), ["warn"]);
   assert.deepEqual(await tab(folder, "logs", "--config", ""), [], "bash completes files itself");
@@ -66,6 +69,7 @@ test("values after an equals sign and after commas are completed, too", async (c
   const { folder } = homeOf(context, [{ id: "web", cmd: "true" }], { profiles: { dev: {}, prod: {} } });
   assert.deepEqual(await tab(folder, "run", "--profile", ""), ["dev", "prod"]);
   assert.deepEqual(await tab(folder, "token", "--scope", "read,co"), ["read,control"]);
+  for (const command of ["init", "append"]) assert.deepEqual(await tab(folder, command, "--restart", ""), ["always", "error"]);
   assert.deepEqual(await tab(folder, "logs", "--category", "l"), ["lifecycle", "log"]);
   // As bash splits the words, and as zsh and fish do.
   assert.deepEqual(await tab(folder, "logs", "--severity", "=", "w"), ["warn"]);

@@ -157,3 +157,31 @@ test("status loads no unused module of Node", async (context) => {
     [],
   );
 });
+
+test("a start that fails is reported at once, with its last lines and code 1, also while the policy tries again", async (context) => {
+  const fails = "echo first; echo 'no such database' >&2; exit 3";
+  const { folder } = homeOf(context, [
+    { id: "once", cmd: fails },
+    { id: "again", cmd: `sleep 0.1; ${fails}`, restart: "error", restartDelayMs: 60_000 },
+    { id: "storm", cmd: fails, restart: "always" },
+    { id: "pair", cmd: '[ "$PROCMAN_CLUSTER_INSTANCE" = 0 ] && exec sleep 1000; exit 4', cluster: { instances: 2 } },
+    { id: "late", cmd: "sleep 0.3; exit 5", minUptimeMs: 100 },
+    { id: "job", cmd: "echo done" },
+    { id: "web", cmd: "sleep 1000" },
+  ]);
+  await procman(folder, ["run", "--detach"]);
+  for (const id of ["once", "again", "storm"])
+    for (const verb of ["start", "restart"]) {
+      const { code, out, err } = await procman(folder, [verb, id]);
+      assert.deepEqual([code, out], [1, ""], `${verb} ${id}`);
+      assert.match(err, new RegExp(`^procman: Cannot ${verb} "${id}": it exited with code 3`));
+      assert.match(err, new RegExp(`^ +${id} \\| first\n +${id} \\| no such database\n`, "m"));
+      if (verb === "start" && id === "storm") await procman(folder, ["stop", id]);
+    }
+  const started = Date.now();
+  const mixed = await procman(folder, ["start", "pair", "late", "job", "web"]);
+  assert.equal(mixed.code, 1);
+  assert.match(mixed.err, /^procman: Cannot start "pair-2": it exited with code 4/);
+  assert.match(mixed.out, /^late: running .*\njob: finished .*\nweb: running \(pid \d+\)\n$/);
+  assert.ok(Date.now() - started < 15_000, "the four are awaited together, none for the whole timeout");
+});

@@ -58,3 +58,21 @@ test("a cycle of dependencies is refused before any process starts, with its pla
   assert.equal(code, 78);
   assert.match(err, /procman\.json:1:\d+ processes\[1\]\.dependsOn\[0\]\n[\s\S]*a → b → a/);
 });
+
+test("a process whose dependency has failed for good is skipped: --exit-with and start end with an error", async (context) => {
+  const processes = [
+    { id: "prepare", cmd: "exit 3", autostart: true, restartLimit: 0 },
+    { id: "work", cmd: "echo done", autostart: true, dependsOn: [{ id: "prepare", condition: "finished" }] },
+    { id: "report", cmd: "echo done", autostart: true, dependsOn: [{ id: "work", condition: "finished" }] },
+  ];
+  const over = await procman(homeOf(context, processes).folder, ["run", "--exit-with", "report"]);
+  assert.equal(over.code, 1);
+  const home = homeOf(context, processes);
+  assert.equal((await procman(home.folder, ["run", "--detach"])).code, 1);
+  const { status, reason } = await record(home, "report");
+  assert.deepEqual([status, reason], ["skipped", "is skipped: it can't start any more, as it waits for work (finished)"]);
+  assert.equal((await procman(home.folder, ["stop", "work"])).code, 0);
+  const started = await procman(home.folder, ["start", "work"]);
+  assert.equal(started.code, 1);
+  assert.match(started.err, /Cannot start "work": it is skipped: it can't start any more, as it waits for prepare \(finished\)/);
+});

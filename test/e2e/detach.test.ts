@@ -9,8 +9,10 @@ import { type TestContext, test } from "node:test";
 import { ProcmanError } from "../../src/base/errors.ts";
 import { runDetached } from "../../src/cli/detach.ts";
 import { processStat } from "../../src/os/process-stat.ts";
-import { BIN, homeOf, keeperIn, procman } from "../support/cli.ts";
+import { homeOf, keeperIn, procman } from "../support/cli.ts";
 import { cleanEnvironment, eventually, folderWith, isAlive, processExit } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
+import { smallDisk } from "../support/skip.ts";
 
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
 
@@ -182,6 +184,16 @@ test("run --detach of a procman that ends during its start prints its messages a
   assert.equal(keeperIn(state), 0);
 });
 
+test("run --detach says that the disk of the state folder is full, though its log takes no message", async (context) => {
+  const disk = smallDisk(context, "size=64k");
+  if (disk === undefined) return;
+  const { folder } = homeOf(context, [SLEEPER]);
+  assert.throws(() => writeFileSync(join(disk, "fill"), Buffer.alloc(1_000_000)), /ENOSPC/);
+  const { code, out, err } = await procman(folder, ["run", "--detach"], { PROCMAN_STATE_DIR: join(disk, "state") });
+  assert.deepEqual([code, out], [1, ""]);
+  assert.match(err, /^procman: Cannot run: the state folder .*\/state\/test can't be used: .*no space left on device/);
+});
+
 test("run --detach reports that procman was killed during its start", async (context) => {
   const { folder } = homeOf(context, [SLEEPER]);
   const { env, pid } = blockStart(folder);
@@ -232,7 +244,7 @@ test("a procman that needs too long to start is left running, and its pid is pri
   await eventually(() => (keeperIn(state) === keeper ? true : undefined));
 });
 
-test("if the API can't listen, the reason is printed, the processes run, and `terminate` still ends them", async (context) => {
+test("if the API can't listen, the reason is printed, the processes run, and commands work", async (context) => {
   const taken = createServer().listen(0, "127.0.0.1");
   context.after(() => void taken.close());
   await once(taken, "listening");
@@ -244,16 +256,16 @@ test("if the API can't listen, the reason is printed, the processes run, and `te
   assert.match(
     started.err,
     new RegExp(
-      `^procman: Cannot reach procman: it is running \\(pid ${keeperIn(state)}\\), but has no API at 127\\.0\\.0\\.1:${port}: .*EADDRINUSE`,
+      `^procman: Cannot serve the API: procman is running \\(pid ${keeperIn(state)}\\), but has no API at 127\\.0\\.0\\.1:${port}: .*EADDRINUSE`,
     ),
   );
-  assert.equal((await procman(folder, ["status"])).err, started.err);
+  assert.match((await procman(folder, ["status"])).out, /^web +running/m);
   const web = Number(
     await eventually(() => (existsSync(join(folder, "pid")) ? readFileSync(join(folder, "pid"), "utf8") : "") || undefined),
   );
   assert.ok(isAlive(web));
   const ended = await procman(folder, ["terminate"]);
-  assert.deepEqual({ code: ended.code, out: ended.out }, { code: 0, out: "test has ended, with all its processes\n" });
+  assert.deepEqual({ code: ended.code, out: ended.out }, { code: 0, out: "test has ended, with its process\n" });
   assert.ok(!isAlive(web));
 });
 
@@ -269,4 +281,29 @@ test("an API that could not listen is served once its port is free, without a re
   assert.match((await procman(folder, ["status"])).out, /^web +running +\d+ .* 0 +runs$/m);
   const served = `the API is served at 127.0.0.1:${port} now`;
   for (let out = ""; !out.includes(served); ) ({ out } = await procman(folder, ["logs", "--search", served]));
+});
+
+test("run --detach ends with 1 and the last lines of what fails at once; --wait waits until all are ready", async (context) => {
+  const slow = { id: "slow", cmd: "sleep 1.5; echo up; sleep 1000", autostart: true, ready: { log: "^up$" } };
+  const { folder } = homeOf(context, [
+    SLEEPER,
+    slow,
+    { id: "after", cmd: "sleep 1000", autostart: true, dependsOn: ["slow"] },
+    { id: "broken", cmd: "echo 'no such database'; exit 3", autostart: true, restartDelayMs: 60_000 },
+    { id: "nightly", cmd: "exit 4", cron: "0 3 * * *" },
+  ]);
+  const failed = await procman(folder, ["run", "--detach"]);
+  assert.equal(failed.code, 1);
+  assert.match(failed.err, /^procman: Cannot start "broken": it exited with code 3[^\n]*\n {2}broken \| no such database\n$/);
+  assert.match(failed.out, /^web +running(?:.*\n)+test is running in the background/m);
+  assert.match(failed.out, /^slow +running, not ready/m, "it doesn't wait for readiness");
+  await procman(folder, ["terminate"]);
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes: [SLEEPER, slow] }));
+  const ready = await procman(folder, ["run", "--detach", "--wait"]);
+  assert.deepEqual([ready.code, ready.err], [0, ""]);
+  assert.match(ready.out, /^slow +running +\d/m);
+  await procman(folder, ["terminate"]);
+  const late = await procman(folder, ["run", "--detach", "--wait", "--timeout", "0.5"]);
+  assert.equal(late.code, 1);
+  assert.match(late.err, /^procman: Cannot wait for the start of "slow": timed out after 0\.5 s; it runs, is not ready yet.*$/m);
 });

@@ -2,15 +2,14 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { before, type TestContext, test } from "node:test";
+import { installProduct } from "../../scripts/packed-product.mjs";
 import { freePort } from "../support/free-ports.ts";
 import { cleanEnvironment, eventually, processExit } from "../support/procman-process.ts";
+import { ROOT } from "../support/product.ts";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 let home = "";
 let folder = "";
 
@@ -51,16 +50,9 @@ function isAnnounced(): boolean {
 }
 
 before(async () => {
-  home = mkdtempSync(join(tmpdir(), "procman-home-"));
-  const packed = await run("npm", ["pack", "--ignore-scripts", "--pack-destination", home], ROOT);
-  assert.equal(packed.code, 0, packed.err);
-  writeFileSync(join(home, "package.json"), "{}");
-  const tarball = readdirSync(home).find((name) => name.endsWith(".tgz")) ?? "";
-  const installed = await run("npm", ["install", "--no-audit", "--no-fund", "--offline", join(home, tarball)], home);
-  assert.equal(installed.code, 0, installed.err);
+  const { PROCMAN_TEST_PACKAGE = (await installProduct()).PROCMAN_TEST_PACKAGE } = process.env;
+  home = join(PROCMAN_TEST_PACKAGE, "../..");
 });
-
-after(() => rmSync(home, { recursive: true, force: true }));
 
 test.beforeEach(() => {
   folder = mkdtempSync(join(home, "work-"));
@@ -184,6 +176,22 @@ test("help, version and schema print to standard output", async () => {
   assert.equal((JSON.parse((await procman("schema")).out) as { readonly type: string }).type, "object");
 });
 
+test("the health check of docs/containers.md fails when the process or procman doesn't run", async (context) => {
+  const page = readFileSync(join(ROOT, "docs/containers.md"), "utf8");
+  const [, command = ""] = /^ +HEALTHCHECK CMD (.*)$/m.exec(page) ?? [];
+  const check = async (): Promise<number> =>
+    (await run("sh", ["-c", command.replace("node_modules/.bin/procman", join(home, "node_modules/.bin/procman"))])).code;
+  await procman("init", "--id", "web", "--cmd", "sleep 1000");
+  assert.equal(await check(), 1);
+  const exit = once(daemonOf(context as TestContext), "exit");
+  await eventually(() => (isAnnounced() ? true : undefined));
+  assert.equal(await check(), 0);
+  assert.equal((await procman("stop", "web")).code, 0);
+  assert.equal(await check(), 1);
+  await procman("terminate");
+  await exit;
+});
+
 test("the library validates configurations, runs processes, and its types are valid", async () => {
   const script = `import { ConfigurationError, Procman, validateConfiguration } from "procman";
 const c = validateConfiguration({ processes: [{ id: "a", cmd: "b", autostart: true }] });
@@ -202,6 +210,29 @@ await procman.terminate();`;
   );
   const checked = await run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."]);
   assert.equal(checked.code, 0, checked.out);
+});
+
+test("an error is an instance of ProcmanError of each entry; the client has nothing of Node in it", async () => {
+  writeFileSync(
+    join(folder, "same.mjs"),
+    `import * as main from "procman"; import * as client from "procman/client";
+const error = await client.connect({ url: "http://127.0.0.1:1", token: "x" }).processes().catch((error) => error);
+console.log(error instanceof main.ProcmanError, main.ProcmanError === client.ProcmanError, error.code);`,
+  );
+  assert.equal((await run(process.execPath, ["same.mjs"])).out, "true true service-down\n");
+  const read = new Set<string>();
+  const modulesOf = (name: string): void => {
+    if (read.has(name)) return;
+    read.add(name);
+    // Comments begin with a space.
+    const text = readFileSync(join(home, "node_modules/procman/dist", name), "utf8");
+    for (const [, module = ""] of text.matchAll(/^(?:import|export)\b[^"\n]*"([^"]+)";$/gm)) {
+      assert.match(module, /^\.\//, name);
+      modulesOf(module.slice("./".length));
+    }
+  };
+  modulesOf("client.js");
+  assert.ok(read.size > 1, "it shares chunks with the library");
 });
 
 /** Repeats the request until there is an answer. */

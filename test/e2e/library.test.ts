@@ -5,12 +5,12 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { ConfigurationError, type LogEntry, Procman, ProcmanError } from "../../src/index.ts";
+import type { LogEntry } from "../../src/index.ts";
 import { procman as command, homeOf, keeperIn } from "../support/cli.ts";
 import { cleanEnvironment, eventually, isAlive, processExit } from "../support/procman-process.ts";
+import { entryUrl, library } from "../support/product.ts";
 
-const INDEX = fileURLToPath(new URL("../../dist/index.js", import.meta.url));
+const { ConfigurationError, Procman, ProcmanError } = await library();
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true } as const;
 
 /** A folder with the state of `name` in it; after the test its procman is ended. */
@@ -31,7 +31,7 @@ async function program(folder: string, options: object): Promise<{ readonly chil
   const file = join(folder, "program.mjs");
   writeFileSync(
     file,
-    `import { Procman } from ${JSON.stringify(INDEX)};
+    `import { Procman } from ${JSON.stringify(entryUrl("index"))};
 const procman = await Procman.run({ name: "mine", processes: [${JSON.stringify(SLEEPER)}] }, ${JSON.stringify(options)});
 console.log((await procman.process("web")).pid);
 setInterval(() => undefined, 1000);`,

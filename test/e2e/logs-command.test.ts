@@ -6,8 +6,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { LogEntry } from "../../src/contract/records.ts";
-import { BIN, homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman } from "../support/cli.ts";
 import { cleanEnvironment, eventually } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
 
 const COUNTER = "i=0; while true; do i=$((i+1)); echo line $i; sleep 0.02; done";
 
@@ -69,12 +70,16 @@ test("logs -f continues over kills of the service without a gap or a repeated li
   follower.stdout.setEncoding("utf8").on("data", (part: string) => {
     text += part;
   });
+  let killed = 0;
   for (let kills = 0; kills < 3; kills += 1) {
     const seen = numbersIn(text).length;
     await eventually(() => (numbersIn(text).length > seen + 10 ? true : undefined));
-    const { pid } = JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as { readonly pid: number };
-    assert.ok(pid > 1);
-    process.kill(pid, "SIGKILL");
+    killed = await eventually(() => {
+      const { pid } = JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as { readonly pid: number };
+      return pid === killed ? undefined : pid;
+    });
+    assert.ok(killed > 1);
+    process.kill(killed, "SIGKILL");
   }
   const seen = numbersIn(text).length;
   await eventually(() => (numbersIn(text).length > seen + 10 ? true : undefined));
@@ -113,13 +118,33 @@ test("logs ends without a message when its reader has ended, and at Ctrl-C", asy
   assert.deepEqual(await once(follower, "close"), [0, null]);
 });
 
+test("logs -n 0 -f shows only new entries; -n 0 alone shows none", async (context) => {
+  const { folder } = homeOf(context, [{ id: "web", cmd: COUNTER, autostart: true }]);
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  const stored = async (): Promise<number> => numbersIn((await procman(folder, ["logs", "web", "-n", "1"])).out)[0] ?? 0;
+  let last = 0;
+  while (last < 3) last = await stored();
+  assert.deepEqual(await procman(folder, ["logs", "-n", "0"]), { code: 0, out: "", err: "" });
+  const follower = spawn(process.execPath, [BIN, "logs", "web", "--lines", "0", "--follow", "--category", "stdout"], {
+    cwd: folder,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [text] = (await once(follower.stdout, "data")) as [Buffer];
+  follower.kill("SIGINT");
+  follower.stdout.resume();
+  assert.deepEqual(await once(follower, "close"), [0, null]);
+  const [first = 0] = numbersIn(String(text));
+  assert.ok(first > last, `${first} after ${last}`);
+});
+
 test("invalid options of logs are reported, with exit code 64", async (context) => {
   const { folder } = homeOf(context, []);
   for (const [args, message] of [
     [["--since", "soon"], /Cannot read --since "soon": it is not a time; allowed are 10m/],
     [["--severity", "fatal"], /Allowed choices are debug, info, warn, error/],
     [["--category", "stdout,out"], /Allowed: stdout, stderr, lifecycle/],
-    [["-n", "0"], /Allowed: a whole number from 1/],
+    [["-n", "-1"], /Allowed: a whole number from 0/],
     [["-f", "--until", "1h"], /--follow has no end/],
   ] as const) {
     const { code, err } = await procman(folder, ["logs", ...args]);
@@ -138,13 +163,15 @@ test("2.3 if nothing is stored, logs says so", async (context) => {
 
 test("an output that can't be written leads to one message and an exit code", async (context) => {
   const { folder } = homeOf(context, [{ id: "web", cmd: "true" }]);
-  const full = spawn("sh", ["-c", `${process.execPath} ${BIN} schema > /dev/full`], { cwd: folder, env: cleanEnvironment() });
-  let errors = "";
-  full.stderr.setEncoding("utf8").on("data", (part) => {
-    errors += part;
-  });
-  assert.deepEqual(await once(full, "close"), [1, null]);
-  assert.match(errors, /^procman: Cannot write to standard output: ENOSPC[^\n]*\n$/);
+  for (const command of ["schema", "help", "version", "--help", "help run"]) {
+    const full = spawn("sh", ["-c", `${process.execPath} ${BIN} ${command} > /dev/full`], { cwd: folder, env: cleanEnvironment() });
+    let errors = "";
+    full.stderr.setEncoding("utf8").on("data", (part) => {
+      errors += part;
+    });
+    assert.deepEqual(await once(full, "close"), [1, null], command);
+    assert.match(errors, /^procman: Cannot write to standard output: ENOSPC[^\n]*\n$/);
+  }
 });
 
 test("the id of a cluster selects the log entries of its instances", async (context) => {

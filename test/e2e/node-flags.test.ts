@@ -5,8 +5,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { BIN } from "../support/cli.ts";
 import { cleanEnvironment, eventually, isAlive, type Procman, processExit, startProcman } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
 
 /** Newer versions have another name for it, and one more flag. */
 const HAS = process.allowedNodeEnvironmentFlags;

@@ -125,6 +125,24 @@ test("7 an invalid file: plan and reload print all problems with their places, e
   assert.deepEqual(await pids(home), before);
 });
 
+test("an empty or cut off file names no procman: the only one beside it is found, and plan and reload print the file's problem", async (context) => {
+  const home = homeOf(context, [sleeper("web")]);
+  await procman(home.folder, ["run", "--detach"]);
+  const before = await pids(home);
+  for (const text of ["", '{ "processes": [']) {
+    writeFileSync(join(home.folder, "procman.json"), text);
+    for (const command of ["plan", "reload"]) {
+      const { code, out, err } = await procman(home.folder, [command]);
+      assert.deepEqual([code, out], [78, ""], err);
+      assert.match(err, /procman\.json:1:\d+/);
+    }
+    assert.deepEqual(await pids(home), before);
+  }
+  assert.equal((await procman(home.folder, ["stop", "web"])).code, 0);
+  assert.equal((await procman(home.folder, ["terminate"])).code, 0);
+  assert.equal((await procman(home.folder, ["plan"])).code, 69, "none is running");
+});
+
 test("a process that doesn't come up with its new configuration is reported, with exit code 1", async (context) => {
   const home = homeOf(context, [sleeper("web"), sleeper("db")]);
   await procman(home.folder, ["run", "--detach"]);
@@ -193,3 +211,42 @@ for (const victim of ["service", "keeper"] as const)
       while (!(await isOver())) await new Promise((resolve) => setTimeout(resolve, 100));
     }
   });
+
+test("plan shows the restarts by dependsOn, reload makes exactly these, and is done when they are", async (context) => {
+  const processes = (db: object, web: object): readonly ProcessConfig[] => [
+    sleeper("web", web),
+    sleeper("pool", { cluster: { instances: 2 }, minUptimeMs: 100, dependsOn: [{ id: "db", restart: true }] }),
+    sleeper("db", db),
+    sleeper("same", { dependsOn: ["db"] }),
+  ];
+  const home = homeOf(context, processes({}, { dependsOn: [{ id: "pool", restart: true }] }));
+  await procman(home.folder, ["run", "--detach"]);
+  const reload = async (): Promise<readonly string[]> => {
+    const plan = JSON.parse((await procman(home.folder, ["plan", "--json"])).out) as PlanRecord;
+    const before = await pids(home);
+    const done = await procman(home.folder, ["reload", "--json"]);
+    assert.equal(done.code, 0, done.err);
+    assert.deepEqual((JSON.parse(done.out) as PlanRecord).processes, plan.processes);
+    const after = await pids(home);
+    const planned = plan.processes.filter(({ action }) => action === "restart").map(({ process }) => process);
+    assert.deepEqual(
+      planned,
+      Object.keys(after).filter((id) => after[id] !== before[id]),
+    );
+    return plan.processes.filter(({ action }) => action !== "none").map(({ process, reason }) => `${process}: ${reason}`);
+  };
+  write(home, processes({ nice: 1 }, { dependsOn: [{ id: "pool", restart: true }] }));
+  assert.deepEqual(await reload(), [
+    "web: restarts with pool, on which it depends",
+    "pool-1: restarts with db, on which it depends",
+    "pool-2: restarts with db, on which it depends",
+    "db: its nice has changed",
+  ]);
+  write(home, processes({ nice: 1 }, {}));
+  await reload();
+  await procman(home.folder, ["restart", "db"]);
+  await eventually(async () => (await records(home)).every(({ id, pid }) => id !== "db" || pid !== undefined) || undefined);
+  // Its dependency is younger, but was not restarted since it was declared.
+  write(home, processes({ nice: 1 }, { dependsOn: [{ id: "db", restart: true }] }));
+  assert.deepEqual(await reload(), ["web: its dependsOn has changed"]);
+});

@@ -6,18 +6,19 @@ import { test } from "node:test";
 import { EventParser, type ServerSentEvent } from "../../src/client/sse-parser.ts";
 import type { Endpoint, Incident, ProcessRecord } from "../../src/contract/records.ts";
 import { payloadOf } from "../../src/contract/token-claims.ts";
-import { Procman as Library } from "../../src/index.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { procman as command } from "../support/cli.ts";
-import { eventually, type Procman, processExit, startProcman } from "../support/procman-process.ts";
+import { allThreadsExit, eventually, type Procman, startProcman } from "../support/procman-process.ts";
+import { library } from "../support/product.ts";
 
+const { Procman: Library } = await library();
 const CRASHING = { id: "crash", cmd: "echo one; echo last words; sleep 0.1; exit 3", autostart: true, restartLimit: 1, restartDelayMs: 50 };
 const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
 
 async function killService(procman: Procman): Promise<void> {
   const service = procman.helper("service");
   process.kill(service, "SIGKILL");
-  await processExit(service);
+  await allThreadsExit(service);
 }
 
 /** The address of the current service. */

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { BIN, homeOf, procman } from "../support/cli.ts";
+import { homeOf, procman } from "../support/cli.ts";
 import { fakeKeeper } from "../support/fake-keeper.ts";
 import { isAlive } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
 
 const SERVICE = { part: "service", from: "0.1.0", to: "0.2.0", ok: true, ms: 120 };
 const LOGGER = { part: "logger", from: "0.1.0", to: "0.2.0", ok: true, ms: 80 };

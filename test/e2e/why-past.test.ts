@@ -87,3 +87,28 @@ test("after a kill of procman `why` shows that the end of the run is unknown, an
   for (const each of [pid, logger]) await processExit(each);
   assert.match((await why()).out, new RegExp(`${start}: procman itself ended during the run\\.`));
 });
+
+test("why counts all ends, however few it lists; the last lines of a run aren't those of an earlier procman's run of the same number", async (context) => {
+  const cmd = `trap 'echo bye; exit' TERM; echo "pid $$"; sleep 1000 & wait`;
+  const { folder, state } = homeOf(context, [
+    { id: "web", cmd, autostart: true },
+    { id: "crash", cmd: "exit 3", autostart: true, restart: "always", restartLimit: 11, restartDelayMs: 0 },
+  ]);
+  await procman(folder, ["run", "--detach"]);
+  await procman(folder, ["terminate"]);
+  rmSync(join(state, "incidents/crash.jsonl"));
+  await procman(folder, ["run", "--detach"]);
+  const { pid } = (JSON.parse((await procman(folder, ["status", "web", "--json"])).out) as readonly { readonly pid: number }[])[0] ?? {};
+  await procman(folder, ["restart", "web"]);
+  const why = async (id: string, count: number): Promise<{ readonly incidents: readonly Incident[]; readonly why: readonly string[] }> =>
+    JSON.parse((await procman(folder, ["why", id, "-n", String(count), "--json"])).out) as never;
+  let lines: readonly string[] = [];
+  while (!lines.includes("bye")) lines = (await why("web", 1)).incidents[0]?.lines.map(({ text }) => text) ?? [];
+  assert.deepEqual(lines, [`pid ${pid}`, "bye"]);
+  // Ends that come too fast are recorded a moment later.
+  const all = "Runs that ended in the last 24 hours: 12 (12 × ended by itself).";
+  let short = await why("crash", 1);
+  while (!short.why.includes(all)) short = await why("crash", 1);
+  assert.equal(short.incidents.length, 1);
+  assert.deepEqual((await why("crash", 20)).why, short.why);
+});

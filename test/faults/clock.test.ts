@@ -1,6 +1,6 @@
 /** The wall clock jumps by hours (libfaketime): only schedules and time stamps depend on it. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { eventually } from "../support/procman-process.ts";
@@ -69,6 +69,52 @@ test("a clock that jumps hours ahead and back restarts no process and ends no ti
   }
   const pids = (records: typeof before): readonly unknown[] => records.map(({ id, pid, run, restarts }) => [id, pid, run, restarts]);
   assert.deepEqual(pids(await rig.records()), pids(before));
+  assert.deepEqual(await rig.verdict(), []);
+});
+
+test("a clock that jumps while a log file can't be written, is renamed by others or rotates: no line is lost", async (context) => {
+  const printer = (folder: string, id: string, rotate: unknown) => ({
+    id,
+    cmd: program(folder, "printer", id, 20_000, 20),
+    autostart: true,
+    restart: "always",
+    logger: { stdout: `logs/${id}.log`, rotate },
+  });
+  const world = await withClock(context, (folder) => [
+    printer(folder, "print", false),
+    printer(folder, "print-rotated", { size: "100KB", total: "1GB", gzip: true }),
+  ]);
+  if (world === undefined) return;
+  const { rig, set, folder } = world;
+  const path = join(folder, "logs/print.log");
+  // As rotated files they count for the verdict.
+  let renames = 0;
+  const moveAside = (): void => renameSync(path, `${path}.20260101T00000000${++renames}Z`);
+  for (const hours of [5, -3, 0]) {
+    await waitForGrowth(rig, "print", 50_000);
+    moveAside();
+    set(hours);
+    await eventually(() => existsSync(path) || undefined);
+    const printed = rig.output().length - 1;
+    for (let isThere = false; !isThere; ) {
+      moveAside();
+      isThere = mkdirSync(path, { recursive: true }) !== undefined;
+    }
+    await eventually(() =>
+      rig
+        .output()
+        .slice(printed)
+        .find((line) => /Cannot write .*print\.log/.test(line)),
+    );
+    set(hours + 5);
+    // At least one further attempt fails.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    rmdirSync(path);
+    await waitForGrowth(rig, "print", 50_000);
+    await eventually(() =>
+      readdirSync(join(folder, "logs")).filter((name) => /^print-rotated.*gz$/.test(name)).length > renames ? true : undefined,
+    );
+  }
   assert.deepEqual(await rig.verdict(), []);
 });
 

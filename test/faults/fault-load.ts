@@ -7,8 +7,25 @@ const PROGRAMS = fileURLToPath(new URL("../../examples/kill-the-manager/programs
 export const CRASHERS = ["crash-quick", "crash-slow", "crash-error", "crash-family"] as const;
 /** Started, stopped, restarted and blocked by an operator. */
 export const OPERATED = ["toy-plain", "toy-once", "toy-stubborn"] as const;
+/** A cluster that an operator scales, and whose number of instances it changes in the file. */
+export const CLUSTER = "pool";
+/** Only the profile by which the schedule runs procman has this process. */
+export const PROFILED = "profiled";
+export const PROFILE = "faults";
 /** Processes with numbered lines. */
 export const PRINTERS = ["print", "print-rotated", "print-errors", ...OPERATED] as const;
+
+/** Its instances take a lock, so that a second copy is noted in the diary. */
+export function clusterIn(folder: string, instances: number): object {
+  const id = `${CLUSTER}-$PROCMAN_CLUSTER_INSTANCE`;
+  const twice = `echo "{\\"what\\":\\"twice\\",\\"id\\":\\"${id}\\",\\"pid\\":$$}" >> ${folder}/diary.jsonl`;
+  const cmd = `flock -n -E 99 ${folder}/${id}.lock sleep 1000; [ $? = 99 ] && ${twice}; exit 1`;
+  return { id: CLUSTER, cmd, autostart: true, restart: "always", restartDelayMs: 50, cluster: { instances } };
+}
+
+export function profilesOf(): object {
+  return { [PROFILE]: { processes: [{ id: PROFILED, cmd: "sleep 1000", autostart: true, restart: "always" }] } };
+}
 
 export function loadIn(folder: string): readonly object[] {
   const program = (name: string, id: string, ...args: readonly (string | number)[]): string =>

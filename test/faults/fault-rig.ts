@@ -10,6 +10,7 @@ import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.m
 import { checkDiary } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { eventually } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
 import type { Kill } from "./kill-schedule.ts";
 import { exits, gaps } from "./verdict.ts";
 
@@ -51,11 +52,12 @@ export async function startRig(
   context: TestContext,
   folder: string,
   processes: readonly { readonly id: string; readonly [field: string]: unknown }[],
-  options: { readonly env?: NodeJS.ProcessEnv; readonly config?: object } = {},
+  options: { readonly env?: NodeJS.ProcessEnv; readonly config?: object; readonly output?: number; readonly also?: number } = {},
 ): Promise<FaultRig> {
-  const procman = new Procman({ folder, processes, ...options });
+  const procman = new Procman({ folder, bin: BIN, processes, ...options });
   context.after(() => procman.destroy());
-  procman.start();
+  // `also`: so many more at the same moment.
+  for (let count = 0; count <= (options.also ?? 0); count += 1) procman.start();
   const records = async (): Promise<readonly ProcessRecord[]> => {
     const answer = (await procman.answered()) as readonly ProcessRecord[] | undefined;
     if (answer === undefined) throw new Error("procman does not answer");

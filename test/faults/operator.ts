@@ -1,72 +1,186 @@
-/** Starts, stops, restarts and blocks a process by the API while procman is killed, and checks that accepted commands are completed. */
+/** Asks for things by the API while procman is killed, and checks that what was accepted is completed, and stays. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Procman } from "../../examples/kill-the-manager/managers/procman.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { Action } from "../../src/contract/control.ts";
 import type { ProcessRecord } from "../../src/contract/records.ts";
+import { CLUSTER, PROFILED } from "./fault-load.ts";
+import { isDone, Requested } from "./requested.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 /** Time limit of an accepted command, while procman is down half of the time. Milliseconds. */
 const TIMEOUT_MS = 30_000;
 const POLL_MS = 40;
+const MOST_INSTANCES = 4;
+/** Longest time between two requests. Of a cluster: long enough for several kills, as the number of instances must outlive each. Milliseconds. */
+const PAUSE_MS = { process: 400, cluster: 4_000 };
 
-export type OperatorReport = { accepted: number; refused: number; readonly findings: string[] };
+export type OperatorReport = { accepted: number; refused: number; compared: number; readonly findings: string[] };
 
 export type OperatorOptions = {
   readonly procman: Procman;
   readonly random: SeededRandom;
   readonly isOver: () => boolean;
-  /** Whether the keeper was killed so close to this time that an accepted command may be lost. */
-  readonly isExcused: (at: number) => boolean;
 };
 
-export async function runOperator(id: string, { procman, random, isOver, isExcused }: OperatorOptions): Promise<OperatorReport> {
-  const report: OperatorReport = { accepted: 0, refused: 0, findings: [] };
+type Answer = { readonly status: number; readonly body: ProcessRecord };
+
+/** Resolves when the kills are over, procman has settled, and the last command is completed. */
+export async function runOperator(id: string, options: OperatorOptions): Promise<OperatorReport> {
+  const operator = new Operator(id, options, new Requested());
+  while (!options.isOver()) await operator.act(options.random.weighted({ start: 3, stop: 3, restart: 3, block: 1, unblock: 2 }));
+  return operator.end();
+}
+
+/** Also changes the number of instances, at run time and in the file. `write`: a file with so many instances. */
+export async function runClusterOperator(
+  options: OperatorOptions & { readonly instances: number; readonly write: (instances: number) => void },
+): Promise<OperatorReport> {
+  const { random, isOver, instances } = options;
+  const operator = new ClusterOperator(CLUSTER, options, new Requested(instances), instances);
   while (!isOver()) {
-    await sleep(random.between(0, 400));
-    const action = random.weighted({ start: 3, stop: 3, restart: 3, block: 1, unblock: 2 });
-    const answer = (await procman.api.ask("POST", `/processes/${id}/${action}`)) as { status: number; body: ProcessRecord } | undefined;
-    const at = monotonicMs();
-    if (answer === undefined) continue;
-    if (answer.status !== 200) {
-      report.refused += 1;
-      continue;
+    const action = random.weighted({ scale: 6, reload: 3, plan: 2, start: 2, stop: 1, restart: 2, block: 1, unblock: 2 });
+    if (action === "scale") await operator.scale();
+    else if (action === "reload") await operator.reload(options.write);
+    else if (action === "plan") await operator.plan();
+    else await operator.act(action);
+  }
+  return operator.end();
+}
+
+class Operator {
+  readonly report: OperatorReport = { accepted: 0, refused: 0, compared: 0, findings: [] };
+  protected readonly id: string;
+  protected readonly procman: Procman;
+  protected readonly random: SeededRandom;
+  protected readonly requested: Requested;
+  protected readonly longestPause: number = PAUSE_MS.process;
+
+  constructor(id: string, { procman, random }: OperatorOptions, requested: Requested) {
+    this.id = id;
+    this.procman = procman;
+    this.random = random;
+    this.requested = requested;
+  }
+
+  async act(action: Action): Promise<void> {
+    await this.pause();
+    const before = this.requested.copy();
+    this.requested.asking(action);
+    const answer = await this.ask(`/processes/${this.id}/${action}`);
+    const isAccepted = this.count(answer);
+    // A repeated request may be refused because the first one, which had no answer, was carried out.
+    if (isAccepted || !answer.isRepeated) this.requested.answered(action, isAccepted, before);
+    if (!isAccepted) return;
+    const last = await this.#waitUntilDone(action, answer.body);
+    if (last !== undefined)
+      this.report.findings.push(
+        `${action} of ${this.id}, accepted with ${JSON.stringify(answer.body)}, was not completed: ${JSON.stringify(last)}`,
+      );
+    else this.requested.completed(action);
+  }
+
+  /** The last comparison. */
+  async end(): Promise<OperatorReport> {
+    await this.procman.answered();
+    await this.compare();
+    return this.report;
+  }
+
+  /** Compares what was asked for with what is, for a random time. */
+  protected async pause(): Promise<void> {
+    for (const end = monotonicMs() + this.random.between(0, this.longestPause); monotonicMs() < end; await sleep(POLL_MS))
+      await this.compare();
+  }
+
+  protected async compare(): Promise<ProcessRecord | undefined> {
+    const answer = (await this.procman.api.ask("GET", "/processes")) as { status: number; body: readonly ProcessRecord[] } | undefined;
+    if (answer?.status !== 200) return undefined;
+    this.report.compared += 1;
+    const record = answer.body.find(({ id }) => id === this.id);
+    const found = record === undefined ? "it is gone" : this.requested.contradictionOf(record);
+    if (found !== undefined) this.#find(`${this.id}: ${found}; ${JSON.stringify(record)}`);
+    if (!answer.body.some(({ id }) => id === PROFILED)) this.#find("the profile is lost");
+    return record;
+  }
+
+  /** Repeats the request until there is an answer: without one, what was asked for may hold or not. */
+  protected async ask(path: string, body?: object): Promise<Answer & { readonly isRepeated: boolean }> {
+    let isRepeated = false;
+    for (const end = monotonicMs() + TIMEOUT_MS; monotonicMs() < end; await sleep(POLL_MS)) {
+      const answer = (await this.procman.api.ask("POST", path, body)) as Answer | undefined;
+      if (answer !== undefined) return { ...answer, isRepeated };
+      isRepeated = true;
     }
-    report.accepted += 1;
-    const last = await waitUntilDone(procman, id, { action, after: answer.body });
-    if (last !== true && !isExcused(at))
-      report.findings.push(`${action} of ${id}, accepted with ${JSON.stringify(answer.body)}, was not completed: ${JSON.stringify(last)}`);
+    throw new Error(`procman does not answer POST ${path}`);
   }
-  return report;
+
+  protected count({ status }: { readonly status: number }): boolean {
+    if (status === 200) this.report.accepted += 1;
+    else this.report.refused += 1;
+    return status === 200;
+  }
+
+  /** Each finding once, though it may show in each later record. */
+  #find(what: string): void {
+    const { findings } = this.report;
+    if (!findings.some((known) => known.slice(0, 60) === what.slice(0, 60))) findings.push(what);
+  }
+
+  /** The last record seen, if it was not completed. */
+  async #waitUntilDone(action: Action, after: ProcessRecord): Promise<object | undefined> {
+    let last: ProcessRecord | undefined;
+    for (const end = monotonicMs() + TIMEOUT_MS; monotonicMs() < end; await sleep(POLL_MS)) {
+      const answer = (await this.procman.api.ask("GET", `/processes/${this.id}`)) as Answer | undefined;
+      if (answer?.status !== 200) continue;
+      last = answer.body;
+      if (isDone(action, after, last)) return undefined;
+    }
+    return last ?? {};
+  }
 }
 
-/** True, or the last record seen. */
-async function waitUntilDone(procman: Procman, id: string, issued: { readonly action: Action; readonly after: ProcessRecord }) {
-  let last: ProcessRecord | undefined;
-  for (const end = monotonicMs() + TIMEOUT_MS; monotonicMs() < end; await sleep(POLL_MS)) {
-    const answer = await procman.api.ask("GET", `/processes/${id}`);
-    if (answer?.status !== 200) continue;
-    last = answer.body as ProcessRecord;
-    if (isDone(issued.action, issued.after, last)) return true;
-  }
-  return last;
-}
+class ClusterOperator extends Operator {
+  protected override readonly longestPause = PAUSE_MS.cluster;
+  /** The number of instances in the file. */
+  #configured: number;
 
-/** Whether the record `now` shows the effect of a command that was answered with `after`. */
-function isDone(action: Action, after: ProcessRecord, now: ProcessRecord): boolean {
-  const isUp = now.status === "running";
-  switch (action) {
-    case "start":
-      return isUp;
-    case "stop":
-      return ["stopped", "created", "finished", "errored", "exhausted"].includes(now.status);
-    case "restart":
-      return isUp && (now.run ?? 0) >= (after.run ?? 0) + (after.status === "stopping" ? 1 : 0);
-    case "block":
-      return now.blocked;
-    case "unblock":
-      return !now.blocked;
-    default:
-      return action satisfies never;
+  constructor(id: string, options: OperatorOptions, requested: Requested, configured: number) {
+    super(id, options, requested);
+    this.#configured = configured;
+  }
+
+  async scale(): Promise<void> {
+    await this.pause();
+    const instances = this.#count();
+    this.requested.askingFor(instances);
+    if (this.count(await this.ask(`/processes/${this.id}/scale`, { instances }))) return this.requested.has(instances);
+    // An earlier request, which had no answer, may have been carried out.
+    await this.procman.answered();
+    const record = await this.compare();
+    if (record !== undefined) this.requested.agree(record);
+  }
+
+  /** Until the file is applied: a rolling restart may be under way. A service that starts meanwhile applies it, too. */
+  async reload(write: (instances: number) => void): Promise<void> {
+    await this.pause();
+    this.#configured = this.#count();
+    this.requested.askingFor(this.#configured);
+    this.requested.mayBeUnblocked();
+    write(this.#configured);
+    for (const end = monotonicMs() + TIMEOUT_MS; !this.count(await this.ask("/reload")); await sleep(POLL_MS))
+      if (monotonicMs() > end) throw new Error("the changed configuration is refused");
+    this.requested.has(this.#configured);
+  }
+
+  /** It changes nothing. */
+  async plan(): Promise<void> {
+    await this.pause();
+    const answer = (await this.procman.api.ask("GET", "/plan")) as { readonly status: number } | undefined;
+    if (answer !== undefined) this.count(answer);
+  }
+
+  #count(): number {
+    return Math.floor(this.random.between(1, MOST_INSTANCES + 1));
   }
 }

@@ -23,7 +23,7 @@ export type Verdict = { readonly findings: readonly string[]; readonly counts: R
 
 export function assess(
   folder: string,
-  { procman, kills, operatorReports, settled }: Scenario,
+  { procman, kills, operatorReports, settled, upgrades }: Scenario,
   leftovers: readonly { command: string }[],
 ): Verdict {
   const diary = checkDiary(folder);
@@ -52,6 +52,8 @@ export function assess(
       runs: diary.runs.length,
       ends: ends.size,
       unknown: unknown.length,
+      upgrades,
+      comparisons: operatorReports.reduce((sum, { compared }) => sum + compared, 0),
       commands: operatorReports.reduce((sum, { accepted }) => sum + accepted, 0),
       lines: logs.lines,
       megabytes: Math.round(logs.bytes / 1e6),
@@ -164,7 +166,8 @@ function decisions(id: string, runs: readonly Run[], { notes, ends }: { readonly
 /** Each process that is shown as running runs, with its marker. */
 function disagreements(settled: readonly ProcessRecord[] | undefined): readonly string[] {
   if (settled === undefined) return ["procman does not answer any more"];
-  return settled.flatMap(({ id, status, pid, run }) => {
+  const each = settled.flatMap((record) => record.instances ?? record);
+  return each.flatMap(({ id, status, pid, run }) => {
     if (status !== "running") return [];
     const marker = pid === undefined ? undefined : markerOf(pid);
     // It may have ended since the answer.

@@ -10,8 +10,7 @@ import { promisify } from "node:util";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import type { StateRecord } from "../../src/contract/state-record.ts";
 import { cleanEnvironment, eventually, type Procman, startProcman } from "../support/procman-process.ts";
-
-const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
+import { BIN } from "../support/product.ts";
 
 async function command(folder: string, ...args: readonly string[]): Promise<string> {
   return (await promisify(execFile)(process.execPath, [BIN, ...args], { cwd: folder, env: cleanEnvironment() })).stdout.trim();
@@ -21,6 +20,8 @@ function endpoint({ folder }: Procman): Promise<Endpoint> {
   const file = join(folder, ".procman/procman/endpoint.json");
   return eventually(() => (existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Endpoint) : undefined));
 }
+
+const SLEEPER = { id: "web", cmd: "sleep 1000", autostart: true };
 
 type Ask = (token: string, path: string, init?: RequestInit) => Promise<Response>;
 
@@ -106,6 +107,23 @@ test("5 a process gets its own token at its first start, valid after a kill of t
   assert.equal(await send("job"), 403, "the token is valid, but not for another process");
 });
 
+test("5 the token of a process ends with its removal", async (context) => {
+  const job = { id: "job", cmd: "sleep 1000", autostart: true };
+  const procman = await startProcman(context, [ENVIRONMENT, job]);
+  const { PROCMAN_API_TOKEN: token = "", PROCMAN_PROCESS_ID: id } = await variables(procman.folder);
+  const send = async (): Promise<number> => {
+    const headers = { "content-type": "application/json" };
+    return (await (await connectApi(procman))(token, "/log", { method: "POST", headers, body: JSON.stringify({ text: "hello" }) })).status;
+  };
+  assert.equal(await send(), 201);
+  writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ processes: [job] }));
+  await command(procman.folder, "reload");
+  // Valid until the process has ended.
+  let status = 404;
+  while (status === 404) status = await send();
+  assert.equal(status, 401, id);
+});
+
 test("5 revocation and rotation take effect at once, for open streams too", async (context) => {
   const stubborn = { id: "stubborn", cmd: "trap '' TERM; while :; do sleep 0.1; done", autostart: true, terminateTimeout: 600 };
   const processes = [ENVIRONMENT, stubborn];
@@ -153,13 +171,21 @@ test("4 actions wait on request, and the log names the requester", async (contex
     await procman.line(line);
 });
 
+test("2.6 the API listens on a hostname that is a name", async (context) => {
+  const procman = await startProcman(context, [SLEEPER], { config: { api: { hostname: "localhost" } } });
+  const { hostname, port } = await endpoint(procman);
+  assert.equal(hostname, "localhost");
+  assert.match(await command(procman.folder, "status"), /^web +running /m);
+  assert.equal((await fetch(`http://localhost:${port}/health`)).status, 200);
+});
+
 test("4 if the API's port is in use, its holder is named and supervision continues", async (context) => {
   const other = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => other.once("listening", resolve));
   context.after(() => void other.close());
   const address = other.address();
   const port = typeof address === "object" ? address?.port : undefined;
-  const procman = await startProcman(context, [{ id: "web", cmd: "sleep 1000", autostart: true }], { config: { api: { port } } });
+  const procman = await startProcman(context, [SLEEPER], { config: { api: { port } } });
   await procman.line(/web .*started/);
   await procman.line(
     new RegExp(`Cannot serve the API at 127\\.0\\.0\\.1:${port}: .*, by .* \\(pid ${process.pid}\\); processes keep running`),

@@ -1,12 +1,14 @@
 /** The balancer's processes between small clients and backends. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { processStat } from "../../src/os/process-stat.ts";
-import { echo, eventually, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
+import { attemptsAt, echo, FullBackend, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
 import { testBoth } from "../support/both-tcp.ts";
 import { freePort, isFree } from "../support/free-ports.ts";
+import { eventually } from "../support/procman-process.ts";
 import { isMissing } from "../support/system-programs.ts";
 
 const residentKb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
@@ -54,6 +56,37 @@ testBoth(
     assert.deepEqual(new Set([await balancer.who(), await balancer.who()]), new Set(["a", "b"]));
   },
 );
+
+testBoth("a backend whose accept queue was full gets connections soon after it accepts again", async (context) => {
+  const balancer = await TestBalancer.start(context);
+  const backend = await FullBackend.start(context);
+  await balancer.serve([{ id: "a", port: backend.port, state: "up" }]);
+  const attempts = new Set<string>();
+  // Each attempt has another local port; the kernel repeats one at growing intervals.
+  await eventually(() => {
+    for (const attempt of attemptsAt(backend.port)) attempts.add(attempt);
+    return attempts.size >= 12 ? true : undefined;
+  });
+  backend.accept();
+  const start = performance.now();
+  await eventually(() => (balancer.backend("a")?.accepting ? true : undefined));
+  assert.ok(performance.now() - start < 1_000, `${performance.now() - start} ms`);
+});
+
+testBoth("a backend whose port an older program has gets no client, until that program ends", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  const stranger = await TestBackend.start(context, "stranger");
+  const own = spawn("sleep", ["600"], { stdio: "ignore" });
+  context.after(() => own.kill("SIGKILL"));
+  const { pid = 0 } = own;
+  const other = await TestBackend.start(context, "b");
+  await balancer.serve([{ ...stranger.spec, pid }, other.spec]);
+  await eventually(() => (balancer.backend("stranger")?.foreign && balancer.backend("b")?.accepting ? true : undefined));
+  for (let turn = 0; turn < 10; turn++) assert.equal(await balancer.who(), "b");
+  await balancer.serve([{ ...stranger.spec, pid: process.pid }, other.spec]);
+  await eventually(() => (balancer.backend("stranger")?.accepting ? true : undefined));
+  assert.equal(balancer.backend("stranger")?.foreign, undefined);
+});
 
 testBoth("while all backends are down clients wait, and are served when one comes up", async (context) => {
   const balancer = await TestBalancer.start(context, {}, 2);

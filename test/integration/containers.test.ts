@@ -7,8 +7,8 @@ import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { allProcesses, type ProcessStat } from "../../src/os/process-stat.ts";
-import { BIN } from "../support/cli.ts";
 import { eventually, folderWith, type ProcessConfig, Procman, processExit } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
 import { skip } from "../support/skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));

@@ -1,6 +1,6 @@
 /** Variables from files, from procman's own environment, and secrets. Spec 2.2. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { folderWith, Procman } from "../support/procman-process.ts";
@@ -18,6 +18,27 @@ test("2.2 env: files, references, defaults, and the working directory", async (c
   const procman = new Procman(folder, { env: { TEST_ROOT: folder, NAME: "outer" } });
   for (const line of [/^web .*\| DB_HOST=two$/, /^web .*\| NAME=a b$/, /^web .*\| URL=two:5432\/a b$/, /^web .*\| PATH=.+:\/from-file$/])
     await procman.line(line);
+});
+
+test("2.2 PWD is the working directory of the run: for programs, shells, workers and checks, also after a restart", async (context) => {
+  const once = { logger: { console: true }, autostart: true, cwd: "sub" };
+  const folder = folderWith(context, {
+    processes: [
+      { id: "plain", cmd: "printenv PWD", restart: "always", restartLimit: 2, restartDelayMs: 0, ...once },
+      { id: "shell", cmd: "printenv PWD | cat", ...once },
+      { id: "worker", worker: "work.js", ...once },
+      { id: "own", cmd: "printenv PWD", env: { PWD: "/mine" }, ...once },
+      { id: "checked", cmd: "exec sleep 1000", ready: { exec: "printenv PWD > ready.txt" }, ...once },
+    ],
+  });
+  mkdirSync(join(folder, "sub"));
+  writeFileSync(join(folder, "work.js"), "console.log(process.env.PWD);");
+  const procman = new Procman(folder, { env: { PWD: folder } });
+  await procman.count(new RegExp(`^plain .*\\| ${folder}/sub$`), 3);
+  for (const id of ["shell", "worker"]) await procman.line(new RegExp(`^${id} .*\\| ${folder}/sub$`));
+  await procman.line(/^own .*\| \/mine$/);
+  await procman.line(/^checked .*ready/);
+  assert.equal(readFileSync(join(folder, "sub/ready.txt"), "utf8"), `${folder}/sub\n`);
 });
 
 test("2.2 env: a missing variable is an error of that process with a remedy, and a later start reads the file again", async (context) => {
@@ -111,4 +132,24 @@ test("2.2 a path with an unset variable is an error of the file, with its place"
   assert.equal((await procman.exit()).code, 78);
   await procman.line(/procman\.json:1:\d+ processes\[0\]\.cwd/);
   await procman.line(/NOT_SET_HERE is not set here; set it, or give a default: \$\{NOT_SET_HERE:-…\}/);
+});
+
+test("a secret that a process or a plugin names reaches no other process, nor its probes", async (context) => {
+  const secrets = { CI_TOKEN: "secret-1", HOOK: "secret-2", VISIBLE: "yes" };
+  const folder = folderWith(context, {
+    processes: [
+      print("web", { env: { TOKEN: { env: "CI_TOKEN" } } }),
+      print("mail", { cmd: "env; exec sleep 1000", ready: { exec: "env > probe.txt" } }),
+    ],
+    plugins: [{ url: "procman/notify", options: { webhook: "http://127.0.0.1:1/", headers: { "X-Key": "${HOOK}" } } }],
+  });
+  const procman = new Procman(folder, { env: secrets });
+  await procman.line(/^web .*\| TOKEN=secret-1$/);
+  await procman.line(/^mail .*\| VISIBLE=yes$/);
+  await procman.line(/^mail .*ready/);
+  const leaked = procman.lines.filter((line) => /^mail .*secret-/.test(line) || /^web .*secret-2/.test(line));
+  assert.deepEqual(leaked, []);
+  const probe = readFileSync(join(folder, "probe.txt"), "utf8");
+  assert.match(probe, /VISIBLE=yes/);
+  assert.doesNotMatch(probe, /secret-/);
 });

@@ -8,10 +8,10 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { procman as cli } from "../support/cli.ts";
 import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman-process.ts";
+import { BIN } from "../support/product.ts";
 import { skip, smallDisk } from "../support/skip.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../programs/", import.meta.url));
-const DIST = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
 /** A user without other processes. */
 const USER = 54_321;
 const pidIn = (line: string | undefined): number => Number(/pid (\d+)/.exec(line ?? "")?.[1]);
@@ -117,7 +117,7 @@ test("EAGAIN: without room for more processes some report the reason, the others
   if (process.getuid?.() !== 0) return skip(context, "needs root, to become a user with few processes");
   const user = ["setpriv", "--reuid", `${USER}`, "--regid", `${USER}`, "--clear-groups"];
   try {
-    execFileSync("setpriv", [...user.slice(1), process.execPath, DIST, "version"], { stdio: "pipe" });
+    execFileSync("setpriv", [...user.slice(1), process.execPath, BIN, "version"], { stdio: "pipe" });
   } catch (error) {
     return skip(context, `another user can't run procman from here: ${(error as Error).message}`);
   }

@@ -2,11 +2,25 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { echo, eventually, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
+import { echo, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
 import { testBoth } from "../support/both-tcp.ts";
-import { processExit } from "../support/procman-process.ts";
+import { eventually, processExit } from "../support/procman-process.ts";
+
+/** A client beside the six of the old balancer, whose further processes may accept for a moment after the handoff. */
+async function clientOfSuccessor(balancer: TestBalancer): Promise<Socket> {
+  for (;;) {
+    const client = await balancer.client();
+    client.write("new");
+    assert.equal(await received(client), "new");
+    await eventually(() => (balancer.backend("a")?.connections === 7 ? true : undefined));
+    if (balancer.backend("a")?.total === 1) return client;
+    client.end();
+    await eventually(() => (balancer.backend("a")?.connections === 6 ? true : undefined));
+  }
+}
 
 testBoth(
   "open connections stay with the old balancer, new ones come to the successor, and the old one ends with its last connection",
@@ -23,10 +37,7 @@ testBoth(
     assert.equal(answer.t, "succeeded");
     await balancer.serviceComes();
     await eventually(() => (balancer.backend("a")?.accepting && balancer.backend("a")?.total === 0 ? true : undefined));
-    const young = await balancer.client();
-    young.write("new");
-    assert.equal(await received(young), "new");
-    await eventually(() => (balancer.backend("a")?.connections === 1 ? true : undefined));
+    const young = await clientOfSuccessor(balancer);
     assert.equal(balancer.process.exitCode, null);
     const ended = once(balancer.process, "exit");
     for (const old of olds) {
@@ -39,6 +50,45 @@ testBoth(
     assert.equal(await received(young), "still here");
   },
 );
+
+testBoth(
+  "connections that stay with old balancers count for maxConnections and in the report, also after two handoffs",
+  async (context) => {
+    const balancer = await TestBalancer.start(context, { maxConnections: 4 }, 2);
+    await balancer.serveUp([await TestBackend.start(context, "a")]);
+    const olds = await Promise.all(Array.from({ length: 3 }, () => balancer.client()));
+    await Promise.all(olds.map(received));
+    assert.equal((await balancer.succeed()).t, "succeeded");
+    await balancer.serviceComes();
+    await eventually(() => (balancer.backend("a")?.connections === 3 ? true : undefined));
+    const fourth = await balancer.client();
+    assert.equal(await received(fourth), "a");
+    assert.equal((await balancer.succeed()).t, "succeeded");
+    await balancer.serviceComes();
+    const fifth = await balancer.client();
+    await eventually(() => (balancer.report?.waiting === 1 && balancer.backend("a")?.connections === 4 ? true : undefined));
+    const answer = received(fifth);
+    olds[0]?.end();
+    assert.equal(await answer, "a");
+    for (const client of [...olds, fourth]) client.end();
+    await eventually(() => (balancer.backend("a")?.connections === 1 ? true : undefined));
+  },
+);
+
+testBoth("a new limit counts the connections that all processes have already", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 3);
+  const backend = await TestBackend.start(context, "a");
+  await balancer.serveUp([backend]);
+  const clients = await Promise.all(Array.from({ length: 12 }, () => balancer.client()));
+  await Promise.all(clients.map(received));
+  await eventually(() => (balancer.backend("a")?.connections === 12 ? true : undefined));
+  await balancer.serve([backend.spec], { maxConnections: 12 });
+  const next = await balancer.client();
+  await eventually(() => (balancer.report?.waiting === 1 ? true : undefined));
+  const answer = received(next);
+  clients[0]?.end();
+  assert.equal(await answer, "a");
+});
 
 testBoth("clients notice nothing of five handoffs in a row", async (context) => {
   const balancer = await TestBalancer.start(context, {}, 2);

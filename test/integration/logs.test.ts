@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
+import { procman as command } from "../support/cli.ts";
 import { eventually, type Procman, startProcman } from "../support/procman-process.ts";
 import { smallDisk } from "../support/skip.ts";
 
@@ -375,8 +376,11 @@ test("2.3 a folder in the place of a log file is reported, and the lines follow 
   mkdirSync(path);
   const procman = await startProcman(context, [{ id: "web", cmd: "echo one; sleep 1000", autostart: true, logger: { stdout: path } }]);
   await procman.line(/Cannot write .*web\.log.*directory/);
+  const status = async (): Promise<string> => (await command(procman.folder, ["status"])).out;
+  assert.match(await status(), /^web +running .* runs; Cannot write .*web\.log: .*directory/m);
   rmSync(path, { recursive: true });
   await procman.line(/web\.log can be written again; no line was lost/);
   await eventually(() => (textOf(path) === "one\n" ? true : undefined));
+  assert.match(await status(), /^web +running .* runs$/m);
   assert.equal(await procman.stop(), 0);
 });

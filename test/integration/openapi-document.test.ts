@@ -8,8 +8,7 @@ import { promisify } from "node:util";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { type Json, refusalOf } from "../support/json-schema.ts";
 import { eventually, startProcman } from "../support/procman-process.ts";
-
-const BIN = new URL("../../dist/procman.cjs", import.meta.url).pathname;
+import { BIN } from "../support/product.ts";
 
 type Operation = {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: Json }>> }>>;
@@ -113,6 +112,8 @@ test("4 each answer of the API conforms to GET /openapi.json, also of clusters, 
     await holds("post", `/processes/{id}/${action}`, `/processes/after/${action}?wait=10`);
   await holds("post", "/processes/{id}/stop", "/processes/web/stop");
   await holds("post", "/processes/{id}/scale", "/processes/web/scale", { instances: 3 });
+  await holds("post", "/processes/{id}/signal", "/processes/after/signal", { signal: "SIGWINCH", to: "leader" });
+  await holds("post", "/processes/{id}/signal", "/processes/after/signal", { signal: "no" });
   await holds("post", "/processes/{id}/scale", "/processes/web/scale", { instances: -1 });
   await holds("post", "/reload");
   await holds("post", "/terminate");

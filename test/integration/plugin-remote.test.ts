@@ -18,6 +18,7 @@ const WRONG = `sha256-${createHash("sha256").update("other").digest("base64")}`;
 
 let [folder, url, env, requests] = ["", "", {} as NodeJS.ProcessEnv, 0];
 let server: Server;
+let isUp = false;
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), "procman-ca-"));
@@ -31,6 +32,8 @@ before(async () => {
     if (request.url === "/plain") response.writeHead(302, { location: "http://127.0.0.1:9/x.mjs" }).end();
     else if (request.url === "/moved") response.writeHead(302, { location: "/x@1.0.0.mjs" }).end();
     else if (request.url === "/x@1.0.0.mjs") response.end(MODULE);
+    else if (request.url === "/page.mjs") response.writeHead(200, { "content-type": "text/html; charset=utf-8" }).end("<p>Log in");
+    else if (request.url === "/late.mjs") response.end(isUp ? MODULE : "<p>Not up yet");
     else response.writeHead(404).end();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -104,4 +107,12 @@ test("2.5 a wrong digest, an unknown certificate, a wrong address, a redirect to
     found.problem ?? "",
     /its certificate is not trusted \(.*\); for a CA of your own start procman with NODE_EXTRA_CA_CERTS=FILE/,
   );
+});
+
+test("a wrong answer is never kept as the module: it is fetched again", async (context) => {
+  const procman = withPlugins(context, {}, { plugins: [{ url: `${url}/page.mjs` }, { url: `${url}/late.mjs` }], env });
+  await procman.line(/plugin page: .*was answered with a page \(text\/html; charset=utf-8\), not with a module; correct "url"/);
+  await procman.line(/plugin late: .*SyntaxError.*; it is fetched again from https:.*late\.mjs at the next start/);
+  isUp = true;
+  await procman.line(/plugin late: comes from afar/);
 });

@@ -186,6 +186,43 @@ test("2.5 a package is resolved from the configuration's folder, also an ESM-onl
   await procman.line(/plugin esm-only: is there/);
 });
 
+test("2.5 processes that a plugin has started end with its thread: after an error, a kill of the service, a reload and at the end", async (context) => {
+  const text = setup(
+    `const { spawn } = await import("node:child_process");
+     const { appendFileSync, readFileSync } = await import("node:fs");
+     appendFileSync(folder + "/starts", "x");
+     const starts = readFileSync(folder + "/starts", "utf8").length;
+     const start = (line) => spawn("/bin/sh", ["-c", line], { detached: true, stdio: "ignore" }).pid;
+     log.info(starts + " has started " + [start("exec sleep 1000"), start("trap '' TERM; while :; do sleep 0.2; done")].join(" "));
+     if (starts === 1) setTimeout(() => { throw new Error("boom"); }, 50);`,
+  );
+  const procman = withPlugins(context, { "parent.mjs": text });
+  const config = readFileSync(join(procman.folder, "procman.json"), "utf8");
+  const pid = await started(procman);
+  const begun = async (start: number): Promise<readonly number[]> => {
+    const [, pids = ""] = /has started (.+)$/.exec(await procman.line(new RegExp(`plugin parent: ${start} has started`))) ?? [];
+    return pids.split(" ").map(Number);
+  };
+  const over = (pids: readonly number[]) => eventually(() => (pids.some((each) => isAlive(each)) ? undefined : true));
+  const first = await begun(1);
+  const second = await begun(2);
+  await over(first);
+  assert.deepEqual(second.map(isAlive), [true, true], "those of the new thread run");
+  process.kill(procman.helper("service"), "SIGKILL");
+  const third = await begun(3);
+  await over(second);
+  assert.deepEqual(third.map(isAlive), [true, true]);
+  writeFileSync(join(procman.folder, "procman.json"), JSON.stringify({ ...JSON.parse(config), plugins: [] }));
+  assert.equal((await command(procman.folder, ["reload"])).code, 0);
+  await over(third);
+  writeFileSync(join(procman.folder, "procman.json"), config);
+  assert.equal((await command(procman.folder, ["reload"])).code, 0);
+  const fourth = await begun(4);
+  await assertUntouched(procman, pid);
+  assert.equal(await procman.stop(), 0);
+  assert.deepEqual(fourth.map(isAlive), [false, false]);
+});
+
 test("2.5 after a kill of the service its plugins are started again, with the same folders and processes", async (context) => {
   const text = setup(
     `const { readFileSync, writeFileSync } = await import("node:fs");
@@ -206,7 +243,13 @@ test("2.5 after a kill of the service its plugins are started again, with the sa
 test("2.5 a plugin that ends the whole service is restarted at growing intervals, and processes continue", async (context) => {
   const procman = withPlugins(context, { "killer.mjs": setup(`process.kill(process.pid, "SIGKILL")`) });
   const pid = await started(procman);
-  await procman.line(/plugin killer: .*procman's service has ended soon after it was started; retrying in 1 s/);
-  await procman.line(/plugin killer: .*procman's service has ended soon after it was started; retrying in 2 s/);
+  await procman.line(/plugin killer: .*procman's service has ended within a minute of its start; retrying in 1 s/);
+  await procman.line(/plugin killer: .*procman's service has ended within a minute of its start; retrying in 2 s/);
   await assertUntouched(procman, pid);
+});
+
+test("a plugin gets the events of the first starts, though it is loaded after them", async (context) => {
+  const early = setup(`events.on("process.state", ({ process }) => log.info("saw " + process.id + " " + process.status))`);
+  const procman = withPlugins(context, { "early.mjs": early });
+  await procman.line(/plugin early: saw web running/);
 });

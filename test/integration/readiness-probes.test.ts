@@ -1,13 +1,12 @@
 /** Readiness and health probes with real programs: what waits for them, and what a kill of procman changes. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Client } from "../../src/client/client.ts";
-import { fetchSend } from "../../src/client/transport.ts";
+import type { Client } from "../../src/client/client.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
@@ -15,6 +14,7 @@ import { procman as cli } from "../support/cli.ts";
 import { DRAINING_SERVER, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { eventually, isAlive, type ProcessConfig, type Procman, startProcman } from "../support/procman-process.ts";
+import { client } from "../support/product.ts";
 
 const RETRYING_SERVER = fileURLToPath(new URL("../programs/retry-listening.js", import.meta.url));
 
@@ -26,7 +26,8 @@ async function api(procman: Procman): Promise<Client> {
     return now !== undefined && isAlive(now.pid) ? now : undefined;
   });
   const token = signJwt(payloadOf({ audience: "procman", consumer: "test", scopes: ["admin"] }), readFileSync(join(state, "secret")));
-  return new Client(fetchSend({ url: `http://${endpoint.hostname}:${endpoint.port}`, token }));
+  const { connect } = await client();
+  return connect({ url: `http://${endpoint.hostname}:${endpoint.port}`, token });
 }
 
 const start = (context: TestContext, ...processes: readonly ProcessConfig[]) => startProcman(context, processes);
@@ -153,10 +154,10 @@ test("a run that isn't ready in time is stopped and restarted by its policy; rec
   const client = await api(procman);
   await assert.rejects(
     client.act("web", "start", { waitSeconds: 30 }),
-    /Cannot start "web": it was not ready within 300 ms \(its check ends with code 1\)/,
+    /Cannot start "web": it .*was not ready within 300 ms \(its check ends with code 1\)/,
   );
-  const record = await client.process("web");
-  assert.deepEqual([record.status, record.restarts, record.ready], ["exhausted", 1, undefined]);
+  const record = await waitForRecord(client, "web", ({ status }) => status === "exhausted");
+  assert.deepEqual([record.restarts, record.ready], [1, undefined]);
   assert.match(
     record.reason,
     /^was not ready within 300 ms \(its check ends with code 1\); it was ended by SIGTERM; its one restart is used up$/,
@@ -253,3 +254,34 @@ async function healthy(client: Client, id: string, good: boolean, accepting?: bo
     assert.ok(performance.now() < end, `stays ${JSON.stringify(record)}`);
   }
 }
+
+test("a slow regular expression and a slow pattern of watch hold up neither the API nor the restart of another process", async (context) => {
+  const procman = await startProcman(
+    context,
+    [
+      {
+        id: "slow",
+        cmd: "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!; sleep 0.1; done",
+        autostart: true,
+        ready: { log: "^(a+)+$" },
+      },
+      { id: "watching", cmd: "exec sleep 1000", autostart: true, watch: ["src/*a*a*a*a*a*a*a*a*a*b"] },
+      { id: "other", cmd: "exec sleep 1000", autostart: true, restart: "always" },
+    ],
+    { config: { watcher: { interval: 10 } } },
+  );
+  const control = await api(procman);
+  await waitForRecord(control, "slow", ({ reason }) => reason.includes("takes too long"));
+  mkdirSync(join(procman.folder, "src"));
+  writeFileSync(join(procman.folder, "src", `${"a".repeat(120)}.js`), "");
+  for (let round = 0; round < 5; round++) {
+    const before = procman.lines.length;
+    const { pid = 0 } = await control.process("other");
+    const began = performance.now();
+    process.kill(pid, "SIGKILL");
+    await procman.line(/^other +\| started/, before);
+    await control.process("other");
+    const ms = performance.now() - began;
+    assert.ok(ms < 2_000, `round ${round}: ${Math.round(ms)} ms`);
+  }
+});

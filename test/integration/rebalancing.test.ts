@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { type Context, echo, eventually, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
+import { type Context, echo, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
 import { EchoClient } from "../support/echo-client.ts";
+import { eventually } from "../support/procman-process.ts";
 
 const CLIENTS = 24;
 /** Sockets of a connection: to the client and to the backend. */

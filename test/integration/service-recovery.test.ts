@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { Client } from "../../src/client/client.ts";
-import { fetchSend } from "../../src/client/transport.ts";
+import type { Client } from "../../src/client/client.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { expiresIn, payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman-process.ts";
+import { client } from "../support/product.ts";
 
 const sleeper = { cmd: "sleep 1000", autostart: true } as const;
 const pidIn = (line: string): number => Number(/pid (\d+)/.exec(line)?.[1]);
@@ -30,7 +30,8 @@ async function api(procman: { readonly folder: string }, before?: number): Promi
   const claims = { audience: "procman", consumer: "test", scopes: ["admin"], expires: expiresIn(600) } as const;
   const token = signJwt(payloadOf(claims), readFileSync(stateOf(procman, "secret")));
   const once: typeof fetch = (input, init) => fetch(input, { ...init, headers: { ...init?.headers, connection: "close" } });
-  return new Client(fetchSend({ url: `http://${hostname}:${port}`, token, fetch: once }));
+  const { connect } = await client();
+  return connect({ url: `http://${hostname}:${port}`, token, fetch: once });
 }
 
 /** Kills the service, and resolves with a client of the next one. */

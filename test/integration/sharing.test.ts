@@ -10,6 +10,7 @@ import { procman as cli } from "../support/cli.ts";
 import { api, ask, type Cluster, DRAINING_SERVER, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort } from "../support/free-ports.ts";
 import { allThreadsExit, eventually, folderWith, Procman, startProcman } from "../support/procman-process.ts";
+import { entryUrl } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
 
 const PASSED_SOCKET_SERVER = fileURLToPath(new URL("../programs/serve-passed-socket.py", import.meta.url));
@@ -219,7 +220,7 @@ test("2.2 workers share a socket by `procman/cluster`; a rolling restart, which 
   const script = `
     import { createServer } from "node:http";
     import { Server } from "node:net";
-    import { listen } from ${JSON.stringify(new URL("../../dist/cluster.js", import.meta.url).href)};
+    import { listen } from ${JSON.stringify(entryUrl("cluster"))};
     let isEnding = false;
     const server = createServer((request, response) => {
       if (isEnding) response.setHeader("connection", "close");

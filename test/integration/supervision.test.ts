@@ -85,7 +85,7 @@ test("2.2 env, path: variables override, PATH is appended to, and a run knows it
     { env: { HOME: "/home/before" } },
   );
   const line = await procman.line(/\|env\|/);
-  assert.match(line, /\/over\|env\|env\.1@\w+\|/);
+  assert.match(line, /\/over\|env\|env\.1@\w+\.[0-9a-f]{16}\|/);
   assert.ok(line.includes(`${process.env.PATH}:`) && line.includes("/from-env") && line.includes("/from-path"), line);
 });
 
@@ -241,6 +241,26 @@ test("2.2 pidFile holds the pid while the process runs and is deleted after", as
   assert.equal(await eventually(() => (existsSync(file) ? readFileSync(file, "utf8") : undefined)), `${pid}\n`);
   process.kill(pid, "SIGKILL");
   await procman.line(/web .*SIGKILL/);
+  await eventually(() => (existsSync(file) ? undefined : true));
+});
+
+test("2.2 pidFile and overrun: it holds the pid of the latest run that is there, until the last one has ended", async (context) => {
+  const procman = await startProcman(context, [
+    { id: "web", cmd: "exec sleep 1000", autostart: true, overrun: true, pidFile: "web.pid", restartLimit: 0 },
+  ]);
+  const file = join(procman.folder, "web.pid");
+  const holds = (pid: number): Promise<true> =>
+    eventually(() => (existsSync(file) && readFileSync(file, "utf8") === `${pid}\n` ? true : undefined));
+  await procman.line(/web .*started/);
+  for (let more = 0; more < 2; more++) assert.equal((await cli(procman.folder, ["start", "web"])).code, 0);
+  const [first = 0, second = 0, third = 0] = (await procman.count(/web.* started/, 3)).map(pidIn);
+  await holds(third);
+  process.kill(first, "SIGKILL");
+  await procman.count(/web.*SIGKILL/, 1);
+  await holds(third);
+  process.kill(third, "SIGKILL");
+  await holds(second);
+  process.kill(second, "SIGKILL");
   await eventually(() => (existsSync(file) ? undefined : true));
 });
 

@@ -1,6 +1,7 @@
 /** The real supervisor with its spawner and its keeper channel, in a service on the model of a machine. */
 import assert from "node:assert/strict";
-import type { FromKeeper, SpawnRequest, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
+import { RunMarkers } from "../../src/base/run-marker.ts";
+import type { FromKeeper, RunKey, SpawnRequest, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
 import { KeeperChannel } from "../../src/service/keeper-channel.ts";
 import { KeeperSpawner } from "../../src/service/spawn/spawner.ts";
 import type { Sweeper } from "../../src/service/spawn/sweeper.ts";
@@ -48,13 +49,14 @@ export class Service {
       message: (message) => this.#onMessage(message),
       closed: () => undefined,
     });
-    const sweeper = { sweep: ({ marker }: { marker: string }, _signal: string, done: () => void) => this.sweeps.set(marker, done) };
+    const sweeper = { sweep: (run: RunKey, _signal: string, done: () => void) => this.sweeps.set(keyOf(run), done) };
     this.#spawner = new KeeperSpawner({
       link: this.#link,
       sweeper: sweeper as unknown as Sweeper,
       request: (): Omit<SpawnRequest, "slot" | "run"> => ({ argv: [], cwd: "/", env: {} }),
       isKnownInAdvance: () => true,
-      marker: (slot, run) => keyOf({ slot, run }),
+      markers: new RunMarkers("/model"),
+      uidOf: () => undefined,
       drains: () => undefined,
       occupied: () => undefined,
       whyUnstartable: () => ({ message: "", exitCode: 1 }),

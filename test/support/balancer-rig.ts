@@ -2,22 +2,32 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { JsonLines, jsonLine } from "../../src/base/json-lines.ts";
 import type { BackendReport, BackendSpec, FromBalancer, Front, FrontReport } from "../../src/ipc/balancer-protocol.ts";
+import { isOwnSocket } from "../../src/os/balancer-socket.ts";
 import { signalIfThere } from "../../src/os/process-signal.ts";
+import { connectUnix } from "../../src/os/unix-socket.ts";
 import { tcpEnvironment } from "./both-tcp.ts";
 import { freePort } from "./free-ports.ts";
+import { eventually } from "./procman-process.ts";
+import { DIST } from "./product.ts";
 
-const MAIN = fileURLToPath(new URL("../../dist/balancer.cjs", import.meta.url));
+const MAIN = join(DIST, "balancer.cjs");
 /** Ends a wait for an event that never comes. Milliseconds. */
 const TIMEOUT_MS = 20_000;
 
 export type Context = { readonly after: (call: () => void | Promise<void>) => void };
+
+type Launch = {
+  readonly processes: number;
+  readonly launcher: readonly string[];
+  readonly tcp: NodeJS.ProcessEnv;
+  readonly folder?: string;
+};
 
 export class TestBalancer {
   readonly process: ChildProcess;
@@ -37,12 +47,12 @@ export class TestBalancer {
   private constructor(
     port: number,
     options: Partial<Front>,
-    { processes, launcher, tcp }: { readonly processes: number; readonly launcher: readonly string[]; readonly tcp: NodeJS.ProcessEnv },
+    { processes, launcher, tcp, folder = mkdtempSync(join(tmpdir(), "procman-balancer-")) }: Launch,
   ) {
     this.port = port;
     this.#tcp = tcp;
     this.#options = options;
-    this.folder = mkdtempSync(join(tmpdir(), "procman-balancer-"));
+    this.folder = folder;
     const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, ...env } = process.env;
     const argv = [...launcher, process.execPath, MAIN, `--socket=${this.socket}`, `--processes=${processes}`];
     this.process = spawn(argv[0] as string, argv.slice(1), { stdio: ["ignore", "inherit", "pipe", "ipc"], env: { ...env, ...tcp } });
@@ -60,10 +70,22 @@ export class TestBalancer {
   ): Promise<TestBalancer> {
     const balancer = new TestBalancer(options.port ?? (await freePort()), options, { processes, launcher, tcp });
     context.after(() => balancer.#end());
-    await eventually(() => (existsSync(balancer.socket) ? true : undefined));
-    await balancer.#listens();
-    await balancer.serviceComes();
+    await balancer.isControlled();
     return balancer;
+  }
+
+  /** Starts one with its control socket in this folder, and doesn't wait for it. */
+  static async launch(context: Context, folder: string, port?: number): Promise<TestBalancer> {
+    const balancer = new TestBalancer(port ?? (await freePort()), {}, { processes: 1, launcher: [], tcp: tcpEnvironment(context), folder });
+    context.after(() => balancer.#end());
+    return balancer;
+  }
+
+  /** Resolves when its control socket listens and a service has connected. */
+  async isControlled(): Promise<void> {
+    await eventually(() => (isOwnSocket(this.socket) ? true : undefined));
+    await this.#listens();
+    await this.serviceComes();
   }
 
   /** The file of a socket exists before the socket listens. */
@@ -71,7 +93,7 @@ export class TestBalancer {
     const end = performance.now() + TIMEOUT_MS;
     for (let isRefused = true; isRefused; ) {
       assert.ok(performance.now() < end, "the balancer doesn't listen");
-      const attempt = connect(this.socket);
+      const attempt = connectUnix(this.socket);
       isRefused = await new Promise((resolve) => attempt.once("connect", () => resolve(false)).once("error", () => resolve(true)));
       attempt.destroy();
     }
@@ -95,7 +117,7 @@ export class TestBalancer {
 
   /** A service connects, as after a restart. */
   async serviceComes(): Promise<void> {
-    const service = connect(this.socket);
+    const service = connectUnix(this.socket);
     const lines = new JsonLines<FromBalancer>((message) => {
       if (message.t === "report") this.#reports = message.fronts;
       if (message.t === "applied") this.#applied = message.serial;
@@ -112,7 +134,7 @@ export class TestBalancer {
 
   /** Requests a successor, as a keeper does. Resolves with the answer. */
   async succeed(script = MAIN, tcp = this.#tcp): Promise<FromBalancer> {
-    const keeper = connect(this.socket);
+    const keeper = connectUnix(this.socket);
     const env = { PATH: process.env.PATH, ...tcp };
     const answer = new Promise<FromBalancer>((resolve, reject) => {
       const lines = new JsonLines<FromBalancer>((message) => {
@@ -130,8 +152,8 @@ export class TestBalancer {
   }
 
   /** Resolves when the balancer has applied it. */
-  async serve(backends: readonly BackendSpec[]): Promise<void> {
-    await this.#apply([this.#front("web", this.port, backends)]);
+  async serve(backends: readonly BackendSpec[], more: Partial<Front> = {}): Promise<void> {
+    await this.#apply([{ ...this.#front("web", this.port, backends), ...more }]);
   }
 
   #front(id: string, port: number, backends: readonly BackendSpec[]): Front {
@@ -230,6 +252,59 @@ export class TestBackend {
   }
 }
 
+/** A backend whose accept queue is full: the kernel answers no further client. */
+export class FullBackend {
+  readonly #program: ChildProcess;
+  readonly port: number;
+
+  private constructor(program: ChildProcess, port: number) {
+    this.#program = program;
+    this.port = port;
+  }
+
+  static async start(context: Context): Promise<FullBackend> {
+    const code = `
+import socket, sys
+server = socket.create_server(("127.0.0.1", 0), backlog=0)
+print(server.getsockname()[1], flush=True)
+sys.stdin.readline()
+while True: server.accept()[0].close()`;
+    const program = spawn("python3", ["-c", code], { stdio: ["pipe", "pipe", "inherit"] });
+    const clients: Socket[] = [];
+    context.after(() => {
+      for (const client of clients) client.destroy();
+      program.kill("SIGKILL");
+    });
+    const [text] = await once(program.stdout, "data");
+    const port = Number(text);
+    // The queue is full when the kernel doesn't answer any more.
+    for (let isAnswered = true; isAnswered; ) {
+      const client = connect(port, "127.0.0.1");
+      client.on("error", () => undefined);
+      clients.push(client);
+      await eventually(() => (client.connecting && attemptsAt(port).length === 0 ? undefined : true));
+      await new Promise(setImmediate);
+      isAnswered = !client.connecting;
+    }
+    clients.at(-1)?.destroy();
+    return new FullBackend(program, port);
+  }
+
+  accept(): void {
+    this.#program.stdin?.write("\n");
+  }
+}
+
+/** The local addresses of connections to this port that the kernel tries to make: SYN_SENT, see proc(5). */
+export function attemptsAt(port: number): readonly string[] {
+  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const lines = readFileSync("/proc/net/tcp", "latin1").split("\n");
+  return lines.flatMap((line) => {
+    const [, local = "", other, state] = line.trim().split(/\s+/);
+    return other === remote && state === "02" ? [local] : [];
+  });
+}
+
 /** Sends back what a client sends. */
 export function echo(socket: Socket): void {
   socket.on("data", (bytes) => socket.write(bytes)).on("end", () => socket.end());
@@ -249,13 +324,4 @@ export async function received(socket: Socket): Promise<string> {
     socket.once("end", () => end(""));
     socket.once("close", () => end(""));
   });
-}
-
-/** Polls `look` until it returns a result; for changes without an event. */
-export async function eventually<T>(look: () => T | undefined): Promise<T> {
-  for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 5))) {
-    const result = look();
-    if (result !== undefined) return result;
-  }
-  throw new Error(`timed out waiting for ${look}`);
 }

@@ -1,11 +1,9 @@
-/** Runs commands of the built procman to their end, and procman in the background. */
+/** Runs commands of procman to their end, and procman in the background. */
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { cleanEnvironment, folderWith, isAlive, type ProcessConfig, processExit } from "./procman-process.ts";
-
-export const BIN: string = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
+import { BIN } from "./product.ts";
 
 export type Outcome = { readonly code: number; readonly out: string; readonly err: string };
 

@@ -6,13 +6,13 @@ import type { Socket } from "node:net";
 import { basename, join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Client } from "../../src/client/client.ts";
-import { fetchSend } from "../../src/client/transport.ts";
+import type { Client } from "../../src/client/client.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
 import { freePort, freeRange } from "./free-ports.ts";
 import { eventually, isAlive, type Procman, startProcman } from "./procman-process.ts";
+import { client } from "./product.ts";
 
 export const DRAINING_SERVER = fileURLToPath(new URL("../programs/drain-on-sigterm.js", import.meta.url));
 
@@ -45,7 +45,8 @@ export async function clientOf(state: string): Promise<Client> {
     return now !== undefined && isAlive(now.pid) ? now : undefined;
   });
   const token = signJwt(payloadOf({ audience: basename(state), consumer: "test", scopes: ["admin"] }), readFileSync(join(state, "secret")));
-  return new Client(fetchSend({ url: `http://${endpoint.hostname}:${endpoint.port}`, token }));
+  const { connect } = await client();
+  return connect({ url: `http://${endpoint.hostname}:${endpoint.port}`, token });
 }
 
 /** Waits until `fits` is true for the record of this id. */

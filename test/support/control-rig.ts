@@ -26,9 +26,9 @@ import { FakeClock, FakeSpawner } from "./fakes.ts";
 type After = { readonly after: (call: () => void | Promise<void>) => void };
 
 const PROCESSES: readonly RawProcess[] = [
-  { id: "web", cmd: "web", autostart: true, restart: "always", restartLimit: 0 },
-  { id: "job", cmd: "job", autostart: true, restart: "error", restartLimit: 0 },
-  { id: "pair", cmd: "pair", autostart: true, cluster: { instances: 2 } },
+  { id: "web", cmd: "web", autostart: true, restart: "always", restartLimit: 0, minUptimeMs: 0 },
+  { id: "job", cmd: "job", autostart: true, restart: "error", restartLimit: 0, killMode: "leader", minUptimeMs: 0 },
+  { id: "pair", cmd: "pair", autostart: true, minUptimeMs: 0, cluster: { instances: 2 } },
 ];
 
 export const PLANNED: PlanRecord = {
@@ -78,11 +78,21 @@ export function controlRig() {
     removing: () => [],
     recordRequester: (id, caller) => reporting.recordRequester(id, caller),
     reason: (process) => records.of(process).reason,
+    lastEnd: () => undefined,
   });
   const status = () =>
-    serviceStatus({ config, processes: supervisor.processes, isTerminating: false, startedAt: 0, keeper: 7, plugins: undefined });
+    serviceStatus({
+      config,
+      processes: supervisor.processes,
+      isSkipped: () => false,
+      isTerminating: false,
+      startedAt: 0,
+      keeper: 7,
+      plugins: undefined,
+    });
   const control = controlFactory({
     ...{ supervisor, spec, records, status, logAccess, events: reporting, metrics: reporting, incidents: reporting },
+    sendSignal: ({ slot, run }, signal, to) => spawner.log.push(`${signal} ${slot} ${run}${to === undefined ? "" : ` to the ${to}`}`),
     terminate: async (why) => void terminations.push(why),
     commit: async () => undefined,
     reloads: {

@@ -1,6 +1,6 @@
 /** A client of an echo server that sends without a pause. */
 import type { Socket } from "node:net";
-import { eventually } from "./balancer-rig.ts";
+import { eventually } from "./procman-process.ts";
 
 /** Sends a message, waits for its complete echo, and repeats that. */
 export class EchoClient {

@@ -91,8 +91,8 @@ export class FakeSpawner implements Spawner {
     this.#reports.set(slot, on);
   }
 
-  signal(slot: string, run: number, signal: SignalName): void {
-    this.log.push(`${signal} ${slot} ${run}`);
+  signal(slot: string, run: number, signal: SignalName, to?: "leader"): void {
+    this.log.push(`${signal} ${slot} ${run}${to === undefined ? "" : ` to the ${to}`}`);
   }
 
   drain(slot: string, run: number): void {

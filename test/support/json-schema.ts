@@ -87,7 +87,8 @@ const KEYWORDS: Readonly<Record<string, (evaluation: Evaluation) => string | und
     return name === undefined ? undefined : `${path}/${name}: propertyNames`;
   },
   anyOf,
-  oneOf: anyOf,
+  oneOf: ({ value, wanted, definitions, path }) =>
+    fails((wanted as Json[]).filter((branch) => refusalOf(value, branch, definitions, path) === undefined).length !== 1),
 };
 
 const TEXTS = ["a", "web.1", "10MB", "2GiB", "0.5h", "unlimited", "max", "{port}", "027", "https://a.org", "", " ", "A", "..", "\0", "="];

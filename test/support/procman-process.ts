@@ -1,14 +1,12 @@
-/** Runs the built procman in a temporary folder, and waits for its output. */
+/** Runs procman in a temporary folder, and waits for its output. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { holderOf } from "../../src/os/lock.ts";
 import { tcpEnvironment } from "./both-tcp.ts";
-
-const BIN = fileURLToPath(new URL("../../dist/procman.cjs", import.meta.url));
+import { BIN } from "./product.ts";
 
 /** Time limit of a wait for an event. Milliseconds. */
 const TIMEOUT_MS = 30_000;
@@ -59,7 +57,7 @@ export class Procman {
 
   /** Its state folder. */
   get stateDir(): string {
-    const [name = "procman"] = readdirSync(join(this.folder, ".procman"));
+    const name = readdirSync(join(this.folder, ".procman")).find((each) => each !== ".gitignore") ?? "procman";
     return join(this.folder, ".procman", name);
   }
 
@@ -235,7 +233,7 @@ export async function eventually<T>(look: () => T | undefined): Promise<T> {
   throw new Error(`timed out waiting for ${look}`);
 }
 
-function childrenOf(pid: number): readonly number[] {
+export function childrenOf(pid: number): readonly number[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
   );

@@ -2,11 +2,9 @@
 import { execFile } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Outcome } from "./cli.ts";
 import { cleanEnvironment } from "./procman-process.ts";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+import { DIST, PACKAGE } from "./product.ts";
 
 export type Version = { readonly bin: string; readonly folder: string };
 
@@ -15,9 +13,9 @@ export function version(home: string, number: string, change: (dist: string) => 
   const root = join(home, `procman-${number}`);
   const dist = join(root, "dist");
   mkdirSync(root);
-  cpSync(join(ROOT, "dist"), dist, { recursive: true });
-  for (const name of ["package.json", "schema.json"]) cpSync(join(ROOT, name), join(root, name));
-  const current = (JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { readonly version: string }).version;
+  cpSync(DIST, dist, { recursive: true });
+  for (const name of ["package.json", "schema.json"]) cpSync(join(PACKAGE, name), join(root, name));
+  const current = (JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")) as { readonly version: string }).version;
   for (const name of readdirSync(dist).filter((each) => each.endsWith(".cjs"))) {
     const path = join(dist, name);
     writeFileSync(path, readFileSync(path, "utf8").replaceAll(`"${current}"`, `"${number}"`).replaceAll(`\`${current}\``, `\`${number}\``));

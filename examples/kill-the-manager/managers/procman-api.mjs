@@ -28,11 +28,12 @@ export class Api {
   }
 
   /** @returns {Promise<{ status: number, body: any } | undefined>} undefined: no answer */
-  async ask(method, path) {
+  async ask(method, path, body) {
     const { endpoint } = this;
     if (endpoint === undefined) return undefined;
+    const type = body === undefined ? {} : { "content-type": "application/json" };
     try {
-      return await send(endpoint, { method, path, headers: { authorization: `Bearer ${this.#token()}` } });
+      return await send(endpoint, { method, path, headers: { authorization: `Bearer ${this.#token()}`, ...type } }, body);
     } catch {
       return undefined;
     }
@@ -47,7 +48,7 @@ export class Api {
   }
 }
 
-function send({ hostname, port }, options) {
+function send({ hostname, port }, options, body) {
   return new Promise((resolve, reject) => {
     const call = request({ host: hostname, port, agent: false, timeout: TIMEOUT_MS, ...options }, (response) => {
       let text = "";
@@ -59,6 +60,6 @@ function send({ hostname, port }, options) {
     });
     call.on("timeout", () => call.destroy(new Error("no answer")));
     call.on("error", reject);
-    call.end();
+    call.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }

@@ -1,5 +1,6 @@
 // procman under this load: starts it, finds its processes, and waits until a killed part is back.
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,16 +30,21 @@ export class Procman {
   #bin;
   #env;
   #output;
+  #args;
 
-  /** @param {{ folder: string, processes: readonly object[], bin?: string, env?: NodeJS.ProcessEnv, config?: object }} options */
-  constructor({ folder, processes, bin = findProcman(), env = {}, config = {} }) {
+  /**
+   * @param {{ folder: string, processes: readonly object[], bin?: string, env?: NodeJS.ProcessEnv, config?: object,
+   *   args?: readonly string[], output?: number }} options `args`: of `procman run`; `output`: descriptor for what it prints
+   */
+  constructor({ folder, processes, bin = findProcman(), env = {}, config = {}, args = [], output }) {
     mkdirSync(folder, { recursive: true });
     this.#folder = folder;
     this.#bin = bin;
     this.#env = env;
+    this.#args = args;
     this.mark = folder;
     this.stateDir = join(env.PROCMAN_STATE_DIR ?? join(folder, ".procman"), NAME);
-    this.#output = openSync(join(folder, "said.log"), "a");
+    this.#output = output ?? openSync(join(folder, "said.log"), "a");
     writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: NAME, ...config, processes }, undefined, 2));
     this.api = new Api(this.stateDir, NAME);
     this.journal = new JournalTail(join(this.stateDir, "run", "journal"));
@@ -46,15 +52,25 @@ export class Procman {
 
   /** Starts it in the background, as `procman run --detach` or the machine's init would. */
   start() {
+    const child = this.#command(["run", ...this.#args], this.mark);
+    child.unref();
+    return child;
+  }
+
+  /** Resolves with the exit code of `procman upgrade`: 0 if every part was replaced. */
+  async upgrade() {
+    const [code] = await once(this.#command(["upgrade"]), "exit");
+    return code;
+  }
+
+  #command(args, mark) {
     const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
-    const child = spawn(process.execPath, [this.#bin, "run"], {
+    return spawn(process.execPath, [this.#bin, ...args], {
       cwd: this.#folder,
-      env: { ...inherited, ...this.#env, [MARK]: this.mark },
+      env: { ...inherited, ...this.#env, ...(mark === undefined ? {} : { [MARK]: mark }) },
       stdio: ["ignore", this.#output, this.#output],
       detached: true,
     });
-    child.unref();
-    return child;
   }
 
   /** Pid of the keeper that holds the lock; undefined if there is none. */

@@ -1,6 +1,8 @@
 /** `procman start`, `stop`, `restart`, `block`, `unblock`: carries out the action and prints the result. */
+
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
+import { printable, printableLine } from "../../base/printable.ts";
 import type { Client } from "../../client/client.ts";
 import { connect } from "../../connection/connect.ts";
 import type { Action, ActOptions } from "../../contract/control.ts";
@@ -8,6 +10,7 @@ import type { ProcessRecord, Status } from "../../contract/records.ts";
 import { outcomeOf } from "../format.ts";
 import { secondsTo, withConfig } from "../options.ts";
 import { withProgress } from "../progress.ts";
+import { lastLinesOf } from "../settled-start.ts";
 
 /** A stop may take 30 s until SIGKILL. Seconds. */
 const DEFAULT_TIMEOUT_SECONDS = 60;
@@ -28,7 +31,8 @@ type Verb = {
 const VERBS: Readonly<Record<Action, Verb>> = {
   start: {
     summary: "start processes",
-    description: "Starts processes and waits until they are running. Refused for processes that are running or blocked.",
+    description:
+      "Starts processes and waits until they are up: ready or, without `ready`, running for minUptimeMs (1 s), or finished with code 0. Refused for processes that are running or blocked.",
     doing: "starting",
     missed: ["errored", "exhausted", "backoff"],
   },
@@ -41,7 +45,7 @@ const VERBS: Readonly<Record<Action, Verb>> = {
   restart: {
     summary: "restart processes; start those that aren't running",
     description:
-      "Restarts processes, starts those that aren't running, and waits until they are running. Instances of a cluster are restarted one after another, each when the previous one is available again; if one fails to start, the others keep running as before.",
+      "Restarts processes, starts those that aren't running, and waits until they are up. Instances of a cluster are restarted one after another, each when the previous one is available again; if one fails to start, the others keep running as before.",
     doing: "restarting",
     missed: ["errored", "exhausted", "backoff"],
   },
@@ -95,6 +99,7 @@ async function act(
   const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
   const client = await connect(config);
   const open = new Set(targets);
+  const since = Date.now();
   const one = async (id: string): Promise<Result> => {
     const result = await ask(client, { id, action, options: { ...(wait && { waitSeconds: timeout }), ...(hard && { hard }) } });
     open.delete(id);
@@ -103,8 +108,19 @@ async function act(
   const results = await withProgress(() => `${VERBS[action].doing} ${[...open].join(", ")}`, Promise.all(targets.map(one)));
   const records = results.flatMap((result) => ("record" in result ? [result.record] : []));
   if (json === true) process.stdout.write(`${JSON.stringify(records, undefined, 2)}\n`);
-  const failures = results.filter((result) => !print(result, action, json === true));
-  if (failures.length > 0) process.exitCode = EXIT.refused;
+  for (const [index, result] of results.entries()) {
+    if (print(result, action, json === true)) continue;
+    process.exitCode = EXIT.refused;
+    if ("problem" in result && isFailedStart(result.problem, action)) await printLines(client, targets[index] ?? "", since);
+  }
+}
+
+function isFailedStart({ code }: ProcmanError, action: Action): boolean {
+  return (action === "start" || action === "restart") && (code === "process-failed" || code === "roll-failed");
+}
+
+async function printLines(client: Client, id: string, since: number): Promise<void> {
+  for (const line of await lastLinesOf(client, id, since)) process.stderr.write(`${line}\n`);
 }
 
 function defaultTimeout(action: Action): number {
@@ -126,13 +142,13 @@ async function ask(client: Client, { id, action, options }: ActionQuestion): Pro
 /** Prints a result; false if the action failed. */
 function print(result: Result, action: Action, quiet: boolean): boolean {
   if ("problem" in result) {
-    process.stderr.write(`procman: ${result.problem.message}\n`);
+    process.stderr.write(`procman: ${printable(result.problem.message)}\n`);
     return false;
   }
   const members = result.record.instances ?? [result.record];
   const failed = members.filter(({ status }) => VERBS[action].missed.includes(status));
   for (const member of members)
-    if (failed.includes(member)) process.stderr.write(`procman: Cannot ${action} "${member.id}": it ${member.reason}\n`);
+    if (failed.includes(member)) process.stderr.write(`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}\n`);
     else if (!quiet) process.stdout.write(`${member.id}: ${outcomeOf(member)}\n`);
   return failed.length === 0;
 }

@@ -25,6 +25,7 @@ import { define as append } from "./append-command.ts";
 import { define as init } from "./init-command.ts";
 import { define as remove } from "./remove-command.ts";
 import { define as schema } from "./schema-command.ts";
+import { define as token } from "./token-command.ts";
 import { define as validate } from "./validate-command.ts";
 
 const FILE = `{
@@ -58,7 +59,7 @@ function desk(t: TestContext, files: Readonly<Record<string, string>> = {}) {
 
 async function run(t: TestContext, args: readonly string[]): Promise<Outcome> {
   const program = new Command("procman").exitOverride().configureOutput({ writeErr: () => undefined });
-  for (const define of [init, append, remove, validate, schema]) define(program);
+  for (const define of [init, append, remove, validate, schema, token]) define(program);
   for (const command of program.commands) command.exitOverride().configureOutput({ writeErr: () => undefined });
   const [stdout, stderr] = [captured(t, process.stdout), captured(t, process.stderr)];
   let error: unknown;
@@ -88,6 +89,49 @@ function refused({ error }: Outcome, code: string, message: RegExp): void {
   assert.equal(error.code, code);
   assert.match(error.message, message);
 }
+
+test("token refuses a revoked consumer, and --rotate for one replaces no secret", async (t) => {
+  const { run } = desk(t, { "procman.json": '{ "name": "shop", "processes": [], "api": { "revoked": ["ci"] } }' });
+  for (const more of [[], ["--rotate"]])
+    refused(
+      await run("token", "--consumer", "ci", ...more),
+      "input-invalid",
+      /consumer "ci" are revoked; remove it from "api.revoked" in .*procman.json/,
+    );
+  assert.ok(!existsSync(".procman"));
+  assert.match((await run("token", "--consumer", "me")).stdout, /^ey\S+\n$/);
+});
+
+test("validate --json prints a result for a file that is missing or can't be read, too", async (t) => {
+  const { run } = desk(t);
+  mkdirSync("folder.json");
+  writeFileSync("latin1.json", Buffer.from([0x7b, 0xe4, 0x7d]));
+  for (const [args, file] of [
+    [[], undefined],
+    [["--config", "none.json"], "none.json"],
+    [["--config", "folder.json"], "folder.json"],
+    [["--config", "latin1.json"], "latin1.json"],
+  ] as const) {
+    const { stdout, error } = await run("validate", "--json", ...args);
+    assert.ok(error instanceof ProcmanError && error.exitCode === 78);
+    const result = JSON.parse(stdout) as { readonly file?: string; readonly valid: boolean; readonly problems: readonly unknown[] };
+    assert.deepEqual([result.file, result.valid, result.problems.length], [file, false, 1]);
+  }
+});
+
+test("token says on standard error what a token without limits may do; standard output has the token alone", async (t) => {
+  const { run } = desk(t, { "procman.json": '{ "name": "shop", "processes": [] }' });
+  const told = async (...more: readonly string[]): Promise<string> => {
+    const { stdout, stderr } = await run("token", "--consumer", "ci", ...more);
+    assert.match(stdout, /^ey\S+\n$/);
+    return stderr;
+  };
+  const remedy = `; "ci" in "api.revoked" revokes it\n`;
+  assert.equal(await told(), `procman: this token may do everything (see --scope) and doesn't expire (see --expire-in)${remedy}`);
+  assert.equal(await told("--scope", "read"), `procman: this token doesn't expire (see --expire-in)${remedy}`);
+  assert.equal(await told("--expire-in", "60"), `procman: this token may do everything (see --scope)${remedy}`);
+  assert.equal(await told("--scope", "read", "--expire-in", "60"), "");
+});
 
 test("init creates a valid file with comments", async (t) => {
   const { run, folder, text } = desk(t);
@@ -325,6 +369,19 @@ test("validate: all problems, exit code 78", async (t) => {
   refused(outcome, "configuration-invalid", /2 problems/);
   assert.equal((outcome.error as ProcmanError).exitCode, 78);
   assert.equal(outcome.stdout, "");
+});
+
+test("validate --json: each schedule with what it does", async (t) => {
+  const job = { id: "job", cmd: "x", cron: "0 3 * * *", terminate: "0 4 * * *" };
+  const { run } = desk(t, { "procman.json": JSON.stringify({ processes: [job] }) });
+  const { next } = JSON.parse((await run("validate", "--json")).stdout) as { readonly next: readonly object[] };
+  assert.deepEqual(
+    next.map((each) => ({ ...each, next: "later" })),
+    [
+      { process: "job", action: "start", pattern: "0 3 * * *", next: "later" },
+      { process: "job", action: "terminate", pattern: "0 4 * * *", next: "later" },
+    ],
+  );
 });
 
 test("validate --json: one document, valid or not", async (t) => {

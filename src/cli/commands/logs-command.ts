@@ -10,7 +10,7 @@ import { connectTo } from "../../connection/connect.ts";
 import { LogFormatter } from "../../connection/log-format.ts";
 import { LogReader } from "../../connection/log-reader.ts";
 import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../contract/records.ts";
-import { timeOf } from "../format.ts";
+import { timeOf, wantsColors } from "../format.ts";
 import { integerTo, selected, withConfig } from "../options.ts";
 
 const LINES = 100;
@@ -28,6 +28,7 @@ type Options = {
   readonly lines?: number;
   readonly json?: boolean;
   readonly color: boolean;
+  readonly raw?: boolean;
 };
 
 export function define(parent: Command): void {
@@ -42,14 +43,15 @@ export function define(parent: Command): void {
     .option(
       "-n, --lines <count>",
       `number of last entries (default: ${LINES}; all with --since, --until or --search)`,
-      integerTo(MAX_LINES),
+      integerTo(MAX_LINES, 0),
     )
     .addOption(new Option("--severity <least>", "minimum severity").choices(SEVERITIES))
     .option("--category <names>", `only these, separated by commas: ${CATEGORIES.join(", ")}`, categories)
     .option("--since <time>", "entries from this time on")
     .option("--until <time>", "entries before this time")
     .option("--search <text>", "only lines with this text, ignoring case")
-    .option("--no-color", "without colours, also on a terminal");
+    .option("--no-color", "without colours, also on a terminal")
+    .option("--raw", "write control characters of the output as they are, not like \\x1b");
   withConfig(command).option("--json", "print entries as JSON, one a line").action(logs);
 }
 
@@ -70,8 +72,10 @@ async function logs(ids: readonly string[], options: Options): Promise<void> {
   if (options.follow === true) {
     await checkIds(location, ids, options.config);
     if (isOff(options.config)) printNote(OFF);
-    return follow(reader, { ...query, limit: Math.min(options.lines ?? LINES, 10_000) }, print);
+    const beginning = options.lines === 0 ? { from: Date.now() } : { limit: Math.min(options.lines ?? LINES, 10_000) };
+    return follow(reader, { ...query, ...beginning }, print);
   }
+  if (options.lines === 0) return checkIds(location, ids, options.config);
   if ((await printStored(reader, query, { print, lines: options.lines })) > 0) return;
   await checkIds(location, ids, options.config);
   printNote(isOff(options.config) ? OFF : "no matching log entries");
@@ -150,8 +154,8 @@ type Printer = {
   readonly gap: (bytes: number) => Promise<void>;
 };
 
-function printer({ json, color }: Options): Printer {
-  const lines = new LogFormatter(color && process.stdout.isTTY === true && !process.env.NO_COLOR);
+function printer({ json, color, raw }: Options): Printer {
+  const lines = new LogFormatter(color && wantsColors(process.stdout), raw);
   const line = json === true ? (entry: LogEntry): string => `${JSON.stringify(entry)}\n` : (entry: LogEntry): string => lines.line(entry);
   return {
     entries: (entries) => {

@@ -1,5 +1,7 @@
 /** `procman plan`: shows what a changed configuration file would do to each process. */
+
 import type { Command } from "commander";
+import { printable } from "../../base/printable.ts";
 import { connect } from "../../connection/connect.ts";
 import type { PlanOptions } from "../../contract/control.ts";
 import { withConfig } from "../options.ts";
@@ -23,7 +25,7 @@ export function define(parent: Command): void {
     .option("--json", "print the record of the API: all processes, settings, warnings")
     .action(async ({ config, json, ...options }: Options) => {
       const plan = await (await connect(config)).plan(options);
-      for (const warning of plan.warnings) process.stderr.write(`procman: ${warning}\n`);
+      for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);
       process.stdout.write(json === true ? `${JSON.stringify(plan, undefined, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`);
       if (json !== true && options.profile !== undefined) process.stdout.write(`${PROFILE_NOTE}\n`);
     });

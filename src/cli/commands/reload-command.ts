@@ -1,6 +1,8 @@
 /** `procman reload`: applies a changed configuration file, and shows its effect. */
+
 import type { Command } from "commander";
 import { EXIT } from "../../base/errors.ts";
+import { printable, printableLine } from "../../base/printable.ts";
 import { connect } from "../../connection/connect.ts";
 import type { PlanRecord } from "../../contract/plan.ts";
 import { secondsTo, withConfig } from "../options.ts";
@@ -36,7 +38,7 @@ export function define(parent: Command): void {
 async function reload({ config, wait, timeout = DEFAULT_TIMEOUT_SECONDS, json }: Options): Promise<void> {
   const client = await connect(config);
   const plan = await withProgress(() => "reloading", client.reload(wait ? { waitSeconds: timeout } : {}));
-  for (const warning of plan.warnings) process.stderr.write(`procman: ${warning}\n`);
+  for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);
   process.stdout.write(json === true ? `${JSON.stringify(plan, undefined, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`);
   reportProblems(plan);
 }
@@ -44,7 +46,7 @@ async function reload({ config, wait, timeout = DEFAULT_TIMEOUT_SECONDS, json }:
 function reportProblems({ processes }: PlanRecord): void {
   for (const { process: id, problem } of processes) {
     if (problem === undefined) continue;
-    process.stderr.write(`procman: "${id}" is not up: it ${problem}\n`);
+    process.stderr.write(`procman: "${id}" is not up: it ${printableLine(problem)}\n`);
     process.exitCode = EXIT.refused;
   }
 }

@@ -2,6 +2,11 @@
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import type { DetachOptions } from "../detach.ts";
+import { secondsTo } from "../options.ts";
+
+/** Seconds. */
+const DEFAULT_WAIT_SECONDS = 60;
+const LONGEST_SECONDS = 3_600;
 
 export function define(parent: Command): void {
   parent
@@ -16,7 +21,9 @@ export function define(parent: Command): void {
     .option("--watch-config", "reload the configuration file whenever it changes (for development)")
     .option("--exit-with <id>", "end when this process exits, with its exit code (for containers)")
     .option("--guarded", "no failover when killed: a supervisor such as runit or s6 restarts procman; systemd is detected")
-    .option("-d, --detach", "run in the background: return with the states of all processes when the API answers")
+    .option("-d, --detach", "run in the background: return with the states of all processes when they have started")
+    .option("--wait", "with --detach: return when all are ready")
+    .option("--timeout <seconds>", `with --wait: wait no longer than this (default: ${DEFAULT_WAIT_SECONDS})`, secondsTo(LONGEST_SECONDS))
     .action(async ({ detach, ...options }: DetachOptions & { readonly detach?: boolean }) => {
       // For example `run -c -d`, where -d is parsed as the path.
       if (detach !== true) throw new ProcmanError("usage", 'Cannot run: --config needs a path; see "procman help run"');

@@ -1,5 +1,7 @@
 /** `procman status`: shows processes with their states, as a table or as JSON. */
+
 import type { Command } from "commander";
+import { printableLine } from "../../base/printable.ts";
 import { connect } from "../../connection/connect.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
@@ -23,7 +25,7 @@ export function define(parent: Command): void {
       const [all, { plugins = [] }] = await Promise.all([control.processes(), json || ids.length > 0 ? NO_STATE : control.state()]);
       const records = selected(all, ids);
       process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
-      for (const line of pluginLines(plugins)) process.stdout.write(`${line}\n`);
+      for (const line of pluginLines(plugins)) process.stdout.write(`${printableLine(line)}\n`);
     });
 }
 

@@ -3,10 +3,14 @@ import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import { didYouMean } from "../../base/suggest.ts";
 import { locate } from "../../config/find-config.ts";
+import { secretOf } from "../../connection/connect.ts";
+import { CONNECT_TIMEOUT_MS } from "../../connection/endpoint-file.ts";
 import { CONSUMER, expiresIn, payloadOf, SCOPES, type TokenScope } from "../../contract/token-claims.ts";
-import { makeFolder } from "../../os/files.ts";
+import { monotonicMs } from "../../os/clock.ts";
 import { signJwt } from "../../os/jwt.ts";
+import { holderOf } from "../../os/lock.ts";
 import { replaceSecret, secretIn } from "../../os/secret.ts";
+import { makeStateFolder } from "../../os/state-folder.ts";
 
 /** 100 years. */
 const LONGEST_SECONDS = 3_155_760_000;
@@ -33,12 +37,16 @@ export function define(parent: Command): void {
     .option("--scope <scopes>", `its scopes, of ${SCOPES.join(",")} (default: all)`)
     .option("--rotate", "replace the secret; without --consumer no token is created")
     .option("--json", "print token, consumer, scopes and expiry")
-    .action((options: Options) => {
+    .action(async (options: Options) => {
       const claims = options.consumer === undefined && options.rotate ? undefined : claimsOf(options);
-      const { name, stateDir } = locate(options.config, process.cwd());
-      const secret = secretOf(stateDir, options.rotate ?? false);
+      const { name, stateDir, file, revoked } = locate(options.config, process.cwd());
+      if (claims !== undefined && revoked.includes(claims.consumer)) throw revokedConsumer(claims.consumer, file);
+      const secret = await secretFor(stateDir, options.rotate ?? false);
       if (claims === undefined) process.stderr.write("procman: the secret was replaced; all earlier tokens are invalid\n");
-      else process.stdout.write(`${formatted({ ...claims, token: signJwt(payloadOf({ ...claims, audience: name }), secret) }, options)}\n`);
+      else {
+        process.stdout.write(`${formatted({ ...claims, token: signJwt(payloadOf({ ...claims, audience: name }), secret) }, options)}\n`);
+        process.stderr.write(powerOf(options));
+      }
     });
 }
 
@@ -66,21 +74,38 @@ function secondsIn(text: string): number {
   throw usage(`"--expire-in" takes whole seconds, 1 to ${LONGEST_SECONDS}, not ${JSON.stringify(text)}`);
 }
 
-function secretOf(stateDir: string, rotate: boolean): Uint8Array {
+/** A running procman makes its secret itself. */
+async function secretFor(stateDir: string, rotate: boolean): Promise<Uint8Array> {
   try {
-    makeFolder(stateDir, 0o700);
-    return rotate ? replaceSecret(stateDir) : secretIn(stateDir);
+    makeStateFolder(stateDir);
+    if (rotate) return replaceSecret(stateDir);
+    return holderOf(stateDir) === undefined ? secretIn(stateDir) : await secretOf(stateDir, monotonicMs() + CONNECT_TIMEOUT_MS);
   } catch (cause) {
+    if (cause instanceof ProcmanError) throw cause;
     const { code, message } = cause as NodeJS.ErrnoException;
     const why = code === "EACCES" ? "permission denied; run the command as the user that runs procman" : message;
     throw new ProcmanError("state-folder", `Cannot create a token: the state folder ${stateDir}: ${why}`, { cause });
   }
 }
 
+/** What a token may do that was asked for without limits. */
+function powerOf({ scope, expireIn, consumer }: Options): string {
+  const powers = [
+    ...(scope === undefined ? ["may do everything (see --scope)"] : []),
+    ...(expireIn === undefined ? ["doesn't expire (see --expire-in)"] : []),
+  ];
+  return powers.length === 0 ? "" : `procman: this token ${powers.join(" and ")}; "${consumer}" in "api.revoked" revokes it\n`;
+}
+
 function formatted({ token, consumer, scopes, expires }: TokenAnswer & { readonly token: string }, { json = false }: Options): string {
   if (!json) return token;
   const end = expires === undefined ? {} : { expires: new Date(expires * 1_000).toISOString() };
   return JSON.stringify({ token, consumer, scopes, ...end }, undefined, 2);
+}
+
+function revokedConsumer(consumer: string, file: string): ProcmanError {
+  const remedy = `remove it from "api.revoked" in ${file}, or choose another name`;
+  return new ProcmanError("input-invalid", `Cannot create a token: the tokens of the consumer "${consumer}" are revoked; ${remedy}`);
 }
 
 function usage(why: string): ProcmanError {

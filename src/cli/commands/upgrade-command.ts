@@ -1,6 +1,6 @@
 /** `procman upgrade`: replaces the running procman with the version of this command. */
 
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
@@ -9,6 +9,7 @@ import { locate } from "../../config/find-config.ts";
 import { keeperOf } from "../../connection/endpoint-file.ts";
 import { packageRoot } from "../../connection/package-root.ts";
 import type { UpgradeReport, UpgradeRequest, UpgradeStep } from "../../ipc/upgrade-protocol.ts";
+import { writeWhole } from "../../os/careful-files.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import type { Holder } from "../../os/lock.ts";
 import { isAlive } from "../../os/process-stat.ts";
@@ -43,8 +44,7 @@ async function upgrade(stateDir: string, keeper: Holder): Promise<UpgradeReport>
     folder: join(packageRoot(), "dist"),
   };
   const [requestFile, answerFile] = [join(stateDir, "upgrade.json"), join(stateDir, "upgraded.json")];
-  writeFileSync(`${requestFile}.tmp`, JSON.stringify(request), { mode: 0o600 });
-  renameSync(`${requestFile}.tmp`, requestFile);
+  writeWhole(requestFile, JSON.stringify(request));
   try {
     process.kill(keeper.pid, "SIGUSR1");
     return await answer(answerFile, request, keeper);

@@ -1,6 +1,7 @@
 /** `procman validate`: checks the configuration file, and shows the next runs of its schedules. */
 import type { Command } from "commander";
-import type { Config, ProcessSpec } from "../../config/spec.ts";
+import { ProcmanError } from "../../base/errors.ts";
+import type { Config, ConfigProblem, ProcessSpec } from "../../config/spec.ts";
 import { local } from "../format.ts";
 
 export function define(parent: Command): void {
@@ -26,31 +27,39 @@ async function validate({ config: path, profile, json = false }: Options): Promi
     import("../edit-file.ts"),
     import("../../config/checks/cron.ts"),
   ]);
-  const source = read(path, process.cwd());
+  let file = path;
   try {
+    const source = read(path, process.cwd());
+    file = source.file;
     const config = check(source, { allProfiles: true, looksAtFiles: true, ...(profile !== undefined && { profile }) });
     const next = schedules(config).map((schedule) => ({ ...schedule, next: nextRun(schedule.pattern, new Date()) }));
     const processes = eachOnce(config).length;
     if (json) return printJson({ file: source.file, valid: true, processes, next, problems: [], warnings: config.warnings });
     const lines = next.map(
       ({ process: id, action, pattern, next: time }) =>
-        `  ${id}: next ${action} ${time === undefined ? "never" : local(time)} (${pattern})\n`,
+        `  ${id}: next ${action === "start" ? "run" : action} ${time === undefined ? "never" : local(time)} (${pattern})\n`,
     );
     process.stdout.write(`${source.shownAs}: valid, ${processes === 1 ? "1 process" : `${processes} processes`}\n${lines.join("")}`);
     printWarnings(config, source.text);
   } catch (error) {
-    if (json && error instanceof ConfigurationError) printJson({ file: source.file, valid: false, problems: error.problems, warnings: [] });
+    if (json && error instanceof ConfigurationError) printJson({ file, valid: false, problems: error.problems, warnings: [] });
+    else if (json && error instanceof ProcmanError) printJson({ file, valid: false, problems: [unreadable(file, error)], warnings: [] });
     throw error;
   }
 }
 
-type ShownSchedule = { readonly process: string; readonly action: "run" | "terminate"; readonly pattern: string };
+/** A problem without a place: the file is missing, or can't be read. */
+function unreadable(file: string | undefined, { message }: ProcmanError): ConfigProblem {
+  return { file: file ?? "", line: 0, column: 0, path: "", message };
+}
+
+type ShownSchedule = { readonly process: string; readonly action: "start" | "terminate"; readonly pattern: string };
 
 function schedules(config: Config): readonly ShownSchedule[] {
   return eachOnce(config).flatMap(({ id, cluster, cron, terminate }) => {
     const process = cluster?.id ?? id;
     return [
-      ...(cron === undefined ? [] : [{ process, action: "run" as const, pattern: cron }]),
+      ...(cron === undefined ? [] : [{ process, action: "start" as const, pattern: cron }]),
       ...(terminate === undefined ? [] : [{ process, action: "terminate" as const, pattern: terminate }]),
     ];
   });

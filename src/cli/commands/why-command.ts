@@ -1,6 +1,8 @@
 /** `procman why`: explains the state of a process, and how its runs ended. */
+
 import type { Command } from "commander";
 import { EXIT, ProcmanError } from "../../base/errors.ts";
+import { printableLine } from "../../base/printable.ts";
 import type { Client } from "../../client/client.ts";
 import { read } from "../../config/config-file.ts";
 import { parseDocument } from "../../config/document.ts";
@@ -56,8 +58,9 @@ async function present(client: Client, id: string, { lines }: Options): Promise<
 }
 
 async function answerOf(client: Client, record: ProcessRecord, count: number): Promise<Answer> {
-  const incidents = await client.incidents(record.id, count);
-  return { process: record, incidents, why: explain(record, incidents) };
+  // All of them: the sentences count them.
+  const incidents = await client.incidents(record.id, MAX_ENDS);
+  return { process: record, incidents: incidents.slice(0, count), why: explain(record, incidents) };
 }
 
 /** undefined if there is no history. */
@@ -67,7 +70,7 @@ async function past(id: string, { config, lines }: Options, isRunning: boolean):
   const members = membersOf(parseDocument(read(config, process.cwd()).text).data, stateDir, id);
   const pasts = await Promise.all(members.map((member) => pastOf(stateDir, member, lines)));
   if (pasts.every(({ incidents, unended }) => incidents.length === 0 && unended === undefined)) return undefined;
-  const answers = pasts.map((each) => ({ id: each.id, incidents: each.incidents, why: explainPastRuns(each, isRunning) }));
+  const answers = pasts.map((each) => ({ id: each.id, incidents: each.incidents.slice(0, lines), why: explainPastRuns(each, isRunning) }));
   return members[0] === id ? answers[0] : answers;
 }
 
@@ -77,7 +80,7 @@ function print(answers: Answers, { json }: Options): void {
       ? JSON.stringify(answers, undefined, 2)
       : [answers]
           .flat()
-          .map((each) => each.why.join("\n"))
+          .map((each) => each.why.map(printableLine).join("\n"))
           .join("\n\n");
   process.stdout.write(`${text}\n`);
 }

@@ -12,6 +12,7 @@ import { memoryErrors } from "./limit-checks.ts";
 import { pluginErrors, pluginWarnings } from "./plugin-checks.ts";
 import { probeFieldErrors } from "./probe-checks.ts";
 import { fileWarnings } from "./referenced-files.ts";
+import { sharedFolderWarnings } from "./shared-folders.ts";
 
 export type CheckContext = {
   /** Relative paths resolve from here. Absolute. */
@@ -51,7 +52,8 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
   warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)), ...refusedPortWarnings(config));
-  if (context.looksAtFiles === true && errors.length === 0) warnings.push(...fileWarnings(config, context.folder));
+  if (context.looksAtFiles === true && errors.length === 0)
+    warnings.push(...fileWarnings(config, context.folder), ...sharedFolderWarnings(config, context.folder));
   return { errors, warnings };
 }
 

@@ -1,11 +1,11 @@
 /** Ids, ports and pid files that two processes claim. */
-import { resolve } from "node:path";
 import { type JsonPath, showPath } from "../document.ts";
 import { DEFAULT_NAME } from "../find-config.ts";
 import { count, instances } from "../instances.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 import { fill, tellsInstancesApart, unknownPlaceholder } from "./command-checks.ts";
+import { pathIn } from "./home-paths.ts";
 
 type ProcessEntry = { readonly process: PartialProcess; readonly path: JsonPath };
 type NamedEntry = ProcessEntry & { readonly process: { readonly id: string } };
@@ -49,13 +49,17 @@ type Ports = { readonly from: number; readonly to: number; readonly path: JsonPa
 /** Overlapping ports, ranges beyond the last port, and common ports without instance ports. */
 export function portCollisions(config: PartialConfig, parallelism: number): readonly Finding[] {
   const clusters = entries(config).flatMap(({ process, path }) => clusterPorts(process, path, parallelism));
-  const api = config.api?.port === undefined ? [] : [single(config.api.port, ["api", "port"])];
-  const all = [...clusters, ...api];
+  const port = portOfApi(config);
+  const all = [...clusters, ...(port === undefined ? [] : [single(port, ["api", "port"])])];
   const overlaps = all.flatMap((ports, index) => {
     const earlier = all.slice(0, index).find((other) => other.from <= ports.to && ports.from <= other.to);
     return earlier === undefined ? [] : [{ path: ports.path, message: overlap(ports, earlier) }];
   });
   return [...entries(config).flatMap(({ process, path }) => clusterErrors(process, path, parallelism)), ...overlaps];
+}
+
+function portOfApi({ api }: PartialConfig): number | undefined {
+  return api === undefined || api === false ? undefined : api.port;
 }
 
 function clusterPorts({ cluster, ...process }: PartialProcess, path: JsonPath, parallelism: number): readonly Ports[] {
@@ -134,7 +138,7 @@ export function pidFileCollisions(
       continue;
     }
     const files = instances(process, config.name ?? DEFAULT_NAME, context.parallelism).map((names) =>
-      resolve(context.folder, fill(pattern, names)),
+      pathIn(context.folder, fill(pattern, names), process.user),
     );
     const taken = files.find((file) => owners.has(file));
     if (taken !== undefined)
@@ -165,8 +169,9 @@ const BLOCKED_PORTS: ReadonlySet<number> = new Set([
 ]);
 
 /** A warning only: the CLI works with these ports. */
-export function refusedPortWarnings({ api }: PartialConfig): readonly Finding[] {
-  if (api?.port === undefined || !BLOCKED_PORTS.has(api.port)) return [];
-  const message = `Found ${show(api.port)}: browsers and \`fetch\` block this port, which belongs to another protocol, so the dashboard can't be opened. Choose another.`;
+export function refusedPortWarnings(config: PartialConfig): readonly Finding[] {
+  const port = portOfApi(config);
+  if (port === undefined || !BLOCKED_PORTS.has(port)) return [];
+  const message = `Found ${show(port)}: browsers and \`fetch\` block this port, which belongs to another protocol, so pages and most libraries can't reach the API. Choose another.`;
   return [{ path: ["api", "port"], message }];
 }

@@ -1,6 +1,6 @@
 /** Worker scripts that the running Node can't execute. */
 
-import { expand, strayIn } from "../../base/interpolate.ts";
+import { expand, ownMember, strayIn } from "../../base/interpolate.ts";
 import { suggest } from "../../base/suggest.ts";
 import type { JsonPath } from "../document.ts";
 import type { PartialProcess } from "../partial.ts";
@@ -44,7 +44,7 @@ export function workerProblem({ worker, env }: PartialProcess, strips: () => boo
 
 /** Fills variables of procman's own environment into a path. The checks have refused unset ones; they would stay as they are. */
 export function filledIn(path: string): string {
-  return expand(path, (name) => process.env[name]).text;
+  return expand(path, (name) => ownMember(process.env, name)).text;
 }
 
 /** Paths with variables that are not set, and a PATH that is not a string. */

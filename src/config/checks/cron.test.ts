@@ -4,7 +4,16 @@ import { cronProblem, nextRun } from "./cron.ts";
 
 const NOW = new Date(2026, 0, 15, 12, 0, 0);
 
-for (const pattern of ["* * * * *", "*/5 9-17 * * MON-FRI", "30 0 3 * * *", "0 0 L * *", "0 0 29 2 *", "@daily", "0 0 * * 7"]) {
+for (const pattern of [
+  "* * * * *",
+  "*/5 9-17 * * MON-FRI",
+  "30 0 3 * * *",
+  "0 0 L * *",
+  "0 0 29 2 *",
+  "0 0 0 29 2 * 2028",
+  "@daily",
+  "0 0 * * 7",
+]) {
   test(`2.2 cron: "${pattern}" is accepted`, () => assert.equal(cronProblem(pattern, NOW), undefined));
 }
 
@@ -16,7 +25,7 @@ const REFUSED: Readonly<Record<string, RegExp>> = {
   "0 0 0 * *": /^The day of the month 0 /,
   "0 0 * 13 *": /^The month 13 is out of range \(1-12\)\.$/,
   "* * * * 9": /^The day of the week 9 /,
-  "* *": /^It needs five fields .* or six with seconds in front\.$/,
+  "* *": /^It needs five fields .* six with seconds in front, or seven with the year behind them\.$/,
   "abc * * * *": /^Field 1 has characters that are not allowed: "abc"\.$/,
   "*/0 * * * *": /illegal stepping: 0\.$/,
   "@reboot": /"autostart"/,

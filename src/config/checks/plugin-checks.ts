@@ -1,6 +1,5 @@
 /** Checks of plugins that don't need to load them. */
 
-import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { faultsOf } from "../../base/schema-check.ts";
 import { suggest } from "../../base/suggest.ts";
@@ -10,6 +9,7 @@ import type { RawPlugin } from "../config-schema.ts";
 import type { JsonPath } from "../document.ts";
 import type { PartialConfig } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
+import { pathIn } from "./home-paths.ts";
 
 type PartialPlugin = NonNullable<NonNullable<PartialConfig["plugins"]>[number]>;
 
@@ -109,7 +109,7 @@ function schemeOf(url: string): string | undefined {
 }
 
 function isPath(url: string): boolean {
-  return /^(?:\.{1,2}(?:\/|$)|\/|file:)/.test(url);
+  return /^(?:\.{1,2}(?:\/|$)|~|\/|file:)/.test(url);
 }
 
 /** Where the module is; for addresses that pass the checks. */
@@ -117,7 +117,7 @@ export function sourceOf(url: string, folder: string): PluginSpec["source"] {
   const shipped = shippedName(url);
   if (shipped !== undefined && isShipped(shipped)) return { kind: "shipped", name: shipped };
   if (schemeOf(url) === "https") return { kind: "remote", url };
-  if (isPath(url)) return { kind: "file", path: url.startsWith("file:") ? fileURLToPath(url) : resolve(folder, url) };
+  if (isPath(url)) return { kind: "file", path: url.startsWith("file:") ? fileURLToPath(url) : pathIn(folder, url) };
   return { kind: "package", name: url, folder };
 }
 

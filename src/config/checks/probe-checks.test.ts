@@ -52,7 +52,10 @@ test("ready: {port} is that of each instance", () => {
 });
 
 test("ready: invalid values are refused with place and remedy", () => {
-  assert.match(about({ ready: {} }), /^processes\[0\]\.ready Found none of "port", "http", "log", "exec", "fd"; allowed: exactly one/);
+  assert.match(
+    about({ ready: {} }),
+    /^processes\[0\]\.ready Found none of "port", "http", "log", "exec", "fd", "message"; allowed: exactly one/,
+  );
   assert.match(about({ ready: { port: 1, fd: 3 } }), /ready\.fd Found "port" and "fd"; allowed: exactly one of/);
   assert.match(about({ ready: { port: 0 } }), /ready\.port Found 0; allowed: a whole number from 1 to 65535, or "\{port\}"/);
   assert.match(about({ ready: { port: "{port}" } }), /ready\.port Found "\{port\}", the port of an instance, without "cluster\.startPort"/);
@@ -88,4 +91,10 @@ test("health: invalid values are refused with place and remedy", () => {
   assert.match(about({ health: { log: "x" } }), /health\.log Found the unknown key "log"/);
   assert.match(about({ health: { port: 1, failures: 0 } }), /health\.failures Found 0; allowed: a whole number from 1 to 1000/);
   assert.match(about({ health: { http: "https://x" } }), /health\.http .*for https use "exec" with curl/);
+});
+
+test("ready.message is for workers, and for commands with node", () => {
+  assert.match(about({ ready: { message: true } }), /ready\.message Found "message" for a command that has no channel\. Add "node": true/);
+  assert.equal(about({ ready: { message: true }, node: true }), "");
+  assert.deepEqual(specs({ ready: { message: true }, node: true })[0]?.ready, { kind: "message" });
 });

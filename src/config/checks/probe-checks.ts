@@ -8,9 +8,9 @@ import { HEALTH } from "../fields/probe-fields.ts";
 import type { DeepPartial, PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 
-const READY_KINDS = ["port", "http", "log", "exec", "fd"] as const;
+export const READY_KINDS = ["port", "http", "log", "exec", "fd", "message"] as const;
 
-const HEALTH_KINDS = ["port", "http", "exec"] as const;
+export const HEALTH_KINDS = ["port", "http", "exec"] as const;
 
 type RawHealth = NonNullable<RawProcess["health"]>;
 type RawReady = NonNullable<RawProcess["ready"]>;
@@ -19,8 +19,17 @@ type RawProbe = Pick<RawReady, "port" | "http" | "exec">;
 /** Placeholder for the port of an instance. */
 const PORT_PLACEHOLDER = "{port}";
 
-export function readyProbe({ log, fd, ...probe }: RawReady, instancePort: number | undefined): ReadyProbe {
+/** Beside the shared socket, which is 3. */
+const MESSAGE_FD = 4;
+
+/** The descriptor by which a run says that it is ready. */
+export function readyDescriptor(ready: ReadyProbe): number | undefined {
+  return ready.kind === "fd" ? ready.fd : ready.kind === "message" ? MESSAGE_FD : undefined;
+}
+
+export function readyProbe({ log, fd, message, ...probe }: RawReady, instancePort: number | undefined): ReadyProbe {
   if (log !== undefined) return { kind: "log", pattern: log };
+  if (message === true) return { kind: "message" };
   return fd === undefined ? probeOf(probe, instancePort) : { kind: "fd", fd };
 }
 
@@ -51,13 +60,19 @@ export function probeFieldErrors(process: PartialProcess, path: JsonPath, config
   return [...readyErrors(process, path, config), ...errors];
 }
 
-function readyErrors({ ready, cluster }: PartialProcess, path: JsonPath, { logger }: PartialConfig): readonly Finding[] {
+function readyErrors({ ready, cluster, worker, node }: PartialProcess, path: JsonPath, { logger }: PartialConfig): readonly Finding[] {
   if (ready === undefined) return [];
   const at = [...path, "ready"];
   const errors = [...kindErrors(ready, READY_KINDS, at), ...probeErrors(ready, cluster?.startPort, at)];
   const { log } = ready;
   if (log !== undefined && !isExpression(log))
     errors.push({ path: [...at, "log"], message: `Found ${show(log)}; allowed: a regular expression of JavaScript.` });
+  if (ready.message === true && worker === undefined && node !== true)
+    errors.push({
+      path: [...at, "message"],
+      at: "key",
+      message: 'Found "message" for a command that has no channel. Add "node": true if it is a Node program, or use another kind.',
+    });
   if (log !== undefined && logger?.internalLogHours === 0)
     errors.push({
       path: [...at, "log"],

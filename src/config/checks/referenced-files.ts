@@ -1,14 +1,16 @@
 /** Files that a configuration names and that are read when a run or a plugin starts. Problems are warnings, as the files may change until then. */
 import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { readEnvFile } from "../../base/env-file.ts";
 import { packageOf } from "../../ipc/plugin-protocol.ts";
+import { readWhole } from "../../os/careful-files.ts";
 import { displayPath } from "../config-file.ts";
 import type { JsonPath } from "../document.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 import { filledIn } from "./command-checks.ts";
+import { pathIn } from "./home-paths.ts";
 import { sourceOf } from "./plugin-checks.ts";
 
 /** At most so many faults of an env file are listed. */
@@ -21,7 +23,7 @@ export function fileWarnings({ processes = [], plugins = [] }: PartialConfig, fo
     ...processes.flatMap((process, index) => [
       ...scriptWarnings(process ?? {}, ["processes", index, "worker"], folder),
       ...envFileWarnings(process ?? {}, ["processes", index, "envFile"], (path) => {
-        const file = resolve(folder, filledIn(path));
+        const file = pathIn(folder, filledIn(path), process?.user);
         // A file that several processes share is reported once.
         return seen.size === seen.add(file).size ? undefined : file;
       }),
@@ -30,14 +32,15 @@ export function fileWarnings({ processes = [], plugins = [] }: PartialConfig, fo
   ];
 }
 
-function scriptWarnings({ worker }: PartialProcess, path: JsonPath, folder: string): readonly Finding[] {
+function scriptWarnings({ worker, user }: PartialProcess, path: JsonPath, folder: string): readonly Finding[] {
   const [script] = [worker].flat();
-  if (script === undefined || existsSync(resolve(folder, script))) return [];
+  const file = script === undefined ? undefined : pathIn(folder, script, user);
+  if (file === undefined || existsSync(file)) return [];
   const place = typeof worker === "string" ? path : [...path, 0];
   return [
     {
       path: place,
-      message: `Found ${show(script)}, but there is no file ${shownPath(resolve(folder, script))}; create it, or correct "worker".`,
+      message: `Found ${show(script)}, but there is no file ${shownPath(file)}; create it, or correct "worker".`,
     },
   ];
 }
@@ -53,7 +56,7 @@ function envFileWarnings({ envFile }: PartialProcess, path: JsonPath, fileOf: (p
 
 function problemsOf(file: string): readonly string[] {
   try {
-    const { faults } = readEnvFile(readFileSync(file, "utf8"));
+    const { faults } = readEnvFile(readWhole(file).toString("utf8"));
     const listed = faults.slice(0, MAX_LISTED).map(({ line, problem }) => `${shownPath(file)}:${line} ${problem}`);
     return faults.length > MAX_LISTED
       ? [...listed, `${faults.length - MAX_LISTED} more lines of ${shownPath(file)} are malformed, too`]

@@ -1,7 +1,7 @@
 /** Fields of `cluster`. */
 import { enumeration, literal, union } from "../../base/schema.ts";
 import { STRATEGIES } from "../../ipc/balancer-protocol.ts";
-import { type Fields, flag, notEmpty, optional, port, secondsType, wholeNumber } from "./field.ts";
+import { type Fields, flag, hostname, optional, port, secondsType, wholeNumber } from "./field.ts";
 
 const INSTANCES = 'a whole number from 1 to 1024, or "max" (one for each processor)';
 
@@ -35,7 +35,7 @@ export const CLUSTER = {
     onChange: "live",
   },
   hostname: {
-    type: optional(notEmpty("an address")),
+    type: hostname,
     description: "Address that the common port is opened on; 0.0.0.0: all interfaces.",
     default: "127.0.0.1",
     onChange: "live",

@@ -22,6 +22,11 @@ export const READY = {
     description: "It writes to this file descriptor, which is open when it starts.",
     onChange: "restart",
   },
+  message: {
+    type: optional(literal(true)),
+    description: 'It sends the message "ready" by process.send. For workers, and programs with "node": true.',
+    onChange: "restart",
+  },
   timeout: {
     type: timeout,
     unit: "s",

@@ -1,6 +1,6 @@
 /** Fields of a process. */
 import { boolean, enumeration, integer, optional as kept, list, literal, map, number, object, string, union } from "../../base/schema.ts";
-import { STOP_SIGNALS } from "../../base/signals.ts";
+import { KILL_MODES, STOP_SIGNALS } from "../../base/signals.ts";
 import type { ULIMITS as ULIMIT_NAMES } from "../../contract/limits.ts";
 import { CONDITIONS } from "../../supervisor/definition.ts";
 import { account, dependency, envValue, health, ready, ulimits } from "../spec-parts.ts";
@@ -83,6 +83,14 @@ export const PROCESS = {
     description: "JavaScript or TypeScript module that runs in a separate Node process, or a list of the module and its arguments.",
     onChange: "restart",
   },
+  node: {
+    type: flag,
+    description:
+      "cmd is a Node program: it has a channel (process.send, and the message shutdown before it is stopped), and in a cluster its first listen uses the shared socket, or the port of the instance.",
+    default: false,
+    onChange: "restart",
+    spec: kept(boolean()),
+  },
   cwd: {
     type: file,
     description: "Working directory; the folder of the configuration file when omitted.",
@@ -101,6 +109,13 @@ export const PROCESS = {
     description: "File or files with further variables, as NAME=value lines; read whenever a run starts.",
     onChange: "restart",
     spec: kept(list(string())),
+  },
+  inheritEnv: {
+    type: flag,
+    description:
+      "Whether it inherits procman's own environment: false: only PATH, LANG, LANGUAGE, LC_*, TZ and TERM; true: all of it. Default: without `user` all but the secrets that other processes and plugins name, with `user` false.",
+    onChange: "restart",
+    spec: kept(boolean()),
   },
   path: { type: oneOrMore("a folder"), description: "Folder or folders to append to PATH.", onChange: "restart", spec: list(string()) },
   pidFile: {
@@ -164,6 +179,14 @@ export const PROCESS = {
     default: 60000,
     onChange: "live",
   },
+  minUptimeMs: {
+    type: millisecondsType,
+    unit: "ms",
+    description:
+      "A start counts as successful when the run is ready or, without ready, has lasted this many milliseconds, or has finished with code 0.",
+    default: 1000,
+    onChange: "live",
+  },
   terminate: {
     type: cron,
     description: "Schedule of stops, written like cron. With restart set to always, the process restarts at these times.",
@@ -188,9 +211,16 @@ export const PROCESS = {
     default: "SIGTERM",
     onChange: "live",
   },
+  killMode: {
+    type: optional(enumeration(KILL_MODES)),
+    description:
+      "Which processes get stopSignal: the whole process group, or the leader alone, for programs that stop their children themselves; what is left when the leader has ended is ended then.",
+    default: "group",
+    onChange: "live",
+  },
   ready: {
     type: optional(objectOf(READY)),
-    description: "How a run becomes ready: exactly one of port, http, log, exec and fd. Omitted: it is ready at once.",
+    description: "How a run becomes ready: exactly one of port, http, log, exec, fd and message. Omitted: it is ready at once.",
     onChange: "live",
     spec: kept(ready),
   },

@@ -125,7 +125,8 @@ test("OTLP in JSON: gauges and cumulative sums of each instance, with the progra
   assert.deepEqual(byName.get("hits_total"), {
     name: "hits_total",
     unit: "1",
-    sum: { dataPoints: [{ startTimeUnixNano: "500000000", ...at, asInt: "4" }], aggregationTemporality: 2, isMonotonic: true },
+    // Of its run, not of the service.
+    sum: { dataPoints: [{ startTimeUnixNano: "1000000000", ...at, asInt: "4" }], aggregationTemporality: 2, isMonotonic: true },
   });
   assert.ok(byName.has("load") && byName.has("procman.process.up") && byName.has("procman.process.restarts"));
 });

@@ -1,13 +1,16 @@
 /** The service's connection to the balancer. It reconnects until the balancer answers. */
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { JsonLines, jsonLine } from "../../base/json-lines.ts";
 import type { FromBalancer, Front, FrontReport, ToBalancer } from "../../ipc/balancer-protocol.ts";
-import { balancerSocket, isOwnSocket } from "../../os/balancer-socket.ts";
+import { isOwnSocket, runningBalancerSocket } from "../../os/balancer-socket.ts";
+import { connectUnix } from "../../os/unix-socket.ts";
 
 /** Pauses between attempts to connect: fast ones for the first second, then slow ones. Milliseconds. */
 const FAST_RETRY_MS = 20;
 const SLOW_RETRY_MS = 200;
 const FAST_RETRIES = 50;
+/** A balancer that was killed is back sooner. */
+const SILENT_MS = 3_000;
 
 export type BalancerClientOptions = {
   readonly stateDir: string;
@@ -20,11 +23,19 @@ export class BalancerClient {
   readonly #options: BalancerClientOptions;
   #socket: Socket | undefined;
   #isUp = false;
+  /** The balancer has applied fronts of this service. */
+  #isApplied = false;
+  #lostAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #attempts = 0;
   #closed = false;
   #serial = 0;
   readonly #pending = new Map<number, () => void>();
+
+  /** A balancer answers, or did a moment ago. */
+  get isAnswered(): boolean {
+    return this.#isUp || performance.now() - this.#lostAt < SILENT_MS;
+  }
 
   constructor(options: BalancerClientOptions) {
     this.#options = options;
@@ -47,9 +58,9 @@ export class BalancerClient {
   }
 
   #connect(): void {
-    const path = balancerSocket(this.#options.stateDir);
-    if (!isOwnSocket(path)) return this.#reconnectLater();
-    const socket = connect(path);
+    const path = runningBalancerSocket(this.#options.stateDir);
+    const socket = isOwnSocket(path) ? attempt(() => connectUnix(path)) : undefined;
+    if (socket === undefined) return this.#reconnectLater();
     const lines = new JsonLines<FromBalancer>((message) => this.#receive(message));
     this.#socket = socket;
     socket.setEncoding("utf8");
@@ -57,18 +68,31 @@ export class BalancerClient {
     // A killed balancer leaves its socket file behind. `close` follows and reconnects.
     socket.on("error", () => socket.destroy());
     socket.on("close", () => {
+      if (this.#isUp) this.#lostAt = performance.now();
       this.#isUp = false;
+      this.#isApplied = false;
       this.#reconnectLater();
     });
   }
 
   #receive(message: FromBalancer): void {
-    if (message.t === "report") return this.#options.onReport(message.fronts);
-    if (message.t === "applied") return this.#resolveUpTo(message.serial);
+    if (message.t === "report") return this.#onReport(message.fronts);
+    if (message.t === "applied") {
+      this.#isApplied = true;
+      return this.#resolveUpTo(message.serial);
+    }
     if (message.t !== "hello") return;
     this.#isUp = true;
     this.#attempts = 0;
     this.#sendFronts(++this.#serial);
+  }
+
+  /** Fronts that are not those of this service, with no message of it on the way, were set by another program of the user, and are put right. */
+  #onReport(reports: readonly FrontReport[]): void {
+    this.#options.onReport(reports);
+    const idsOf = (fronts: readonly (Front | FrontReport)[]): string =>
+      JSON.stringify(fronts.map(({ id, backends }) => [id, ...backends.map((backend) => backend.id).sort()]).sort());
+    if (this.#pending.size === 0 && this.#isApplied && idsOf(reports) !== idsOf(this.#options.fronts())) void this.send();
   }
 
   #sendFronts(serial: number): void {
@@ -87,5 +111,14 @@ export class BalancerClient {
       resolve();
       this.#pending.delete(number);
     }
+  }
+}
+
+/** undefined if it failed at once, as for lack of file descriptors. */
+function attempt<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch {
+    return undefined;
   }
 }

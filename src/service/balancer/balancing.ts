@@ -82,8 +82,10 @@ export class Balancing implements Subsystem {
       giveRestartOrder: (slot, run, after) => spawner.giveRestartOrder(slot, run, after),
       cancelRestartOrder: (slot, run) => spawner.cancelRestartOrder(slot, run),
       adoptRestarted: (slot, run, on) => spawner.adoptRestarted(slot, run, on),
-      signal: (slot, run, signal) =>
-        signal !== "SIGKILL" && this.#isServed(slot) ? this.#drain.add({ slot, run, signal }) : spawner.signal(slot, run, signal),
+      signal: (slot, run, signal, to) =>
+        signal !== "SIGKILL" && this.#isServed(slot)
+          ? this.#drain.add({ slot, run, signal, ...(to && { to }) })
+          : spawner.signal(slot, run, signal, to),
       drain: (slot, run) => (this.#isServed(slot) ? this.#drain.add({ slot, run, drain: true }) : spawner.drain(slot, run)),
       sweep: (slot, run, pid, signal) => spawner.sweep(slot, run, pid, signal),
       adopt: (slot, run, seen, on) => spawner.adopt(slot, run, seen, on),
@@ -160,6 +162,9 @@ export class Balancing implements Subsystem {
     const isCluster = record.type === "cluster";
     const share = isCluster ? this.#specs.find(({ cluster }) => cluster?.id === record.id)?.share : undefined;
     if (share !== undefined) return withSharedSocket(record, share);
+    const isFront = isCluster && this.#specs.some(({ front }) => front?.id === record.id);
+    if (isFront && this.#balancer?.isAnswered === false)
+      return { ...record, reason: `${record.reason}; the load balancer does not answer: its standard error says why` };
     const clusterId = isCluster ? record.id : record.cluster;
     const report = clusterId === undefined ? undefined : this.#reports.get(clusterId);
     if (report === undefined) return record;
@@ -179,7 +184,7 @@ export class Balancing implements Subsystem {
     for (const { id, front, cluster } of this.#isClosed ? [] : this.#specs) {
       if (front === undefined || cluster?.port === undefined) continue;
       const known = fronts.get(front.id) ?? { ...front, backends: [] };
-      known.backends.push({ id, port: cluster.port, state: this.#backendState(id) });
+      known.backends.push({ id, port: cluster.port, state: this.#backendState(id), ...this.#backendProcess(id) });
       fronts.set(front.id, known);
     }
     // Instances being removed get no new connections and keep the ones they have.
@@ -187,7 +192,12 @@ export class Balancing implements Subsystem {
       const state = backendState(this.#supervisor.statesOf(id)) === "down" ? "down" : "draining";
       if (cluster?.port !== undefined) fronts.get(front?.id ?? "")?.backends.push({ id, port: cluster.port, state });
     }
-    return [...fronts.values()];
+    const shared = new Set(this.#specs.map(({ share }) => share?.port));
+    return [...fronts.values()].map((front) =>
+      shared.has(front.port) || !front.backends.some(({ id }) => isExpected(this.#supervisor.statesOf(id)))
+        ? { ...front, closed: true }
+        : front,
+    );
   }
 
   /** Publishes changes for instances that are up; others get no connections anyway. */
@@ -207,6 +217,12 @@ export class Balancing implements Subsystem {
     return state === "up" && this.#portConflicts.of(id) !== undefined ? "draining" : state;
   }
 
+  #backendProcess(id: string): { readonly pid?: number; readonly uid?: number } {
+    const [state] = this.#supervisor.statesOf(id);
+    const { user } = this.#config.spec(id);
+    return { ...(state !== undefined && "pid" in state ? { pid: state.pid } : {}), ...(user === undefined ? {} : { uid: user.uid }) };
+  }
+
   #instancePort(id: string): InstancePort | undefined {
     const [state] = this.#supervisor.statesOf(id);
     return state?.status === "running" ? { spec: this.#config.spec(id), pid: state.pid } : undefined;
@@ -216,6 +232,9 @@ export class Balancing implements Subsystem {
     const before = this.#reports;
     this.#reports = new Map(reports.map((report) => [report.id, report]));
     for (const report of reports) this.#publishBackends(report, before.get(report.id));
+    const known = new Set(this.#specs.map(({ id }) => id));
+    for (const { backends } of reports)
+      for (const { id, foreign } of backends) if (foreign === true && known.has(id)) this.#portConflicts.check(id);
     for (const report of reports) {
       const front = this.#specs.find((spec) => spec.front?.id === report.id)?.front;
       const lines = front === undefined ? [] : frontendMessages(front, report, before.get(report.id));
@@ -243,6 +262,14 @@ function backendState(states: readonly SlotState[]): BackendState {
   if (states.some(isServing)) return "up";
   // An instance that is not ready or not healthy keeps its connections.
   return states.some((state) => "pid" in state && !("ending" in state)) ? "draining" : "down";
+}
+
+/** It runs, or is about to: then clients may wait for it. */
+function isExpected(states: readonly SlotState[]): boolean {
+  return states.some((state) => {
+    if (state.status !== "stopping") return state.status !== "idle";
+    return state.next !== "idle" || state.phase === "waiting-dependents";
+  });
 }
 
 /** Whether it may get connections. */

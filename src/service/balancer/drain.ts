@@ -1,6 +1,7 @@
 /** Connection draining: an instance gets its stop signal when the balancer sends no new connections and it has accepted those on their way. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { allListeners, SHARED_SCAN_MS } from "../../os/port-owner.ts";
+import { allListeners, SHARED_SCAN_MS } from "../../os/listening-ports.ts";
+import { unlessShort } from "../../os/shortage.ts";
 import type { Spawner } from "../../supervisor/ports.ts";
 import type { NoteStore, PendingStop } from "../recovery/notes.ts";
 
@@ -39,7 +40,7 @@ export class ConnectionDrain {
   }
 
   async #stopWhenDrained(stop: PendingStop): Promise<void> {
-    const { slot, run, signal = "SIGTERM", drain } = stop;
+    const { slot, run, signal = "SIGTERM", drain, to } = stop;
     await Promise.race([this.#ports.applied(), sleep(DRAIN_MS)]);
     const limit = performance.now() + DRAIN_MS;
     do await sleep(QUEUE_MS);
@@ -47,13 +48,14 @@ export class ConnectionDrain {
     if (this.#pending.get(slot) === stop) this.#pending.delete(slot);
     this.#note();
     if (drain === true) this.spawner?.drain(slot, run);
-    else this.spawner?.signal(slot, run, signal);
+    else this.spawner?.signal(slot, run, signal, to);
   }
 
-  /** Connections wait in the accept queue. If the kernel doesn't say, none are assumed. */
+  /** Connections wait in the accept queue, or it can't be looked up now. Where the kernel doesn't show queues, none are assumed. */
   #isQueuing(slot: string): boolean {
     const port = this.#ports.port(slot);
-    return allListeners({ maxAgeMs: SHARED_SCAN_MS }).some((listener) => listener.port === port && listener.queued > 0);
+    const listeners = unlessShort(() => allListeners({ maxAgeMs: SHARED_SCAN_MS }));
+    return listeners?.some((listener) => listener.port === port && listener.queued > 0) ?? true;
   }
 
   #note(): void {

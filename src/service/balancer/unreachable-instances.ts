@@ -1,5 +1,5 @@
 /** Instances that run but don't accept connections on their port: logged once for each run, with the ports they listen on. */
-import { portsOf } from "../../os/port-owner.ts";
+import { listensOn } from "../../os/port-owner.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 
 /** Time that an instance may take to listen before it is logged. Milliseconds. */
@@ -48,7 +48,7 @@ export class UnreachableInstances {
   }
 
   #report(id: string, socket: ObservedSocket, port: number): void {
-    const ports = portsOf(socket.pid);
+    const ports = listensOn(socket.pid);
     const others = ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`;
     socket.text = `accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)${others}`;
     this.#write(id, warn(`runs, but ${socket.text}`));

@@ -37,6 +37,11 @@ export class ActiveConfig {
     return this.#specs.removing;
   }
 
+  /** Whether a process or instance of this id is in the configuration, or still being stopped. */
+  has(id: string): boolean {
+    return this.#specs.has(id);
+  }
+
   /** Of a process or one of its slots. */
   spec(slot: string): ProcessSpec {
     return this.#specs.of(slot);
@@ -83,7 +88,7 @@ export class ActiveConfig {
 
   /** Sends the console style and the retention of the log store, if they have changed. */
   sendStyle(): void {
-    const message = { t: "style", style: consoleStyle(this.config), store: storeSettings(this.config) } as const;
+    const message = { t: "style", style: consoleStyle(this.config), store: storeSettings(this.config), releases: true } as const;
     const text = JSON.stringify(message);
     if (text !== this.#style) this.#ports.link.send({ t: "logger", message });
     this.#style = text;

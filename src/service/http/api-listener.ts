@@ -1,8 +1,10 @@
 /** The listening socket of the API, before the API is loaded: the first processes know its port, and early connections wait. */
 import type { Server as HttpServer } from "node:http";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer, type ListenOptions, type Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { holderOfPort } from "../../os/port-owner.ts";
+import { handleOf } from "../../os/server-handle.ts";
+import { EarlyConnections } from "./early-connections.ts";
 
 /** Most connections that wait before the API answers. */
 const WAITING_LIMIT = 256;
@@ -12,28 +14,32 @@ const WAITING_LIMIT = 256;
  */
 const PORT_RANGE = { from: 20_000, to: 32_767 } as const;
 const PORT_TRIES = 20;
-/** A killed service may hold its port for a moment. */
+/** A killed service may hold its port for a moment, or other processes of procman the socket that this one has dropped. */
 const PREVIOUS_PORT_TRIES = 10;
 const PREVIOUS_PORT_RETRY_MS = 50;
 
 export class ApiListener {
-  readonly #waiting = new Set<Socket>();
-  readonly #onEarlyConnection: () => void;
+  readonly #early: EarlyConnections;
   readonly #reserved: ReadonlySet<number>;
   #server: Server | undefined;
+  #handle: ListenerHandle | undefined;
 
   /** `onEarlyConnection`: a connection waits. `reserved`: ports that it must not choose. */
   constructor(onEarlyConnection: () => void, reserved: ReadonlySet<number> = new Set()) {
-    this.#onEarlyConnection = onEarlyConnection;
+    this.#early = new EarlyConnections(onEarlyConnection);
     this.#reserved = reserved;
   }
 
   /** Resolves with the port: the configured one, else the previous one, which clients know, else any. */
   async open(hostname: string, port: number | undefined, previous: number | undefined): Promise<number> {
-    if (port !== undefined)
+    if (port !== undefined) {
+      const again =
+        previous === port ? await this.#tryToListen(hostname, Array(PREVIOUS_PORT_TRIES).fill(port), PREVIOUS_PORT_RETRY_MS) : undefined;
+      if (again !== undefined) return again;
       return this.#listen(hostname, port).catch((error: NodeJS.ErrnoException) => {
         throw withHolder(error, port);
       });
+    }
     return (
       (previous === undefined
         ? undefined
@@ -55,26 +61,28 @@ export class ApiListener {
     return undefined;
   }
 
+  /** Listens on a socket that another process has opened. Resolves with its port. */
+  openKept(fd: number): Promise<number> {
+    return this.#listenOn({ fd });
+  }
+
+  /** Of the listening socket; undefined if this version of Node has none. */
+  get handle(): ListenerHandle | undefined {
+    return this.#handle;
+  }
+
   /** Hands socket and waiting connections over to `to`. */
   async handOver(to: HttpServer): Promise<void> {
     const server = this.#server;
     if (server === undefined) return;
-    await new Promise<void>((resolve, reject) => {
-      to.on("error", reject);
-      // Both use the same socket, so no client is refused meanwhile.
-      to.listen(server, resolve);
-    });
     this.#server = undefined;
-    for (const socket of this.#waiting) {
-      to.emit("connection", socket);
-      socket.resume();
-    }
-    this.#waiting.clear();
+    await this.#early.passOn(server, to);
   }
 
   /** Frees the port, unless it was handed over. */
   close(): void {
-    for (const socket of this.#waiting) socket.destroy();
+    this.#handle = undefined;
+    this.#early.destroy();
     this.#server?.close();
     this.#server = undefined;
   }
@@ -84,22 +92,32 @@ export class ApiListener {
   }
 
   #listen(host: string, port: number): Promise<number> {
+    return this.#listenOn({ host, port, exclusive: true });
+  }
+
+  #listenOn(where: ListenOptions | { readonly fd: number }): Promise<number> {
     // Half-open and without delay, as `node:http` has its sockets.
-    const server = createServer({ pauseOnConnect: true, allowHalfOpen: true, noDelay: true }, (socket) => this.#receive(socket));
+    const server = createServer({ pauseOnConnect: true, allowHalfOpen: true, noDelay: true }, this.#early.receive);
     server.maxConnections = WAITING_LIMIT;
     return new Promise((resolve, reject) => {
       server.on("error", reject);
-      server.listen({ host, port, exclusive: true }, () => {
+      server.listen(where, () => {
         this.#server = server;
+        this.#handle = handleIn(server);
         resolve((server.address() as AddressInfo).port);
       });
     });
   }
+}
 
-  #receive(socket: Socket): void {
-    this.#waiting.add(socket);
-    socket.once("close", () => this.#waiting.delete(socket));
-    this.#onEarlyConnection();
+type ListenerHandle = ReturnType<typeof handleOf>;
+
+/** Without it the API works, but the keeper can't hold its socket. */
+function handleIn(server: Server): ListenerHandle | undefined {
+  try {
+    return handleOf(server);
+  } catch {
+    return undefined;
   }
 }
 

@@ -2,10 +2,10 @@
 
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config/spec.ts";
-import { lastPort, publishEndpoint, removeEndpoint } from "../../connection/endpoint-file.ts";
+import { lastEndpoint, lastPort, publishEndpoint, removeEndpoint } from "../../connection/endpoint-file.ts";
 import type { Caller, Control } from "../../contract/control.ts";
 import type { Endpoint } from "../../contract/records.ts";
-import { claimsOfProcess, payloadOf } from "../../contract/token-claims.ts";
+import { claimsOfProcess, OF_PROCESS, payloadOf } from "../../contract/token-claims.ts";
 import type { Api } from "../../http/server.ts";
 import { signJwt } from "../../os/jwt.ts";
 import { processStat } from "../../os/process-stat.ts";
@@ -14,15 +14,19 @@ import type { ApiAccess } from "../spawn/environment.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { ApiListener } from "./api-listener.ts";
 import { Credentials } from "./credentials.ts";
+import { KeptSocket, type KeptSocketPorts } from "./kept-socket.ts";
+import { UnixListener } from "./unix-listener.ts";
 
 /** At a first start the API is loaded this long after the first processes were started. Milliseconds. */
 const DELAY_MS = 300;
 
-export type ApiServicePorts = {
+export type ApiServicePorts = KeptSocketPorts & {
   readonly config: Config;
   readonly control: (caller: Caller) => Control;
   readonly log: Pick<ServiceLog, "audit" | "info" | "error">;
   readonly keeper: number;
+  /** Whether there is, or still runs, a process or instance of this id. */
+  readonly hasProcess: (id: string) => boolean;
   /** Address or tokens for processes have changed. */
   readonly onAddressChanged: () => void;
 };
@@ -31,10 +35,16 @@ export type ApiServicePorts = {
 const PUBLISH_RETRY_MS = 1_000;
 /** Pause before listening is tried again: the program that has the port may end, the address may come up. Milliseconds. */
 const LISTEN_RETRY_MS = 3_000;
+const OFF = '"api" is false in the configuration';
 
 export class ApiService implements Subsystem {
   readonly #ports: ApiServicePorts;
   readonly #listener: ApiListener;
+  readonly #unix: UnixListener;
+  #unixOpened: Promise<void> | undefined;
+  readonly #kept: KeptSocket;
+  /** The keeper takes the listening socket. */
+  #isKept = false;
   readonly #credentials: Credentials;
   /** Tokens of processes, by id, made with the present secret. */
   readonly #tokens = new Map<string, string>();
@@ -48,11 +58,16 @@ export class ApiService implements Subsystem {
   #api: Api | undefined;
   #endpoint: Endpoint | undefined;
   #closed = false;
+  /** The previous service had no port either. */
+  readonly hadProblem: boolean;
 
   constructor(ports: ApiServicePorts) {
     this.#ports = ports;
     const [reserved, previous] = [portsOf(ports.config), lastPort(ports.config.stateDir)];
     this.#listener = new ApiListener(() => this.#startOnce(), reserved);
+    this.#unix = new UnixListener(ports.config.stateDir, () => this.#startOnce());
+    this.#kept = new KeptSocket(ports);
+    this.hadProblem = lastEndpoint(ports.config.stateDir)?.problem !== undefined;
     this.#previousPort = previous === undefined || reserved.has(previous) ? undefined : previous;
     this.#credentials = new Credentials(ports.config, {
       onChanged: () => {
@@ -77,10 +92,15 @@ export class ApiService implements Subsystem {
     return listening;
   }
 
-  /** `done` gets the reason if the API can't be served; supervision continues. `isFirst`: nothing ran before; loading is delayed until a client connects, or 300 ms. */
-  start(isFirst: boolean, done: (problem?: string) => void): void {
+  /**
+   * `done` gets the reason if the API can't be served; supervision continues. `isFirst`: nothing ran before; loading is delayed until a
+   * client connects, or 300 ms. `isKept`: the keeper takes the listening socket.
+   */
+  start({ isFirst, isKept }: { readonly isFirst: boolean; readonly isKept: boolean }, done: (problem?: string) => void): void {
+    this.#isKept = isKept;
     this.#done = (why) => done(why === undefined ? undefined : `Cannot serve the API at ${this.#address}: ${why}`);
     void this.#listen();
+    this.#unixOpened = this.#openUnix();
     // Clients sign with it, so it must exist before they find the address.
     this.#credentials.secret();
     this.#credentials.watch();
@@ -88,18 +108,20 @@ export class ApiService implements Subsystem {
     else this.#startOnce();
   }
 
-  /** Address and token for a process; undefined: there is no API. */
+  /** Address and token for a process; undefined: there is neither port nor socket. */
   accessOf(process: string): ApiAccess | undefined {
     const { name, api } = this.#ports.config;
     // The previous port, if this is called in the turn in which listening began.
-    const port = this.#port ?? api.port ?? this.#previousPort;
-    if (port === undefined || this.#problem !== undefined) return undefined;
+    const port = api.isOff ? undefined : (this.#port ?? api.port ?? this.#previousPort);
+    const address = port === undefined || this.#problem !== undefined ? undefined : { hostname: reachable(api.hostname), port };
+    const { shortPath: socket } = this.#unix;
+    if (address === undefined && socket === undefined) return undefined;
     let token = this.#tokens.get(process);
     if (token === undefined) {
       token = signJwt(payloadOf(claimsOfProcess(process, name)), this.#credentials.secret());
       this.#tokens.set(process, token);
     }
-    return { hostname: reachable(api.hostname), port, token };
+    return { ...(address && { address }), ...(socket === undefined ? {} : { socket }), token };
   }
 
   /** Stops answering; the published address stays, for the next service. */
@@ -108,20 +130,26 @@ export class ApiService implements Subsystem {
     clearTimeout(this.#timer);
     this.#credentials.stop();
     await this.#listening;
+    await this.#unixOpened;
     await this.#started;
     this.#listener.close();
+    this.#unix.close();
     await this.#api?.close();
+    this.#kept.closed();
   }
 
   /** procman ends: removes the published address. */
   stopped(): void {
     this.#closed = true;
     removeEndpoint(this.#ports.config.stateDir);
+    this.#unix.remove();
+    if (this.#isKept) this.#kept.drop();
   }
 
   /** The state folder was removed, with secret and endpoint. */
   renew(): void {
     this.#credentials.restoreFile();
+    this.#unixOpened = this.#openUnix();
     if (this.#endpoint !== undefined) this.#publish(this.#endpoint);
   }
 
@@ -140,10 +168,9 @@ export class ApiService implements Subsystem {
 
   /** Never rejects. */
   #listen(): Promise<void> {
-    const { hostname, port } = this.#ports.config.api;
-    this.#listening ??= this.#listener.open(hostname, port, this.#previousPort).then(
+    this.#listening ??= this.#open().then(
       (found) => {
-        this.#port = found;
+        if (found !== undefined) this.#port = found;
         this.#problem = undefined;
       },
       (error: Error) => {
@@ -153,23 +180,64 @@ export class ApiService implements Subsystem {
     return this.#listening;
   }
 
+  /** Takes the socket of the previous service, or opens one. undefined: the configuration wants none. */
+  async #open(): Promise<number | undefined> {
+    const { hostname, port, isOff } = this.#ports.config.api;
+    if (isOff) {
+      if (this.#isKept) this.#kept.drop();
+      return undefined;
+    }
+    const fd = this.#kept.take(hostname, [port ?? this.#previousPort]);
+    if (fd !== undefined) return this.#listener.openKept(fd);
+    const isDropped = this.#isKept && this.#kept.drop();
+    return this.#listener.open(hostname, port, isDropped ? (port ?? this.#previousPort) : this.#previousPort);
+  }
+
+  /** Never rejects: without it, commands use the port. */
+  async #openUnix(): Promise<void> {
+    try {
+      await this.#unix.open();
+    } catch (error) {
+      this.#ports.log.error(`the Unix socket of the API can't be opened: ${(error as Error).message}; commands use its port`);
+    }
+  }
+
   /** Resolves with the problem, if any. Address or problem are published for clients. */
   async #start(): Promise<string | undefined> {
+    const { config } = this.#ports;
     await this.#listen();
-    if (this.#problem === undefined) await this.#serve();
+    await this.#unixOpened;
+    await this.#serve();
     if (this.#closed) return undefined;
+    this.#give();
     if (this.#problem !== undefined) this.#timer = setTimeout(() => this.#retryListen(), LISTEN_RETRY_MS).unref();
-    const isKnown = this.#endpoint !== undefined && this.#endpoint.problem === this.#problem;
+    const isKnown = this.#endpoint !== undefined && (config.api.isOff || this.#endpoint.problem === this.#problem);
     const publishProblem = isKnown ? undefined : this.#publish(this.#endpointNow());
     return this.#problem ?? publishProblem;
+  }
+
+  #give(): void {
+    const { handle } = this.#listener;
+    if (this.#isKept && this.#port !== undefined && this.#problem === undefined && handle !== undefined)
+      this.#kept.give(this.#ports.config.api.hostname, this.#port, handle);
+  }
+
+  /** The token of a process that was removed. */
+  #isOrphan(consumer: string): boolean {
+    return consumer.startsWith(OF_PROCESS) && !this.#ports.hasProcess(consumer.slice(OF_PROCESS.length));
   }
 
   #endpointNow(): Endpoint {
     const { config, keeper } = this.#ports;
     const { hostname, port = 0 } = config.api;
     const startTime = processStat(process.pid)?.startTime ?? "";
-    const problem = this.#problem === undefined ? {} : { problem: this.#problem };
-    this.#endpoint = { hostname, port: this.#port ?? port, pid: process.pid, startTime, keeper, version: VERSION, ...problem };
+    const { path: socket } = this.#unix;
+    this.#endpoint = {
+      ...{ hostname, port: this.#port ?? port, pid: process.pid, startTime, keeper, version: VERSION },
+      ...(socket === undefined ? {} : { socket }),
+      // Commands of 0.1.0 show the problem.
+      ...(config.api.isOff ? { isOff: true, problem: OFF } : this.#problem === undefined ? {} : { problem: this.#problem }),
+    };
     return this.#endpoint;
   }
 
@@ -202,13 +270,25 @@ export class ApiService implements Subsystem {
 
   /** Loads the HTTP server, which is no part of the service's start. */
   async #serve(): Promise<void> {
+    await this.#load();
+    const api = this.#api;
+    if (this.#closed || api === undefined) return;
+    await this.#listener.handOver(api.server);
+    this.#unix.handOver(api.local);
+  }
+
+  async #load(): Promise<void> {
+    if (this.#api !== undefined) return;
     const { control, log, config } = this.#ports;
     const { Api } = await import("../../http/server.ts");
     const credentials = this.#credentials;
     const denied = (text: string): void => log.audit({ severity: "warn", text });
-    const access = { secret: () => credentials.secret(), isRevoked: (consumer: string) => credentials.isRevoked(consumer) };
-    this.#api = new Api({ control, denied, access, audience: config.name, hostname: config.api.hostname, cors: config.api.cors ?? [] });
-    if (!this.#closed) await this.#listener.handOver(this.#api.server);
+    const access = {
+      secret: () => credentials.secret(),
+      isRevoked: (consumer: string) => credentials.isRevoked(consumer) || this.#isOrphan(consumer),
+    };
+    const { hostname, cors = [], hosts = [] } = config.api;
+    this.#api = new Api({ control, denied, access, audience: config.name, hostname, cors, hosts });
   }
 }
 

@@ -115,3 +115,16 @@ test("a secret that another process could write first is used from the next chec
   assert.equal(look(), 1);
   assert.deepEqual(Buffer.from(credentials.secret()), Buffer.from(other));
 });
+
+test("a secret whose file was emptied by a power cut, or removed, stays in use and is written again", (context) => {
+  const { config, credentials, look } = rig(context);
+  const secret = credentials.secret();
+  look();
+  writeFileSync(secretFile(config.stateDir), "");
+  assert.equal(look(), 0);
+  assert.deepEqual(readFileSync(secretFile(config.stateDir)), Buffer.from(secret));
+  rmSync(secretFile(config.stateDir));
+  assert.equal(look(), 0);
+  assert.deepEqual(readFileSync(secretFile(config.stateDir)), Buffer.from(secret));
+  assert.deepEqual(readdirSync(config.stateDir), ["secret"]);
+});

@@ -4,7 +4,7 @@ import { ProcmanError } from "../../base/errors.ts";
 import { load } from "../../config/load.ts";
 import type { Config } from "../../config/spec.ts";
 import { stampOf } from "../../os/file-identity.ts";
-import { keepSecret, newSecret, secretFile, secretIn } from "../../os/secret.ts";
+import { keepSecret, newSecret, secretFile, secretIn, storedSecret } from "../../os/secret.ts";
 
 export type CredentialEvents = {
   /** Earlier tokens may be void. */
@@ -96,10 +96,15 @@ export class Credentials {
   }
 
   #checkSecret(): boolean {
-    const stamp = stampOf(secretFile(this.#config.stateDir));
-    if (this.#secret === undefined || stamp === "" || stamp === this.#secretStamp) return false;
-    const found = this.#attempt(() => this.#read());
-    if (found === undefined || Buffer.compare(found, this.#secret) === 0) return false;
+    const { stateDir } = this.#config;
+    const stamp = stampOf(secretFile(stateDir));
+    const secret = this.#secret;
+    if (secret === undefined || (stamp !== "" && stamp === this.#secretStamp)) return false;
+    // A lost one is written again.
+    const found = this.#attempt(() => storedSecret(stateDir) ?? keepSecret(stateDir, secret));
+    if (found === undefined) return false;
+    this.#secretStamp = stamp;
+    if (Buffer.compare(found, secret) === 0) return false;
     this.#secret = found;
     return true;
   }

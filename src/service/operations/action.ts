@@ -7,7 +7,7 @@ import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { Operations } from "./operations.ts";
 import type { RollingRestarts } from "./rolling-restart.ts";
 import { rolloutOrder } from "./rollout-order.ts";
-import { waitForRestarts, waitForTarget } from "./wait.ts";
+import { type Target, waitForRestarts, waitForTarget, watchTarget } from "./wait.ts";
 
 export type ActionPorts = {
   readonly supervisor: Supervisor;
@@ -20,6 +20,8 @@ export type ActionPorts = {
   readonly recordRequester: (id: string, caller: Caller) => void;
   /** Status text of a process. */
   readonly reason: (process: Process) => string;
+  /** How its latest run has ended. */
+  readonly lastEnd: Target["lastEnd"];
 };
 
 /** `id`: a process, an instance, a cluster, or `all`. `isHard`: all instances of a cluster together. */
@@ -45,12 +47,13 @@ export class Actions {
     const { id, action, isHard = false } = request;
     const isRolling = action === "restart" && !isHard && found[0]?.id !== id;
     const { processes, restarts } = isRolling ? this.#restart(found, request) : this.#atOnce(found, request);
-    const { supervisor, reason } = this.#ports;
+    const { supervisor, spec, reason, lastEnd } = this.#ports;
+    const target = watchTarget({ action, processes, reason, lastEnd }, (process) => isRolling && spec(process.id).cluster !== undefined);
     return {
       done: async (options) => {
         if (options.waitSeconds === undefined) return;
         await waitForRestarts(restarts, options);
-        await waitForTarget(supervisor, { action, processes, reason }, options);
+        await waitForTarget(supervisor, target, options);
       },
     };
   }

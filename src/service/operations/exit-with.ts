@@ -51,9 +51,9 @@ export class ExitWith {
   }
 
   /** The exit code once the process is over; undefined before. */
-  finalCode(processes: readonly WatchedProcess[]): number | undefined {
+  finalCode(processes: readonly WatchedProcess[], isSkipped: (id: string) => boolean = () => false): number | undefined {
     const members = this.membersIn(processes);
-    return members.length > 0 && members.every(isOver) ? exitCodeOf(members) : undefined;
+    return members.length > 0 && members.every((member) => isOver(member) || isSkipped(member.id)) ? exitCodeOf(members) : undefined;
   }
 
   /** The exit code by the present states, also while it runs. */

@@ -7,10 +7,12 @@ import { inStartOrder } from "../../supervisor/dependencies.ts";
 import type { Process } from "../../supervisor/process.ts";
 import { fieldsText } from "../reporting/event-messages.ts";
 import { definitionOf } from "../spec-registry.ts";
+import { withFollowers } from "./reload-followers.ts";
 
 type ProcessesById = ReadonlyMap<string, Process>;
 
-export function planReload(before: Config, now: Config, processes: readonly Process[]): PlanRecord {
+/** `pending`: ids that a rollout under way has yet to restart. */
+export function planReload(before: Config, now: Config, processes: readonly Process[], pending: readonly string[] = []): PlanRecord {
   const live = new Map(processes.map((process) => [process.id, process]));
   const previous = new Map(before.processes.map((spec) => [spec.id, spec]));
   const { changed, removed } = diff(before.processes, now.processes);
@@ -21,10 +23,11 @@ export function planReload(before: Config, now: Config, processes: readonly Proc
     const change = changes.get(spec.id);
     return change === undefined ? plannedChange(spec.id, "none", "unchanged") : planChanged(old, spec, { change, live });
   });
+  const direct = [...present, ...removed.map((id) => planRemoved(id, live))];
   return {
     configFile: now.file,
     ...(now.profile === undefined ? {} : { profile: now.profile }),
-    processes: markRolling([...present, ...removed.map((id) => planRemoved(id, live))], { previous, now }),
+    processes: markRolling(withFollowers(direct, { live, ordered: inDependencyOrder(now), pending }), { previous, now }),
     settings: changedSettings(before, now),
     warnings: now.warnings.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
   };

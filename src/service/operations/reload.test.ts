@@ -1,6 +1,7 @@
 /** Reload of a changed configuration; the service may be killed at any step. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { freePort } from "../../../test/support/free-ports.ts";
 import { eventually } from "../../../test/support/procman-process.ts";
 import { configOf, exited, folder, run, type Snapshot, spawned, startService } from "../../../test/support/service-rig.ts";
 import { ProcmanError } from "../../base/errors.ts";
@@ -111,6 +112,15 @@ test("SIGHUP reloads the file; settings that can't change while procman runs are
     rig.channel.batches.flat().some((each) => each.t === "logger" && each.message.t === "style" && each.message.store?.hours === 1),
   );
   assert.deepEqual(settings(), ["api.port next-run"]);
+});
+
+test("a shutdown that begins while a reload checks its ports comes first", async (context) => {
+  const rig = await serving(context, folder(context), [sleeper("web")]);
+  rig.write(sleeper("web", { cluster: { instances: 2, commonPort: await freePort() } }));
+  rig.tell({ t: "signalled", signal: "SIGHUP" });
+  void rig.service.terminate("test");
+  await waitForLine(rig, /^Cannot reload: everything is being stopped/);
+  assert.ok(!rig.channel.printed.some((line) => line.startsWith("reload (SIGHUP)")));
 });
 
 test("2.2 the instances of a cluster are restarted one after another; another reload waits for that", async (context) => {

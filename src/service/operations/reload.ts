@@ -10,6 +10,7 @@ import { ProcmanError } from "../../base/errors.ts";
 import type { Config } from "../../config/spec.ts";
 import type { ActOptions, PlanOptions } from "../../contract/control.ts";
 import type { PlanRecord } from "../../contract/plan.ts";
+import type { FrontSpec } from "../../ipc/balancer-protocol.ts";
 import type { ActiveConfig } from "../config/active-config.ts";
 import { ConfigFileWatch } from "../config/config-file-watch.ts";
 import type { ConfigSource } from "../config/config-source.ts";
@@ -19,6 +20,7 @@ import type { ServiceLog } from "../reporting/service-log.ts";
 import { whyNotUp } from "../reporting/status-text.ts";
 import type { Subsystem } from "../subsystem.ts";
 import type { Operation, Operations } from "./operations.ts";
+import { addedFronts, checkPorts } from "./port-check.ts";
 import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";
 import { type Instances, waitForReload, waitInRotation } from "./wait.ts";
 
@@ -108,6 +110,8 @@ export class Reloads implements Subsystem {
     const { operations, supervisor, commit } = this.#ports;
     operations.check({ kind: "reload", targets: [] }, "reload");
     const config = this.#read();
+    const fronts = this.#addedFronts(config);
+    if (fronts.length > 0) await checkPorts(fronts);
     const plan = this.#planFor(config);
     operations.check({ kind: "reload", targets: clustersIn(config, plan) }, "reload");
     const work = this.#start(why, config, plan);
@@ -120,13 +124,15 @@ export class Reloads implements Subsystem {
   /** Reload requested by a signal or a changed file: errors are logged. It waits for a reload or rolling restart under way. */
   async reloadWhenFree(why: string): Promise<void> {
     const { operations, commit, log } = this.#ports;
-    if (operations.blockingOperation({ kind: "reload-when-free", targets: [] }) !== undefined) {
-      this.#queued = why;
-      return;
-    }
+    if (this.#queueBehindReload(why)) return;
     try {
       operations.check({ kind: "reload", targets: [] }, "reload");
       const config = this.#read();
+      const fronts = this.#addedFronts(config);
+      if (fronts.length > 0) await checkPorts(fronts);
+      // Other operations may have begun meanwhile.
+      if (this.#queueBehindReload(why)) return;
+      operations.check({ kind: "reload", targets: [] }, "reload");
       const plan = this.#planFor(config);
       const isBlocked = operations.blockingOperation({ kind: "reload-when-free", targets: clustersIn(config, plan) }) !== undefined;
       if (isBlocked) return await this.#reloadAfterRestarts(why);
@@ -136,6 +142,18 @@ export class Reloads implements Subsystem {
       if (!(error instanceof ProcmanError)) throw error;
       for (const line of `${error.message}\n\neverything stays as it was`.split("\n")) if (line.trim() !== "") log.error(line);
     }
+  }
+
+  /** Returns whether a reload is under way; then this one follows it. */
+  #queueBehindReload(why: string): boolean {
+    const isUnderWay = this.#ports.operations.blockingOperation({ kind: "reload-when-free", targets: [] }) !== undefined;
+    if (isUnderWay) this.#queued = why;
+    return isUnderWay;
+  }
+
+  #addedFronts(to: Config): readonly FrontSpec[] {
+    const { activeConfig, supervisor } = this.#ports;
+    return addedFronts(activeConfig.config, to, (id) => supervisor.processes.some((each) => each.id === id && !each.isIdle));
   }
 
   async #reloadAfterRestarts(why: string): Promise<void> {
@@ -217,7 +235,8 @@ export class Reloads implements Subsystem {
     const { activeConfig, supervisor, resetCounts } = this.#ports;
     const { config } = activeConfig;
     // Nothing to restart, as at a first start.
-    const rest = config === to ? [] : orderByPorts(rollingIds(planReload(config, to, supervisor.processes), to, previous), config, to);
+    const plan = config === to ? undefined : planReload(config, to, supervisor.processes, previous);
+    const rest = plan === undefined ? [] : orderByPorts(rollingIds(plan, to, previous), config, to);
     const [current, ...pending] = failed !== undefined && rest.includes(failed) ? [failed, ...rest.filter((id) => id !== failed)] : rest;
     const next = current === undefined ? undefined : { to, from, current, pending, keepsCounts };
     this.#note(rollout, next);
@@ -239,11 +258,11 @@ export class Reloads implements Subsystem {
   }
 
   /** Whether the rollout, or its rollback, has yet to restart instances of this cluster. */
-  #concerns({ to, from, current }: RolloutState, cluster: string): boolean {
+  #concerns({ to, from, current, pending = [] }: RolloutState, cluster: string): boolean {
     const { activeConfig, supervisor } = this.#ports;
     const { config } = activeConfig;
     const rest = [to, from].flatMap((end) => (end === undefined ? [] : rollingIds(planReload(config, end, supervisor.processes), end)));
-    const ids = new Set([...rest, current]);
+    const ids = new Set([...rest, ...pending, current]);
     return config.processes.some((spec) => spec.cluster?.id === cluster && ids.has(spec.id));
   }
 

@@ -5,6 +5,7 @@ import { eventually } from "../../../test/support/procman-process.ts";
 import { configOf, exited, folder, run, type Snapshot, startService } from "../../../test/support/service-rig.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import type { Config } from "../../config/spec.ts";
+import type { PlanRecord } from "../../contract/plan.ts";
 import { monotonicMs } from "../../os/clock.ts";
 
 const CALLER = { consumer: "ci", scopes: ["admin"] } as never;
@@ -22,6 +23,7 @@ async function world(context: TestContext, stateDir: string, processes: readonly
   const done = new Set<string>();
   /** A process in `fails` exits with code 3 as soon as it runs. */
   const obey = (fails: (key: string) => boolean): void => {
+    for (const each of rig.channel.sent) if (each.t === "sync") rig.tell({ t: "synced", number: each.number });
     for (const each of rig.channel.requests("spawn", "signal").filter((key) => !done.has(key))) {
       const [kind, slot, text] = each.split(" ") as [string, string, string];
       done.add(each);
@@ -162,4 +164,72 @@ test("when a rolling restart is cancelled, its pending instances still follow th
   await rig.until(() => rig.spawns().includes("spawn web-3 2"));
   assert.deepEqual(rig.runs(), { db: 2, "web-1": 2, "web-2": 2, "web-3": 2 });
   await ended;
+});
+
+/** What plan and reload say of the processes that they touch: id, action, whether one after another. */
+const touched = ({ processes }: PlanRecord): readonly string[] =>
+  processes.flatMap(({ process, action, rolling }) => (action === "none" ? [] : [`${process} ${action}${rolling ? ", rolling" : ""}`]));
+
+/** Its answer, as soon as it comes. */
+async function reload(rig: World): Promise<PlanRecord> {
+  let answer: PlanRecord | undefined;
+  void rig.service.reloads.reload("test", { waitSeconds: 60 }).then((plan) => {
+    answer = plan;
+  });
+  await rig.until(() => answer !== undefined);
+  return answer as unknown as PlanRecord;
+}
+
+test("plan and reload show what restarts because its dependency does, and reload waits for it", async (context) => {
+  const onApp = { dependsOn: [{ id: "app", restart: true }] };
+  const all = [one("mail", { dependsOn: ["db"] }), one("web", onApp), one("app", onDb), one("db"), one("held", onDb)];
+  const rig = await world(context, folder(context), all);
+  rig.service.supervisor.find("held").block();
+  rig.write(
+    ...all.map((each) => (each.id === "db" ? one("db", OTHER) : each.id === "app" ? one("app", { ...onDb, timeout: 7_200 }) : each)),
+  );
+  const expected = ["web restart", "app restart", "db restart"];
+  const plan = rig.service.reloads.plan();
+  assert.deepEqual(touched(plan), expected);
+  assert.deepEqual(
+    plan.processes.map(({ reason }) => reason),
+    [
+      "unchanged",
+      "restarts with app, on which it depends",
+      "its timeout has changed; restarts with db, on which it depends",
+      "its cmd has changed",
+      "is not restarted with db, on which it depends, as it is blocked",
+    ],
+  );
+  assert.deepEqual(touched(await reload(rig)), expected);
+  assert.deepEqual(rig.runs(), { app: 2, db: 2, held: 1, mail: 1, web: 2 });
+  assert.deepEqual(rig.spawns(), ["spawn db 2", "spawn app 2", "spawn web 2"]);
+  assert.deepEqual(touched(rig.service.reloads.plan()), []);
+});
+
+test("a process whose dependency is declared only by the reload doesn't restart, whatever their age", async (context) => {
+  const rig = await world(context, folder(context), [one("web"), one("db", { dependsOn: ["web"] })]);
+  rig.write(one("web", onDb), one("db"));
+  assert.deepEqual(touched(rig.service.reloads.plan()), ["web in-place", "db in-place"]);
+  await reload(rig);
+  assert.deepEqual(rig.channel.requests("signal"), []);
+  assert.deepEqual(touched(rig.service.reloads.plan()), []);
+  rig.write(one("web", onDb), one("db", OTHER));
+  assert.deepEqual(touched(rig.service.reloads.plan()), ["web restart", "db restart"]);
+});
+
+test("instances of a cluster restart one after another with a plain dependency, also when the service is killed meanwhile", async (context) => {
+  const stateDir = folder(context);
+  const api = one("api", { dependsOn: [{ id: "web", restart: true }] });
+  const first = await world(context, stateDir, [api, web(), one("db")]);
+  first.write(api, web(), one("db", OTHER));
+  const expected = ["api restart, rolling", ...WEBS.map((id) => `${id} restart, rolling`), "db restart"];
+  assert.deepEqual(touched(first.service.reloads.plan()), expected);
+  void first.service.reloads.reload("test");
+  await first.until(() => first.runs()["web-2"] === 2);
+  assert.deepEqual(first.spawns(), ["spawn db 2", "spawn web-1 2", "spawn web-2 2"]);
+  const next = await world(context, stateDir, [api, web(), one("db", OTHER)], await first.killed());
+  await next.until(() => next.hasLogged(/^the reload is done$/));
+  assert.deepEqual(next.spawns(), ["spawn web-3 2", "spawn api 2"]);
+  assert.deepEqual(next.runs(), { api: 2, db: 2, "web-1": 2, "web-2": 2, "web-3": 2 });
 });

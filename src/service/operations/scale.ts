@@ -17,7 +17,7 @@ import type { InstanceCount, NoteStore } from "../recovery/notes.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import type { AcceptedRequest } from "./action.ts";
 import type { Operations } from "./operations.ts";
-import { waitForTarget } from "./wait.ts";
+import { type Target, waitForTarget, watchTarget } from "./wait.ts";
 
 /** By id of the cluster. */
 type InstanceCounts = ReadonlyMap<string, InstanceCount>;
@@ -33,6 +33,8 @@ export type ScalerPorts = {
   readonly recordRequester: (id: string, caller: Caller) => void;
   /** Status text of a process. */
   readonly reason: (process: Process) => string;
+  /** How its latest run has ended. */
+  readonly lastEnd: Target["lastEnd"];
 };
 
 /** `added`: new instances that were started. `removed`: instances that are being stopped for good. */
@@ -115,8 +117,11 @@ export class Scaler {
   }
 
   #resultOf(added: readonly Process[], removed: readonly Process[]): ScaleResult {
-    const { supervisor, reason } = this.#ports;
-    const targets = [{ action: "start", processes: added, reason } as const, { action: "stop", processes: removed, reason } as const];
+    const { supervisor, reason, lastEnd } = this.#ports;
+    const targets = [
+      watchTarget({ action: "start", processes: added, reason, lastEnd }),
+      watchTarget({ action: "stop", processes: removed, reason, lastEnd }),
+    ];
     return {
       added,
       removed,

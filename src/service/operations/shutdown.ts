@@ -59,7 +59,7 @@ export class Shutdown implements Subsystem {
   /** Begins the shutdown if the `--exit-with` process is over. */
   checkExitWith(): void {
     const { exitWith, supervisor } = this.#ports;
-    const code = exitWith?.finalCode(supervisor.processes);
+    const code = exitWith?.finalCode(supervisor.processes, (id) => supervisor.isSkipped(id));
     if (code !== undefined) void this.begin(`"${exitWith?.id}" is over`, code);
   }
 

@@ -3,10 +3,12 @@ import { ProcmanError } from "../../base/errors.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Action, ActOptions } from "../../contract/control.ts";
 import type { PlannedChange, PlanRecord } from "../../contract/plan.ts";
+import type { Incident } from "../../contract/records.ts";
 import { isUnderWay } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
+import { type StartVerdict, StartWatch } from "./start-verdict.ts";
 
 /** Added to the limits for the previous run's end and for readiness: time that an instance may take to be in rotation. Milliseconds. */
 const IN_ROTATION_MS = 60_000;
@@ -108,16 +110,21 @@ export function whenAborted(signal: AbortSignal): Promise<undefined> {
 export function waitUntilUp(supervisor: Supervisor, id: string, { steadyMs, limitMs, signal }: Timeouts): Promise<boolean | undefined> {
   const steady = new SteadyRun(steadyMs);
   const limit = new Limit(limitMs);
+  let hasWaited = false;
   return waitUntil(
     [supervisor],
     (checkAgainIn) => {
       const process = processIn(supervisor, id);
-      const verdict = startVerdict(process);
+      const verdict = restartVerdict(supervisor, id);
       if (verdict === "down") return false;
       const restMs = steady.restMs(verdict === "up" ? process : undefined);
       if (verdict === "up" && restMs <= 0) return true;
       if (verdict === "up") checkAgainIn(restMs);
-      if (limit.isOver && !waitsForOthers(supervisor, id)) return false;
+      const waits = waitsForOthers(supervisor, id);
+      // A start that has waited for others gets the whole limit.
+      const isBegun = hasWaited && process?.states[0]?.status !== "waiting";
+      hasWaited = waits;
+      if (limit.isOver && !waits && !isBegun) return false;
       checkAgainIn(limit.restMs());
       return undefined;
     },
@@ -134,7 +141,7 @@ export async function waitInRotation(instances: Instances, id: string, { steadyM
   const { graceMs, terminateMs, readyMs } = policy;
   const limitMs = graceMs + terminateMs + (readyMs ?? 0) + IN_ROTATION_MS;
   const isShown = readyMs !== undefined || front !== undefined;
-  if (!(await waitUntilUp(supervisor, id, { limitMs, signal, steadyMs: isShown ? 0 : steadyMs }))) return false;
+  if (!(await waitUntilUp(supervisor, id, { limitMs, signal, steadyMs: isShown ? 0 : (policy.minUptimeMs ?? steadyMs) }))) return false;
   if (front === undefined) return true;
   const limit = new Limit(IN_ROTATION_MS);
   const accepts = await waitUntil(
@@ -157,22 +164,40 @@ export type Target = {
   readonly processes: readonly Process[];
   /** Status text of a process. */
   readonly reason: (process: Process) => string;
+  /** How its latest run has ended. */
+  readonly lastEnd: (id: string) => Pick<Incident, "cause" | "reason"> | undefined;
 };
 
+type WatchedTarget = Target & { readonly verdict: (process: Process) => StartVerdict };
+
+/** To be called right after the action. `isRolled`: a rolling restart has made sure that it is up. */
+export function watchTarget(target: Target, isRolled: (process: Process) => boolean = () => false): WatchedTarget {
+  const { action, processes, lastEnd } = target;
+  if (action !== "start" && action !== "restart") return { ...target, verdict: (process) => endVerdict(process, action) };
+  const watches = new Map(processes.map((process) => [process, new StartWatch(process, () => lastEnd(process.id)?.cause)]));
+  const verdict = (process: Process): StartVerdict => {
+    const found = watches.get(process)?.verdict() ?? "up";
+    return typeof found === "number" && isRolled(process) ? "up" : found;
+  };
+  return { ...target, verdict };
+}
+
 /** Waits until all processes have reached the action's state. @throws {ProcmanError} `process-failed`: one can't any more; `wait-timeout` */
-export async function waitForTarget(supervisor: Supervisor, target: Target, { waitSeconds, signal }: ActOptions): Promise<void> {
+export async function waitForTarget(supervisor: Supervisor, target: WatchedTarget, { waitSeconds, signal }: ActOptions): Promise<void> {
   if (waitSeconds === undefined) return;
   const { action, reason } = target;
   const waiting = new Set(target.processes);
   const stop = new AbortController();
   const work = waitUntil(
     [supervisor],
-    () => {
+    (checkAgainIn) => {
       // Reached once is enough: a run may end right after.
       for (const process of waiting) {
-        const verdict = targetVerdict(process, action);
-        if (verdict === "missed") throw actionFailed(action, process.id, reason(process));
-        if (verdict === "reached") waiting.delete(process);
+        const verdict = target.verdict(process);
+        const isSkipped = verdict === "pending" && supervisor.isSkipped(process.id);
+        if (verdict === "failed" || isSkipped) throw actionFailed(process, target);
+        if (verdict === "up") waiting.delete(process);
+        if (typeof verdict === "number") checkAgainIn(verdict);
       }
       return waiting.size === 0 ? true : undefined;
     },
@@ -296,11 +321,17 @@ function processIn(supervisor: Supervisor, id: string): Process | undefined {
   return supervisor.processes.find((process) => process.id === id);
 }
 
-/** True if it waits for dependencies that can still come up. */
+/** True if it waits for dependencies that can still come up, or runs until it restarts with one of them. */
 function waitsForOthers(supervisor: Supervisor, id: string): boolean {
+  if (supervisor.willFollow(id)) return true;
   const stateOf = (each: string): SlotState | undefined => processIn(supervisor, each)?.states[0];
   const isComingUp = (each: string): boolean => !["idle", "backoff", undefined].includes(stateOf(each)?.status);
   return stateOf(id)?.status === "waiting" && supervisor.unmetBy(id).every(({ members }) => members.some(isComingUp));
+}
+
+/** A process that will restart with a dependency isn't up yet. */
+function restartVerdict(supervisor: Supervisor, id: string): Verdict {
+  return supervisor.willFollow(id) ? "pending" : startVerdict(processIn(supervisor, id));
 }
 
 /** A process that was stopped or removed meanwhile counts as up: it has not failed. */
@@ -315,13 +346,9 @@ function startVerdict(process: Process | undefined): Verdict {
   return state.status === "running" && state.ready ? "up" : "pending";
 }
 
-function targetVerdict({ states, isIdle }: Process, action: Action): "reached" | "missed" | "pending" {
-  if (action === "block" || action === "unblock") return "reached";
-  if (action === "stop") return isIdle ? "reached" : states.every(isEnding) ? "pending" : "missed";
-  if (states.some(({ status }) => status === "running") && states.every(isSettled)) return "reached";
-  if (!isIdle) return "pending";
-  // A short job may have finished before the first check.
-  return states.some((state) => state.status === "idle" && state.outcome.kind === "finished") ? "reached" : "missed";
+function endVerdict({ states, isIdle }: Process, action: Action): StartVerdict {
+  if (action === "block" || action === "unblock" || isIdle) return "up";
+  return states.every(isEnding) ? "pending" : "failed";
 }
 
 /** Stopped, or being stopped without another start after it. */
@@ -329,12 +356,12 @@ function isEnding(state: SlotState): boolean {
   return state.status === "idle" || (state.status === "stopping" && state.next === "idle");
 }
 
-function isSettled(state: SlotState): boolean {
-  return state.status === "idle" || (state.status === "running" && state.ready);
-}
-
-function actionFailed(action: Action, id: string, reason: string): ProcmanError {
-  return new ProcmanError("process-failed", `Cannot ${action} "${id}": it ${reason}`);
+function actionFailed(process: Process, { action, reason, lastEnd }: Target): ProcmanError {
+  const { id, states } = process;
+  // The policy has started it again.
+  const isNextRun = action !== "stop" && states.some(({ status }) => status === "starting" || status === "running");
+  const why = isNextRun ? `${lastEnd(id)?.reason ?? "ended soon after its start"}; it was restarted` : reason(process);
+  return new ProcmanError("process-failed", `Cannot ${action} "${id}": it ${why}`);
 }
 
 type TimeoutDetails = { readonly waitSeconds: number; readonly reason: (process: Process) => string };

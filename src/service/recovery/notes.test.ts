@@ -14,7 +14,7 @@ import { NoteStore, processNotes, readNote } from "./notes.ts";
 const read = (name: string): string => readFileSync(new URL(`../../../test/fixtures/${name}`, import.meta.url), "utf8");
 const { lineage, notes } = JSON.parse(read("notes-0.1.0.json")) as { lineage: string; notes: Record<string, string> };
 const FIXED = [":config", ":rolls", ":reload", ":scale", ":terminating", ":owed", ":watched", ":plugins"] as const;
-const BOUND = [":rolls", ":reload", ":scale", ":terminating"] as const;
+const BOUND = [":reload", ":terminating"] as const;
 
 function storeOf(stored: Record<string, string>, sessionId: string) {
   const sent = new Map<string, unknown>();
@@ -71,7 +71,7 @@ test("the file change of a rolling restart, and the queued one, are noted with i
   assert.deepEqual(readNote(":rolls", { ":rolls": strange }, ""), [{ unit: "api", current: [], pending: [] }]);
 });
 
-test("notes of another session are not read, and are removed", () => {
+test("a shutdown and a reload of another session are not read, and are removed; numbers of instances and rolling restarts are read", () => {
   const { store, sent } = storeOf(notes, "7 501");
   for (const name of BOUND) {
     assert.equal(store.read(name), undefined, name);
@@ -83,6 +83,7 @@ test("notes of another session are not read, and are removed", () => {
     [...BOUND].map((name) => [name, ""]),
   );
   assert.notEqual(store.read(":owed"), undefined, "what is sent to a run holds as long as the run");
+  for (const name of [":scale", ":rolls"] as const) assert.deepEqual(store.read(name), storeOf(notes, lineage).store.read(name), name);
 });
 
 test("a note that doesn't exist is not removed; a configuration that the keeper has is not sent again", () => {

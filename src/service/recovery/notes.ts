@@ -59,7 +59,14 @@ export type RolloutState = {
 export type InstanceCount = { readonly desired: number; readonly configured: number | "max" };
 
 /** A stop signal, or with `drain` the message to a worker, that is sent once the balancer sends no new connections. */
-export type PendingStop = { readonly slot: string; readonly run: number; readonly signal?: StopSignal; readonly drain?: boolean };
+export type PendingStop = {
+  readonly slot: string;
+  readonly run: number;
+  readonly signal?: StopSignal;
+  /** Absent: to the whole process group. */
+  readonly to?: "leader";
+  readonly drain?: boolean;
+};
 
 /** The state of a shutdown. `code`: the exit code, if known. */
 export type ShutdownState = { readonly why: string; readonly code?: number };
@@ -80,11 +87,13 @@ type Contents = {
   readonly ":watched": ReadonlyMap<string, WatchedFiles>;
   /** How often each plugin was started in a row. */
   readonly ":plugins": Readonly<Record<string, number>>;
+  /** Present: a service has had plugins, whose processes may be left. `at`: milliseconds since 1970. */
+  readonly ":plugin-threads": { readonly at: number };
 };
 
 type NoteName = keyof Contents;
 
-/** `sessionId`: of an uninterrupted series of keepers. Requests of an earlier session are not valid in a new one. */
+/** `sessionId`: of an uninterrupted series of keepers. A shutdown and a reload end with their session. */
 type Codec<Content> = {
   readonly encode: (content: Content, sessionId: string) => unknown;
   /** undefined: not understood here, or of another session. */
@@ -114,14 +123,16 @@ const pendingStop = openObject({
   slot: string(),
   run: number(),
   signal: optional(enumeration(STOP_SIGNALS)),
+  to: optional(literal("leader")),
   drain: optional(boolean()),
 });
 const watchedFiles = map(openObject({ fingerprint: number(), at: number() }));
 const attempts = map(number());
+const pluginThreads = openObject({ at: number() });
 
 const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
   ":config": { encode: writeConfigSnapshot, decode: readConfigSnapshot },
-  ":rolls": perSession({
+  ":rolls": forAnySession({
     encode: (restarts) => ({ rolls: restarts.map(storedOf) }),
     decode: ({ rolls }) => (Array.isArray(rolls) ? rolls.filter((each) => matches(each, storedRestart)).map(restartOf) : undefined),
   }),
@@ -135,7 +146,7 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
     }),
     decode: (value) => (matches(value, storedRollout) ? rolloutOf(value) : undefined),
   }),
-  ":scale": perSession({
+  ":scale": forAnySession({
     encode: (scales) => ({
       scales: Object.fromEntries([...scales].map(([id, { desired, configured }]) => [id, { to: desired, of: configured }])),
     }),
@@ -163,6 +174,10 @@ const CODECS: { readonly [Name in NoteName]: Codec<Contents[Name]> } = {
   ":plugins": plain({
     encode: (content) => content,
     decode: (value) => (matches(value, attempts) ? value : undefined),
+  }),
+  ":plugin-threads": plain({
+    encode: (content) => content,
+    decode: (value) => (matches(value, pluginThreads) ? value : undefined),
   }),
 };
 
@@ -292,6 +307,11 @@ function perSession<Content>({ encode, decode }: ValueCodec<Content>): Codec<Con
     decode: (note, lineage) =>
       plain({ encode, decode: (value) => (value.lineage === lineage ? decode(value) : undefined) }).decode(note, ""),
   };
+}
+
+/** With the session, because procman 0.1.0 reads no other note. */
+function forAnySession<Content>({ encode, decode }: ValueCodec<Content>): Codec<Content> {
+  return { encode: perSession({ encode, decode }).encode, decode: plain({ encode, decode }).decode };
 }
 
 function parsed(note: string): unknown {

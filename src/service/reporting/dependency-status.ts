@@ -6,6 +6,8 @@ import type { Supervisor } from "../../supervisor/supervisor.ts";
 export type DependencyStatus = {
   /** Dependencies that are not met yet: `db (ready)`. */
   readonly waitsFor?: string;
+  /** One of them has failed for good. */
+  readonly isSkipped?: true;
   /** Dependents that must end before it: `web, mail`. */
   readonly holding?: string;
 };
@@ -13,12 +15,16 @@ export type DependencyStatus = {
 /** Adds the status to `subject`; returns the same object if there is nothing to add. */
 export function withDependencyStatus<T extends object>(
   subject: T,
-  supervisor: Pick<Supervisor, "find" | "unmetBy" | "runningDependents">,
+  supervisor: Pick<Supervisor, "find" | "unmetBy" | "isSkipped" | "runningDependents">,
   id: string,
 ): T & DependencyStatus {
   const { states } = supervisor.find(id);
   if (states.some(({ status }) => status === "waiting"))
-    return { ...subject, waitsFor: supervisor.unmetBy(id).map(dependencyText).join(", ") };
+    return {
+      ...subject,
+      waitsFor: supervisor.unmetBy(id).map(dependencyText).join(", "),
+      ...(supervisor.isSkipped(id) ? { isSkipped: true } : {}),
+    };
   return states.some(waitsForDependents) ? { ...subject, holding: supervisor.runningDependents(id).join(", ") } : subject;
 }
 

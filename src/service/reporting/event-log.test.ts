@@ -120,3 +120,32 @@ test("a listener that throws is reported, and neither the sender nor other liste
   assert.deepEqual(received, ["one"]);
   assert.deepEqual(problems, Array(2).fill("a listener to events has failed: broken"));
 });
+
+test("telemetry is published but not kept, and kept events are bounded by their real size", async () => {
+  const events = new EventLog(assert.fail);
+  publish(events, "first");
+  const live = events.follow(undefined, new AbortController().signal, () => state);
+  const memory = { rss: 1, heapTotal: 1, heapUsed: 1, external: 1 };
+  const report = { process: "web", memory, cwd: "/", sent: "2026-01-01", metrics: { queue: 1 } };
+  events.publish({ type: "process.telemetry", report });
+  publish(events, "second");
+  const [telemetry] = await take(live, 1);
+  assert.equal(telemetry?.type, "process.telemetry");
+  const after = String(Number(telemetry?.id) - 1);
+  const [second] = await take(
+    events.follow(after, new AbortController().signal, () => state),
+    1,
+  );
+  assert.equal(second === undefined ? "" : told(second), "second");
+  for (let count = 0; count < 100; count++) publish(events, "x".repeat(100_000));
+  const kept = await take(
+    events.follow("0", new AbortController().signal, () => state),
+    42,
+  );
+  assert.deepEqual([told(kept[0] as EventRecord), kept.filter(({ type }) => type === "process.scheduled").length], ["service.state", 41]);
+  const more = events.follow("0", new AbortController().signal, () => state)[Symbol.asyncIterator]();
+  for (let count = 0; count < 42; count++) await more.next();
+  publish(events, "end");
+  const end = (await more.next()).value as EventRecord;
+  assert.equal(told(end), "end", "no further event was kept");
+});

@@ -4,23 +4,23 @@ import type { EventRecord } from "../../contract/event-record.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import { Listeners } from "./process-bus.ts";
 
-/** Bounds of the kept events; their bytes are estimated. */
+/** Bounds of the kept events; their bytes are those of their JSON. */
 const MAX_KEPT_EVENTS = 1_000;
 const MAX_KEPT_BYTES = 4 * 1_024 * 1_024;
 /** Events that may wait for one reader. */
 const MAX_QUEUED = 1_000;
-/** Estimated size of an event without lines and metrics. */
-const EVENT_BYTES = 1_000;
 
 type Unpublished<Of = EventRecord> = Of extends EventRecord ? Omit<Of, "id" | "time"> : never;
 
 export type UnpublishedEvent = Unpublished;
 
+type KeptEvent = { readonly event: EventRecord; readonly bytes: number };
+
 type EventListener = (event: EventRecord) => void;
 
 export class EventLog {
   readonly #listeners: Listeners<EventRecord>;
-  readonly #kept: EventRecord[] = [];
+  readonly #kept: KeptEvent[] = [];
   #keptBytes = 0;
   /** Ids are times in microseconds, so they also grow from one service to the next. */
   #lastId = Date.now() * 1_000;
@@ -35,7 +35,8 @@ export class EventLog {
     const now = Date.now();
     this.#lastId = Math.max(this.#lastId + 1, now * 1_000);
     const event = { id: String(this.#lastId), time: new Date(now).toISOString(), ...unpublished } as EventRecord;
-    this.#keep(event);
+    // A record of the process has its latest report.
+    if (event.type !== "process.telemetry") this.#keep(event);
     this.#listeners.publish(event);
   }
 
@@ -61,18 +62,23 @@ export class EventLog {
     const lastSeenId = /^\d{1,16}$/.test(after) ? Number(after) : Number.NaN;
     // Up to the present time: a reader's id may be the time at which it connected.
     if (lastSeenId >= this.#lastDroppedId && lastSeenId <= Math.max(this.#lastId, Date.now() * 1_000))
-      return this.#kept.filter(({ id }) => Number(id) > lastSeenId);
+      return this.#keptEvents.filter(({ id }) => Number(id) > lastSeenId);
     const time = new Date().toISOString();
-    return [{ id: String(this.#lastDroppedId), time, type: "service.state", state: state() }, ...this.#kept];
+    return [{ id: String(this.#lastDroppedId), time, type: "service.state", state: state() }, ...this.#keptEvents];
+  }
+
+  get #keptEvents(): EventRecord[] {
+    return this.#kept.map(({ event }) => event);
   }
 
   #keep(event: EventRecord): void {
-    this.#kept.push(event);
-    this.#keptBytes += sizeOf(event);
+    const bytes = Buffer.byteLength(JSON.stringify(event));
+    this.#kept.push({ event, bytes });
+    this.#keptBytes += bytes;
     while (this.#kept.length > MAX_KEPT_EVENTS || this.#keptBytes > MAX_KEPT_BYTES) {
-      const dropped = this.#kept.shift() as EventRecord;
-      this.#keptBytes -= sizeOf(dropped);
-      this.#lastDroppedId = Number(dropped.id);
+      const dropped = this.#kept.shift() as KeptEvent;
+      this.#keptBytes -= dropped.bytes;
+      this.#lastDroppedId = Number(dropped.event.id);
     }
   }
 }
@@ -125,10 +131,4 @@ class EventReader {
     if (this.#isTooSlow)
       throw new ProcmanError("events-lost", "Cannot send all events: they were read too slowly; resume after the last one received");
   }
-}
-
-function sizeOf(event: EventRecord): number {
-  if (event.type !== "process.incident") return EVENT_BYTES;
-  const { lines, metrics } = event.incident;
-  return lines.reduce((sum, { text }) => sum + 200 + text.length, EVENT_BYTES + metrics.length * 100);
 }

@@ -43,8 +43,10 @@ const MAX_LINES = 50;
 const MAX_LINE_LENGTH = 2_000;
 /** After this time the log store has the last lines of a run. Milliseconds. */
 const DRAINED_MS = 1_000;
-/** Lines this much before the start or after the end still belong to the run: clocks differ, lines are read late. Milliseconds. */
-const CLOCK_TOLERANCE_MS = 1_000;
+/** Lines this much before the start still belong to the run: clocks differ. With more, a run of the previous procman could have written them. Milliseconds. */
+const EARLY_MS = 100;
+/** Lines this much after the end still belong to the run: they are read late. Milliseconds. */
+const LATE_MS = 1_000;
 const DEFAULT_LIMIT = 20;
 
 type ReportedIncident = { readonly slot: string; readonly draft: Omit<Incident, "metrics">; readonly build: BuildIncident };
@@ -60,6 +62,7 @@ export class ServiceIncidents implements Subsystem {
   #withoutLines: readonly { readonly entry: IncidentLogEntry; readonly since: number }[] = [];
   /** The latest request to end the run of a process, by id. */
   readonly #requestedBy = new Map<string, RequestedBy>();
+  readonly #lastEnds = new Map<string, Pick<Incident, "cause" | "reason">>();
   /** Why everything is being stopped. */
   #shutdownReason: string | undefined;
   #isClosed = false;
@@ -75,6 +78,7 @@ export class ServiceIncidents implements Subsystem {
     bus.samples.listen(() => this.#oomKills.poll(performance.now()));
     bus.removed.listen((id) => {
       this.#requestedBy.delete(id);
+      this.#lastEnds.delete(id);
       this.#limit.remove(id);
     });
     this.#incidentLog = new IncidentLog(ports.stateDir, ports.report);
@@ -92,6 +96,11 @@ export class ServiceIncidents implements Subsystem {
   /** Records that this caller requested the next end of the process's run. */
   recordRequester(id: string, { consumer }: Caller): void {
     this.#requestedBy.set(id, { by: consumer });
+  }
+
+  /** How the latest run of the process that this service has seen end has ended. */
+  lastEnd(id: string): Pick<Incident, "cause" | "reason"> | undefined {
+    return this.#lastEnds.get(id);
   }
 
   onShutdown(why: string): void {
@@ -112,6 +121,7 @@ export class ServiceIncidents implements Subsystem {
 
   #add(slot: string, build: BuildIncident): void {
     const draft = build(() => false);
+    this.#lastEnds.set(draft.process, { cause: draft.cause, reason: draft.reason });
     const admitted = this.#limit.admit(draft.process, { slot, draft, build }, performance.now());
     if (admitted !== undefined) this.#note(admitted);
     this.#schedule();
@@ -190,7 +200,7 @@ export class ServiceIncidents implements Subsystem {
   async #complete({ slot, incident }: IncidentLogEntry, isDrained: boolean): Promise<Incident> {
     const { process, run, started, time } = incident;
     // Bounded in time: run numbers start again with each procman, and a run without lines must not cause a search of the whole log.
-    const [from, before] = [Date.parse(started ?? time) - CLOCK_TOLERANCE_MS, Date.parse(time) + CLOCK_TOLERANCE_MS];
+    const [from, before] = [Date.parse(started ?? time) - EARLY_MS, Date.parse(time) + LATE_MS];
     const lines = await this.#ports.lastLines({ process, run, from, before, count: MAX_LINES, characters: MAX_LINE_LENGTH });
     const complete = { ...incident, lines };
     if (isDrained && !this.#isClosed) this.#incidentLog.append({ slot, incident: complete });

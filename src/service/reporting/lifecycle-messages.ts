@@ -13,6 +13,8 @@ export type MessageContext = DependencyStatus & {
   readonly blocked: boolean;
   /** The last problem found with its run. */
   readonly trouble?: string | undefined;
+  /** Why its log files can't be written now. */
+  readonly logProblem?: string | undefined;
 };
 
 /** The keeper had restarted the process already when a stop was requested. */

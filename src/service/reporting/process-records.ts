@@ -16,6 +16,8 @@ export type ProcessObservation = DependencyStatus & {
   readonly reported: Pick<ProcessRecord, "telemetry">;
   /** The last problem found with its run. */
   readonly trouble?: string | undefined;
+  /** Why its log files can't be written now. */
+  readonly logProblem?: string | undefined;
 };
 
 export function observationOf(
@@ -71,7 +73,7 @@ function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, sp
   return {
     id: process.id,
     type: spec.command.kind === "worker" ? "worker" : "process",
-    status: statusOf(state),
+    status: statusOf(state, observation.isSkipped),
     blocked,
     ...("pid" in state && !("ending" in state) ? { pid: state.pid } : {}),
     ...(state.run === 0 ? {} : { run: state.run }),
@@ -119,7 +121,8 @@ function sumOf(instances: readonly ProcessRecord[], member: "cpuPercent" | "memo
   return values.length === 0 ? {} : { [member]: values.reduce((sum, value) => sum + value, 0) };
 }
 
-export function statusOf(state: SlotState): Status {
+export function statusOf(state: SlotState, isSkipped = false): Status {
+  if (isSkipped) return "skipped";
   if (state.status !== "idle") return state.status;
   return ({ "never-started": "created", stopped: "stopped", finished: "finished", failed: "errored", exhausted: "exhausted" } as const)[
     state.outcome.kind

@@ -18,6 +18,8 @@ export type ProcessStatsPorts = {
   readonly supervisor: () => Supervisor;
   readonly spec: (id: string) => ProcessSpec;
   readonly sampleOf: (id: string) => Sample | undefined;
+  /** Why the log files of the process can't be written now. */
+  readonly logProblemOf: (spec: ProcessSpec) => string | undefined;
 };
 
 export class ProcessStatsCache {
@@ -53,8 +55,10 @@ export class ProcessStatsCache {
 
   #observationOf(id: string): ProcessObservation {
     const sample = this.#ports.sampleOf(id);
+    const logProblem = this.#ports.logProblemOf(this.#ports.spec(id));
     const known = this.#cache.get(id);
-    return known !== undefined && known.sample === sample ? known.observation : this.#refresh(id, sample);
+    const isCurrent = known !== undefined && known.sample === sample && known.observation.logProblem === logProblem;
+    return isCurrent ? known.observation : this.#refresh(id, sample, logProblem);
   }
 
   #forget(id: string): void {
@@ -67,9 +71,9 @@ export class ProcessStatsCache {
     this.#cache.delete(id);
   }
 
-  #refresh(id: string, sample: Sample | undefined): ProcessObservation {
+  #refresh(id: string, sample: Sample | undefined, logProblem: string | undefined): ProcessObservation {
     const { report, trouble } = this.#sources.get(id) ?? {};
-    const observation = { ...observationOf(sample, report), trouble };
+    const observation = { ...observationOf(sample, report), trouble, logProblem };
     this.#cache.set(id, { sample, observation });
     return observation;
   }

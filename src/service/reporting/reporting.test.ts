@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { FakeSpawner } from "../../../test/support/fakes.ts";
 import { ProcmanError } from "../../base/errors.ts";
+import { RunMarkers } from "../../base/run-marker.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import { normalise } from "../../config/normalise.ts";
 import type { EventRecord } from "../../contract/event-record.ts";
@@ -67,9 +68,27 @@ function watched(
   const log = new ServiceLog({ sendLater: () => undefined } as never);
   const service = { isTerminating: false };
   const status = () =>
-    serviceStatus({ config, processes: supervisor.processes, ...service, startedAt: Date.now(), keeper: 1, plugins: undefined });
+    serviceStatus({
+      config,
+      processes: supervisor.processes,
+      isSkipped: () => false,
+      ...service,
+      startedAt: Date.now(),
+      keeper: 1,
+      plugins: undefined,
+    });
   const reporting = newReporting({
-    ...{ spec, log, lastLines, status, notes: store, supervisor: () => supervisor, config: () => config },
+    ...{
+      spec,
+      log,
+      lastLines,
+      status,
+      notes: store,
+      supervisor: () => supervisor,
+      config: () => config,
+      markers: new RunMarkers(config.stateDir),
+    },
+    logProblemOf: (of) => log.problemOf(of),
     report: (problem) => problems.push(problem),
     withBalancer: (record) => record,
     isLimited: () => false,
@@ -91,10 +110,12 @@ function watched(
     removing: () => [],
     recordRequester: (id, caller) => incidents.recordRequester(id, caller),
     reason: (process) => records.of(process).reason,
+    lastEnd: (id) => incidents.lastEnd(id),
   });
   const controls = controlFactory({
     ...{ ...reporting, supervisor, spec, status, actions, reloads: { plan: notAsked, reload: notAsked }, scaler: { scale: notAsked } },
     logAccess: new StoredLog({ stateDir, log, find: () => undefined }),
+    sendSignal: notAsked,
     terminate: async () => undefined,
     commit: async () => undefined,
     log: { audit: () => undefined },
@@ -252,7 +273,7 @@ test("if the log store can't be read, only the lines are missing", async (contex
 });
 
 test("the telemetry of a process is kept, published and exported; it may report for no other process", async (context) => {
-  const { control, spawner } = watched(context);
+  const { control, spawner, problems } = watched(context);
   const events = control("test").events(undefined, new AbortController().signal);
   spawner.up("web");
   const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`n${index}`, index]));
@@ -266,6 +287,14 @@ test("the telemetry of a process is kept, published and exported; it may report 
   assert.match(text, /^procman_reported_memory_bytes\{process="web",cluster="",kind="heap_used"\} 3$/m);
   assert.match(text, /^procman_telemetry_queue_length\{process="web",cluster=""\} 7$/m, "of two names that become one the first counts");
   assert.equal(text.match(/^procman_telemetry_\w+\{/gm)?.length, 49, "fifty numbers, of which two are one");
+  await control("web", "web").telemetry(report("web", { metrics: { "a.b": 1, a_b: 2 } }));
+  assert.deepEqual(
+    problems,
+    [
+      '"web" reports "queue.length" and "queue-length": both are procman_telemetry_queue_length for Prometheus, which gets only the first; rename one',
+    ],
+    "the log says it once for a process",
+  );
 });
 
 test("metrics of an unknown process are refused; without samples nothing is written", async (context) => {

@@ -1,4 +1,5 @@
 /** Puts reporting together: log lines, events, records, metrics and incidents are listeners on one bus. They decide nothing. */
+import type { RunMarkers } from "../../base/run-marker.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
@@ -14,11 +15,14 @@ import { ServiceMetrics } from "./service-metrics.ts";
 
 export type ReportingPorts = {
   readonly config: () => Config;
+  readonly markers: RunMarkers;
   readonly supervisor: () => Supervisor;
   /** Of a process or one of its slots. */
   readonly spec: (slot: string) => ProcessSpec;
   readonly notes: NoteStore;
   readonly log: { readonly write: (slot: string, line: LogLine) => void };
+  /** Why the log files of the process can't be written now. */
+  readonly logProblemOf: (spec: ProcessSpec) => string | undefined;
   readonly report: (problem: string) => void;
   readonly lastLines: ReadLastLines;
   /** Adds the data of the load balancer. */

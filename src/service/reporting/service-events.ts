@@ -5,6 +5,7 @@ import type { EventRecord } from "../../contract/event-record.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
 import type { Incident, TelemetryReport } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
+import { metricName } from "../../metrics/exposition.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import { EventLog } from "./event-log.ts";
 import type { ProcessBus, ReportedEvent } from "./process-bus.ts";
@@ -27,12 +28,16 @@ export class ServiceEvents {
   readonly #ports: ServiceEventsPorts;
   readonly #log: EventLog;
 
+  /** Processes that report metrics whose exported names are the same. */
+  readonly #withSameNames = new Set<string>();
+
   constructor(ports: ServiceEventsPorts) {
     const { bus, report } = ports;
     this.#ports = ports;
     this.#log = new EventLog(report);
     bus.transitions.listen(({ id, line }) => this.publishState(id, line?.text));
     bus.events.listen((reported) => this.#onProcessEvent(reported));
+    bus.removed.listen((id) => this.#withSameNames.delete(id));
   }
 
   /** Publishes the record of a process; `text` says what has changed. */
@@ -61,7 +66,25 @@ export class ServiceEvents {
     supervisor().find(id);
     const kept = withBoundedMetrics(report);
     stats.setReport(id, kept);
+    this.#checkNames(kept);
     this.#log.publish({ type: "process.telemetry", report: kept });
+  }
+
+  /** Once for each process: two of its metrics have one name in Prometheus' format. */
+  #checkNames({ process, metrics = {} }: TelemetryReport): void {
+    if (this.#withSameNames.has(process)) return;
+    const exported = new Map<string, string>();
+    for (const name of Object.keys(metrics)) {
+      const same = metricName(name);
+      const first = exported.get(same);
+      exported.set(same, first ?? name);
+      if (first === undefined) continue;
+      this.#withSameNames.add(process);
+      const [one, other] = [JSON.stringify(first), JSON.stringify(name)];
+      return this.#ports.report(
+        `"${process}" reports ${one} and ${other}: both are procman_telemetry_${same} for Prometheus, which gets only the first; rename one`,
+      );
+    }
   }
 
   /** Each event as it happens. Returns the function that removes the listener. */

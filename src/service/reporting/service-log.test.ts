@@ -23,3 +23,18 @@ test("lines of an instance are found by its cluster, lines of a further slot by 
     ],
   );
 });
+
+test("a problem with a log file of a process is known until the file, or another logger, works", () => {
+  const log = new ServiceLog({ sendLater: () => undefined } as never);
+  const spec = (stdout: string, stderr?: string) => ({ log: { console: false, decorateFiles: false, stdout, ...(stderr && { stderr }) } });
+  const fail = (file: string): void => log.relay({ t: "problem", file, code: "ENOSPC", message: `Cannot write ${file}: full` });
+  for (const file of ["/a.log", "/b.log"]) fail(file);
+  assert.deepEqual(
+    [spec("/a.log"), spec("/c.log", "/b.log"), spec("/c.log")].map((each) => log.problemOf(each)),
+    ["Cannot write /a.log: full", "Cannot write /b.log: full", undefined],
+  );
+  log.relay({ t: "recovered", file: "/a.log", lostLines: 0, lostBytes: 0 });
+  assert.deepEqual([log.problemOf(spec("/a.log")), log.problemOf(spec("/b.log"))], [undefined, "Cannot write /b.log: full"]);
+  log.relay({ t: "ready", version: "1" });
+  assert.equal(log.problemOf(spec("/b.log")), undefined);
+});

@@ -1,6 +1,9 @@
 /** The service's own log lines: sent to the logger, which writes them to console and log store. */
+
 import { isatty } from "node:tty";
-import type { Config } from "../../config/spec.ts";
+import { printable, printableLine } from "../../base/printable.ts";
+import type { Config, ProcessSpec } from "../../config/spec.ts";
+import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
 import type { ConsoleStyle, FromLogger, LoggerMessage, StoreSettings } from "../../ipc/logger-protocol.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import { processOf } from "../spec-registry.ts";
@@ -9,6 +12,8 @@ import { error, info, type LogLine, warn } from "./lifecycle-messages.ts";
 export class ServiceLog {
   readonly #link: KeeperChannel;
   readonly #instanceOf: (slot: string) => number | undefined;
+  /** What the logger has reported of files that it can't write, by path. */
+  readonly #problems = new Map<string, string>();
 
   /** `instanceOf`: number of the instance in its cluster, from 1; by it the entries are found as those of the cluster. */
   constructor(link: KeeperChannel, instanceOf: (slot: string) => number | undefined = () => undefined) {
@@ -18,19 +23,22 @@ export class ServiceLog {
 
   /** `id`: a process or one of its slots; undefined: procman itself. */
   write(id: string | undefined, { severity, text }: LogLine): void {
-    this.add({ at: Date.now(), severity, text, ...(id === undefined ? {} : { id }) });
+    this.add({ at: Date.now(), severity, text: printable(text), ...(id === undefined ? {} : { id }) });
   }
 
   /** Any entry, for the console and the log store. */
-  add({ id: slot, ...entry }: Omit<LoggerMessage, "t">): void {
-    const instance = slot === undefined ? undefined : this.#instanceOf(slot);
-    const whose = slot === undefined ? {} : { id: processOf(slot), ...(instance === undefined ? {} : { instance }) };
-    this.#link.sendLater({ t: "logger", message: { t: "say", ...entry, ...whose } });
+  add(entry: Omit<LoggerMessage, "t">): void {
+    this.#link.sendLater(this.#messageOf(entry));
+  }
+
+  /** The same, without a delay. */
+  addNow(entry: Omit<LoggerMessage, "t">): void {
+    this.#link.sendInOrder(this.#messageOf(entry));
   }
 
   /** Records a request: who asked for what, and its outcome. */
   audit({ severity, text }: LogLine, id?: string): void {
-    this.add({ at: Date.now(), severity, category: "api", text, ...(id === undefined ? {} : { id }) });
+    this.add({ at: Date.now(), severity, category: "api", text: printableLine(text), ...(id === undefined ? {} : { id }) });
   }
 
   info(text: string): void {
@@ -47,14 +55,36 @@ export class ServiceLog {
 
   /** Reports problems of the logger. */
   relay(message: FromLogger): void {
-    if (message.t === "problem") this.error(`${message.message}; processes keep running`);
-    if (message.t === "recovered") this.warn(`${message.file} can be written again; ${lost(message)}`);
+    // Another logger: it reports a problem again.
+    if (message.t === "ready") this.#problems.clear();
+    if (message.t === "problem") {
+      this.#problems.set(message.file, message.message);
+      this.error(`${message.message}; processes keep running`);
+    }
+    if (message.t === "recovered") {
+      this.#problems.delete(message.file);
+      this.warn(`${message.file} can be written again; ${lost(message)}`);
+    }
+  }
+
+  /** Why the log files of a process can't be written now; undefined: no problem is known. */
+  problemOf({ log: { stdout = "", stderr = "" } }: Pick<ProcessSpec, "log">): string | undefined {
+    return this.#problems.get(stdout) ?? this.#problems.get(stderr);
+  }
+
+  #messageOf({ id: slot, ...entry }: Omit<LoggerMessage, "t">): ToKeeper {
+    const instance = slot === undefined ? undefined : this.#instanceOf(slot);
+    const whose = slot === undefined ? {} : { id: processOf(slot), ...(instance === undefined ? {} : { instance }) };
+    return { t: "logger", message: { t: "say", ...entry, ...whose } };
   }
 }
 
 /** Colours are for terminals (https://no-color.org, https://force-color.org). */
 export function consoleStyle({ console }: Config): ConsoleStyle {
-  return { ...console, colors: console.colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR };
+  return {
+    ...console,
+    colors: console.colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR && process.env.TERM !== "dumb",
+  };
 }
 
 export function storeSettings({ internalLogHours, internalLogBytes }: Config): StoreSettings {

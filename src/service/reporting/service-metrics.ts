@@ -1,4 +1,5 @@
 /** Metrics of processes, sampled from the process table, and of the service itself. */
+import type { RunMarkers } from "../../base/run-marker.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { MetricPoint, MetricQuery } from "../../contract/records.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
@@ -14,6 +15,7 @@ import type { RecordCache } from "./record-cache.ts";
 
 export type ServiceMetricsPorts = {
   readonly bus: ProcessBus;
+  readonly markers: RunMarkers;
   readonly stateDir: string;
   /** Retention on disk, in hours. */
   readonly hours: () => number;
@@ -32,11 +34,12 @@ export class ServiceMetrics implements Subsystem {
   readonly #restarts = new Map<string, number>();
 
   constructor(ports: ServiceMetricsPorts) {
-    const { bus, stateDir, hours, report } = ports;
+    const { bus, markers, stateDir, hours, report } = ports;
     this.#ports = ports;
     this.#series = new MetricSeries({ stateDir, hours, report });
     this.#sampler = new Sampler({
-      stateDir,
+      markers,
+      uidOf: (slot) => ports.specs().find(({ id }) => id === processOf(slot))?.user?.uid,
       roots: () => leadersOf(ports.supervisor().processes),
       processOf,
       sampled: (samples, at) => bus.samples.publish({ samples, at }),

@@ -12,6 +12,8 @@ import { representativeState, statusOf } from "./process-records.ts";
 export type ServiceStatusInput = {
   readonly config: Config;
   readonly processes: readonly Process[];
+  /** Whether it waits for a process that has failed for good. */
+  readonly isSkipped: (id: string) => boolean;
   readonly isTerminating: boolean;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
@@ -21,9 +23,17 @@ export type ServiceStatusInput = {
   readonly plugins: readonly PluginRecord[] | undefined;
 };
 
-export function serviceStatus({ config, processes, isTerminating, startedAt, keeper, plugins }: ServiceStatusInput): StateRecord {
+export function serviceStatus({
+  config,
+  processes,
+  isSkipped,
+  isTerminating,
+  startedAt,
+  keeper,
+  plugins,
+}: ServiceStatusInput): StateRecord {
   const now = Date.now();
-  const { port, hostname } = lastEndpoint(config.stateDir) ?? {};
+  const { port, hostname, problem } = lastEndpoint(config.stateDir) ?? {};
   const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   return {
@@ -35,13 +45,13 @@ export function serviceStatus({ config, processes, isTerminating, startedAt, kee
     updated: new Date(now).toISOString(),
     uptimeSeconds: Math.round((now - startedAt) / 1_000),
     configFile: config.file,
-    ...(port === undefined || hostname === undefined ? {} : { api: { hostname, port } }),
+    ...(port === undefined || hostname === undefined || problem !== undefined ? {} : { api: { hostname, port } }),
     memory: { rss, heapTotal, heapUsed, external },
     // Microseconds of CPU per milliseconds of uptime, as percent of a core.
     cpuPercent: Math.round((user + system) / Math.max(1, now - startedAt)) / 10,
     system: systemOf(),
     runtime: { name: "node", version: process.versions.node },
-    processes: { total: processes.length, ...countsOf(processes) },
+    processes: { total: processes.length, ...countsOf(processes, isSkipped) },
     ...(plugins === undefined ? {} : { plugins }),
   };
 }
@@ -60,10 +70,10 @@ function systemOf(): SystemRecord {
   };
 }
 
-function countsOf(processes: readonly Process[]): Partial<Record<Status, number>> {
+function countsOf(processes: readonly Process[], isSkipped: (id: string) => boolean): Partial<Record<Status, number>> {
   const counts: Partial<Record<Status, number>> = {};
-  for (const { states } of processes) {
-    const status = statusOf(representativeState(states));
+  for (const { id, states } of processes) {
+    const status = statusOf(representativeState(states), isSkipped(id));
     counts[status] = (counts[status] ?? 0) + 1;
   }
   return counts;

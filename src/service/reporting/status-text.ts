@@ -30,7 +30,7 @@ export function statusText(state: SlotState, subject: MessageContext, now: numbe
     case "idle":
       return idleReason(state, subject);
     case "waiting":
-      return `waits for ${subject.waitsFor || "what it depends on"}`;
+      return `${subject.isSkipped ? "is skipped: it can't start any more, as it waits for" : "waits for"} ${subject.waitsFor || "what it depends on"}`;
     case "starting":
       return "is being started";
     case "running":
@@ -44,7 +44,12 @@ export function statusText(state: SlotState, subject: MessageContext, now: numbe
   }
 }
 
-function runningReason({ restarts, ready, healthy }: RunningState, { trouble }: MessageContext): string {
+function runningReason(state: RunningState, { trouble, logProblem }: MessageContext): string {
+  const reason = conditionReason(state, trouble);
+  return logProblem === undefined ? reason : `${reason}; ${logProblem}`;
+}
+
+function conditionReason({ restarts, ready, healthy }: RunningState, trouble: string | undefined): string {
   const runs = restarts === 0 ? "runs" : `runs, restarted ${restarts === 1 ? "once" : `${restarts} times`}`;
   if (!ready) return `${runs}, is not ready yet${inParentheses(trouble)}`;
   return healthy === false ? `${runs}, but is not healthy${inParentheses(trouble)}` : runs;

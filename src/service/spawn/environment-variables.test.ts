@@ -77,3 +77,14 @@ test("2.2 envFile: malformed lines are reported with their file; the others are 
     [envFile[1], []],
   ]);
 });
+
+test("names that every object inherits are variables like any other", (context) => {
+  const folder = folderOf(context, { ".env": "__proto__=a\n" });
+  const env = { URL: "${__proto__}", WHO: "${constructor:-nobody}" };
+  assert.deepEqual(Object.entries(variablesOf({ envFile: [join(folder, ".env")], env }, { own: {} })), [
+    ["__proto__", "a"],
+    ["URL", "a"],
+    ["WHO", "nobody"],
+  ]);
+  assert.match(problemOf({ env: { URL: "${toString}" } }), /needs toString, which is not set/);
+});

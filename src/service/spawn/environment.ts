@@ -1,18 +1,25 @@
 /** The variables of a run, beyond those of procman's own environment. */
 
-import { readFileSync } from "node:fs";
 import { delimiter } from "node:path";
 import { type EnvFault, readEnvFile } from "../../base/env-file.ts";
-import { fingerprint } from "../../base/hash.ts";
-import { expand } from "../../base/interpolate.ts";
+import { expand, ownMember } from "../../base/interpolate.ts";
+import { readWhole } from "../../os/careful-files.ts";
 import { warn } from "../reporting/lifecycle-messages.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 
 /** Address and token with which a process reaches the API. */
-export type ApiAccess = { readonly hostname: string; readonly port: number; readonly token: string };
+export type ApiAccess = {
+  /** Absent: the API has no port. */
+  readonly address?: { readonly hostname: string; readonly port: number };
+  /** Path of its Unix socket, which only procman's own user can open. */
+  readonly socket?: string;
+  readonly token: string;
+};
 
 export type EnvironmentOptions = {
   readonly env: Readonly<Record<string, string>>;
+  /** Working directory. procman's own PWD names another folder. */
+  readonly cwd: string;
   /** Folders appended to `PATH`. */
   readonly path: readonly string[];
   readonly id: string;
@@ -24,6 +31,7 @@ export type EnvironmentOptions = {
 
 export function environmentOf({
   env: { PATH, ...env },
+  cwd,
   path: own,
   id,
   marker,
@@ -34,24 +42,25 @@ export function environmentOf({
   // PATH of an env file; "path" and PATH in "env" are in `path` already.
   const path = [...own, ...(PATH === undefined ? [] : [PATH])];
   return {
+    PWD: cwd,
     ...env,
     ...(path.length === 0 ? {} : { PATH: [...(process.env.PATH === undefined ? [] : [process.env.PATH]), ...path].join(delimiter) }),
     PROCMAN_PROCESS_ID: id,
     PROCMAN_RUN_ID: marker,
     PROCMAN_DATA_DIR: stateDir,
     PROCMAN_RUN_DIR: `${stateDir}/run`,
-    ...(api === undefined ? {} : { PROCMAN_API_HOSTNAME: api.hostname, PROCMAN_API_PORT: String(api.port), PROCMAN_API_TOKEN: api.token }),
+    ...(api === undefined ? {} : accessVariables(api)),
     ...(cluster === undefined ? {} : { PROCMAN_CLUSTER_INSTANCE: String(cluster.index) }),
     ...(cluster?.port === undefined ? {} : { PROCMAN_CLUSTER_PORT: String(cluster.port) }),
   };
 }
 
-/**
- * `PROCMAN_RUN_ID`: names one run of one slot of one state folder. Every descendant that keeps its environment
- * carries it, also one that left the process group.
- */
-export function markerOf(slot: string, run: number, stateDir: string): string {
-  return `${slot}.${run}@${fingerprint(stateDir)}`;
+function accessVariables({ address, socket, token }: ApiAccess): Record<string, string> {
+  return {
+    ...(address === undefined ? {} : { PROCMAN_API_HOSTNAME: address.hostname, PROCMAN_API_PORT: String(address.port) }),
+    ...(socket === undefined ? {} : { PROCMAN_API_SOCKET: socket }),
+    PROCMAN_API_TOKEN: token,
+  };
 }
 
 /** A text in which `${NAME}` is expanded, the content of a file, or a variable of procman's environment. */
@@ -86,8 +95,8 @@ export function variablesOf(
     onFaults?.(file, faults);
     return variables;
   });
-  const found: Record<string, string> = Object.assign({}, ...files);
-  const lookUp = (name: string): string | undefined => found[name] ?? own[name];
+  const found = Object.fromEntries(files.flatMap(Object.entries<string>));
+  const lookUp = (name: string): string | undefined => ownMember(found, name) ?? ownMember(own, name);
   const given = Object.entries(env).map(([name, value]) => [name, valueFor(name, value, lookUp)] as const);
   const all = { ...found, ...Object.fromEntries(given) };
   for (const [name, value] of Object.entries(all))
@@ -119,7 +128,7 @@ function remedy([name]: readonly string[]): string {
 
 function textOf(file: string, what: string, key: string): string {
   try {
-    return readFileSync(file, "utf8");
+    return readWhole(file).toString("utf8");
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") throw new MissingVariableError(`${what} does not exist; create it or correct ${key}`);

@@ -1,7 +1,14 @@
 /** Starts a program by a shell that sets limits, umask and niceness and then becomes the program. Used only where it is needed. */
 import type { Ulimits } from "../../contract/limits.ts";
 
-export type InheritedLimits = { readonly ulimits?: Ulimits; readonly umask?: string; readonly nice?: number; readonly share?: object };
+export type InheritedLimits = {
+  readonly ulimits?: Ulimits;
+  readonly umask?: string;
+  readonly nice?: number;
+  readonly share?: object;
+  /** Module that Node loads before the program. */
+  readonly preload?: string | undefined;
+};
 
 /** Flags of `ulimit` (POSIX, and what dash, bash and busybox agree on), and the bytes of their units. */
 const FLAGS: Readonly<Record<keyof Ulimits, { readonly flag: string; readonly unit: number }>> = {
@@ -22,12 +29,23 @@ const SET_LISTEN_PID = "export LISTEN_PID=$$";
 /** Of sysexits.h; 126 would mean a command that may not be executed. */
 const EX_CONFIG = 78;
 
-export function wrapWithLimits(argv: readonly string[], { ulimits = {}, umask, nice, share }: InheritedLimits): readonly string[] {
+export function wrapWithLimits(argv: readonly string[], { ulimits = {}, umask, nice, share, preload }: InheritedLimits): readonly string[] {
   const limits = Object.entries(ulimits).map(([name, value]) => limitOf(name as keyof Ulimits, value));
-  const steps = [...limits, ...(umask === undefined ? [] : [`umask ${umask}`]), ...(share === undefined ? [] : [SET_LISTEN_PID])];
+  const steps = [
+    ...limits,
+    ...(umask === undefined ? [] : [`umask ${umask}`]),
+    ...(share === undefined ? [] : [SET_LISTEN_PID]),
+    ...(preload === undefined ? [] : [requireFirst(preload)]),
+  ];
   if (steps.length === 0 && nice === undefined) return argv;
   const last = nice === undefined ? 'exec "$@"' : `exec nice -n ${nice} "$@"`;
   return ["/bin/sh", "-c", [...steps, last].join("\n"), "procman", ...argv];
+}
+
+/** Adds to the NODE_OPTIONS of the run, which it inherits from the keeper. */
+function requireFirst(file: string): string {
+  const option = `--require="${file.replace(/["\\]/g, "\\$&")}"`;
+  return `export NODE_OPTIONS="\${NODE_OPTIONS:+$NODE_OPTIONS }"'${option.replaceAll("'", "'\\''")}'`;
 }
 
 /** If the limit can't be set, the program isn't started. */

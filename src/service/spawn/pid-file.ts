@@ -1,8 +1,9 @@
 /** `pidFile`: has the pid while the process runs, and is removed afterwards. */
-import { renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { rmSync } from "node:fs";
+import { isNotThere } from "../../base/errors.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
-import { makeFolder } from "../../os/files.ts";
+import { writeWhole } from "../../os/careful-files.ts";
+import { type FoundFile, UnsafePathError, type WalkOptions, walkTo } from "../../os/path-walk.ts";
 import { initial, type SlotState } from "../../supervisor/states.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
@@ -21,8 +22,8 @@ export class PidFiles implements Subsystem {
 
   constructor(ports: PidFilePorts) {
     this.#ports = ports;
-    ports.bus.transitions.listen(({ spec: { pidFile }, transition: { slot, from, to } }) => {
-      if (pidFile !== undefined) this.#report(slot, updatePidFile(pidFile, from, to));
+    ports.bus.transitions.listen(({ id, spec: { pidFile }, transition: { slot, from, to } }) => {
+      if (pidFile !== undefined) this.#report(slot, updatePidFile(pidFile, { from, to, others: ports.statesOf(id) }));
     });
   }
 
@@ -35,13 +36,17 @@ export class PidFiles implements Subsystem {
   }
 }
 
-/** @returns what went wrong, for the log: a pid file that can't be written stops no process. */
-function updatePidFile(path: string, from: SlotState, to: SlotState): string | undefined {
+/** `others`: of all slots of the process. */
+type PidChange = { readonly from: SlotState; readonly to: SlotState; readonly others: readonly SlotState[] };
+
+/** When a run ends, the latest run that is still there counts. @returns what went wrong, for the log: a pid file that can't be written stops no process. */
+function updatePidFile(path: string, { from, to, others }: PidChange): string | undefined {
   const [before, now] = [pidOf(from), pidOf(to)];
   if (before === now) return undefined;
+  const pid = now ?? latestPid(others);
   try {
-    if (now === undefined) rmSync(path, { force: true });
-    else write(path, now);
+    if (pid === undefined) removePidFile(path);
+    else write(path, pid);
     return undefined;
   } catch (error) {
     return `Cannot write its pid file: ${(error as Error).message}`;
@@ -50,19 +55,46 @@ function updatePidFile(path: string, from: SlotState, to: SlotState): string | u
 
 /** A service that was killed during a start may not have written the pid file. */
 function restorePidFile(path: string | undefined, states: readonly SlotState[]): string | undefined {
-  const state = states.find(({ status }) => status === "running");
-  return path === undefined || state === undefined ? undefined : updatePidFile(path, initial, state);
+  const to = latest(states);
+  return path === undefined || to === undefined ? undefined : updatePidFile(path, { from: initial, to, others: [] });
+}
+
+function latestPid(states: readonly SlotState[]): number | undefined {
+  const state = latest(states);
+  return state === undefined ? undefined : pidOf(state);
+}
+
+/** The state of the run that was started last, of those with a process. */
+function latest(states: readonly SlotState[]): SlotState | undefined {
+  return states.filter((state) => pidOf(state) !== undefined).sort((one, other) => startOf(other) - startOf(one))[0];
+}
+
+function startOf(state: SlotState): number {
+  return "started" in state ? state.started : "since" in state ? state.since : 0;
 }
 
 export function removePidFile(path: string): void {
-  rmSync(path, { force: true });
+  try {
+    inFolderOf(path, {}, (found) => rmSync(found.entry(found.name), { force: true }));
+  } catch (error) {
+    // Where procman may not write, there is no file of it.
+    if (!(error instanceof UnsafePathError) && !isNotThere(error)) throw error;
+  }
 }
 
 /** Renamed into place, so readers never see a partial file. */
 function write(path: string, pid: number): void {
-  makeFolder(dirname(path), 0o755);
-  writeFileSync(`${path}.tmp`, `${pid}\n`);
-  renameSync(`${path}.tmp`, path);
+  inFolderOf(path, { makeFolders: 0o755 }, (found) => writeWhole(found, `${pid}\n`, { mode: 0o644 }));
+}
+
+/** A link in the place of the file is replaced or removed, not followed. */
+function inFolderOf(path: string, options: WalkOptions, act: (found: FoundFile) => void): void {
+  const found = walkTo(path, { ...options, keepsLastLink: true });
+  try {
+    act(found);
+  } finally {
+    found.close();
+  }
 }
 
 function pidOf(state: SlotState): number | undefined {

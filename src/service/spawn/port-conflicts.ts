@@ -1,9 +1,16 @@
 /** Ports of processes that another program holds, as far as the specification names the port. */
+import type { RunMarkers } from "../../base/run-marker.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
-import { holderBeside, strangerOn } from "../../os/port-owner.ts";
-import { processEnvironment } from "../../os/process-stat.ts";
+import type { Probe, ReadyProbe } from "../../contract/probe-spec.ts";
+import type { RunKey } from "../../ipc/keeper-protocol.ts";
+import { holderBeside } from "../../os/port-owner.ts";
+import { PortOwnership, type PortProblem } from "../../os/port-ownership.ts";
+import { hasEnded, processEnvironment } from "../../os/process-stat.ts";
+import { isGenuine } from "../../os/process-tree.ts";
 import type { Occupied } from "../../supervisor/states.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "::1", "[::1]"]);
 
 /** The port that its runs should listen on, as far as the specification says. */
 function portOf({ cluster, share, ready, health }: Pick<ProcessSpec, "cluster" | "share" | "ready" | "health">): number | undefined {
@@ -13,20 +20,44 @@ function portOf({ cluster, share, ready, health }: Pick<ProcessSpec, "cluster" |
   return cluster?.port ?? probed?.port;
 }
 
-/** The problem if another program holds the process's port, and so would answer the probe. `port`: of the probe. */
-export function programAtPort(spec: ProcessSpec, port: number | undefined, leader: number): string | undefined {
-  const isItsOwn = port !== undefined && port === portOf(spec);
-  const by = isItsOwn ? strangerOn(port, leader) : undefined;
-  return by === undefined ? undefined : `its port ${port} is held by ${by}; end that, or choose another port`;
+/** Of the answers to a probe of this run: says why an answer can't be the run's; undefined if it can. */
+export function objectionTo(probe: ReadyProbe | Probe, spec: ProcessSpec, leader: number): () => string | undefined {
+  const isNear = probe.kind === "port" || (probe.kind === "http" && LOOPBACK.has(probe.hostname));
+  const ownership = isNear ? ownershipOf(spec, probe.port, leader) : undefined;
+  return () => {
+    const problem = ownership?.problem ?? (hasEnded(leader) ? ({ t: "ended" } as const) : undefined);
+    return problem === undefined ? undefined : problemText(problem, isNear ? probe.port : 0);
+  };
+}
+
+function ownershipOf(spec: ProcessSpec, port: number, leader: number): PortOwnership {
+  const { user } = spec;
+  return new PortOwnership({ port, leader, isOwn: port === portOf(spec), ...(user === undefined ? {} : { uid: user.uid }) });
+}
+
+function problemText(problem: PortProblem, port: number): string {
+  if (problem.t === "ended") return "it has ended";
+  if (problem.t === "held") return `its port ${port} is held by ${problem.by}; end that, or choose another port`;
+  return `it can't be looked up which program has port ${port}: procman has no free file descriptor or memory`;
 }
 
 /** The program that holds the port of a run that has ended, and is not part of that run. */
-export function occupiedPortOf(spec: ProcessSpec, marker: string): Occupied | undefined {
+export function occupiedPortOf(spec: ProcessSpec, markers: RunMarkers, { slot, run }: RunKey): Occupied | undefined {
   const port = portOf(spec);
   if (port === undefined) return undefined;
-  const isOwn = (pid: number): boolean => processEnvironment(pid)?.includes(`PROCMAN_RUN_ID=${marker}`) === true;
+  const isOwn = (pid: number): boolean => {
+    const marker = markers.in(processEnvironment(pid) ?? "");
+    return marker?.slot === slot && marker.run === run && isGenuine(pid, marker, () => spec.user?.uid);
+  };
   const by = holderBeside(port, isOwn);
   return by === undefined ? undefined : { port, by };
+}
+
+/** The problem if another program has the port of an instance. */
+function heldPortOf(spec: ProcessSpec, leader: number): string | undefined {
+  const port = spec.cluster?.port;
+  const problem = port === undefined ? undefined : ownershipOf(spec, port, leader).strangerOnly();
+  return port !== undefined && problem?.t === "held" ? problemText(problem, port) : undefined;
 }
 
 /** Interval of checks whether the other program still holds the port. Milliseconds. */
@@ -72,7 +103,7 @@ export class PortConflicts {
     }
     const { spec, pid } = found;
     const known = this.#observed.get(id);
-    const problem = programAtPort(spec, spec.cluster?.port, pid);
+    const problem = heldPortOf(spec, pid);
     const isSame = known?.pid === pid && known.problem === problem;
     if (isSame && problem !== undefined && known.isLogged !== true) this.#ports.write(id, warn(`runs, but ${problem}`));
     this.#observed.set(id, { pid, problem, isLogged: isSame });

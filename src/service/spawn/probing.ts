@@ -1,6 +1,7 @@
 /** Probes runs for readiness, then for health, and reports to the supervisor: one probe session for each run that needs it. */
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { type Inheritance, inheritedVariables } from "../../base/inherited-variables.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { HealthSpec, ReadyProbe } from "../../contract/probe-spec.ts";
 import { followLogs } from "../../log-store/follow.ts";
@@ -14,7 +15,7 @@ import type { Subsystem } from "../subsystem.ts";
 import { systemClock } from "../system-clock.ts";
 import { environmentOf, MissingVariableError, variablesOf } from "./environment.ts";
 import { shellArgv } from "./exec-wrapper.ts";
-import { programAtPort } from "./port-conflicts.ts";
+import { objectionTo } from "./port-conflicts.ts";
 import { credentialsOf, userVariables } from "./run-identity.ts";
 
 export type ProbePorts = {
@@ -24,6 +25,8 @@ export type ProbePorts = {
   readonly specs: () => readonly ProcessSpec[];
   readonly supervisor: () => Pick<Supervisor, "find">;
   readonly spec: (slot: string) => ProcessSpec;
+  /** What a process inherits of procman's environment. */
+  readonly inheritance: (spec: ProcessSpec) => Inheritance | undefined;
   /** Sets the problem of its run; undefined: none any more. */
   readonly setProblem: (id: string, problem: string | undefined) => void;
 };
@@ -78,9 +81,9 @@ export class Probes implements Subsystem {
       {
         probe,
         timeoutMs: policy.readyMs ?? 0,
-        context: execContextOf(spec, stateDir),
+        context: execContextOf(spec, stateDir, this.#ports.inheritance(spec)),
         file: notifyFile(stateDir, slot),
-        objection: () => programAtPort(spec, "port" in probe ? probe.port : undefined, state.pid),
+        objection: objectionTo(probe, spec, state.pid),
         lines: (signal) => linesOf(stateDir, { id, run, from: systemClock.wall() - Math.ceil(systemClock.now() - since) }, signal),
       },
       {
@@ -93,14 +96,15 @@ export class Probes implements Subsystem {
     );
   }
 
-  #beginHealth(health: HealthSpec, { slot, state: { run, since, healthy }, spec }: ProbeRequest): Health {
+  #beginHealth(health: HealthSpec, { slot, state: { run, pid, since, healthy }, spec }: ProbeRequest): Health {
     const { stateDir, supervisor, setProblem } = this.#ports;
     const { id } = spec;
     const report = (good: boolean): void => supervisor().find(id).report(slot, { type: "health", run, good });
     return new Health(
       {
         spec: health,
-        context: execContextOf(spec, stateDir),
+        objection: objectionTo(health.probe, spec, pid),
+        context: execContextOf(spec, stateDir, this.#ports.inheritance(spec)),
         // No start time if an earlier service has probed it.
         startMs: healthy === undefined ? since + health.startMs - systemClock.now() : 0,
         phase: systemClock.chance(),
@@ -132,11 +136,11 @@ export function notifyFile(stateDir: string, slot: string): string {
 }
 
 /** Context of the process itself, but without the run's marker, by which the sweep finds its processes. */
-function execContextOf(spec: ProcessSpec, stateDir: string): ExecContext {
+function execContextOf(spec: ProcessSpec, stateDir: string, inherit: Inheritance | undefined): ExecContext {
   const { cwd, path, id, cluster } = spec;
   const env = { ...userVariables(spec), ...variablesIfThere(spec) };
-  const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({ env, path, id, marker: "", stateDir, ...(cluster && { cluster }) });
-  return { cwd, env: { ...process.env, ...own }, argv: shellArgv, as: credentialsOf(spec) };
+  const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({ env, cwd, path, id, marker: "", stateDir, ...(cluster && { cluster }) });
+  return { cwd, env: { ...inheritedVariables(process.env, inherit), ...own }, argv: shellArgv, as: credentialsOf(spec) };
 }
 
 type ProbeSubject = { readonly id: string; readonly run: number; readonly from: number };

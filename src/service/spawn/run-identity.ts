@@ -6,9 +6,9 @@ export function credentialsOf({ user, group = user?.gid }: ProcessSpec): { reado
   return { ...(user === undefined ? {} : { uid: user.uid }), ...(group === undefined ? {} : { gid: group }) };
 }
 
-/** The variables with user name and home. */
+/** The variables with user name and home. A user without an entry has no home, and must not get that of procman's user. */
 export function userVariables({ user }: ProcessSpec): Readonly<Record<string, string>> {
   if (user === undefined) return {};
   const { name, home } = user;
-  return { USER: name, LOGNAME: name, ...(home === undefined ? {} : { HOME: home }) };
+  return { USER: name, LOGNAME: name, HOME: home ?? "/" };
 }

@@ -1,9 +1,11 @@
 /** Makes the keeper's spawn request from a specification, and the message if the start fails. */
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { EnvFault } from "../../base/env-file.ts";
 import { EXIT } from "../../base/errors.ts";
+import type { Inheritance } from "../../base/inherited-variables.ts";
 import { isTypeScript, typeScriptFlags } from "../../config/checks/command-checks.ts";
+import { readyDescriptor } from "../../config/checks/probe-checks.ts";
 import { isCaptured } from "../../config/normalise.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { FailedReport, RunKey, SpawnRequest } from "../../ipc/keeper-protocol.ts";
@@ -13,12 +15,16 @@ import { shellArgv, wrapWithLimits } from "./exec-wrapper.ts";
 import { notifyFile } from "./probing.ts";
 import { credentialsOf, userVariables } from "./run-identity.ts";
 
+/** In a build. */
+const NODE_PRELOAD = join(import.meta.dirname, "node-preload.cjs");
+
 export type SpawnRequestContext = {
   readonly stateDir: string;
   readonly marker: string;
   readonly slot: string;
   readonly run: number;
   readonly api: (id: string) => ApiAccess | undefined;
+  readonly inheritance: (spec: ProcessSpec) => Inheritance | undefined;
   /** Called for each env file with its malformed lines. */
   readonly onFaults?: (file: string, faults: readonly EnvFault[]) => void;
 };
@@ -26,26 +32,59 @@ export type SpawnRequestContext = {
 /** @throws {MissingVariableError} */
 export function spawnRequestOf(
   spec: ProcessSpec,
-  { stateDir, marker, slot, run, api, onFaults }: SpawnRequestContext,
+  { stateDir, marker, slot, run, api, inheritance, onFaults }: SpawnRequestContext,
 ): Omit<SpawnRequest, keyof RunKey> {
   const { id, path, cwd, cluster, share, memoryMax } = spec;
   const env = { ...userVariables(spec), ...variablesOf(spec, onFaults === undefined ? {} : { onFaults }) };
-  const access = api(id);
+  const as = credentialsOf(spec);
+  const [access, inherit] = [accessAs(as, api(id)), inheritance(spec)];
   const capture = captureOf(spec, run);
+  const notifyFd = spec.ready === undefined ? undefined : readyDescriptor(spec.ready);
+  const node = nodePartsOf(spec, notifyFd);
   return {
-    argv: wrapWithLimits(argvOf(spec), spec),
-    as: credentialsOf(spec),
+    argv: wrapWithLimits(argvOf(spec), { ...spec, preload: node.preload }),
+    as,
     cwd,
     env: {
-      ...environmentOf({ env, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
+      ...environmentOf({ env, cwd, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
       ...(share && { LISTEN_FDS: "1", LISTEN_FDNAMES: cluster?.id ?? id }),
+      ...node.env,
     },
+    ...(inherit && { inherit }),
     ...(share && { listen: share }),
     ...(memoryMax === undefined ? {} : { memoryMax }),
     ...(capture === undefined ? {} : { capture }),
-    ...(spec.command.kind === "worker" ? { channel: true } : {}),
-    ...(spec.ready?.kind === "fd" ? { notify: { fd: spec.ready.fd, file: notifyFile(stateDir, slot) } } : {}),
+    ...node.request,
+    ...(notifyFd === undefined ? {} : { notify: { fd: notifyFd, file: notifyFile(stateDir, slot) } }),
   };
+}
+
+/** Only procman's own user can open the Unix socket. */
+function accessAs({ uid = process.getuid?.() }: { readonly uid?: number }, access: ApiAccess | undefined): ApiAccess | undefined {
+  if (access === undefined || uid === process.getuid?.()) return access;
+  const { socket: _, ...rest } = access;
+  return rest;
+}
+
+/** Whether its runs get messages. */
+export function hasChannel({ command, node }: ProcessSpec): boolean {
+  return command.kind === "worker" || node === true;
+}
+
+type NodeParts = {
+  /** Module that is loaded first. */
+  readonly preload?: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly request: Pick<SpawnRequest, "channel" | "farewell">;
+};
+
+/** What a Node program gets beyond other programs. */
+function nodePartsOf(spec: ProcessSpec, notifyFd: number | undefined): NodeParts {
+  const { node = false, ready } = spec;
+  const request = { ...(hasChannel(spec) && { channel: true as const }), ...(node && { farewell: "shutdown" as const }) };
+  const isAnnounced = ready?.kind === "message";
+  if (!node && !isAnnounced) return { env: {}, request };
+  return { preload: NODE_PRELOAD, env: { PROCMAN_NODE: isAnnounced ? `ready=${notifyFd}` : "on" }, request };
 }
 
 /** undefined: its output is not captured. */

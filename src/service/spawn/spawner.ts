@@ -1,7 +1,8 @@
 /** The supervisor's port to the operating system, over the keeper. */
 import { join } from "node:path";
 import { EXIT } from "../../base/errors.ts";
-import type { StopSignal } from "../../base/signals.ts";
+import type { RunMarkers } from "../../base/run-marker.ts";
+import type { AnySignal, StopSignal } from "../../base/signals.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type {
   CgroupReport,
@@ -14,17 +15,23 @@ import type {
   SpawnedReport,
   SpawnRequest,
 } from "../../ipc/keeper-protocol.ts";
+import { keyOf } from "../../ipc/logger-protocol.ts";
+import { monotonicMs } from "../../os/clock.ts";
 import { failpoint } from "../../os/failpoint.ts";
+import type { UidOfSlot } from "../../os/process-tree.ts";
 import type { RestartOrderCondition, RunReports, Spawner } from "../../supervisor/ports.ts";
 import { stopSignalOf } from "../../supervisor/restart-policy.ts";
 import { encodeSnapshot, type ProcessSnapshot } from "../../supervisor/snapshot.ts";
 import type { ExitInfo, Occupied, SignalName } from "../../supervisor/states.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
-import { type ApiAccess, EnvFileWarnings, MissingVariableError, markerOf } from "./environment.ts";
+import { type ApiAccess, EnvFileWarnings, MissingVariableError } from "./environment.ts";
 import { occupiedPortOf } from "./port-conflicts.ts";
-import { exitCodeOf, type SpawnRequestContext, spawnRequestOf, whyUnstartable } from "./spawn-request.ts";
+import { exitCodeOf, hasChannel, type SpawnRequestContext, spawnRequestOf, whyUnstartable } from "./spawn-request.ts";
 import type { Sweeper } from "./sweeper.ts";
+
+/** The logger waits less. Milliseconds. */
+const RELEASE_MS = 5_000;
 
 export type KeeperSpawnerOptions = {
   readonly link: KeeperChannel;
@@ -33,9 +40,11 @@ export type KeeperSpawnerOptions = {
   readonly request: (slot: string, run: number) => Omit<SpawnRequest, keyof RunKey>;
   /** Whether the request can be made before the start: secrets and env files are read at the start. */
   readonly isKnownInAdvance: (slot: string) => boolean;
-  readonly marker: (slot: string, run: number) => string;
-  /** For workers, which get a message: the signal if it can't be sent. undefined: the process gets signals only. */
-  readonly drains: (slot: string) => StopSignal | undefined;
+  readonly markers: RunMarkers;
+  /** The user of a slot, if it isn't procman's own. */
+  readonly uidOf: UidOfSlot;
+  /** For workers, which get a message: the signal if it can't be sent, and to which processes. undefined: the process gets signals only. */
+  readonly drains: (slot: string) => { readonly signal: StopSignal; readonly to?: "leader" } | undefined;
   readonly whyUnstartable: (failed: FailedReport) => { readonly message: string; readonly exitCode: number };
   /** The program that holds the port of a run that has failed. */
   readonly occupied: (exited: ExitedReport) => Occupied | undefined;
@@ -61,11 +70,13 @@ export class KeeperSpawner implements Spawner {
   }
 
   /** Takes the keeper's snapshot, before the supervisor adopts runs. */
-  load({ running, ended, cgroups }: FromKeeper & { readonly t: "snapshot" }): void {
+  load({ running, ended, cgroups, markerKey }: FromKeeper & { readonly t: "snapshot" }): void {
+    this.#options.markers.key = markerKey;
     this.#cgroups = cgroups;
     this.#isLoaded = true;
-    for (const run of running) this.#running.set(keyOf(run.slot, run.run), run);
-    for (const report of ended) this.#ended.set(keyOf(report.slot, report.run), report);
+    for (const run of running) this.#running.set(keyOf(run), run);
+    for (const report of ended) this.#ended.set(keyOf(report), report);
+    this.#release(ended.filter(({ at }) => isFresh(at)));
     failpoint("service.loaded");
   }
 
@@ -114,18 +125,19 @@ export class KeeperSpawner implements Spawner {
     else this.#adoptRun(slot, run, { seen: "asked", on })();
   }
 
-  signal(slot: string, run: number, signal: SignalName): void {
-    this.#options.link.send({ t: "signal", slot, run, signal });
+  signal(slot: string, run: number, signal: AnySignal, to?: "leader"): void {
+    this.#options.link.send({ t: "signal", slot, run, signal, ...(to && { to }) });
   }
 
   drain(slot: string, run: number): void {
-    const signal = this.#options.drains(slot);
-    if (signal !== undefined) this.#options.link.send({ t: "drain", slot, run, signal });
+    const otherwise = this.#options.drains(slot);
+    if (otherwise !== undefined) this.#options.link.send({ t: "drain", slot, run, ...otherwise });
   }
 
   sweep(slot: string, run: number, pid: number, signal: SignalName): void {
     const cgroup = this.#cgroups === undefined ? {} : { cgroup: join(this.#cgroups, slot) };
-    this.#options.sweeper.sweep({ marker: this.#options.marker(slot, run), pid, ...cgroup }, signal, () => {
+    const uid = this.#options.uidOf(slot);
+    this.#options.sweeper.sweep({ slot, run, pid, ...(uid === undefined ? {} : { uid }), ...cgroup }, signal, () => {
       this.#on(slot, run)?.swept();
       this.#options.link.flush();
     });
@@ -138,7 +150,7 @@ export class KeeperSpawner implements Spawner {
 
   /** Returns the function that delivers what the snapshot has of the run. */
   #adoptRun(slot: string, run: number, { seen, on }: { readonly seen: "asked" | "alive" | "ended"; readonly on: RunReports }): () => void {
-    const key = keyOf(slot, run);
+    const key = keyOf({ slot, run });
     const [running, ended] = [this.#running.get(key), this.#ended.get(key)];
     this.#reports.set(slot, { run, on });
     if (seen !== "ended") this.#ended.delete(key);
@@ -154,7 +166,9 @@ export class KeeperSpawner implements Spawner {
 
   /** Called after all runs have been adopted and the current configuration applied: delivers the buffered reports and acknowledges the rest. */
   deliverBuffered(): void {
+    const begun = [...this.#running.values()].filter(({ since }) => isFresh(since));
     for (const deliver of this.#buffered.splice(0)) deliver();
+    this.#release(begun);
     for (const { slot, run } of this.#ended.values()) this.#options.link.send({ t: "ack", slot, run });
     this.#ended.clear();
     this.#running.clear();
@@ -173,8 +187,14 @@ export class KeeperSpawner implements Spawner {
   receive(message: SpawnedReport | EndReport): void {
     // Reports before the snapshot are in it. An acknowledgement now would make the keeper forget them.
     if (!this.#isLoaded) return;
-    if (message.t === "spawned") this.#on(message.slot, message.run)?.spawned(message.pid, message.since);
-    else this.#end(message);
+    if (message.t !== "spawned") return this.#end(message);
+    this.#on(message.slot, message.run)?.spawned(message.pid, message.since);
+    this.#release([message]);
+  }
+
+  /** Sent behind the entries about the starts of these runs: from now on the logger reads their output. */
+  #release(runs: readonly RunKey[]): void {
+    if (runs.length > 0) this.#options.link.sendInOrder({ t: "logger", message: { t: "release", keys: runs.map(keyOf) } });
   }
 
   #on(slot: string, run: number): RunReports | undefined {
@@ -207,41 +227,49 @@ export class KeeperSpawner implements Spawner {
   }
 }
 
-function keyOf(slot: string, run: number): string {
-  return `${slot}#${run}`;
+/** The logger may still wait for the release of a run that has begun or ended then. */
+function isFresh(at: number): boolean {
+  return monotonicMs() - at < RELEASE_MS;
 }
 
 export type SpawnerContext = {
   readonly stateDir: string;
+  readonly markers: RunMarkers;
   /** Of a process or one of its slots. */
   readonly spec: (slot: string) => ProcessSpec;
   readonly api: (id: string) => ApiAccess | undefined;
+  readonly inheritance: SpawnRequestContext["inheritance"];
   /** What to do if its shared socket can't be opened; undefined: nothing is known. */
   readonly remedy: (spec: ProcessSpec) => string | undefined;
   readonly log: Pick<ServiceLog, "write">;
 };
 
 /** Its spawn requests are made from the specification at the time of the start. */
-export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, { stateDir, spec, api, remedy, log }: SpawnerContext): KeeperSpawner {
+export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, context: SpawnerContext): KeeperSpawner {
+  const { stateDir, markers, spec, api, inheritance, remedy, log } = context;
   const faults = new EnvFileWarnings(log);
-  const marker = (slot: string, run: number): string => markerOf(slot, run, stateDir);
   return new KeeperSpawner({
     link,
     sweeper,
-    marker,
+    markers,
+    uidOf: (slot) => spec(slot).user?.uid,
     isKnownInAdvance: (slot) => isKnownInAdvance(spec(slot)),
     request: (slot, run) => {
       const onFaults: SpawnRequestContext["onFaults"] = (file, found) => faults.report(slot, file, found);
-      return spawnRequestOf(spec(slot), { stateDir, marker: marker(slot, run), slot, run, api, onFaults });
+      return spawnRequestOf(spec(slot), { stateDir, marker: markers.of(slot, run), slot, run, api, inheritance, onFaults });
     },
-    drains: (slot) => (spec(slot).command.kind === "worker" ? stopSignalOf(spec(slot).policy) : undefined),
+    drains: (slot) => {
+      const { policy } = spec(slot);
+      if (!hasChannel(spec(slot))) return undefined;
+      return { signal: stopSignalOf(policy), ...(policy.killMode && { to: policy.killMode }) };
+    },
     whyUnstartable: (failed) => {
       const own = spec(failed.slot);
       const what = failed.step === "socket" ? remedy(own) : undefined;
       const message = whyUnstartable(own, failed);
       return { message: what === undefined ? message : `${message}; ${what}`, exitCode: exitCodeOf(failed) };
     },
-    occupied: ({ slot, run, survivors }) => (survivors ? undefined : occupiedPortOf(spec(slot), marker(slot, run))),
+    occupied: ({ slot, run, survivors }) => (survivors ? undefined : occupiedPortOf(spec(slot), markers, { slot, run })),
   });
 }
 

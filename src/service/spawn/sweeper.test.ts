@@ -2,14 +2,18 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
+import { RunMarkers } from "../../base/run-marker.ts";
 import { processStat } from "../../os/process-stat.ts";
+import { markedProcesses } from "../../os/process-tree.ts";
 import { Sweeper } from "./sweeper.ts";
 
+const MARKERS = new RunMarkers("/sweeper-test", "00112233445566778899aabbccddeeff");
+
 /** Starts a leader that runs `script` in the background and ends. Returns the pids that the script printed. */
-async function leftBehind(script: string, marker: string): Promise<{ readonly leader: number; readonly pids: readonly number[] }> {
+async function leftBehind(script: string, slot: string): Promise<{ readonly leader: number; readonly pids: readonly number[] }> {
   const leader: ChildProcess = spawn("sh", ["-c", script], {
     detached: true,
-    env: { ...process.env, PROCMAN_RUN_ID: marker },
+    env: { ...process.env, PROCMAN_RUN_ID: MARKERS.of(slot, 1) },
     stdio: ["ignore", "pipe", "inherit"],
   });
   let text = "";
@@ -30,37 +34,55 @@ function isUp(pid: number): boolean {
   return stat !== undefined && stat.state !== "Z";
 }
 
-function swept(sweeper: Sweeper, who: { readonly marker: string; readonly pid: number }, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
-  return new Promise((resolve) => sweeper.sweep(who, signal, resolve));
+function swept(sweeper: Sweeper, who: { readonly slot: string; readonly pid: number }, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+  return new Promise((resolve) => sweeper.sweep({ ...who, run: 1 }, signal, resolve));
 }
 
 test("2.2 stop: members of the group, and processes that left it with its marker, are found; those with another marker are not", async () => {
-  const mine = await leftBehind("sleep 500 >&2 & echo $!; setsid sleep 500 >&2 & echo $!", "mine.1@test");
-  const other = await leftBehind("sleep 500 >&2 & echo $!", "other.1@test");
-  await swept(new Sweeper(), { marker: "mine.1@test", pid: mine.leader }, "SIGTERM");
+  const mine = await leftBehind("sleep 500 >&2 & echo $!; setsid sleep 500 >&2 & echo $!", "mine");
+  const other = await leftBehind("sleep 500 >&2 & echo $!", "other");
+  await swept(new Sweeper(MARKERS), { slot: "mine", pid: mine.leader }, "SIGTERM");
   assert.ok(!mine.pids.some(isUp));
   assert.ok(other.pids.every(isUp));
-  await swept(new Sweeper(), { marker: "other.1@test", pid: other.leader }, "SIGKILL");
+  await swept(new Sweeper(MARKERS), { slot: "other", pid: other.leader }, "SIGKILL");
   assert.ok(!other.pids.some(isUp));
 });
 
 test("2.2 stop: a process that ignores SIGTERM is ended by the SIGKILL that follows", async () => {
-  const { leader, pids } = await leftBehind("trap '' TERM; sleep 500 >&2 & echo $!", "deaf.1@test");
-  const sweeper = new Sweeper();
+  const { leader, pids } = await leftBehind("trap '' TERM; sleep 500 >&2 & echo $!", "deaf");
+  const sweeper = new Sweeper(MARKERS);
   let done = false;
-  sweeper.sweep({ marker: "deaf.1@test", pid: leader }, "SIGTERM", () => {
+  sweeper.sweep({ slot: "deaf", run: 1, pid: leader }, "SIGTERM", () => {
     done = true;
   });
-  await swept(new Sweeper(), { marker: "nobody.1@test", pid: process.pid }, "SIGTERM");
+  await swept(new Sweeper(MARKERS), { slot: "nobody", pid: process.pid }, "SIGTERM");
   assert.ok(!done && pids.every(isUp));
-  sweeper.sweep({ marker: "deaf.1@test", pid: leader }, "SIGKILL", () => assert.fail("one answer is enough"));
+  sweeper.sweep({ slot: "deaf", run: 1, pid: leader }, "SIGKILL", () => assert.fail("one answer is enough"));
   while (!done) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.ok(!pids.some(isUp));
 });
 
 test("a process that has the leader's pid now, and its group, are left alone", async () => {
   const innocent = spawn("sleep", ["500"], { detached: true, stdio: "ignore" });
-  await swept(new Sweeper(), { marker: "gone.1@test", pid: innocent.pid ?? 0 }, "SIGKILL");
+  await swept(new Sweeper(MARKERS), { slot: "gone", pid: innocent.pid ?? 0 }, "SIGKILL");
   assert.ok(isUp(innocent.pid ?? 0));
   innocent.kill("SIGKILL");
+});
+
+test("processes that make children faster than they are killed are all ended", async () => {
+  process.env.CHAIN = 'sleep 0.02; setsid sh -c "$CHAIN" >/dev/null 2>&1 &';
+  const { leader } = await leftBehind(
+    `for i in 1 2 3 4 5 6 7 8 9 10; do setsid sh -c "$CHAIN" >&2 & done; sleep 500 >&2 & echo $!`,
+    "fork",
+  );
+  delete process.env.CHAIN;
+  await swept(new Sweeper(MARKERS), { slot: "fork", pid: leader }, "SIGKILL");
+  // Longer than a member of a chain lives.
+  for (let look = 0; look < 10; look++) {
+    assert.deepEqual(
+      markedProcesses(MARKERS, () => undefined),
+      [],
+    );
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 });

@@ -1,40 +1,68 @@
 /** Ends the processes that a run left behind: members of its process group or cgroup, and carriers of its marker. */
+import type { RunMarkers } from "../../base/run-marker.ts";
+import type { RunKey } from "../../ipc/keeper-protocol.ts";
 import { cgroupMembers, killCgroup } from "../../os/cgroup.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
-import { allEnvironments, allProcesses, type ProcessStat } from "../../os/process-stat.ts";
+import { allEnvironments, allProcesses, type ProcessStat, processName, processStat } from "../../os/process-stat.ts";
+import { isGenuine } from "../../os/process-tree.ts";
+import { unlessShort } from "../../os/shortage.ts";
 import type { SignalName } from "../../supervisor/states.ts";
 
 /** By what the processes that a run left behind are found. */
-export type LeftoverProcesses = {
-  readonly marker: string;
+export type LeftoverProcesses = RunKey & {
   /** Pid of the leader, which has ended: also the id of its group and session. */
   readonly pid: number;
+  /** The user of the slot, if it isn't procman's own. */
+  readonly uid?: number;
   /** Folder of its cgroup, if it has one. */
   readonly cgroup?: string;
 };
 
-type SweepRun = LeftoverProcesses & { signal: SignalName; readonly signalled: Set<string>; readonly done: () => void };
+type SweepRun = LeftoverProcesses & {
+  signal: SignalName;
+  /** Members that got the signal, by pid and start time. */
+  readonly signalled: Set<string>;
+  /** Pids of members that were stopped before SIGKILL. */
+  readonly halted: Set<number>;
+  /** Looks in a row that found no member. */
+  emptyLooks: number;
+  /** How often its members were stopped. */
+  stops: number;
+  readonly done: () => void;
+};
 
 /** Intervals between checks grow from the first to the second. Milliseconds. */
 const FIRST_POLL_MS = 5;
 const MAX_POLL_MS = 250;
 /** Wait after SIGKILL: a process that is still there then hangs in the kernel. Milliseconds. */
 const GIVE_UP_MS = 5_000;
+/** While the table is read, a process may make a child that isn't in it, and end. */
+const EMPTY_LOOKS = 2;
+/** After members had to be stopped; a process that is just executing a program has no environment for a moment. */
+const EMPTY_LOOKS_AFTER_HALT = 8;
+/** Members are stopped this often at most before they are killed. */
+const MAX_STOPS = 50;
 
 export class Sweeper {
+  readonly #markers: RunMarkers;
   readonly #sweeps = new Map<string, SweepRun>();
   #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
   #delay = FIRST_POLL_MS;
 
+  constructor(markers: RunMarkers) {
+    this.#markers = markers;
+  }
+
   /** One read of the process table serves all sweeps under way. */
   sweep(target: LeftoverProcesses, signal: SignalName, done: () => void): void {
-    const { marker, cgroup } = target;
-    const known = this.#sweeps.get(marker);
-    if (known === undefined) this.#sweeps.set(marker, { ...target, signal, signalled: new Set(), done });
-    else if (known.signal !== signal) Object.assign(known, { signal }).signalled.clear();
+    const [key, { cgroup }] = [keyOf(target), target];
+    const known = this.#sweeps.get(key);
+    if (known === undefined)
+      this.#sweeps.set(key, { ...target, signal, signalled: new Set(), halted: new Set(), emptyLooks: 0, stops: 0, done });
+    else if (known.signal !== signal) Object.assign(known, { signal, emptyLooks: 0 }).signalled.clear();
     if (signal === "SIGKILL") {
       if (cgroup !== undefined) killCgroup(cgroup);
-      setTimeout(() => this.#finish(marker), GIVE_UP_MS).unref();
+      setTimeout(() => this.#finish(key), GIVE_UP_MS).unref();
     }
     this.#delay = FIRST_POLL_MS;
     if (this.#timer === undefined) this.#timer = setImmediate(() => this.#poll());
@@ -49,20 +77,32 @@ export class Sweeper {
 
   #poll(): void {
     this.#timer = undefined;
-    const left = this.#members();
-    for (const [marker, sweep] of [...this.#sweeps]) {
-      const members = left.get(marker) ?? [];
-      if (members.length === 0) this.#finish(marker);
-      for (const member of members) signalOnce(sweep, member);
-    }
+    const halted = new Map([...this.#sweeps].map(([key, sweep]) => [key, sweep.halted.size]));
+    const left = unlessShort(() => this.#members());
+    let isHurried = false;
+    // What can't be looked up now is looked up again.
+    for (const [key, sweep] of left === undefined ? [] : [...this.#sweeps])
+      if (this.#advance(sweep, left?.get(key) ?? [], halted.get(key) ?? 0)) isHurried = true;
     if (this.#sweeps.size === 0 || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => this.#poll(), this.#delay);
-    this.#delay = Math.min(MAX_POLL_MS, this.#delay * 2);
+    if (isHurried) this.#timer = setImmediate(() => this.#poll());
+    else {
+      this.#timer = setTimeout(() => this.#poll(), this.#delay);
+      this.#delay = Math.min(MAX_POLL_MS, this.#delay * 2);
+    }
   }
 
-  #finish(marker: string): void {
-    const sweep = this.#sweeps.get(marker);
-    this.#sweeps.delete(marker);
+  /** Returns whether to look again at once. */
+  #advance(sweep: SweepRun, members: readonly ProcessStat[], haltedBefore: number): boolean {
+    sweep.emptyLooks = members.length === 0 ? sweep.emptyLooks + 1 : 0;
+    if (members.length > 0) return signalAll(sweep, members, haltedBefore);
+    if (sweep.halted.size > 0) this.#delay = FIRST_POLL_MS;
+    if (sweep.emptyLooks >= (sweep.halted.size > 0 ? EMPTY_LOOKS_AFTER_HALT : EMPTY_LOOKS)) this.#finish(keyOf(sweep));
+    return sweep.halted.size === 0 && sweep.emptyLooks < EMPTY_LOOKS;
+  }
+
+  #finish(key: string): void {
+    const sweep = this.#sweeps.get(key);
+    this.#sweeps.delete(key);
     sweep?.done();
   }
 
@@ -70,39 +110,69 @@ export class Sweeper {
     const all = allProcesses();
     const groups = this.#groups(new Set(all.map(({ pid }) => pid)));
     const inCgroup = new Map(
-      [...this.#sweeps.values()].flatMap(({ cgroup, marker }) =>
-        cgroup === undefined ? [] : cgroupMembers(cgroup).map((pid) => [pid, marker] as const),
+      [...this.#sweeps].flatMap(([key, { cgroup }]) =>
+        cgroup === undefined ? [] : cgroupMembers(cgroup).map((pid) => [pid, key] as const),
       ),
     );
-    const marked = this.#markersByPid();
+    const marked = this.#keysByPid();
     const found = new Map<string, ProcessStat[]>();
     for (const stat of all) {
-      if (stat.state === "Z" || stat.pid === process.pid) continue;
-      const marker = inCgroup.get(stat.pid) ?? groups.get(stat.group) ?? groups.get(stat.session) ?? marked.get(stat.pid);
-      if (marker !== undefined) found.set(marker, [...(found.get(marker) ?? []), stat]);
+      if (stat.state === "Z") continue;
+      const key = inCgroup.get(stat.pid) ?? groups.get(stat.group) ?? groups.get(stat.session) ?? marked.get(stat.pid);
+      if (key !== undefined && !isOwnPart(stat)) found.set(key, [...(found.get(key) ?? []), stat]);
     }
     return found;
   }
 
   /** A pid is reused only when its group is empty, so a process with the leader's pid means another group. Groups 0 and 1 are the system's. */
   #groups(alive: ReadonlySet<number>): ReadonlyMap<number, string> {
-    return new Map([...this.#sweeps.values()].flatMap(({ pid, marker }) => (pid <= 1 || alive.has(pid) ? [] : [[pid, marker] as const])));
+    return new Map([...this.#sweeps].flatMap(([key, { pid }]) => (pid <= 1 || alive.has(pid) ? [] : [[pid, key] as const])));
   }
 
-  /** Markers of runs being swept, by pids of the processes that carry them. */
-  #markersByPid(): ReadonlyMap<number, string> {
+  /** Runs being swept, by pids of the processes that carry their markers. */
+  #keysByPid(): ReadonlyMap<number, string> {
     const marked = new Map<number, string>();
     for (const [pid, environment] of allEnvironments()) {
-      const marker = /(?:^|[\0 ])PROCMAN_RUN_ID=([^\0 ]*)/.exec(environment)?.[1];
-      if (marker !== undefined && this.#sweeps.has(marker)) marked.set(pid, marker);
+      const marker = this.#markers.in(environment);
+      const sweep = marker === undefined ? undefined : this.#sweeps.get(keyOf(marker));
+      if (marker === undefined || sweep === undefined || !isGenuine(pid, marker, () => sweep.uid)) continue;
+      if (isOwnPart(processStat(pid) ?? { pid })) continue;
+      marked.set(pid, keyOf(marker));
+      // At once: a look takes longer than a process needs to make another and end.
+      if (sweep.signal === "SIGKILL") halt(sweep, pid);
     }
     return marked;
   }
 }
 
-function signalOnce({ signal, signalled }: SweepRun, { pid, startTime }: ProcessStat): void {
-  const key = `${pid} ${startTime}`;
-  if (signalled.has(key)) return;
-  signalled.add(key);
-  signalIfThere(pid, signal);
+function keyOf({ slot, run }: RunKey): string {
+  return `${slot}.${run}`;
+}
+
+/** The keeper and its parts are no leftovers, even if a run started this procman, so that they carry its marker. */
+function isOwnPart({ pid, parent }: Pick<ProcessStat, "pid"> & Partial<ProcessStat>): boolean {
+  return pid === process.pid || pid === process.ppid || (parent === process.ppid && processName(pid).startsWith("procman: "));
+}
+
+/** A stopped process makes no more children. */
+function halt({ halted }: SweepRun, pid: number): void {
+  if (halted.has(pid)) return;
+  halted.add(pid);
+  signalIfThere(pid, "SIGSTOP");
+}
+
+/** Each member gets the signal once; SIGKILL when all are stopped. Returns whether to look again at once, as some are new. */
+function signalAll(sweep: SweepRun, members: readonly ProcessStat[], haltedBefore: number): boolean {
+  if (sweep.signal === "SIGKILL") {
+    for (const { pid } of members) halt(sweep, pid);
+    if (sweep.halted.size > haltedBefore && sweep.stops++ < MAX_STOPS) return true;
+    for (const { pid } of members) signalIfThere(pid, "SIGKILL");
+    return false;
+  }
+  for (const { pid, startTime } of members) {
+    const key = `${pid} ${startTime}`;
+    if (!sweep.signalled.has(key)) signalIfThere(pid, sweep.signal);
+    sweep.signalled.add(key);
+  }
+  return false;
 }

@@ -32,12 +32,22 @@ const CRASHES: ReadonlySet<Incident["cause"]> = new Set([
   "unknown",
 ]);
 
+/** Longest wait of the message of an exhaustion for the incident of its run, which is recorded about a second after the end. Milliseconds. */
+const INCIDENT_MS = 3_000;
+
+/** The message of an exhaustion that waits for the incident of its run. */
+type WaitingMessage = { readonly run: number | undefined; readonly event: MessageEvent; readonly timer: NodeJS.Timeout };
+
 export class CrashMonitor {
   readonly #options: CrashMonitorOptions;
   readonly #down: Set<string>;
   readonly #exhausted: Set<string>;
   /** The run whose end was reported as exhaustion, by process. */
   readonly #lastRuns = new Map<string, number | undefined>();
+  /** The run of the latest incident, by process. */
+  readonly #incidentRuns = new Map<string, number>();
+  /** By process: crashes of earlier runs are reported before them. */
+  readonly #waiting = new Map<string, WaitingMessage>();
   readonly #clusters = new Map<string, string>();
   readonly #recovering = new Map<string, NodeJS.Timeout>();
   readonly #latest: Map<string, string>;
@@ -52,7 +62,8 @@ export class CrashMonitor {
 
   get state(): NotifiedState {
     const { since } = this.#options.state;
-    return { since, latest: Object.fromEntries(this.#latest), down: [...this.#down], exhausted: [...this.#exhausted] };
+    const exhausted = [...this.#exhausted].filter((id) => !this.#waiting.has(id));
+    return { since, latest: Object.fromEntries(this.#latest), down: [...this.#down], exhausted };
   }
 
   /** Takes the present processes, and the incidents since the plugin last ran. */
@@ -62,7 +73,36 @@ export class CrashMonitor {
     for (const record of records.flatMap((each) => each.instances ?? [each])) this.onState(record);
   }
 
-  onIncident({ process, run, cause, code, reason, decision, time, leftOut = 0 }: Incident): void {
+  onIncident(incident: Incident): void {
+    const { process, run } = incident;
+    this.#incidentRuns.set(process, run);
+    this.#report(incident);
+    if (this.#waiting.get(process)?.run === run) this.#release(process);
+  }
+
+  onState({ id, run, status, cluster, reason }: ProcessRecord): void {
+    if (cluster !== undefined) this.#clusters.set(id, cluster);
+    if (!this.#isWanted(id)) return;
+    if (status !== "running") this.#stopTimer(id);
+    if (status !== "exhausted") {
+      this.#release(id);
+      this.#exhausted.delete(id);
+    }
+    if (status === "exhausted" && !this.#exhausted.has(id)) {
+      this.#exhausted.add(id);
+      this.#lastRuns.set(id, run);
+      this.#down.add(id);
+      this.#holdBack(run, { kind: "exhausted", process: id, time: new Date().toISOString(), text: reason, times: 1 });
+    }
+    if (status === "running" && this.#down.has(id) && !this.#recovering.has(id)) this.#recover(id);
+  }
+
+  close(): void {
+    for (const timer of this.#recovering.values()) clearTimeout(timer);
+    for (const id of [...this.#waiting.keys()]) this.#release(id);
+  }
+
+  #report({ process, run, cause, code, reason, decision, time, leftOut = 0 }: Incident): void {
     // Already reported: an incident may come both as an event and from the stored incidents.
     if (time <= (this.#latest.get(process) ?? this.#options.state.since)) return;
     this.#latest.set(process, time);
@@ -73,22 +113,19 @@ export class CrashMonitor {
     this.#notify({ kind: "crash", process, time, text: `${reason}; ${decision}`, times: 1 + leftOut });
   }
 
-  onState({ id, run, status, cluster, reason }: ProcessRecord): void {
-    if (cluster !== undefined) this.#clusters.set(id, cluster);
-    if (!this.#isWanted(id)) return;
-    if (status !== "running") this.#stopTimer(id);
-    if (status !== "exhausted") this.#exhausted.delete(id);
-    if (status === "exhausted" && !this.#exhausted.has(id)) {
-      this.#exhausted.add(id);
-      this.#lastRuns.set(id, run);
-      this.#down.add(id);
-      this.#notify({ kind: "exhausted", process: id, time: new Date().toISOString(), text: reason, times: 1 });
-    }
-    if (status === "running" && this.#down.has(id) && !this.#recovering.has(id)) this.#recover(id);
+  /** Until the incident of the run is there. */
+  #holdBack(run: number | undefined, event: MessageEvent): void {
+    const { process } = event;
+    if (run !== undefined && this.#incidentRuns.get(process) === run) return this.#notify(event);
+    this.#waiting.set(process, { run, event, timer: setTimeout(() => this.#release(process), INCIDENT_MS) });
   }
 
-  close(): void {
-    for (const timer of this.#recovering.values()) clearTimeout(timer);
+  #release(process: string): void {
+    const waiting = this.#waiting.get(process);
+    if (waiting === undefined) return;
+    clearTimeout(waiting.timer);
+    this.#waiting.delete(process);
+    this.#notify(waiting.event);
   }
 
   #recover(id: string): void {

@@ -104,6 +104,7 @@ test("each crash that was not requested is reported once, as are exhaustion and 
   mock.timers.tick(1);
   assert.deepEqual(messages.splice(0), ["web recovered: it has been up for 5 s"]);
   for (const _ of [1, 2]) monitor.onState(record({ status: "exhausted" }));
+  mock.timers.tick(3_000);
   assert.deepEqual(messages, ["web exhausted: its 2 restarts are used up"]);
   assert.deepEqual(monitor.state.down, ["web"]);
   messages.splice(0);
@@ -111,11 +112,44 @@ test("each crash that was not requested is reported once, as are exhaustion and 
   monitor.onState(record({ id: "job", status: "exhausted", run: 3 }));
   later({ time: "2026-01-02T00:00:01.000Z", run: 2 });
   later({ time: "2026-01-02T00:00:02.000Z", run: 3 });
-  assert.deepEqual(messages.splice(0), ["job exhausted: its 2 restarts are used up", "job crash: exited with code 1; restart 1 at once"]);
+  assert.deepEqual(messages.splice(0), ["job crash: exited with code 1; restart 1 at once", "job exhausted: its 2 restarts are used up"]);
   const faults = ["unready", "unhealthy", "memory"] as const;
   for (const [index, cause] of faults.entries()) later({ time: `2026-01-03T00:00:0${index}.000Z`, run: 4 + index, cause });
   assert.equal(messages.length, faults.length, "runs that procman itself has ended count as crashes, too");
   mock.timers.reset();
+});
+
+test("exhaustion is reported after the crashes before it: it waits for the incident of its run, for 3 seconds at most", (context) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  context.after(() => mock.timers.reset());
+  const kinds: string[] = [];
+  const monitor = new CrashMonitor({
+    ...{ state: { since: "2026-01-01T00:00:00.000Z", latest: {}, down: [], exhausted: [] }, processes: new Set(), recoveredMs: 5_000 },
+    kinds: new Set(["crash", "exhausted", "recovered"]),
+    notify: ({ process, kind }) => void kinds.push(`${process} ${kind}`),
+  });
+  const ended = (process: string, run: number): void =>
+    monitor.onIncident(incident({ process, run, time: `2026-01-02T00:00:0${run}.000Z` }));
+  monitor.onState(record({ status: "exhausted", run: 3 }));
+  assert.deepEqual(monitor.state.exhausted, [], "a waiting message is not lost if the plugin is killed now");
+  for (const run of [1, 2]) ended("web", run);
+  assert.deepEqual(kinds.splice(0), ["web crash", "web crash"]);
+  ended("web", 3);
+  assert.deepEqual([kinds.splice(0), monitor.state.exhausted], [["web exhausted"], ["web"]]);
+  ended("seen", 3);
+  monitor.onState(record({ id: "seen", status: "exhausted", run: 3 }));
+  assert.deepEqual(kinds.splice(0), ["seen crash", "seen exhausted"], "its incident was there before");
+  monitor.onState(record({ id: "late", status: "exhausted", run: 1 }));
+  mock.timers.tick(2_999);
+  assert.deepEqual(kinds.splice(0), []);
+  mock.timers.tick(1);
+  assert.deepEqual(kinds.splice(0), ["late exhausted"]);
+  monitor.onState(record({ id: "back", status: "exhausted", run: 1 }));
+  monitor.onState(record({ id: "back", status: "running", run: 2 }));
+  assert.deepEqual(kinds.splice(0), ["back exhausted"]);
+  monitor.onState(record({ id: "last", status: "exhausted", run: 1 }));
+  monitor.close();
+  assert.deepEqual(kinds, ["last exhausted"]);
 });
 
 test("Slack's special characters are escaped", () => {

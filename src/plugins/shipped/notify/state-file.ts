@@ -1,8 +1,9 @@
 /** Persistent state of a plugin: one JSON file in its folder, replaced atomically. */
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Schema } from "../../../base/schema.ts";
 import { matches } from "../../../base/schema-check.ts";
+import { writeWhole } from "../../../os/careful-files.ts";
 
 export class StateFile<State> {
   readonly #file: string;
@@ -22,7 +23,6 @@ export class StateFile<State> {
   }
 
   write(state: State): void {
-    writeFileSync(`${this.#file}.tmp`, JSON.stringify(state), { mode: 0o600 });
-    renameSync(`${this.#file}.tmp`, this.#file);
+    writeWhole(this.#file, JSON.stringify(state));
   }
 }

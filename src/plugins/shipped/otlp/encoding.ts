@@ -85,15 +85,17 @@ type OtlpMetric = {
 type NanosecondClock = { readonly started: number; readonly now: number };
 
 function metricsOf(record: ProcessRecord, { started, now }: NanosecondClock): readonly OtlpMetric[] {
+  const { cpuPercent, memoryBytes, status, restarts, started: since } = record;
   const at = { timeUnixNano: nanoseconds(now) };
   const gauge = (name: string, unit: string, value: number | undefined): readonly OtlpMetric[] =>
     value === undefined ? [] : [{ name, unit, gauge: { dataPoints: [{ ...at, asDouble: value }] } }];
   const sum = (name: string, unit: string, value: number | undefined, isMonotonic: boolean): readonly OtlpMetric[] => {
     if (value === undefined) return [];
-    const points = [{ startTimeUnixNano: nanoseconds(started), ...at, ...numberOf(value) }];
+    // A program counts from its own start.
+    const from = isMonotonic && since !== undefined ? Date.parse(since) : started;
+    const points = [{ startTimeUnixNano: nanoseconds(from), ...at, ...numberOf(value) }];
     return [{ name, unit, sum: { dataPoints: points, aggregationTemporality: CUMULATIVE, isMonotonic } }];
   };
-  const { cpuPercent, memoryBytes, status, restarts, started: since } = record;
   return [
     ...gauge("process.cpu.utilization", "1", cpuPercent === undefined ? undefined : cpuPercent / 100),
     ...sum("process.memory.usage", "By", memoryBytes, false),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { globTest, isPattern } from "./path-filter.ts";
+import { automatonOf, globTest, isPattern, sourceOf } from "./glob.ts";
 
 const table: readonly (readonly [pattern: string, matches: readonly string[], others: readonly string[]])[] = [
   ["**/*.*", ["a.ts", "src/a.ts", "src/b/.env", ".env"], ["Makefile", "src/Makefile"]],
@@ -47,4 +47,30 @@ test("2.4 a path without special characters is not a pattern, and matches only i
 test("2.4 of several patterns any may match; without a pattern nothing matches", () => {
   assert.ok(globTest(["a/*", "b"])("b") && globTest(["a/*", "b"])("a/c"));
   assert.ok(!globTest(["a/*", "b"])("c") && !globTest([])("c"));
+});
+
+test("a pattern with many wildcards is fast for every path, and means the same as with few", () => {
+  const began = performance.now();
+  assert.equal(globTest(["src/*a*a*a*a*a*a*a*a*b"])(`src/${"a".repeat(250)}.js`), false);
+  assert.equal(globTest(["**/a/**/a/**/a/**/b"])("a/".repeat(1_000)), false);
+  assert.equal(globTest(["{*a,*a,*a}{*a,*a}*b"])("a".repeat(250)), false);
+  assert.ok(performance.now() - began < 1_000);
+  for (const [pattern, matches, others] of table) {
+    // Further alternatives with wildcards change nothing, but need the other way of matching.
+    const isMatch = globTest([`{${pattern},/*/*/*/*/never}`]);
+    if (/^\.\/|\*\*$|[{},\\]/.test(pattern)) continue;
+    for (const path of matches) assert.ok(isMatch(path), `${pattern}: ${path}`);
+    for (const path of others) assert.ok(!isMatch(path), `${pattern}: ${path}`);
+  }
+});
+
+test("both ways of matching agree", () => {
+  const units = fc.string({ unit: fc.constantFrom(..."aab/*?.[]{},"), maxLength: 12 });
+  const path = fc.string({ unit: fc.constantFrom(..."aab/."), maxLength: 12 });
+  fc.assert(
+    fc.property(units, path, (pattern, text) => {
+      assert.equal(automatonOf(`${pattern}x`).matches(`${text}x`), new RegExp(`^(?:${sourceOf(`${pattern}x`)})$`, "s").test(`${text}x`));
+    }),
+    { numRuns: 5_000 },
+  );
 });

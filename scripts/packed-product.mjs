@@ -1,0 +1,26 @@
+/** procman as users get it: packed by npm, and installed into an empty folder outside of this checkout. */
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runCommand } from "./run-command.mjs";
+
+const TIMEOUT_MS = 120_000;
+
+/** Installs `dist/` as it is. The folder is removed at the end of this process. Resolves with the environment of tests. */
+export async function installProduct() {
+  const home = mkdtempSync(join(tmpdir(), "procman-product-"));
+  process.once("exit", () => rmSync(home, { recursive: true, force: true }));
+  // Some tests run procman as another user.
+  chmodSync(home, 0o755);
+  writeFileSync(join(home, "package.json"), "{}");
+  await npm("pack", "--ignore-scripts", "--pack-destination", home);
+  const tarball = readdirSync(home).find((name) => name.endsWith(".tgz"));
+  await npm("install", "--prefix", home, "--offline", "--no-audit", "--no-fund", join(home, tarball));
+  return { PROCMAN_TEST_PACKAGE: join(home, "node_modules/procman") };
+}
+
+async function npm(...args) {
+  const program = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ["npm"];
+  const { ok, why, output } = await runCommand([...program, ...args], { timeoutMs: TIMEOUT_MS });
+  if (!ok) throw new Error(`Cannot run "npm ${args.join(" ")}": ${why}\n${output}`);
+}

@@ -1,0 +1,61 @@
+/** `procman signal`: sends a signal to processes. */
+import { type Command, Option } from "commander";
+import { EXIT, ProcmanError } from "../../base/errors.ts";
+import { printable, printableLine } from "../../base/printable.ts";
+import { type AnySignal, KILL_MODES, type KillMode } from "../../base/signals.ts";
+import { connect } from "../../connection/connect.ts";
+import type { ProcessRecord } from "../../contract/records.ts";
+import { signalNamed, signalOf } from "../../os/signal-name.ts";
+import { withConfig } from "../options.ts";
+
+type Options = { readonly config?: string; readonly to?: KillMode; readonly json?: boolean };
+
+export function define(parent: Command): void {
+  withConfig(
+    parent
+      .command("signal")
+      .summary("send a signal to processes")
+      .description(
+        "Sends a signal to running processes, as HUP to take up a changed configuration: to the process group of each, or with killMode leader to its main process alone. A restart policy applies if they end.",
+      ),
+  )
+    .argument("<signal>", "name or number: HUP, SIGHUP, 1")
+    .argument("<id...>", 'ids of processes, instances (web-2) or clusters; "all" for all')
+    .addOption(new Option("--to <whom>", "the process group, or the main process alone (default: by killMode)").choices(KILL_MODES))
+    .option("--json", "print the records of the API")
+    .action(send);
+}
+
+async function send(written: string, ids: readonly string[], { config, to, json }: Options): Promise<void> {
+  const signal = signalAtItsPlace(written, ids);
+  const client = await connect(config);
+  const targets = ids.includes("all") ? ["all"] : [...new Set(ids)];
+  const records: ProcessRecord[] = [];
+  for (const id of targets) {
+    try {
+      records.push(await client.signal(id, { signal, ...(to && { to }) }));
+    } catch (error) {
+      // A refusal of one process must not hide the others.
+      if (!(error instanceof ProcmanError) || error.exitCode !== EXIT.refused) throw error;
+      process.stderr.write(`procman: ${printable(error.message)}\n`);
+      process.exitCode = EXIT.refused;
+    }
+  }
+  if (json === true) process.stdout.write(`${JSON.stringify(records, undefined, 2)}\n`);
+  else for (const member of records.flatMap((record) => record.instances ?? [record])) print(member, signal);
+}
+
+function print({ id, pid, reason }: ProcessRecord, signal: AnySignal): void {
+  process.stdout.write(pid === undefined ? `${id}: not signalled; it ${printableLine(reason)}\n` : `${id}: got ${signal} (pid ${pid})\n`);
+}
+
+/** @throws {ProcmanError} `usage` */
+function signalAtItsPlace(written: string, ids: readonly string[]): AnySignal {
+  const last = signalNamed(ids.at(-1) ?? "");
+  if (signalNamed(written) === undefined && last !== undefined)
+    throw new ProcmanError(
+      "usage",
+      `Cannot signal ${JSON.stringify(written)}: the signal comes first: "procman signal ${last.slice("SIG".length)} ${[written, ...ids.slice(0, -1)].join(" ")}"`,
+    );
+  return signalOf(written);
+}

@@ -1,0 +1,78 @@
+/** Waits for the processes that start with procman, and says which of them have failed. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { printableLine, printableOutput } from "../base/printable.ts";
+import type { Client } from "../client/client.ts";
+import { PROCESS } from "../config/fields/process-fields.ts";
+import type { Config, ProcessSpec } from "../config/spec.ts";
+import { connectTo } from "../connection/connect.ts";
+import type { Incident, ProcessRecord } from "../contract/records.ts";
+import { monotonicMs } from "../os/clock.ts";
+
+const POLL_MS = 25;
+/** Lines of a run arrive in the log store this long after its end, if the machine is busy. Milliseconds. */
+const LINES_MS = 500;
+const SHOWN_LINES = 10;
+
+type SettleOptions = {
+  /** The start of the command; milliseconds since 1970. What happened earlier doesn't count. */
+  readonly since: number;
+  /** Until all are ready, too; else only until none is likely to fail at once. */
+  readonly untilReady: boolean;
+  readonly timeoutMs: number;
+};
+
+type SettledStart = {
+  readonly records: readonly ProcessRecord[];
+  readonly failed: readonly ProcessRecord[];
+  /** With `untilReady`: not up when the time was over. */
+  readonly late: readonly ProcessRecord[];
+};
+
+const FAILED = new Set<ProcessRecord["status"]>(["errored", "exhausted", "backoff"]);
+
+type StartProgress = "up" | "failed" | "coming" | "slow";
+
+/** @throws {ProcmanError} `no-daemon`, `service-down` */
+export async function settledStart(config: Config, { since, untilReady, timeoutMs }: SettleOptions): Promise<SettledStart> {
+  const client = await connectTo(config);
+  const deadline = monotonicMs() + timeoutMs;
+  const specs = config.processes.filter(({ autostart, watch }) => autostart || watch.length > 0);
+  for (;;) {
+    const records = await client.processes();
+    const members = new Map(records.flatMap((record) => record.instances ?? [record]).map((record) => [record.id, record]));
+    const found = specs.flatMap((spec) => {
+      const record = members.get(spec.id);
+      return record === undefined ? [] : [{ record, progress: progressOf(record, spec, since) }];
+    });
+    const of = (...kinds: readonly StartProgress[]): readonly ProcessRecord[] =>
+      found.flatMap(({ record, progress }) => (kinds.includes(progress) ? [record] : []));
+    const late = untilReady ? of("coming", "slow") : of("coming");
+    if (late.length === 0 || monotonicMs() >= deadline) return { records, failed: of("failed"), late: untilReady ? late : [] };
+    await sleep(POLL_MS);
+  }
+}
+
+/** `slow`: it waits for others, or to be ready, and shows no sign of failure. */
+function progressOf(record: ProcessRecord, { policy }: ProcessSpec, since: number): StartProgress {
+  const { status, ready, blocked, restarts, started = "", updated = "" } = record;
+  const isNew = Date.parse(updated) >= since;
+  if (status === "skipped" || (isNew && FAILED.has(status))) return "failed";
+  if (restarts > 0 && Date.parse(started) >= since) return "failed";
+  if (blocked) return "up";
+  if (status === "waiting") return "slow";
+  if (status === "created" || status === "starting") return "coming";
+  if (status !== "running") return "up";
+  if (policy.readyMs !== undefined && ready === true) return "up";
+  if (Date.now() - Date.parse(started) < (policy.minUptimeMs ?? PROCESS.minUptimeMs.default)) return "coming";
+  return ready === false ? "slow" : "up";
+}
+
+/** The last lines of a run that ended after `since`, each after the id of its process. */
+export async function lastLinesOf(client: Client, id: string, since: number): Promise<readonly string[]> {
+  for (const deadline = monotonicMs() + LINES_MS; ; await sleep(POLL_MS)) {
+    const [last]: readonly Incident[] = await client.incidents(id, 1);
+    const lines = last === undefined || Date.parse(last.time) < since ? [] : last.lines;
+    if (lines.length > 0 || monotonicMs() > deadline)
+      return lines.slice(-SHOWN_LINES).map(({ text }) => `  ${last?.process} | ${printableLine(printableOutput(text, false))}`);
+  }
+}

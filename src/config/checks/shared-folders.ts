@@ -1,0 +1,62 @@
+/** Folders of procman's files that the user of the process may change: as root, procman is careful there. */
+import { type Stats, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { UserAccount } from "../../contract/limits.ts";
+import type { JsonPath } from "../document.ts";
+import type { PartialConfig, PartialProcess } from "../partial.ts";
+import { type Finding, show } from "../problems.ts";
+import { accountOf } from "./accounts.ts";
+
+type NamedFile = { readonly value: string; readonly path: JsonPath };
+
+/** `folder`: of the configuration file. `uid`: user id of procman. */
+export function sharedFolderWarnings(
+  { processes = [], logger }: PartialConfig,
+  folder: string,
+  uid: number | undefined = process.geteuid?.(),
+): readonly Finding[] {
+  if (uid !== 0) return [];
+  const seen = new Set<string>();
+  return processes.flatMap((each, index) => {
+    const account = each?.user === undefined ? undefined : accountOf(each.user);
+    if (account === undefined || account.uid === 0) return [];
+    return filesOf(each ?? {}, index, logger?.stdout).flatMap(({ value, path }) => {
+      const place = dirname(resolve(folder, value.replace(/\{.*$/s, "x")));
+      const key = `${account.uid} ${place}`;
+      if (seen.has(key) || !mayWrite(account, place)) return [];
+      seen.add(key);
+      return [{ path, message: messageOf(value, account, place) }];
+    });
+  });
+}
+
+function filesOf({ logger, pidFile, envFile }: PartialProcess, index: number, shared: string | undefined): readonly NamedFile[] {
+  const at = ["processes", index] as const;
+  const named: readonly (readonly [string | undefined, JsonPath])[] = [
+    [logger?.stdout, [...at, "logger", "stdout"]],
+    [logger?.stderr, [...at, "logger", "stderr"]],
+    [logger?.stdout === undefined ? shared : undefined, ["logger", "stdout"]],
+    [pidFile, [...at, "pidFile"]],
+    ...[envFile].flat().map((file, number) => [file, [...at, "envFile", ...(Array.isArray(envFile) ? [number] : [])]] as const),
+  ];
+  return named.flatMap(([value, path]) => (value === undefined ? [] : [{ value, path }]));
+}
+
+function mayWrite({ uid, gid }: UserAccount, folder: string): boolean {
+  const stat = statIfThere(folder);
+  if (stat === undefined || (stat.mode & 0o1000) !== 0) return false;
+  return stat.uid === uid || (stat.gid === gid && (stat.mode & 0o020) !== 0) || (stat.mode & 0o002) !== 0;
+}
+
+function statIfThere(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function messageOf(value: string, { name }: UserAccount, folder: string): string {
+  const rules = "as root, procman follows links there only into folders of that user, and refuses files of others";
+  return `Found ${show(value)}; the user ${name} may write in ${folder}: ${rules}. Give the folder to root, if ${name} needs no right in it.`;
+}

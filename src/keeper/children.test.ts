@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { ExitedReport, RunKey } from "../ipc/keeper-protocol.ts";
+import { isAlive, processStat } from "../os/process-stat.ts";
+import { Children } from "./children.ts";
+
+test("while runs are held nothing is started; then everything, in order", async () => {
+  const started: string[] = [];
+  const children = new Children(
+    { fifos: {}, cgroups: { within: () => assert.fail("no run is to be forked") }, sockets: {}, deferred: {} } as never,
+    { starting: ({ slot }: RunKey) => started.push(slot), failed: () => undefined } as never,
+  );
+  const request = (slot: string) => ({ slot, run: 1, argv: ["true"], cwd: "/", env: {} }) as never;
+  children.hold();
+  for (const slot of ["db", "web"]) children.spawn(request(slot));
+  await setImmediate();
+  assert.deepEqual(started, []);
+  children.release();
+  // One at a time, if the machine is slow.
+  while (started.length < 2) await setImmediate();
+  assert.deepEqual(started, ["db", "web"]);
+  children.spawn(request("late"));
+  while (started.length < 3) await setImmediate();
+  assert.deepEqual(started, ["db", "web", "late"], "a later one isn't held");
+});
+
+for (const how of ["signal", "signalAll"] as const)
+  test(`${how}: another process that has the pid of an adopted run gets no signal`, async (context) => {
+    const innocent = spawn("sleep", ["600"], { detached: true, stdio: "ignore" });
+    context.after(() => innocent.kill("SIGKILL"));
+    const { pid = 0 } = innocent;
+    const exited: ExitedReport[] = [];
+    const children = new Children(
+      { fifos: {}, cgroups: { endOf: () => ({}) }, sockets: {}, deferred: {} } as never,
+      { exited: (report: ExitedReport) => exited.push(report) } as never,
+    );
+    children.adopt({ slot: "web", run: 3, pid, startTime: "1", since: 0 });
+    const { startTime = "" } = processStat(pid) ?? {};
+    if (how === "signal") children.signal({ slot: "web", run: 3 }, "SIGKILL");
+    else children.signalAll("SIGKILL");
+    assert.ok(isAlive(pid, startTime));
+    children.checkAdopted();
+    assert.deepEqual(
+      exited.map(({ slot, run, unknown }) => [slot, run, unknown]),
+      [["web", 3, true]],
+    );
+    children.adopt({ slot: "web", run: 4, pid, startTime, since: 0 });
+    const ended = once(innocent, "exit");
+    children.signal({ slot: "web", run: 4 }, "SIGKILL");
+    assert.deepEqual(await ended, [null, "SIGKILL"], "its own process gets the signal");
+    children.checkAdopted();
+  });

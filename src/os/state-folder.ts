@@ -1,0 +1,66 @@
+/** Who may change the state folder: procman believes what is in it, so only its own user may. */
+import { type Stats, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { ProcmanError } from "../base/errors.ts";
+import { makeFolder } from "./files.ts";
+import { userName } from "./user-names.ts";
+
+const OTHERS_WRITE = 0o022;
+
+/** The default folder lies beside the configuration file: who may replace it decides what procman runs anyway. */
+const BESIDE_CONFIGURATION = ".procman";
+
+/**
+ * A folder that doesn't exist, or may not be looked at, is no fault here.
+ *
+ * @param uid effective user
+ * @throws {ProcmanError} `state-folder`: another user owns it, or may change or replace it
+ */
+export function checkStateFolder(stateDir: string, uid: number | undefined = process.geteuid?.()): void {
+  const stat = statIfSeen(stateDir);
+  if (stat === undefined || uid === undefined) return;
+  const problem = problemOf(stateDir, stat, uid) ?? problemAbove(dirname(stateDir), uid);
+  if (problem !== undefined) throw new ProcmanError("state-folder", `Cannot use the state folder ${stateDir}: ${problem}`);
+}
+
+/**
+ * Creates the state folder, closed to other users. A `.procman` in a project is ignored by Git and npm: it holds the secret.
+ *
+ * @throws {ProcmanError} `state-folder`, and errors of the file system
+ */
+export function makeStateFolder(stateDir: string): void {
+  makeFolder(stateDir, 0o700);
+  checkStateFolder(stateDir);
+  const parent = dirname(stateDir);
+  if (basename(parent) !== BESIDE_CONFIGURATION) return;
+  try {
+    writeFileSync(join(parent, ".gitignore"), "*\n", { flag: "wx" });
+  } catch {
+    // It is there, or the disk is full: procman runs without it.
+  }
+}
+
+function statIfSeen(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function problemOf(stateDir: string, { uid: owner, mode }: Stats, uid: number): string | undefined {
+  if (owner !== uid) {
+    const name = userName(owner);
+    return `it belongs to ${name}, and this is ${userName(uid)}; ask as ${name}, or set PROCMAN_STATE_DIR to use another place`;
+  }
+  if ((mode & OTHERS_WRITE) === 0) return undefined;
+  return `other users may write in it, so its content can't be trusted; remove it, or look at its content and take the right away by "chmod go-w ${stateDir}"`;
+}
+
+/** A volume of a container may be open to all users, so only the owner counts. */
+function problemAbove(folder: string, uid: number): string | undefined {
+  const stat = basename(folder) === BESIDE_CONFIGURATION ? undefined : statIfSeen(folder);
+  if (stat === undefined) return undefined;
+  if (stat.uid === uid || stat.uid === 0) return undefined;
+  return `${folder} belongs to ${userName(stat.uid)}, who could replace it; set PROCMAN_STATE_DIR to a folder of this user`;
+}

@@ -1,0 +1,14 @@
+/** Names of users, for messages. */
+import { readFileSync } from "node:fs";
+
+/** `alice`; `user 1000` without an entry in /etc/passwd. */
+export function userName(uid: number): string {
+  try {
+    const entry = readFileSync("/etc/passwd", "utf8")
+      .split("\n")
+      .find((line) => line.split(":")[2] === String(uid));
+    return entry?.split(":")[0] ?? `user ${uid}`;
+  } catch {
+    return `user ${uid}`;
+  }
+}

@@ -1,0 +1,74 @@
+/** The listening socket of the API on its way from service to service: the keeper holds it, so no other program can take the port meanwhile. */
+import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
+import { apiAddress, type HeldSockets, type InheritedSocket, releaseApi } from "../../os/inherited-sockets.ts";
+
+export type KeptSocketPorts = {
+  /** Copies that this process holds for a later keeper. */
+  readonly sockets: HeldSockets;
+  readonly link: { readonly send: (message: ToKeeper) => void; readonly sendSocket: (message: ToKeeper, socket: object) => void };
+};
+
+type Handle = { readonly fd: number };
+
+export class KeptSocket {
+  readonly #ports: KeptSocketPorts;
+  /** The one on which this service listens, while no other copy is held here. */
+  #own: { readonly address: string; readonly socket: InheritedSocket } | undefined;
+
+  constructor(ports: KeptSocketPorts) {
+    this.#ports = ports;
+  }
+
+  /**
+   * The descriptor of the socket of the previous service, to listen on.
+   *
+   * @param ports the ports that will do, in the order of preference
+   */
+  take(hostname: string, ports: readonly (number | undefined)[]): number | undefined {
+    const { sockets } = this.#ports;
+    for (const port of ports) {
+      const address = apiAddress({ hostname, port: port ?? 0 });
+      const socket = sockets.get(address);
+      if (socket === undefined) continue;
+      this.#hold(address, socket.fd);
+      return socket.fd;
+    }
+    return undefined;
+  }
+
+  /** Gives the keeper a copy. It sends another one back, for a keeper that this process may have to start. */
+  give(hostname: string, port: number, handle: Handle): void {
+    const address = apiAddress({ hostname, port });
+    this.#hold(address, handle.fd);
+    this.#ports.link.sendSocket({ t: "listening", address }, handle);
+  }
+
+  /** The API listens elsewhere or not at all: the port is free as soon as each process has closed its copy. Returns whether there was one. */
+  drop(): boolean {
+    const { sockets, link } = this.#ports;
+    const before = sockets.size;
+    releaseApi(sockets);
+    this.#own = undefined;
+    const isDropped = sockets.size < before;
+    if (isDropped) link.send({ t: "listening" });
+    return isDropped;
+  }
+
+  /** This service doesn't listen any more, so its descriptor is closed. */
+  closed(): void {
+    const { address, socket } = this.#own ?? {};
+    const { sockets } = this.#ports;
+    if (address !== undefined && sockets.get(address) === socket) sockets.delete(address);
+    this.#own = undefined;
+  }
+
+  /** The server closes this descriptor. */
+  #hold(address: string, fd: number): void {
+    const { sockets } = this.#ports;
+    const held = sockets.get(address);
+    if (held !== undefined && held.fd !== fd) held.close();
+    const socket = { fd, close: () => undefined };
+    this.#own = { address, socket };
+    sockets.set(address, socket);
+  }
+}

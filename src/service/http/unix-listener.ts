@@ -1,0 +1,87 @@
+/** The Unix socket of the API: for commands and programs of the same user. It needs no port, and no other user reaches it. */
+import { chmodSync, renameSync, rmSync } from "node:fs";
+import type { Server as HttpServer } from "node:http";
+import { createServer, type Server } from "node:net";
+import { dirname, join } from "node:path";
+import { makeFolder } from "../../os/files.ts";
+import { isShort, shortened, socketPathIn } from "../../os/unix-socket.ts";
+import { EarlyConnections } from "./early-connections.ts";
+
+const NAME = "api.sock";
+const CONNECTIONS = 1_024;
+/** Of the file. */
+const OWNER_ONLY = 0o600;
+
+export class UnixListener {
+  readonly #runDir: string;
+  readonly #early: EarlyConnections;
+  #server: Server | undefined;
+  #path: string | undefined;
+
+  /** `onEarlyConnection`: a connection waits for `handOver`. */
+  constructor(stateDir: string, onEarlyConnection: () => void) {
+    this.#runDir = join(stateDir, "run");
+    this.#early = new EarlyConnections(onEarlyConnection);
+  }
+
+  /** Its path, once it listens. */
+  get path(): string | undefined {
+    return this.#path;
+  }
+
+  /** Its path for other programs, also before it listens; undefined: it is too long for them. */
+  get shortPath(): string | undefined {
+    const path = join(this.#runDir, NAME);
+    return isShort(path) ? path : undefined;
+  }
+
+  /** Listens in place of the previous service. Rejects if the folder takes no socket. */
+  async open(): Promise<void> {
+    makeFolder(this.#runDir, 0o700);
+    const path = this.#path ?? socketPathIn(this.#runDir, NAME);
+    // Renamed when it listens: clients find the socket of the previous service, or this one with its mode.
+    const unnamed = join(dirname(path), `api.${process.pid}`);
+    rmSync(unnamed, { force: true });
+    const server = createServer({ pauseOnConnect: true, allowHalfOpen: true }, this.#early.receive);
+    server.maxConnections = CONNECTIONS;
+    await listenAt(server, unnamed);
+    try {
+      chmodSync(unnamed, OWNER_ONLY);
+      renameSync(unnamed, path);
+    } catch (error) {
+      server.close();
+      throw error;
+    }
+    this.#path = path;
+    // After the run folder was removed there is one before.
+    this.#server?.close();
+    this.#server = server;
+  }
+
+  /** Hands waiting and later connections over to `to`. */
+  handOver(to: HttpServer): void {
+    // It begins to track its connections: it can't listen on the handle of a Unix socket that is open already.
+    to.emit("listening");
+    this.#early.forward(to);
+  }
+
+  close(): void {
+    this.#early.destroy();
+    this.#server?.close();
+    this.#server = undefined;
+  }
+
+  /** procman ends. */
+  remove(): void {
+    if (this.#path !== undefined) rmSync(this.#path, { force: true });
+  }
+}
+
+function listenAt(server: Server, path: string): Promise<void> {
+  const short = shortened(path);
+  return new Promise<void>((resolve, reject) => {
+    // Also for later errors, such as a failed accept, which would end the service.
+    server.on("error", reject);
+    server.listen(short.path, resolve);
+  }).finally(short.release);
+}

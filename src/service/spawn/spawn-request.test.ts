@@ -1,0 +1,30 @@
+/** What a spawn request gives a run. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { RawProcess } from "../../config/config-schema.ts";
+import { normalise } from "../../config/normalise.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
+import { spawnRequestOf } from "./spawn-request.ts";
+
+function specOf(process: RawProcess): ProcessSpec {
+  const { processes } = normalise({ processes: [process] }, { folder: "/nowhere", parallelism: 1, now: new Date(0), stripsTypes: false });
+  return processes[0] ?? assert.fail("there is no process");
+}
+
+function variablesFor(spec: ProcessSpec): Readonly<Record<string, string>> {
+  const api = () => ({ address: { hostname: "127.0.0.1", port: 20_001 }, socket: "/state/run/api.sock", token: "t" });
+  return spawnRequestOf(spec, { stateDir: "/state", marker: "web.1@x", slot: "web", run: 1, api, inheritance: () => undefined }).env;
+}
+
+test("only a process of procman's own user gets PROCMAN_API_SOCKET; each gets the port and a token", () => {
+  const spec = specOf({ id: "web", cmd: "true", autostart: true });
+  const uid = process.getuid?.() ?? assert.fail("no POSIX system");
+  const user = { name: "deploy", uid, gid: uid, home: "/home/deploy" };
+  const [own, same, other] = [spec, { ...spec, user }, { ...spec, user: { ...user, uid: uid + 1 } }].map(variablesFor);
+  const shared = { PROCMAN_API_HOSTNAME: "127.0.0.1", PROCMAN_API_PORT: "20001", PROCMAN_API_TOKEN: "t" };
+  const apiOf = (variables: Readonly<Record<string, string>> = {}): object =>
+    Object.fromEntries(Object.entries(variables).filter(([name]) => name.startsWith("PROCMAN_API_")));
+  assert.deepEqual(apiOf(own), { ...shared, PROCMAN_API_SOCKET: "/state/run/api.sock" });
+  assert.deepEqual(apiOf(same), { ...shared, PROCMAN_API_SOCKET: "/state/run/api.sock" });
+  assert.deepEqual(apiOf(other), shared);
+});

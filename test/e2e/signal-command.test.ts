@@ -1,0 +1,73 @@
+/** `procman signal`: docs/cli.md. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import { homeOf, procman } from "../support/cli.ts";
+import { freePort, freeRange } from "../support/free-ports.ts";
+import { Procman } from "../support/procman-process.ts";
+
+/** A program and its child, which both print the signals that they get. */
+const FAMILY = `
+const child = process.argv[2] === "child";
+for (const name of ["SIGHUP", "SIGUSR2", "SIGWINCH"]) process.on(name, () => console.log((child ? "child" : "leader") + " got " + name));
+if (!child) require("node:child_process").fork(__filename, ["child"]);
+require("node:net").createServer().listen(child ? 0 : process.env.PROCMAN_CLUSTER_PORT ?? 0, "127.0.0.1", () => child && console.log("up"));
+`;
+const cmd = "node family.cjs";
+const common = { cmd, autostart: true, logger: { console: true } };
+
+test("signal goes to the group or the leader, and to all instances of a cluster; names, numbers and --json", async (context) => {
+  const web = { id: "web", ...common, cluster: { instances: 2, startPort: await freeRange(), commonPort: await freePort() } };
+  const { folder } = homeOf(context, [{ id: "all-of-it", ...common }, { id: "leader", ...common, killMode: "leader" }, web]);
+  writeFileSync(join(folder, "family.cjs"), FAMILY);
+  const running = new Procman(folder);
+  context.after(() => running.close());
+  await running.count(/\| up$/, 4);
+
+  const sent = await procman(folder, ["signal", "HUP", "all-of-it", "leader", "web"]);
+  assert.match(
+    sent.out,
+    /^all-of-it: got SIGHUP \(pid \d+\)\nleader: got SIGHUP .*\nweb-1: got SIGHUP .*\nweb-2: got SIGHUP \(pid \d+\)\n$/,
+  );
+  assert.deepEqual([sent.code, sent.err], [0, ""]);
+  for (const id of ["all-of-it", "web-1", "web-2"]) {
+    await running.line(new RegExp(`^${id} +\\| leader got SIGHUP$`));
+    await running.line(new RegExp(`^${id} +\\| child got SIGHUP$`));
+  }
+  await running.line(/^leader +\| leader got SIGHUP$/);
+
+  const json = await procman(folder, ["signal", "SIGUSR2", "all-of-it", "--to", "leader", "--json"]);
+  assert.deepEqual(
+    (JSON.parse(json.out) as ProcessRecord[]).map(({ id, status }) => [id, status]),
+    [["all-of-it", "running"]],
+  );
+  await running.line(/^all-of-it +\| leader got SIGUSR2$/);
+  assert.equal((await procman(folder, ["signal", "28", "leader", "--to", "group"])).code, 0);
+  await running.line(/^leader +\| child got SIGWINCH$/);
+  assert.ok(!running.lines.some((line) => /^leader .*child got SIGHUP|all-of-it .*child got SIGUSR2/.test(line)));
+  await running.line(/^web +\| signal SIGHUP for "cli"$/);
+});
+
+test("signal is refused, with the reason, for what doesn't run and for wrong names; the others get it", async (context) => {
+  const { folder } = homeOf(context, [
+    { id: "up", cmd: "sleep 1000", autostart: true },
+    { id: "down", cmd: "sleep 1000" },
+  ]);
+  assert.equal((await procman(folder, ["signal", "HUP", "up"])).code, 69, "no procman runs");
+  await procman(folder, ["run", "--detach"]);
+  for (const [args, code, message] of [
+    [["WINCH", "down", "up"], 1, /^procman: Cannot signal "down": it was not started yet/],
+    [["WINCH", "upp"], 1, /^procman: Cannot find process "upp".* Did you mean "up"\?/],
+    [["HPU", "up"], 64, /^procman: Cannot send a signal: there is no signal "HPU"; .* Did you mean "HUP"\?/],
+    [["up", "HUP"], 64, /^procman: Cannot signal "up": the signal comes first: "procman signal HUP up"$/m],
+    [["HUP"], 64, /missing required argument 'id'/],
+    [["HUP", "up", "--to", "child"], 64, /Allowed choices are group, leader/],
+  ] as const) {
+    const refused = await procman(folder, ["signal", ...args]);
+    assert.match(refused.err, message);
+    assert.equal(refused.code, code, args.join(" "));
+    if (code === 1 && args.length > 2) assert.match(refused.out, /^up: got SIGWINCH \(pid \d+\)\n$/);
+  }
+});
