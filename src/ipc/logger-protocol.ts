@@ -88,7 +88,12 @@ export type ToLogger =
   /** The run folder, for the hand-over: sent before any `open`. The log store is the folder `logs` beside it. */
   | { readonly t: "home"; readonly folder: string }
   /** Open these FIFOs of coming runs, and hold them until `open` names them. */
-  | { readonly t: "hold"; readonly paths: readonly string[] }
+  | {
+      readonly t: "hold";
+      readonly paths: readonly string[];
+      /** `held` with this number follows. */
+      readonly receipt?: number;
+    }
   /** Start to read the two FIFOs of a run (also after a restart of the logger, for all runs that are not drained). */
   | {
       readonly t: "open";
@@ -125,6 +130,8 @@ export type ToLogger =
 export type FromLogger =
   /** First message: it is ready for messages. */
   | { readonly t: "ready"; readonly version: string }
+  /** The FIFOs of the `hold` with this receipt are open, as far as they can be opened. */
+  | { readonly t: "held"; readonly receipt: number }
   /** Both FIFOs of the run reached their end and everything is written: the keeper releases them. */
   | { readonly t: "drained"; readonly key: string }
   /**

@@ -4,7 +4,8 @@ import type { RunningRun } from "../ipc/keeper-protocol.ts";
 import { type CaptureSpec, type FromLogger, keyOf, type ToLogger } from "../ipc/logger-protocol.ts";
 import { failpoint } from "../os/failpoint.ts";
 import { isAlive, processStat } from "../os/process-stat.ts";
-import { type FifoPair, type FifoPaths, FifoPool, pathsOf } from "./fifo-pool.ts";
+import { type FifoPair, FifoPool, pathsOf } from "./fifo-pool.ts";
+import { HoldRequests } from "./hold-requests.ts";
 import type { Journal } from "./journal.ts";
 import { clearHandovers, type LoggerHandover, PreviousLoggers, readHandover } from "./logger-handover.ts";
 import type { RestartingProcess } from "./restarting-process.ts";
@@ -26,6 +27,7 @@ export class Captures {
   readonly #runFolder: string;
   readonly #journal: Journal;
   readonly #logger: RestartingProcess<ToLogger, FromLogger>;
+  readonly #holds: HoldRequests;
   readonly #open = new Map<string, OpenCapture>();
   #previousLoggers: PreviousLoggers | undefined;
   /** Pid of the current logger. */
@@ -35,7 +37,8 @@ export class Captures {
     this.#runFolder = home;
     this.#journal = journal;
     this.#logger = logger;
-    this.fifos = new FifoPool(join(home, "fifos"), (pairs) => this.#hold(pairs));
+    this.#holds = new HoldRequests((message) => logger.send(message, "now"));
+    this.fifos = new FifoPool(join(home, "fifos"), (pairs) => this.#holds.ask(pairs));
   }
 
   get count(): number {
@@ -87,6 +90,11 @@ export class Captures {
     return true;
   }
 
+  /** The logger has answered this `hold`. */
+  held(receipt: number): void {
+    this.#holds.answered(receipt);
+  }
+
   /** A logger was started; `isFirst`: the first one of this keeper. */
   loggerStarted(pid: number, isFirst: boolean): void {
     const before = this.#loggerPid;
@@ -132,16 +140,10 @@ export class Captures {
     this.#logger.send({ t: "home", folder: this.#runFolder });
     // Its channel is new, so the message is in it when the call returns.
     void this.#logger.flush();
-    this.#hold(this.fifos.free);
+    void this.#holds.ask(this.fifos.free);
     failpoint("keeper.housed");
     this.#journal.add({ t: "logger", pid, startTime: processStat(pid)?.startTime ?? "" });
     this.#journal.flush();
-  }
-
-  /** Until a run is announced to it, the logger holds the run's FIFOs open. */
-  #hold(pairs: readonly FifoPaths[]): void {
-    const paths = pairs.flatMap(({ out, err }) => [out, err]);
-    if (paths.length > 0) this.#logger.send({ t: "hold", paths }, "now");
   }
 
   /** These loggers have ended: the current one continues their captures. Their hand-over files stay until it has got them. */

@@ -22,10 +22,10 @@ export class FifoPool {
   readonly #free: FifoPair[] = [];
   #last = 0;
   #filling: Promise<void> | undefined;
-  readonly #onMade: (pairs: readonly FifoPaths[]) => void;
+  readonly #onMade: (pairs: readonly FifoPaths[]) => Promise<void>;
 
-  /** `onMade`: gets new pairs before they can be taken. */
-  constructor(folder: string, onMade: (pairs: readonly FifoPaths[]) => void = () => undefined) {
+  /** `onMade`: new pairs can be taken once this resolves. */
+  constructor(folder: string, onMade: (pairs: readonly FifoPaths[]) => Promise<void> = () => Promise.resolve()) {
     this.#folder = folder;
     this.#onMade = onMade;
     makeFolder(folder, 0o700);
@@ -123,9 +123,9 @@ export class FifoPool {
     try {
       await mkfifo(this.#folder, names);
       const pairs = this.#openAll(numbers);
-      this.#onMade(pairs);
-      this.#free.push(...pairs.toReversed());
       this.#last += count;
+      await this.#onMade(pairs);
+      for (const pair of pairs.toReversed()) this.giveBack(pair);
     } catch (error) {
       remove();
       throw error;

@@ -217,6 +217,7 @@ export class Keeper {
     this.#state?.releaseRuns();
     for (const message of messages) {
       if (message.t === "drained") this.#state?.drained(message.key);
+      else if (message.t === "held") this.#state?.captures.held(message.receipt);
       else if (message.t === "closed") this.#shutdown.loggerClosed();
       else {
         if (message.t === "ready") this.#versions.logger = message.version;

@@ -121,7 +121,9 @@ export class Logger {
         this.#store.folder = logsFolder(dirname(message.folder));
         return;
       case "hold":
-        return this.#held.hold(message.paths);
+        this.#held.hold(message.paths);
+        if (message.receipt !== undefined) this.#events.send({ t: "held", receipt: message.receipt });
+        return;
       case "open":
         return this.#open(message, batch);
       case "route":

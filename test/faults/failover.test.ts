@@ -60,16 +60,17 @@ async function killAtFork(
   context: TestContext,
   folder: string,
   process: { readonly id: string; readonly cmd: string },
-  env: NodeJS.ProcessEnv = {},
+  beforeStart: (rig: FaultRig) => void = () => undefined,
 ) {
   const [trigger, second] = [join(folder, "trigger"), join(folder, "second")];
   const processes = [{ restart: "always", restartDelayMs: 50, logger: { stdout: `logs/${process.id}.log` }, ...process }];
   const rig = await startRig(context, folder, processes, {
-    env: { ...env, PROCMAN_FAILPOINTS: `keeper.forked=${trigger},keeper.locked=${second}` },
+    env: { PROCMAN_FAILPOINTS: `keeper.forked=${trigger},keeper.locked=${second}` },
   });
   const { keeper } = rig.procman.parts();
   writeFileSync(second, "");
   writeFileSync(trigger, "");
+  beforeStart(rig);
   void rig.procman.api.ask("POST", `/processes/${process.id}/start`);
   await eventually(() => (existsSync(second) ? undefined : true));
   await successor(rig.procman, "keeper", keeper);
@@ -77,11 +78,20 @@ async function killAtFork(
   return rig;
 }
 
-test("a run prints 20 lines and ends while its keeper is killed right after the fork: every line is there, once", async (context) => {
+/** The logger reads nothing for a moment, longer than a brief run takes. */
+function keepLoggerBusy({ procman }: FaultRig): void {
+  const { logger } = procman.parts();
+  for (const pid of logger) kill(pid, "SIGSTOP");
+  setTimeout(() => {
+    for (const pid of logger) kill(pid, "SIGCONT");
+  }, 300);
+}
+
+test("a run prints 20 lines and ends while its keeper is killed right after the fork and the logger is busy: every line is there, once", async (context) => {
   const folder = folderFor(context);
   const cmd =
     'echo $$ >> starts; i=0; while [ $i -lt 20 ]; do i=$((i+1)); echo "$$ line $i"; done; [ $(wc -l < starts) -lt 3 ] || exec sleep 1000';
-  const rig = await killAtFork(context, folder, { id: "brief", cmd });
+  const rig = await killAtFork(context, folder, { id: "brief", cmd }, keepLoggerBusy);
   const lines = (file: string): readonly string[] => {
     const name = join(folder, file);
     return existsSync(name) ? readFileSync(name, "utf8").split("\n").slice(0, -1) : [];

@@ -1,0 +1,43 @@
+/** Asks the logger to hold the FIFOs of coming runs open, and waits for its answer: what such a run writes outlives run and keeper. */
+import type { ToLogger } from "../ipc/logger-protocol.ts";
+import type { FifoPaths } from "./fifo-pool.ts";
+
+/** Longest wait for an answer. A logger that has exceeded it (its disk is stuck, say) isn't waited for until it answers. Milliseconds. */
+const WAIT_MS = 1_000;
+
+export class HoldRequests {
+  readonly #send: (message: ToLogger) => void;
+  readonly #unanswered = new Map<number, () => void>();
+  #last = 0;
+  #isAnswering = true;
+
+  constructor(send: (message: ToLogger) => void) {
+    this.#send = send;
+  }
+
+  /** Resolves when the logger holds them, or doesn't answer. */
+  async ask(pairs: readonly FifoPaths[]): Promise<void> {
+    if (pairs.length === 0) return;
+    this.#last += 1;
+    const receipt = this.#last;
+    this.#send({ t: "hold", paths: pairs.flatMap(({ out, err }) => [out, err]), receipt });
+    if (!this.#isAnswering) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        this.#isAnswering = false;
+        this.#unanswered.delete(receipt);
+        resolve();
+      }, WAIT_MS);
+      this.#unanswered.set(receipt, () => {
+        clearTimeout(timer);
+        this.#unanswered.delete(receipt);
+        resolve();
+      });
+    });
+  }
+
+  answered(receipt: number): void {
+    this.#isAnswering = true;
+    this.#unanswered.get(receipt)?.();
+  }
+}
