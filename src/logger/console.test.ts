@@ -49,13 +49,11 @@ describe("console of the logger", () => {
     await once(rig.child(silent, "seq -w 1 1000000"), "exit");
     await rig.drained(silent);
     assert.equal(child.exitCode, null);
-    let text = "";
-    stdout?.on("data", (data: Buffer) => {
-      text += data.toString("latin1");
-    });
+    const shownText = stdout?.setEncoding("latin1").toArray();
     await exited;
     await rig.drained(shown);
     await rig.close();
+    const text = (await shownText)?.join("") ?? "";
     assert.ok(text.replaceAll("shown   | ", "") === numbers(1, 1_000_000));
   });
 
@@ -97,27 +95,30 @@ describe("console of the logger", () => {
   });
 
   it("keeps the order of lines when it switches to a file", async () => {
+    // With time stamps less than the 40 MB at which rotated files are removed, also while none is compressed yet.
     const { stdout } = rig.start("pipe");
     const file = join(rig.dir, "console.log");
     const run = rig.run("web");
     rig.send(rig.open(run, { console: true }));
-    const child = rig.child(run, "seq -w 1 1000000");
+    const child = rig.child(run, "seq -f %07.0f 1 500000");
     const exited = once(child, "exit");
     let text = "";
     stdout?.on("data", (data: Buffer) => {
       text += data.toString("latin1");
       if (sizeOf(file) === 0) rig.send({ t: "style", style: { decorate: false, colors: false, file } });
     });
+    const shown = stdout === null ? undefined : once(stdout, "end");
     await exited;
     await rig.drained(run);
     await rig.close();
+    await shown;
     const dir = readdirSync(rig.dir).filter((name) => name.startsWith("console.log"));
     const [current, ...rotated] = dir.sort();
     const moved = [...rotated, current ?? ""].map((name) => {
       const bytes = readFileSync(join(rig.dir, name));
       return (name.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("latin1");
     });
-    assert.ok([text, ...moved].join("").replaceAll(/^.*\| /gm, "") === numbers(1, 1_000_000));
+    assert.ok([text, ...moved].join("").replaceAll(/^.*\| /gm, "") === numbers(1, 500_000));
     assert.ok(text.length > 0);
   });
 
