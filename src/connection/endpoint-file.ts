@@ -7,7 +7,7 @@ import type { Endpoint } from "../contract/records.ts";
 import { namesIn } from "../log-store/segment-files.ts";
 import { writeWhole } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
-import { isFull } from "../os/files.ts";
+import { isFull, leadsThroughLink } from "../os/files.ts";
 import { type Holder, holderOf, isAbandoned, runningIn } from "../os/lock.ts";
 import { isAlive, uidOf } from "../os/process-stat.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
@@ -17,10 +17,17 @@ import { userName } from "../os/user-names.ts";
 export const CONNECT_TIMEOUT_MS = 3_000;
 /** Interval of polling. Milliseconds. */
 export const POLL_MS = 20;
-/** Time to wait for the replacement of a killed keeper, which its service, logger or supervisor starts within a second. Milliseconds. */
+/**
+ * Time to wait for the replacement of a killed keeper, which its service, logger or supervisor starts within a second; and for a
+ * keeper that recreates its state folder within a second, as a link above it leads elsewhere now. Milliseconds.
+ */
 const COMEBACK_MS = 1_500;
 
-/** The keeper of a state folder; waits for the replacement of a killed one. @throws {ProcmanError} `no-daemon`, `state-folder` */
+/**
+ * The keeper of a state folder; waits for the replacement of a killed one, and behind a link for the keeper of its former target.
+ *
+ * @throws {ProcmanError} `no-daemon`, `state-folder`
+ */
 export async function keeperOf(stateDir: string): Promise<Holder> {
   checkStateFolder(stateDir);
   for (const late = monotonicMs() + COMEBACK_MS; ; await sleep(POLL_MS)) {
@@ -28,7 +35,7 @@ export async function keeperOf(stateDir: string): Promise<Holder> {
     if (holder !== undefined) return ofOwnUser(holder);
     // A folder that can't be read may have a keeper.
     readable(stateDir, () => namesIn(stateDir));
-    if (monotonicMs() > late || !isAbandoned(stateDir)) throw noDaemon(stateDir);
+    if (monotonicMs() > late || !(isAbandoned(stateDir) || leadsThroughLink(stateDir))) throw noDaemon(stateDir);
   }
 }
 

@@ -1,4 +1,7 @@
-/** One watched path: a file, a folder, or not there yet. The folders above it are watched too, as it may appear and disappear in them. */
+/**
+ * One watched path: a file, a folder, or not there yet. The folders above it are watched too, as it may appear and disappear in them,
+ * and so are the links above it.
+ */
 import { readlinkSync } from "node:fs";
 import { basename, dirname, resolve, sep } from "node:path";
 import { stampAt, statsOf, textHash } from "./file-stamp.ts";
@@ -12,7 +15,7 @@ const MAX_LINKS = 40;
 type WatchedName = { readonly folder: string; readonly name: string; readonly isLink: boolean };
 
 export type WatchRootPorts = TreePorts & {
-  /** Folders above this one are not watched: they are taken as fixed. */
+  /** Folders above this one are not watched, but for links: they are taken as fixed. */
   readonly folder: string;
 };
 
@@ -115,6 +118,7 @@ export class WatchRoot {
     const previous = this.#above;
     this.#above = [];
     const steps = [...this.#chain().map((step) => ({ ...step, isLink: false })), ...this.#linkSteps()];
+    if (kernel !== undefined) for (const link of linksAbove(this.path)) this.#watch(kernel, link);
     if (kernel !== undefined) for (const step of steps) if (!this.#watch(kernel, step)) break;
     for (const handle of previous) handle.close();
   }
@@ -165,6 +169,23 @@ export class WatchRoot {
     }
     return steps;
   }
+}
+
+/** The links through which the path leads, highest first: each may be switched to another folder (`current` → `releases/2`). */
+function linksAbove(path: string): readonly WatchedName[] {
+  const links: WatchedName[] = [];
+  const names = dirname(path).split(sep).slice(1);
+  for (let folder: string = sep; names.length > 0 && links.length < MAX_LINKS; ) {
+    const name = names.shift() ?? "";
+    const target = targetOf(resolve(folder, name));
+    if (target === undefined) folder = resolve(folder, name);
+    else {
+      links.push({ folder, name, isLink: false });
+      names.unshift(...resolve(folder, target).split(sep).slice(1));
+      folder = sep;
+    }
+  }
+  return links;
 }
 
 /** undefined if it is not a link. */

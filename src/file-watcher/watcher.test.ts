@@ -201,6 +201,23 @@ test("2.4 a watched link to a folder stands for that folder, also when the link 
   await rig.reported("current/b.ts");
 });
 
+test("2.4 watched paths below a link (current → releases/1) are those of the release to which the link is switched", async (context) => {
+  const rig = new WatcherRig(context, ["releases/1/src/a.ts", "releases/1/.env", "releases/2/src/a.ts", "releases/2/.env"]);
+  symlinkSync("releases/1", rig.at("stable"));
+  symlinkSync("stable", rig.at("current"));
+  await rig.open(["current/src", "current/.env"]);
+  symlinkSync("releases/2", rig.at("next"));
+  renameSync(rig.at("next"), rig.at("stable"));
+  await rig.reported("current/src/a.ts", "current/.env");
+  rig.write("releases/2/src/a.ts");
+  await rig.reported("current/src/a.ts");
+  symlinkSync("releases/1", rig.at("next"));
+  renameSync(rig.at("next"), rig.at("current"));
+  await rig.reported("current/src/a.ts", "current/.env");
+  rig.write("releases/1/.env");
+  await rig.reported("current/.env");
+});
+
 test("2.4 changes that come together are reported together", async (context) => {
   const rig = new WatcherRig(context, ["src/a.ts"]);
   await rig.open(["src"], { intervalMs: 300 });

@@ -7,7 +7,14 @@ import { isAlive, processStat } from "../os/process-stat.ts";
 import { type FifoPair, FifoPool, pathsOf } from "./fifo-pool.ts";
 import { HoldRequests } from "./hold-requests.ts";
 import type { Journal } from "./journal.ts";
-import { clearHandovers, type LoggerHandover, PreviousLoggers, readHandover } from "./logger-handover.ts";
+import {
+  clearHandovers,
+  type FormerReading,
+  type LoggerHandover,
+  loggersReading,
+  PreviousLoggers,
+  readHandover,
+} from "./logger-handover.ts";
 import type { RestartingProcess } from "./restarting-process.ts";
 
 /** A capture in progress; it may outlast its run. */
@@ -30,6 +37,8 @@ export class Captures {
   readonly #holds: HoldRequests;
   readonly #open = new Map<string, OpenCapture>();
   #previousLoggers: PreviousLoggers | undefined;
+  /** What previous loggers left of runs whose captures are not known yet, as the records were lost. */
+  readonly #left = new Map<string, FormerReading>();
   /** Pid of the current logger. */
   #loggerPid: number | undefined;
 
@@ -60,7 +69,7 @@ export class Captures {
   }
 
   /** The run was started: its logger reads the reserved pair from now on. */
-  begin(key: string, pair: FifoPair, capture: CaptureSpec, former?: "killed"): void {
+  begin(key: string, pair: FifoPair, capture: CaptureSpec, former?: FormerReading): void {
     this.#sendOpen(key, { pair, capture, isSent: false }, former === undefined ? { isNew: true } : { former });
   }
 
@@ -71,9 +80,13 @@ export class Captures {
     const pair = open?.pair ?? this.fifos.ofProcess(running.pid);
     if (pair === undefined) return;
     this.reserve(key, pair, capture);
-    if (open === undefined) return this.begin(key, pair, capture, "killed");
-    this.#open.set(key, { ...open, capture });
-    if (!this.#previousLoggers?.reads(key)) this.#logger.send({ t: "route", key, capture }, "deferred");
+    const isReadByPrevious = this.#previousLoggers?.reads(key) ?? false;
+    if (open === undefined && !isReadByPrevious) {
+      this.begin(key, pair, capture, this.#left.get(key) ?? "killed");
+      return void this.#left.delete(key);
+    }
+    this.#open.set(key, { pair, isSent: open?.isSent ?? true, capture });
+    if (!isReadByPrevious) this.#logger.send({ t: "route", key, capture }, "deferred");
   }
 
   ended(key: string): void {
@@ -111,12 +124,15 @@ export class Captures {
       else this.#open.set(key, { pair, capture, isSent: true });
     }
     this.#clearHandovers();
-    const before = [...loggers.keys()];
+    const recorded = [...loggers.values()].filter(({ pid, startTime }) => isAlive(pid, startTime));
+    // Records may be missing, or be old ones.
+    const alive = recorded.length > 0 ? recorded : loggersReading([...running.values()].map(({ pid }) => pid));
+    const before = [...new Set([...loggers.keys(), ...alive.map(({ pid }) => pid)])];
     const { pid: own } = this.#logger.current ?? {};
-    const alive = [...loggers.values()].filter(({ pid, startTime }) => isAlive(pid, startTime));
     if (own !== undefined) this.#registerLogger(own);
-    if (alive.length === 0) this.#takeOver(this.#open.keys(), before);
-    else this.#previousLoggers = new PreviousLoggers(alive, this.#open.keys(), (keys) => this.#takeOver(keys, before));
+    const keys = new Set([...this.#open.keys(), ...running.keys()]);
+    if (alive.length === 0) this.#takeOver(keys, before);
+    else this.#previousLoggers = new PreviousLoggers(alive, keys, (read) => this.#takeOver(read, before));
   }
 
   /** The state folder was removed. */
@@ -167,6 +183,7 @@ export class Captures {
   #resendOpen(keys: Iterable<string>, handover: LoggerHandover): void {
     for (const key of [...keys]) {
       const open = this.#open.get(key);
+      if (open === undefined) this.#left.set(key, handover(key));
       if (open === undefined || this.#previousLoggers?.reads(key)) continue;
       this.#sendOpen(key, open, open.isSent ? { former: handover(key) } : {});
       if (!this.#journal.state.running.has(key)) this.#logger.send({ t: "ended", key }, "deferred");

@@ -1,7 +1,8 @@
 /** The FIFOs that carry the output of runs: made in advance in batches, reused once they are drained. */
 import { execFile } from "node:child_process";
-import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readlinkSync, rmSync, type Stats, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { errnoOf } from "../base/errors.ts";
 import { makeFolder } from "../os/files.ts";
 import { allProcesses, type ProcessStat } from "../os/process-stat.ts";
 
@@ -16,6 +17,9 @@ const SPARE = 4;
 const LARGEST_BATCH = 128;
 
 const MODE = ["-m", "600"];
+
+/** What the kernel shows for a FIFO of a run. */
+const FIFO = /\/run\/fifos\/(\d+)\.(out|err)(?: \(deleted\))?$/;
 
 export class FifoPool {
   readonly #folder: string;
@@ -61,31 +65,28 @@ export class FifoPool {
   adopt(number: number, leader: number | undefined): FifoPair | undefined {
     this.#last = Math.max(this.#last, number);
     const paths = this.#paths(number);
-    if (leader !== undefined && this.#areFilesRemoved(leader)) return this.ofProcess(leader);
+    if (leader !== undefined && numberOf(leader) === number && !isHeldBy(leader, paths)) return this.ofProcess(leader);
     return exists(paths) ? openPair(number, paths) : undefined;
   }
 
   /** No new pair gets the number of this process's pair, even if its files and records are gone. */
   reserveNumberOf(pid: number): void {
-    this.#last = Math.max(this.#last, this.#numberOf(pid) || 0);
+    this.#last = Math.max(this.#last, numberOf(pid) ?? 0);
   }
 
-  /** The pair that this process writes to, even if its files were removed. Linux only. */
+  /** The pair that this process writes to, wherever its files are, and even if they were removed. Linux only. */
   ofProcess(pid: number): FifoPair | undefined {
-    const held = heldBy(pid);
-    const number = this.#numberOf(pid);
-    const { out, err } = this.#paths(number);
-    if (!linkOf(held.out).startsWith(out) || !linkOf(held.err).startsWith(err)) return undefined;
+    const number = numberOf(pid);
+    if (number === undefined) return undefined;
     this.#last = Math.max(this.#last, number);
-    const { fds } = openPair(number, held);
-    return { number, out, err, fds };
+    const { fds } = openPair(number, heldBy(pid));
+    return { number, ...this.#paths(number), fds };
   }
 
   /** The group leader that writes to this pair. Linux only. */
   leaderOf(number: number): ProcessStat | undefined {
-    const { out, err } = this.#paths(number);
-    const isWriter = ({ pid }: ProcessStat): boolean => linkOf(heldBy(pid).out) === out || linkOf(heldBy(pid).err) === err;
-    return allProcesses().find((stat) => stat.pid === stat.group && stat.state !== "Z" && isWriter(stat));
+    const paths = this.#paths(number);
+    return allProcesses().find((stat) => stat.pid === stat.group && stat.state !== "Z" && isHeldBy(stat.pid, paths));
   }
 
   /** Resolves when they are made. Rejects when the folder takes no more FIFOs. */
@@ -144,18 +145,6 @@ export class FifoPool {
     }
   }
 
-  /** NaN: it writes into no FIFO of this folder. */
-  #numberOf(pid: number): number {
-    const link = linkOf(heldBy(pid).out);
-    return link.startsWith(`${this.#folder}/`) ? Number(link.slice(this.#folder.length + 1).split(".")[0]) : Number.NaN;
-  }
-
-  /** Whether the files of the pair that it writes into were removed. */
-  #areFilesRemoved(pid: number): boolean {
-    const link = linkOf(heldBy(pid).out);
-    return link.startsWith(`${this.#folder}/`) && link.endsWith(" (deleted)");
-  }
-
   #paths(number: number): FifoPaths {
     return { out: join(this.#folder, `${number}.out`), err: join(this.#folder, `${number}.err`) };
   }
@@ -179,6 +168,46 @@ function isSame(path: string, fd: number): boolean {
 
 function exists({ out, err }: FifoPaths): boolean {
   return existsSync(out) && existsSync(err);
+}
+
+/** Whether the process writes to one of these files. */
+function isHeldBy(pid: number, { out, err }: FifoPaths): boolean {
+  const held = heldBy(pid);
+  return isSameFile(held.out, out) || isSameFile(held.err, err);
+}
+
+/** The path is looked at first: most processes have other files there. */
+function isSameFile(held: string, path: string): boolean {
+  if (!linkOf(held).endsWith(`/${basename(path)}`)) return false;
+  const [one, other] = [statOf(held), statOf(path)];
+  return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
+}
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    // Of a process that has ended, or of another user.
+    if (["ESRCH", "EACCES", "ELOOP"].includes(errnoOf(error))) return undefined;
+    throw error;
+  }
+}
+
+/** Number of the pair that it writes to; undefined: none. The folder isn't compared: a link that leads to it may have been switched. */
+function numberOf(pid: number): number | undefined {
+  const [out, err] = [heldBy(pid).out, heldBy(pid).err].map((held) => FIFO.exec(linkOf(held)));
+  return out?.[2] === "out" && err?.[2] === "err" && out[1] === err[1] ? Number(out[1]) : undefined;
+}
+
+/** The FIFOs of runs that a process has open, by their present paths; none if it has ended or belongs to another user. Linux only. */
+export function fifosHeldBy(pid: number): readonly string[] {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).flatMap((fd) => FIFO.exec(linkOf(join(folder, fd)))?.input ?? []);
+  } catch (error) {
+    if (["ENOENT", "ESRCH", "EACCES"].includes(errnoOf(error))) return [];
+    throw error;
+  }
 }
 
 function heldBy(pid: number): FifoPaths {

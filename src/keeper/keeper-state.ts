@@ -100,7 +100,7 @@ export class KeeperState {
   /** Recreates what was removed. @throws ProcmanError `already-running` */
   recreate(): void {
     makeStateFolder(this.folder);
-    if (!this.#lock.holds()) this.#lock = lockOf(this.folder);
+    if (!this.#lock.holds()) this.#lock = lockOf(this.folder, true);
     this.captures.recreate();
     this.journal.recreate();
   }
@@ -322,9 +322,9 @@ export class KeeperState {
   }
 }
 
-/** One keeper for each state folder. @throws {ProcmanError} `already-running` */
-function lockOf(stateDir: string): Lock {
-  const lock = takeLock(stateDir);
+/** One keeper for each state folder. `isAgain`: its own earlier lock may be there. @throws {ProcmanError} `already-running` */
+function lockOf(stateDir: string, isAgain = false): Lock {
+  const lock = takeLock(stateDir, isAgain);
   if ("release" in lock) return lock;
   throw new ProcmanError(
     "already-running",

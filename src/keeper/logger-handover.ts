@@ -3,10 +3,13 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type BegunRun, type HandoverRecord, handoverFile, handoverOf } from "../ipc/logger-protocol.ts";
 import { signalIfThere } from "../os/process-signal.ts";
-import { isAlive } from "../os/process-stat.ts";
+import { allProcesses, isAlive } from "../os/process-stat.ts";
+import { fifosHeldBy } from "./fifo-pool.ts";
 
 /** What the previous loggers left of a run: incomplete lines, or "killed" if its reader handed over nothing. */
-export type LoggerHandover = (key: string) => "killed" | BegunRun;
+export type FormerReading = "killed" | BegunRun;
+
+export type LoggerHandover = (key: string) => FormerReading;
 
 const DRAINED: BegunRun = { out: "", err: "" };
 
@@ -53,6 +56,13 @@ function recordOf(file: string): HandoverRecord | undefined {
 }
 
 export type LoggerProcess = { readonly pid: number; readonly startTime: string };
+
+/** The loggers that read the output of these runs, by their pids, for a keeper whose records of them were lost. Linux only. */
+export function loggersReading(runs: readonly number[]): readonly LoggerProcess[] {
+  const fifos = new Set(runs.flatMap(fifosHeldBy));
+  if (fifos.size === 0) return [];
+  return allProcesses().filter(({ pid }) => handlesSignal(pid) && fifosHeldBy(pid).some((fifo) => fifos.has(fifo)));
+}
 
 /** How often previous loggers are checked for their end. Milliseconds. */
 const POLL_MS = 10;

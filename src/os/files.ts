@@ -1,6 +1,6 @@
-/** Folders, and free disk space. */
-import { existsSync, mkdirSync, statfsSync } from "node:fs";
-import { dirname } from "node:path";
+/** Folders, links to them, and free disk space. */
+import { existsSync, mkdirSync, realpathSync, statfsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 
 /** Creates a folder and its parents. (`mkdir` with `recursive` never returns for a path like /proc/none/x: nodejs/node, seen on 20.20.) */
 export function makeFolder(path: string, mode: number): void {
@@ -13,6 +13,13 @@ export function makeFolder(path: string, mode: number): void {
     // Another process created it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
+}
+
+/** Whether the path, or as much of it as exists, leads through a symbolic link. */
+export function leadsThroughLink(path: string): boolean {
+  const full = resolve(path);
+  if (existsSync(full)) return realpathSync.native(full) !== full;
+  return dirname(full) !== full && leadsThroughLink(dirname(full));
 }
 
 /** True if the disk has no room for another byte or file. File systems without a limit report 0 blocks or files in total; the last blocks may be reserved for root. */

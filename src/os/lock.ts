@@ -18,13 +18,16 @@ export type Lock = {
   readonly release: () => void;
 };
 
-/** Takes the lock, or returns its holder. */
-export function takeLock(stateDir: string): Lock | Holder {
+/**
+ * Takes the lock, or returns its holder. `isAgain`: a lock of this process counts as left by an earlier holder, because the folder was
+ * replaced by a copy, or lies behind a link that was switched back.
+ */
+export function takeLock(stateDir: string, isAgain = false): Lock | Holder {
   for (;;) {
     const existing = numbers(stateDir);
     const last = existing.at(-1) ?? 0;
     const holder = holderOf(stateDir);
-    if (holder !== undefined) return holder;
+    if (holder !== undefined && !(isAgain && holder.pid === process.pid)) return holder;
     const ownFile = join(stateDir, `lock.${last + 1}`);
     if (!create(stateDir, ownFile)) continue;
     // Another process that was two steps ahead may have removed the file that would have stopped us.

@@ -9,7 +9,16 @@ import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { eventually } from "../support/procman-process.ts";
 import { smallDisk } from "../support/skip.ts";
-import { type FaultRig, folderFor, program, startRig, successor, waitForGrowth, waitForOutput } from "./fault-rig.ts";
+import {
+  type FaultRig,
+  folderFor,
+  program,
+  startRig,
+  successor,
+  verdictWithoutJournal,
+  waitForGrowth,
+  waitForOutput,
+} from "./fault-rig.ts";
 
 /** How long a process is stopped by SIGSTOP: `PROCMAN_FAULT_MINUTES` makes it a minute. Milliseconds. */
 const STILL_MS = process.env.PROCMAN_FAULT_MINUTES === undefined ? 4_000 : 60_000;
@@ -57,12 +66,6 @@ const runOf = async ({ records }: FaultRig, id: string): Promise<number> => (awa
 async function moreRuns(rig: FaultRig, id: string, count: number): Promise<void> {
   const before = await runOf(rig, id);
   await rig.until(id, ({ run = 0 }) => run >= before + count);
-}
-
-/** On a full disk the journal lacks what these checks read. */
-async function verdictWithoutJournal(rig: FaultRig): Promise<readonly string[]> {
-  const findings = await rig.verdict();
-  return findings.filter((finding) => !/^lost exit: procman does not know|^run numbers|never ended in the journal/.test(finding));
 }
 
 /** The log store would use up the space. */
@@ -168,6 +171,23 @@ for (const what of ["run", "."] as const)
     await waitForGrowth(rig, "print");
     assert.deepEqual(await rig.verdict(), []);
   });
+
+test("the state folder is deleted and the keeper killed at once: the logger hands over to that of the next keeper, no line is lost", async (context) => {
+  const folder = folderFor(context);
+  const rig = await startRig(context, folder, [printer(folder, { restart: "error" })]);
+  for (let round = 0; round < 3; round += 1) {
+    await waitForGrowth(rig, "print");
+    const { pid } = await rig.until("print", isUp);
+    const before = rig.procman.parts().keeper;
+    rmSync(rig.procman.stateDir, { recursive: true });
+    rig.killPart("keeper");
+    await successor(rig.procman, "keeper", before);
+    assert.equal((await rig.until("print", isUp)).pid, pid);
+    await waitForGrowth(rig, "print");
+    await eventually(() => (rig.procman.parts().logger.length === 1 ? true : undefined));
+  }
+  assert.deepEqual(await rig.verdict(), []);
+});
 
 test("the state folder is deleted and procman killed at once: the next procman finds the processes and where their output goes", async (context) => {
   const folder = folderFor(context);
