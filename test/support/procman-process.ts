@@ -224,13 +224,28 @@ function threadsOf(pid: number): number {
   }
 }
 
+type Bound = {
+  /** What is waited for. */
+  readonly what?: string;
+  readonly ms?: number;
+};
+
 /** Polls `look` until it returns a result; for changes without an event, as of files. */
-export async function eventually<T>(look: () => T | undefined): Promise<T> {
-  for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
+export async function eventually<T>(look: () => T | undefined, { what = `${look}`, ms = TIMEOUT_MS }: Bound = {}): Promise<T> {
+  for (const end = performance.now() + ms; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 10))) {
     const result = look();
     if (result !== undefined) return result;
   }
-  throw new Error(`timed out waiting for ${look}`);
+  throw new Error(`timed out after ${ms} ms waiting for ${what}`);
+}
+
+/** What the promise resolves with. @throws Error that names `what` if it doesn't settle in time: a test that awaits it alone would hang. */
+export async function inTime<T>(promise: Promise<T>, { what, ms = TIMEOUT_MS }: Bound & { readonly what: string }): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`timed out after ${ms} ms waiting for ${what}`)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 export function childrenOf(pid: number): readonly number[] {

@@ -11,6 +11,7 @@ import type { Config } from "../../src/config/spec.ts";
 import type { FromKeeper, ToKeeper } from "../../src/ipc/keeper-protocol.ts";
 import { KeeperChannel } from "../../src/service/keeper-channel.ts";
 import { ProcmanService, type ServiceOptions } from "../../src/service/service.ts";
+import { inTime } from "./procman-process.ts";
 
 export type Snapshot = Partial<Omit<FromKeeper & { readonly t: "snapshot" }, "t">>;
 
@@ -71,7 +72,7 @@ export function startService(context: TestContext, config: Config, snapshot: Sna
     const batch = channel.batches.find((each) => each.some((message) => message.t === "note" && message.id === id));
     return batch ?? assert.fail(`there is no note ${id}`);
   };
-  context.after(() => service.retire());
+  context.after(() => inTime(service.retire(), { what: "the service's end" }));
   void service.listen();
   channel.batches.length = 0;
   tell({ t: "snapshot", running: [], ended: [], notes: {}, lineage: "7 500", ...snapshot });

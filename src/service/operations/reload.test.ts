@@ -2,15 +2,21 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { freePort } from "../../../test/support/free-ports.ts";
-import { eventually } from "../../../test/support/procman-process.ts";
+import { eventually, inTime } from "../../../test/support/procman-process.ts";
 import { configOf, exited, folder, run, type Snapshot, spawned, startService } from "../../../test/support/service-rig.ts";
 import { ProcmanError } from "../../base/errors.ts";
 import type { RawProcess } from "../../config/config-schema.ts";
 import type { Config } from "../../config/spec.ts";
+import type { PlanRecord } from "../../contract/plan.ts";
 
 const sleeper = (id: string, more: Partial<RawProcess> = {}): RawProcess => ({ id, cmd: "sleep 1000", autostart: true, ...more });
 const web = (cmd = "sleep 1000"): RawProcess => sleeper("web", { cmd, cluster: { instances: 3 } });
 const INSTANCES = ["web-1", "web-2", "web-3"] as const;
+
+/** What the fake keeper and these tests answer takes milliseconds. Kept so short that a broken reload fails each test before the file's time is over. */
+const WAIT_MS = 10_000;
+
+const until = (isSo: () => boolean, what: string): Promise<true> => eventually(() => isSo() || undefined, { what, ms: WAIT_MS });
 
 type Rig = Awaited<ReturnType<typeof serving>>;
 
@@ -32,24 +38,27 @@ async function serving(context: TestContext, stateDir: string, processes: readon
   };
   /** What a service that is killed now leaves behind: the snapshot for the next one. */
   const killed = async (...runs: readonly (readonly [string, number])[]): Promise<Snapshot> => {
-    await rig.service.retire();
+    await inTime(rig.service.retire(), { what: "the service's end", ms: WAIT_MS });
     return { running: runs.map(([slot, number]) => run(slot, number)), notes: { ...notes, ...rig.channel.notes } };
   };
   const requests = (): readonly string[] => rig.channel.requests("spawn", "signal", "route");
-  return { ...rig, file, write, killed, requests, notes: () => ({ ...notes, ...rig.channel.notes }) };
+  const reload = (options: { readonly waitSeconds?: number } = {}): Promise<PlanRecord> =>
+    inTime(rig.service.reloads.reload("test", options), { what: "the end of the reload", ms: WAIT_MS });
+  return { ...rig, file, write, killed, requests, reload, notes: () => ({ ...notes, ...rig.channel.notes }) };
 }
 
 /** Ends the run; the next one comes up. */
 async function again({ channel, tell }: Rig, slot: string, number = 2): Promise<void> {
-  await eventually(() => channel.requests("signal").includes(`signal ${slot} ${number - 1}`) || undefined);
+  await until(() => channel.requests("signal").includes(`signal ${slot} ${number - 1}`), `the signal for run ${number - 1} of ${slot}`);
   tell(exited(slot, number - 1));
-  await eventually(() => channel.requests("spawn").includes(`spawn ${slot} ${number}`) || undefined);
+  await until(() => channel.requests("spawn").includes(`spawn ${slot} ${number}`), `run ${number} of ${slot}`);
   tell(spawned(slot, number));
 }
 
-const over = (rig: Rig): Promise<true> => eventually(() => rig.notes()[":reload"] === "" || undefined);
+const requested = (rig: Rig, request: string): Promise<true> => until(() => rig.requests().includes(request), `the request ${request}`);
+const over = (rig: Rig): Promise<true> => until(() => rig.notes()[":reload"] === "", "the reload's note to be removed");
 const waitForLine = ({ channel }: Rig, line: RegExp): Promise<true> =>
-  eventually(() => channel.printed.some((text) => line.test(text)) || undefined);
+  until(() => channel.printed.some((text) => line.test(text)), `a line like ${line}`);
 const commandOf = (note: string | undefined, id: string): unknown => {
   const { config } = JSON.parse(note ?? "") as { config: { processes: { id: string; command: { line: string } }[] } };
   return config.processes.find((spec) => spec.id === id)?.command.line;
@@ -88,7 +97,7 @@ test("an invalid file changes nothing, whether the reload came by API or by SIGH
   const rig = await serving(context, folder(context), [sleeper("web")]);
   rig.file.now = new ProcmanError("configuration-invalid", "Cannot use procman.json: 1 problem\n\nprocman.json:1:2");
   assert.throws(() => rig.service.reloads.plan(), { code: "configuration-invalid" });
-  await assert.rejects(rig.service.reloads.reload("test"), { code: "configuration-invalid" });
+  await assert.rejects(rig.reload(), { code: "configuration-invalid" });
   rig.tell({ t: "signalled", signal: "SIGHUP" });
   await waitForLine(rig, /^procman\.json:1:2$/);
   await waitForLine(rig, /^everything stays as it was$/);
@@ -126,15 +135,14 @@ test("a shutdown that begins while a reload checks its ports comes first", async
 test("2.2 the instances of a cluster are restarted one after another; another reload waits for that", async (context) => {
   const rig = await serving(context, folder(context), [web(), sleeper("db")]);
   rig.write(web("sleep 2000"), sleeper("db", { cmd: "sleep 2000" }));
-  const answer = rig.service.reloads.reload("test", { waitSeconds: 20 });
+  const answer = rig.reload({ waitSeconds: 20 });
   rig.tell({ t: "synced", number: 1 });
   assert.deepEqual(rig.requests(), ["signal web-1 1", "signal db 1"]);
-  await assert.rejects(rig.service.reloads.reload("test"), { code: "reload-running" });
+  await assert.rejects(rig.reload(), { code: "reload-running" });
   for (const id of ["db", ...INSTANCES]) {
     assert.equal(rig.requests().includes("signal web-3 1"), id === "web-3");
     await again(rig, id);
-    if (id !== "web-3")
-      await eventually(() => rig.requests().includes(`signal web-${id === "web-1" ? 2 : id === "db" ? 1 : 3} 1`) || undefined);
+    if (id !== "web-3") await requested(rig, `signal web-${id === "web-1" ? 2 : id === "db" ? 1 : 3} 1`);
   }
   const { processes } = await answer;
   assert.deepEqual(
@@ -153,7 +161,7 @@ test("an instance that takes the port of another is restarted after that one", a
   ] as const) {
     const rig = await serving(context, folder(context), [at(from)]);
     rig.write(at(to));
-    rig.service.reloads.reload("test", { waitSeconds: 20 }).catch((error: Error) => assert.fail(error));
+    rig.reload({ waitSeconds: 20 }).catch((error: Error) => assert.fail(error));
     rig.tell({ t: "synced", number: 1 });
     for (const id of order) await again(rig, id);
     await over(rig);
@@ -167,7 +175,7 @@ test("an instance that takes the port of another is restarted after that one", a
 test("an instance that does not come up stops the rollout: it is rolled back", async (context) => {
   const rig = await serving(context, folder(context), [web(), sleeper("db")]);
   rig.write(web("exit 3"), sleeper("db", { cmd: "sleep 2000" }));
-  const answer = rig.service.reloads.reload("test", { waitSeconds: 20 });
+  const answer = rig.reload({ waitSeconds: 20 });
   rig.tell({ t: "synced", number: 1 });
   const refused = assert.rejects(answer, {
     code: "reload-failed",
@@ -176,7 +184,7 @@ test("an instance that does not come up stops the rollout: it is rolled back", a
   await again(rig, "db");
   await again(rig, "web-1");
   rig.tell(exited("web-1", 2, 3));
-  await eventually(() => rig.requests().includes("signal db 2") || undefined);
+  await requested(rig, "signal db 2");
   assert.equal(commandOf(rig.notes()[":config"], "web-1"), "sleep 1000");
   await again(rig, "db", 3);
   rig.tell(spawned("web-1", 3));
@@ -217,11 +225,11 @@ test("a service that is killed during a rollback: the next one resumes the rollb
   rig.write(web("exit 3"));
   void rig.service.reloads.reload("test");
   await again(rig, "web-1");
-  await eventually(() => rig.requests().includes("signal web-2 1") || undefined);
+  await requested(rig, "signal web-2 1");
   await again(rig, "web-2");
   rig.tell(exited("web-2", 2, 3));
-  await eventually(() => commandOf(rig.notes()[":config"], "web-2") === "sleep 1000" || undefined);
-  await eventually(() => rig.requests().includes("spawn web-2 3") || undefined);
+  await until(() => commandOf(rig.notes()[":config"], "web-2") === "sleep 1000", "web-2's former command in the note");
+  await requested(rig, "spawn web-2 3");
   rig.tell(spawned("web-2", 3));
   await again(rig, "web-2", 4);
   const snapshot = await rig.killed(["web-1", 2], ["web-2", 4], ["web-3", 1]);
@@ -261,11 +269,11 @@ test("a file that was edited while the service was away is applied as by a reloa
   await waitForLine(next, /has changed meanwhile: web-1 restarts, web-2 restarts, web-3 restarts, db restarts$/);
   await again(next, "db");
   await again(next, "web-1");
-  await eventually(() => next.channel.requests("signal").includes("signal web-2 1") || undefined);
+  await requested(next, "signal web-2 1");
   next.tell(exited("web-2", 1));
-  await eventually(() => next.channel.requests("spawn").includes("spawn web-2 2") || undefined);
+  await requested(next, "spawn web-2 2");
   next.tell(spawned("web-2", 2), exited("web-2", 2, 3));
   await waitForLine(next, /^Cannot reload: "web-2" did not come up/);
-  await eventually(() => (commandOf(next.notes()[":config"], "db") === "sleep 1000" ? true : undefined));
+  await until(() => commandOf(next.notes()[":config"], "db") === "sleep 1000", "db's former command in the note");
   assert.ok(!next.channel.requests("signal").includes("signal web-3 1"), "it was not reached");
 });
