@@ -19,7 +19,7 @@ import { MigrationReceiver, migrate, type SendHalf } from "./rebalancer.ts";
 import { chooseTcp, tcpOf } from "./tcp-choice.ts";
 import type { Tcp, TcpHandle } from "./tcp-handle.ts";
 import { Worker } from "./worker.ts";
-import { endFormerWorkers, recordWorkers } from "./worker-pids.ts";
+import { endFormerWorkers, forgetWorkers, recordWorkers } from "./worker-pids.ts";
 import { type FromWorker, type ToWorker, WorkerProcess } from "./worker-process.ts";
 
 /** Already a fourth process on one listening socket finds little to do. */
@@ -76,7 +76,10 @@ async function runFirst(): Promise<void> {
   };
   process.on("SIGTERM", () => {
     control?.close();
-    void balancer.close().then(() => process.exit(0));
+    void balancer.close().then(() => {
+      forgetWorkers(options.socket);
+      process.exit(0);
+    });
   });
   if (options.successor) await takeOver(tcp, balancer, serve);
   else await serve();

@@ -1,5 +1,5 @@
 /** The further processes of a balancer, in a file beside its socket: a stopped one (SIGSTOP) would keep the ports when the first is killed. */
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { integer, list, object, string } from "../base/schema.ts";
 import { matches } from "../base/schema-check.ts";
 import { signalIfThere } from "../os/process-signal.ts";
@@ -25,6 +25,11 @@ export function recordWorkers(socket: string, pids: readonly number[]): void {
 /** Ends the processes of a balancer that was killed; without a signal they end themselves, unless they are stopped. */
 export function endFormerWorkers(socket: string): void {
   for (const { pid, startTime } of readWorkers(socket)) if (isAlive(pid, startTime)) signalIfThere(pid, "SIGKILL");
+}
+
+/** Removes the list: the processes have ended. */
+export function forgetWorkers(socket: string): void {
+  rmSync(fileOf(socket), { force: true });
 }
 
 function readWorkers(socket: string): readonly { readonly pid: number; readonly startTime: string }[] {

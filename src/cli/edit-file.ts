@@ -6,7 +6,7 @@ import type { ConfigText } from "../config/config-file.ts";
 import { check } from "../config/load.ts";
 import { ConfigurationError, renderProblems } from "../config/problems.ts";
 import type { Config } from "../config/spec.ts";
-import { wantsColors } from "./format.ts";
+import { wantsColors } from "../os/colors.ts";
 
 /** Replaces the content of a file atomically; keeps mode and owner, and follows a symbolic link. */
 export async function replaceFile(file: string, text: string): Promise<void> {

@@ -3,13 +3,7 @@
 import { ProcmanError } from "../base/errors.ts";
 import { printableLine } from "../base/printable.ts";
 import type { ProcessRecord, Status } from "../contract/records.ts";
-
-type OutputStream = { readonly isTTY?: boolean };
-
-/** Whether it is a terminal that shows colours (https://no-color.org). */
-export function wantsColors({ isTTY }: OutputStream): boolean {
-  return isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
-}
+import { type OutputStream, wantsColors } from "../os/colors.ts";
 
 export type Painter = (code: number, text: string) => string;
 

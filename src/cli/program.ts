@@ -4,7 +4,7 @@ import { Command, CommanderError } from "commander";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { printableOutput } from "../base/printable.ts";
 import { didYouMean } from "../base/suggest.ts";
-import { wantsColors } from "./format.ts";
+import { wantsColors } from "../os/colors.ts";
 import { SUMMARIES } from "./overview.ts";
 
 export type CommandModule = { readonly define: (parent: Command) => void };

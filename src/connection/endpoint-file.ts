@@ -9,7 +9,7 @@ import { writeWhole } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { isFull, leadsThroughLink } from "../os/files.ts";
 import { type Holder, holderOf, isAbandoned, runningIn } from "../os/lock.ts";
-import { isAlive, uidOf } from "../os/process-stat.ts";
+import { isAlive, uidsOf } from "../os/process-stat.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { userName } from "../os/user-names.ts";
 
@@ -41,7 +41,7 @@ export async function keeperOf(stateDir: string): Promise<Holder> {
 
 /** Nothing is signalled or asked for another user, whatever the lock says. */
 function ofOwnUser(holder: Holder): Holder {
-  const [own, other] = [process.geteuid?.(), uidOf(holder.pid)];
+  const [own, other] = [process.geteuid?.(), uidsOf(holder.pid)?.effective];
   if (own === undefined || other === undefined || other === own) return holder;
   const name = userName(other);
   throw new ProcmanError("state-folder", `Cannot reach procman: its keeper (pid ${holder.pid}) belongs to ${name}; ask as ${name}`);

@@ -11,6 +11,7 @@ import type { LogReader } from "../connection/log-reader.ts";
 import { packageRoot } from "../connection/package-root.ts";
 import type { LogEntry } from "../contract/records.ts";
 import { writeWhole } from "../os/careful-files.ts";
+import { wantsColors } from "../os/colors.ts";
 import { holderOf } from "../os/lock.ts";
 import { processStat } from "../os/process-stat.ts";
 import { makeStateFolder } from "../os/state-folder.ts";
@@ -84,7 +85,7 @@ export async function passLines(
 ): Promise<void> {
   const { from, onLine, console = false, signal } = options;
   if (onLine === undefined && !console) return;
-  const lines = new LogFormatter(process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb");
+  const lines = new LogFormatter(wantsColors(process.stdout));
   for await (const item of reader.follow({ from }, signal)) {
     const isTaken = item.type === "entry" && isTakenOver(item.entry, onLine);
     if (console && !isTaken) process.stdout.write(item.type === "entry" ? lines.line(item.entry) : lines.gap(item.bytes));

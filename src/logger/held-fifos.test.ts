@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, constants, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -36,4 +36,38 @@ test("a FIFO that was replaced by another one of the same name is not taken for 
   assert.equal(held.take(path), undefined);
   held.hold([`${path}.missing`]);
   assert.equal(held.take(`${path}.missing`), undefined);
+});
+
+test("FIFOs that are removed before they are used don't use up the descriptors, and those that exist stay held", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "procman-held-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const held = new HeldFifos();
+  const kept = join(folder, "kept");
+  execFileSync("mkfifo", [kept]);
+  held.hold([kept]);
+  const descriptors = (): number => readdirSync("/dev/fd").length;
+  const before = descriptors();
+  const counts: number[] = [];
+  for (let round = 0; round < 20; round += 1) {
+    const batch = Array.from({ length: 64 }, (_, index) => join(folder, `${round}-${index}`));
+    execFileSync("mkfifo", batch);
+    held.hold(batch);
+    for (const path of batch) unlinkSync(path);
+    counts.push(descriptors() - before);
+  }
+  assert.ok(Math.max(...counts) <= 330, `descriptors in use: ${counts}`);
+  const fd = held.take(kept) ?? assert.fail("not held");
+  closeSync(fd);
+});
+
+test("any number of FIFOs that exist can be held", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "procman-held-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const held = new HeldFifos();
+  const paths = Array.from({ length: 600 }, (_, index) => join(folder, String(index)));
+  execFileSync("mkfifo", paths);
+  for (const path of paths) held.hold([path]);
+  const fds = paths.map((path) => held.take(path));
+  for (const fd of fds) if (fd !== undefined) closeSync(fd);
+  assert.ok(fds.every((fd) => fd !== undefined));
 });

@@ -4,8 +4,13 @@
  */
 import { closeSync, constants, fstatSync, openSync, statSync } from "node:fs";
 
+/** So many are held without a look whether they still exist. */
+const UNCHECKED = 256;
+
 export class HeldFifos {
   readonly #fds = new Map<string, number>();
+  /** When more are held, those that were removed are released. */
+  #limit = UNCHECKED;
 
   /** A path that can't be opened now is not held. */
   hold(paths: readonly string[]): void {
@@ -17,15 +22,22 @@ export class HeldFifos {
         // Removed, or no descriptor is free: then it is opened with `open`.
       }
     }
+    if (this.#fds.size > this.#limit) this.#releaseRemoved();
   }
 
   /** The descriptor of this FIFO, which then belongs to the caller; undefined: it isn't held. */
   take(path: string): number | undefined {
     const fd = this.#fds.get(path);
     if (fd === undefined) return undefined;
-    if (fstatSync(fd).ino !== statSync(path, { throwIfNoEntry: false })?.ino) return void this.#release(path);
+    if (isRemoved(path, fd)) return void this.#release(path);
     this.#fds.delete(path);
     return fd;
+  }
+
+  /** `take` may never be called for a FIFO that was removed. The limit grows with the number of those that exist, so that a run costs few looks. */
+  #releaseRemoved(): void {
+    for (const [path, fd] of this.#fds) if (isRemoved(path, fd)) this.#release(path);
+    this.#limit = Math.max(UNCHECKED, 2 * this.#fds.size);
   }
 
   #release(path: string): void {
@@ -33,4 +45,9 @@ export class HeldFifos {
     if (fd !== undefined) closeSync(fd);
     this.#fds.delete(path);
   }
+}
+
+/** Whether the path has no file any more, or another one. */
+function isRemoved(path: string, fd: number): boolean {
+  return fstatSync(fd).ino !== statSync(path, { throwIfNoEntry: false })?.ino;
 }

@@ -2,7 +2,7 @@
 import { userInfo } from "node:os";
 import { allListeners, type ListeningPort, SHARED_SCAN_MS } from "./listening-ports.ts";
 import { commOf, holds, inodesOf, named } from "./port-owner.ts";
-import { allProcesses, hasEnded, type ProcessStat, uidOf } from "./process-stat.ts";
+import { allProcesses, hasEnded, type ProcessStat, uidsOf } from "./process-stat.ts";
 import { unlessShort } from "./shortage.ts";
 
 /** Programs that listen for others, such as containers: the process behind them may belong to the run. */
@@ -82,7 +82,7 @@ function strangerAmong(near: readonly ListeningPort[], { leader, uid, isOwn }: P
   if (holders.some(({ pid }) => FORWARDERS.has(commOf(pid)))) return undefined;
   const first = holders[0];
   if (![...members].some((pid) => LAUNCHERS.has(commOf(pid)))) {
-    const allowed = new Set([ROOT, userInfo().uid, uid, ...[...members].map(uidOf)]);
+    const allowed = new Set([ROOT, userInfo().uid, uid, ...[...members].map((pid) => uidsOf(pid)?.effective)]);
     const foreign = near.find((listener) => !allowed.has(listener.uid));
     if (foreign !== undefined) return first === undefined ? `a program of user ${foreign.uid}` : named(first.pid);
   }

@@ -28,18 +28,6 @@ export function isAlive(pid: number, startTime: string): boolean {
   return stat !== "none" && stat.startTime === startTime && stat.state !== "Z" && stat.state !== "X";
 }
 
-/** Effective uid. The owner of the folder in /proc may differ: it is root where a process may not be inspected. */
-export function uidOf(pid: number): number | undefined {
-  try {
-    const uid = isLinux
-      ? /^Uid:\s+\d+\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]
-      : outputOf("ps", ["-o", "uid=", "-p", String(pid)]).trim();
-    return uid === undefined ? undefined : Number(uid);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Its name, of at most 15 bytes; "" if it has ended, and on macOS. */
 export function processName(pid: number): string {
   try {
@@ -108,12 +96,17 @@ function environmentFromProc(pid: number): string | undefined {
   }
 }
 
-/** The user who started it; undefined if there is no such process. */
-export function realUid(pid: number): number | undefined {
+/**
+ * Its users: `real` is the one who started it. The owner of the folder in /proc may differ: it is root where a process may not be
+ * inspected. undefined if there is no such process.
+ *
+ * @throws Error if file descriptors or memory have run out
+ */
+export function uidsOf(pid: number): { readonly real: number; readonly effective: number } | undefined {
   try {
-    const text = isLinux ? read(`/proc/${pid}/status`) : `Uid:${outputOf("ps", ["-o", "ruid=", "-p", String(pid)])}`;
-    const [, uid] = /^Uid:\s*(\d+)/m.exec(text) ?? [];
-    return uid === undefined ? undefined : Number(uid);
+    const text = isLinux ? read(`/proc/${pid}/status`) : `Uid: ${outputOf("ps", ["-o", "ruid=,uid=", "-p", String(pid)])}`;
+    const [, real, effective] = /^Uid:\s+(\d+)\s+(\d+)/m.exec(text) ?? [];
+    return real === undefined || effective === undefined ? undefined : { real: Number(real), effective: Number(effective) };
   } catch (error) {
     if (isShortage(error)) throw error;
     return undefined;

@@ -1,6 +1,6 @@
 /** Assigns processes to runs: members of the run's session or group, descendants, and processes with its marker variable. */
 import type { RunMarker, RunMarkers } from "../base/run-marker.ts";
-import { allEnvironments, type ProcessStat, processEnvironment, processStat, realUid } from "./process-stat.ts";
+import { allEnvironments, type ProcessStat, processEnvironment, processStat, uidsOf } from "./process-stat.ts";
 import type { ProcessUsage } from "./process-usage.ts";
 
 /** The owner of each process that has one. `roots`: owners by the pid of the run's leader. */
@@ -39,7 +39,7 @@ export type UidOfSlot = (slot: string) => number | undefined;
  */
 export function isGenuine(pid: number, { slot, isProven }: RunMarker, uidOf: UidOfSlot): boolean {
   if (isProven) return true;
-  const uid = realUid(pid);
+  const uid = uidsOf(pid)?.real;
   return uid !== undefined && (uid === process.geteuid?.() || uid === uidOf(slot));
 }
 

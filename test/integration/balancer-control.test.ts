@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { test } from "node:test";
 import { JsonLines, jsonLine } from "../../src/base/json-lines.ts";
 import type { FromBalancer } from "../../src/ipc/balancer-protocol.ts";
 import { received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
@@ -85,6 +86,16 @@ testBoth("if another program of the user closes the common ports, the service op
   await applied;
   intruder.destroy();
   for (let pid: number | undefined; pid === undefined; ) pid = await ask(web.port).catch(() => undefined);
+});
+
+test("2.2 terminate leaves no file of the load balancer in the run folder", async (context) => {
+  const { procman, ...web } = await cluster(context);
+  const client = await api({ procman });
+  for (const id of ["web-1", "web-2", "web-3"]) await waitForRecord(client, id, isAccepting);
+  assert.ok(await ask(web.port));
+  await client.terminate();
+  await procman.exit();
+  assert.deepEqual(readdirSync(join(procman.stateDir, "run")), []);
 });
 
 testBoth("a further process that is stopped doesn't keep the port when the first is killed and started again", async (context) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { processStat } from "../../src/os/process-stat.ts";
 import { attemptsAt, echo, FullBackend, received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
@@ -342,6 +342,7 @@ testBoth("SIGTERM: no new client is served, connections may end, then the balanc
   client.end();
   const [code] = await ended;
   assert.equal(code, 0);
+  assert.deepEqual(readdirSync(balancer.folder), [], "its files are removed");
 });
 
 testBoth("a balancer whose state folder is gone ends when no service is connected", async (context) => {

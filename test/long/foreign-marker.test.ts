@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { RunMarkers } from "../../src/base/run-marker.ts";
 import type { ProcessRecord } from "../../src/contract/records.ts";
-import { realUid } from "../../src/os/process-stat.ts";
+import { uidsOf } from "../../src/os/process-stat.ts";
 import { homeOf, procman } from "../support/cli.ts";
 import { otherUser, spawnAs } from "../support/other-user.ts";
 import { eventually, isAlive, Procman } from "../support/procman-process.ts";
@@ -32,11 +32,11 @@ test("a process of another user is never taken for a run, neither at a first sta
       writeFileSync(join(state, "run/journal"), "");
     }
     const squatter = spawnAs(context, nobody, ["sleep", "777"], { env: forged(state, 1000) });
-    await eventually(() => (realUid(squatter.pid ?? 0) === nobody.uid ? true : undefined));
+    await eventually(() => (uidsOf(squatter.pid ?? 0)?.real === nobody.uid ? true : undefined));
     const running = new Procman(folder, { args: ["--console"] });
     await running.line(/web .*started/);
     const { pid = 0, run } = await record(folder);
-    assert.deepEqual([realUid(pid), run], [0, 1]);
+    assert.deepEqual([uidsOf(pid)?.real, run], [0, 1]);
     await running.stop();
     assert.ok(isAlive(squatter.pid ?? 0), "it isn't procman's to end");
   }
@@ -72,7 +72,7 @@ test("a killed keeper's successor adopts its own run, not a later one of another
   await running.line(/web .*started/);
   const { pid = 0 } = await record(folder);
   const replacer = spawnAs(context, nobody, ["sleep", "778"], { env: forged(state, 5000) });
-  await eventually(() => (realUid(replacer.pid ?? 0) === nobody.uid ? true : undefined));
+  await eventually(() => (uidsOf(replacer.pid ?? 0)?.real === nobody.uid ? true : undefined));
   process.kill(running.pid, "SIGKILL");
   await running.successor();
   assert.equal((await record(folder)).pid, pid);

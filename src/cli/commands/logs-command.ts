@@ -10,7 +10,8 @@ import { connectTo } from "../../connection/connect.ts";
 import { LogFormatter } from "../../connection/log-format.ts";
 import { LogReader } from "../../connection/log-reader.ts";
 import { CATEGORIES, type Category, type LogEntry, type LogQuery, SEVERITIES, type Severity } from "../../contract/records.ts";
-import { timeOf, wantsColors } from "../format.ts";
+import { wantsColors } from "../../os/colors.ts";
+import { timeOf } from "../format.ts";
 import { integerTo, selected, withConfig } from "../options.ts";
 
 const LINES = 100;

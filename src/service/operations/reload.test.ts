@@ -43,7 +43,7 @@ async function serving(context: TestContext, stateDir: string, processes: readon
   };
   const requests = (): readonly string[] => rig.channel.requests("spawn", "signal", "route");
   const reload = (options: { readonly waitSeconds?: number } = {}): Promise<PlanRecord> =>
-    inTime(rig.service.reloads.reload("test", options), { what: "the end of the reload", ms: WAIT_MS });
+    inTime(rig.service.reloads.reload("test", options), { what: "the end of the reload" });
   return { ...rig, file, write, killed, requests, reload, notes: () => ({ ...notes, ...rig.channel.notes }) };
 }
 

@@ -5,6 +5,7 @@ import { printable, printableLine } from "../../base/printable.ts";
 import type { Config, ProcessSpec } from "../../config/spec.ts";
 import type { ToKeeper } from "../../ipc/keeper-protocol.ts";
 import type { ConsoleStyle, FromLogger, LoggerMessage, StoreSettings } from "../../ipc/logger-protocol.ts";
+import { wantsColors } from "../../os/colors.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import { processOf } from "../spec-registry.ts";
 import { error, info, type LogLine, warn } from "./lifecycle-messages.ts";
@@ -81,10 +82,7 @@ export class ServiceLog {
 
 /** Colours are for terminals (https://no-color.org, https://force-color.org). */
 export function consoleStyle({ console }: Config): ConsoleStyle {
-  return {
-    ...console,
-    colors: console.colors && (isatty(1) || !!process.env.FORCE_COLOR) && !process.env.NO_COLOR && process.env.TERM !== "dumb",
-  };
+  return { ...console, colors: console.colors && wantsColors({ isTTY: isatty(1) || !!process.env.FORCE_COLOR }) };
 }
 
 export function storeSettings({ internalLogHours, internalLogBytes }: Config): StoreSettings {

@@ -1,0 +1,8 @@
+/** Whether an output gets colours (https://no-color.org). */
+
+export type OutputStream = { readonly isTTY?: boolean };
+
+/** Whether it is a terminal that shows colours. */
+export function wantsColors({ isTTY }: OutputStream): boolean {
+  return isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
+}
