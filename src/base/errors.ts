@@ -1,7 +1,20 @@
 /** The table of errors that users can see, with their HTTP status and exit code. */
 
-/** Exit codes of the command line: those of sysexits.h where it has a name for the case; 130 is 128 + SIGINT. */
-export const EXIT = { done: 0, refused: 1, usage: 64, noDaemon: 69, bug: 70, configuration: 78, interrupted: 130 } as const;
+/**
+ * Exit codes of the command line: those of sysexits.h where it has a name for the case; 2 as terraform's `plan`, 3 as
+ * `systemctl is-active` and `supervisorctl status`; 130 is 128 + SIGINT.
+ */
+export const EXIT = {
+  done: 0,
+  refused: 1,
+  changed: 2,
+  notRunning: 3,
+  usage: 64,
+  noDaemon: 69,
+  bug: 70,
+  configuration: 78,
+  interrupted: 130,
+} as const;
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
@@ -17,6 +30,8 @@ export const ERRORS = {
   "process-blocked": { status: 409, exit: EXIT.refused },
   "process-running": { status: 409, exit: EXIT.refused },
   "process-not-running": { status: 409, exit: EXIT.refused },
+  /** Asked by `GET /health`. */
+  "process-down": { status: 503, exit: EXIT.notRunning },
   "process-leaving": { status: 409, exit: EXIT.refused },
   "events-lost": { status: 503, exit: EXIT.refused },
   "start-failed": { status: 500, exit: EXIT.refused },

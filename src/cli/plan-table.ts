@@ -4,9 +4,14 @@ import { table } from "./table.ts";
 
 const UNCHANGED = "unchanged";
 
+/** Whether the file changes anything. */
+export function hasChanges({ processes, settings }: PlanRecord): boolean {
+  return settings.length > 0 || processes.some(isChanged);
+}
+
 /** Unchanged processes are only counted. */
 export function planTable({ processes, settings, profile }: PlanRecord, width = Number.POSITIVE_INFINITY): string {
-  const changed = processes.filter(({ reason }) => reason !== UNCHANGED);
+  const changed = processes.filter(isChanged);
   const rows = [
     ...changed.map((change) => [change.process, actionOf(change), change.reason]),
     ...settings.map(({ field, takesEffect }) => [
@@ -20,6 +25,10 @@ export function planTable({ processes, settings, profile }: PlanRecord, width = 
   const by = profile === undefined ? "" : `\nWith the profile "${profile}".`;
   if (rows.length === 0) return `Nothing has changed (${rest === 1 ? "1 process" : `${rest} processes`}).${by}`;
   return `${table(["ID", "ACTION", "WHY"], rows, { width })}${rest === 0 ? "" : `\n${count}.`}${by}`;
+}
+
+function isChanged({ reason }: PlannedChange): boolean {
+  return reason !== UNCHANGED;
 }
 
 function actionOf({ action, rolling }: PlannedChange): string {

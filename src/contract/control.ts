@@ -29,6 +29,9 @@ export type Caller = {
   readonly process?: string;
 };
 
+/** The sender of a request that needs no token; it doesn't make procman take samples more often. */
+export const ANONYMOUS: Caller = { consumer: "" };
+
 /** Exactly one of: the number of instances (`"max"`: one for each processor), or the change of it (below 0: fewer). */
 export type Scaling = { readonly instances?: number | "max"; readonly by?: number };
 

@@ -175,6 +175,15 @@ export const INCIDENTS = {
   limit: { kind: "number", description: "Maximum number. Default: 20.", schema: { type: "integer", minimum: 1, maximum: 1_000 } },
 } as const satisfies Parameters;
 
+export const HEALTH = {
+  process: {
+    kind: "text",
+    description:
+      "200 only if this process or instance is up: running, ready, and healthy by its checks; else 503, also for an unknown id. Of a cluster one instance is enough; of `all` each process that was asked for.",
+    schema: { type: "string", minLength: 1, maxLength: 80 },
+  },
+} as const satisfies Parameters;
+
 export const EVENTS = {
   after: {
     kind: "text",

@@ -1,8 +1,10 @@
 /** The table of routes, from which server, client, OpenAPI document and `docs/api.md` are made. */
+import { ProcmanError } from "../base/errors.ts";
 import { ACTIONS, type Action, type ActOptions, type Scaling, type Signalling } from "./control.ts";
 import type { EventType } from "./event-record.ts";
 import { LOG_SUBMISSION, SCALING, SIGNALLING, TELEMETRY_REPORT } from "./input-schemas.ts";
-import { EVENTS, INCIDENTS, LOGS, METRICS, type Parameters, type ParameterValues, PLAN, RESTART, WAIT } from "./query.ts";
+import { serves } from "./process-health.ts";
+import { EVENTS, HEALTH, INCIDENTS, LOGS, METRICS, type Parameters, type ParameterValues, PLAN, RESTART, WAIT } from "./query.ts";
 import type { LogQuery, LogSubmission, TelemetryReport } from "./records.ts";
 import { Page, type Route } from "./route.ts";
 
@@ -13,6 +15,9 @@ const VERBS: Readonly<Record<Action, string>> = {
   block: "Block the process: neither policy, schedule nor `start` starts it",
   unblock: "Lift a block",
 };
+
+/** It doesn't repeat the id, and is the same for an unknown one: it is for clients without a token. */
+const DOWN = "Cannot answer ok: no process of this id is running, ready and healthy";
 
 const noParameters: Parameters = {};
 const processOutput = { kind: "json", schema: "ProcessRecord" } as const;
@@ -239,12 +244,16 @@ export const ROUTES = {
   health: {
     method: "GET",
     path: "/health",
-    summary: "Whether the API answers",
-    parameters: noParameters,
+    summary: "Whether the API answers, or a process is up",
+    parameters: HEALTH,
     status: 200,
     output: { kind: "text", type: "text/plain; charset=utf-8" },
-    errors: [403],
-    answer: () => Promise.resolve("ok\n"),
+    errors: [400, 403, 503],
+    answer: async (control, { query }) => {
+      const { process } = query as ParameterValues<typeof HEALTH>;
+      if (process !== undefined && !serves(await control.processes(), process)) throw new ProcmanError("process-down", DOWN);
+      return "ok\n";
+    },
   },
 } as const satisfies Readonly<Record<string, Route>>;
 

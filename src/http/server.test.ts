@@ -190,6 +190,23 @@ test("health needs no token and answers only ok; answers may not be cached", asy
   assert.equal(response.headers.get("access-control-allow-origin"), null);
 });
 
+test("5 health?process=ID needs no token and says 200 or 503, with the same answer for a process that is down and one that isn't there", async (context) => {
+  const api = await startApi(context);
+  const statusOf = async (id: string): Promise<number> => (await fetch(`${api.url}/health?process=${id}`)).status;
+  for (const id of ["web", "pair", "pair-2", "all"]) assert.equal(await statusOf(id), 200, id);
+  api.rig.spawner.exit("web", 3);
+  api.rig.spawner.exit("pair-2", 3);
+  for (const id of ["web", "pair-2", "all"]) assert.equal(await statusOf(id), 503, id);
+  assert.equal(await statusOf("pair"), 200, "one instance is enough");
+  const [down, unknown] = await Promise.all(["web", "nobody"].map(async (id) => (await fetch(`${api.url}/health?process=${id}`)).text()));
+  assert.equal(down, unknown);
+  assert.equal((JSON.parse(down ?? "") as Problem).code, "process-down");
+  const answer = await fetch(`${api.url}/health?process=job`);
+  assert.equal(await answer.text(), "ok\n");
+  for (const query of ["process=", "proces=web", "process=a&process=b"])
+    assert.equal((await fetch(`${api.url}/health?${query}`)).status, 400, query);
+});
+
 test("pages of a configured origin may send requests, including preflight; those of other origins may not", async (context) => {
   const api = await startApi(context);
   const origin = "https://app.example.org";

@@ -1,7 +1,7 @@
 /** The REST API server: finds the route, authenticates and authorizes, answers. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Caller, Control } from "../contract/control.ts";
+import { ANONYMOUS, type Caller, type Control } from "../contract/control.ts";
 import { readQuery, writeQuery } from "../contract/query.ts";
 import { Page, type Route, type RouteInput } from "../contract/route.ts";
 import { Authenticator, checkScope, type TokenAccess, type TokenGrant } from "./auth.ts";
@@ -128,12 +128,18 @@ export class Api {
     if (method === "OPTIONS" && (path === "*" || methodsOf(path).length > 0)) return sendOptions(response, path);
     // Without a token only routes that need none are answered.
     const match = path === "/health" ? matchRoute(method, path) : undefined;
-    if (match !== undefined) return sendResult(response, match.route, await match.route.answer(this.#control({ consumer: "" }), NO_INPUT));
+    const query = cut < 0 ? "" : url.slice(cut + 1);
+    if (match !== undefined) return this.#answerAnyone(response, match.route, query);
     const grant = await this.#authenticator.grant(request);
     this.#connections.trust(request.socket);
     const found = matchRoute(method, path);
     this.#checkScope(grant, found.route, path);
-    await this.#answer({ request, response, query: cut < 0 ? "" : url.slice(cut + 1), grant, ...found });
+    await this.#answer({ request, response, query, grant, ...found });
+  }
+
+  async #answerAnyone(response: ServerResponse, route: Route, query: string): Promise<void> {
+    const input: RouteInput = { id: "", query: readQuery(query, route.parameters), body: undefined, signal: NEVER };
+    sendResult(response, route, await route.answer(this.#control(ANONYMOUS), input));
   }
 
   #checkScope({ claims }: TokenGrant, { method, scope }: Route, path: string): void {
@@ -173,8 +179,6 @@ type ApiRequest = RouteMatch & {
   readonly query: string;
   readonly grant: TokenGrant;
 };
-
-const NO_INPUT: RouteInput = { id: "", query: {}, body: undefined, signal: NEVER };
 
 function sendResult(response: ServerResponse, { status, output }: Route, result: unknown): void {
   if (output.kind === "text") sendText(response, status, String(result), output.type);

@@ -2,7 +2,16 @@
 import { ProcmanError } from "../base/errors.ts";
 import { didYouMean } from "../base/suggest.ts";
 import type { ProcessSpec } from "../config/spec.ts";
-import type { Action, ActOptions, Caller, Control, PlanOptions, Scaling, Signalling } from "../contract/control.ts";
+import {
+  type Action,
+  type ActOptions,
+  ANONYMOUS,
+  type Caller,
+  type Control,
+  type PlanOptions,
+  type Scaling,
+  type Signalling,
+} from "../contract/control.ts";
 import type { EventRecord, EventType } from "../contract/event-record.ts";
 import type { PlanRecord } from "../contract/plan.ts";
 import type {
@@ -46,7 +55,7 @@ class ServiceControl implements Control {
   }
 
   async processes(): Promise<readonly ProcessRecord[]> {
-    this.#ports.metrics.watch();
+    if (this.#caller !== ANONYMOUS) this.#ports.metrics.watch();
     return this.#ports.records.records;
   }
 

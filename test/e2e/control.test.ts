@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { ProcessRecord } from "../../src/contract/records.ts";
+import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
-import { isAlive } from "../support/procman-process.ts";
+import { eventually, isAlive } from "../support/procman-process.ts";
 
 const SLEEPER = { cmd: "sleep 1000", autostart: true };
 
@@ -75,6 +75,56 @@ test("a start that fails has exit code 1 and the reason", async (context) => {
   if (code === 0) assert.match(out, /^job: running/);
   else assert.match(err, /"job".* code 3/);
   assert.equal((await procman(folder, ["start", "job", "--timeout", "-1"])).code, 64);
+});
+
+test("status ends with 3 if something that was asked for isn't running; --check also if it is not ready or not healthy", async (context) => {
+  const { folder } = homeOf(context, [
+    { id: "web", ...SLEEPER, ready: { exec: "test -e ready" }, health: { exec: "test ! -e ill", interval: 1 }, restart: "error" },
+    { id: "done", cmd: "true", autostart: true },
+    { id: "manual", cmd: "sleep 1000" },
+    { id: "job", cmd: "exit 7", cron: "0 3 1 1 *" },
+    { id: "pair", ...SLEEPER, cluster: { instances: 2 } },
+  ]);
+  const codeOf = async (...args: readonly string[]): Promise<number> => (await procman(folder, ["status", ...args])).code;
+  assert.equal(await codeOf(), 69);
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  await eventually(async () => ((await recordsOf(folder))[1]?.status === "finished" ? true : undefined));
+  assert.deepEqual([await codeOf(), await codeOf("web"), await codeOf("--check", "pair"), await codeOf("all", "--json")], [0, 0, 0, 0]);
+  assert.deepEqual([await codeOf("--check"), await codeOf("--check", "web")], [3, 3], "it is not ready");
+  writeFileSync(join(folder, "ready"), "");
+  await eventually(async () => ((await codeOf("--check", "web")) === 0 ? true : undefined));
+  assert.equal(await codeOf("--check"), 0);
+  assert.deepEqual([await codeOf("done"), await codeOf("web", "manual")], [3, 3], "a named one must run");
+  await procman(folder, ["block", "web"]);
+  writeFileSync(join(folder, "ill"), "");
+  await eventually(async () => ((await codeOf("--check", "web")) === 3 ? true : undefined));
+  assert.equal(await codeOf("web"), 0, "it is unhealthy, and runs");
+  await procman(folder, ["stop", "pair-2"]);
+  assert.deepEqual([await codeOf(), await codeOf("pair"), await codeOf("pair-1")], [0, 3, 0]);
+  await procman(folder, ["start", "job"]);
+  const failed = await procman(folder, ["status"]);
+  assert.equal(failed.code, 3);
+  assert.match(failed.out, /^job +errored/m);
+  assert.equal(await codeOf("nobody"), 1);
+});
+
+test("GET /health?process=ID needs no token: 200 while the process is up, else 503", async (context) => {
+  const { folder, state } = homeOf(context, [{ id: "web", ...SLEEPER, ready: { exec: "test -e ready" } }]);
+  await procman(folder, ["run", "--detach"]);
+  const { port } = JSON.parse(readFileSync(join(state, "endpoint.json"), "utf8")) as Endpoint;
+  const ask = async (query: string): Promise<readonly [number, string]> => {
+    const answer = await fetch(`http://127.0.0.1:${port}/health${query}`);
+    return [answer.status, await answer.text()];
+  };
+  assert.deepEqual(await ask(""), [200, "ok\n"]);
+  const [status, body] = await ask("?process=web");
+  assert.equal(status, 503);
+  assert.equal(body, (await ask("?process=nobody"))[1]);
+  assert.doesNotMatch(body, /web|ready\b.*exec/);
+  writeFileSync(join(folder, "ready"), "");
+  await eventually(async () => ((await ask("?process=web"))[0] === 200 ? true : undefined));
+  await procman(folder, ["stop", "web"]);
+  assert.equal((await ask("?process=web"))[0], 503);
 });
 
 test("4 instances and clusters are selected by id; --json prints records", async (context) => {

@@ -60,6 +60,7 @@ test("plan shows the effect of a changed file on each process; reload does that 
   await procman(home.folder, ["run", "--detach"]);
   const before = await pids(home);
   assert.match((await procman(home.folder, ["plan"])).out, /^Nothing has changed \(5 processes\)\.\n$/);
+  assert.equal((await procman(home.folder, ["plan", "--exit-code"])).code, 0);
   write(
     home,
     [
@@ -73,6 +74,8 @@ test("plan shows the effect of a changed file on each process; reload does that 
   );
   const plan = await procman(home.folder, ["plan"]);
   assert.deepEqual(plan.code, 0);
+  const coded = await procman(home.folder, ["plan", "--exit-code"]);
+  assert.deepEqual(coded, { ...plan, code: 2 });
   assert.equal(
     plan.out,
     `ID        ACTION    WHY

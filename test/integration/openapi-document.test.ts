@@ -90,7 +90,7 @@ test("4 each answer of the API conforms to GET /openapi.json, also of clusters, 
   const status = async (id: string): Promise<string> => ((await (await ask(`/processes/${id}`)).json()) as ProcessRecord).status;
   const wanted = { web: "running", job: "exhausted", lost: "errored", after: "running" };
   await until(async () => (await Promise.all(Object.keys(wanted).map(status))).join() === Object.values(wanted).join());
-  await holds("get", "/health");
+  for (const query of ["", "?process=web", "?process=lost", "?of=web"]) await holds("get", "/health", `/health${query}`);
   await holds("get", "/metrics");
   await holds("get", "/processes");
   for (const id of [...Object.keys(wanted), "later", "web-1", "nobody"]) await holds("get", "/processes/{id}", `/processes/${id}`);

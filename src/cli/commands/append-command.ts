@@ -1,4 +1,5 @@
 /** `procman append`: adds a process to the configuration file. */
+import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
 
@@ -6,7 +7,9 @@ export function define(parent: Command): void {
   const command = parent
     .command("append")
     .summary("add a process to the configuration file")
-    .description("Adds a process at the end of the list. Keeps comments and layout; nothing is written if the result would be invalid.");
+    .description(
+      "Adds a process at the end of the list. Keeps comments and layout; nothing is written if the result would be invalid, or if the file has this process already.",
+    );
   withProcessOptions(command)
     .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
     .action(append);
@@ -16,7 +19,7 @@ type Options = ProcessOptions & { readonly config?: string };
 
 async function append(options: Options): Promise<void> {
   const added = processOf(options, "append a process");
-  const [{ read }, { check }, { appendProcess }, { checkEdited }, { replaceFile }, { printWarnings }] = await Promise.all([
+  const [{ read }, { check }, { appendProcess, processIn }, { checkEdited }, { replaceFile }, { printWarnings }] = await Promise.all([
     import("../../config/config-file.ts"),
     import("../../config/load.ts"),
     import("../../config/edit/edit.ts"),
@@ -27,9 +30,14 @@ async function append(options: Options): Promise<void> {
   const source = read(options.config, process.cwd());
   // Existing problems are reported with their places in the current file.
   check(source);
+  const id = String(added.id);
+  if (isDeepStrictEqual(processIn(source.text, id), added)) {
+    process.stdout.write(`${source.shownAs}: has this ${JSON.stringify(id)} already; it stays unchanged\n`);
+    return;
+  }
   const text = appendProcess(source.text, added);
-  const config = checkEdited(`append ${JSON.stringify(added.id)}`, source, text);
+  const config = checkEdited(`append ${JSON.stringify(id)}`, source, text);
   await replaceFile(source.file, text);
-  process.stdout.write(`${source.shownAs}: added ${JSON.stringify(added.id)}\n`);
+  process.stdout.write(`${source.shownAs}: added ${JSON.stringify(id)}\n`);
   printWarnings(config, text);
 }

@@ -240,6 +240,21 @@ test("append: autostart unless another start policy is given, or it is turned of
   );
 });
 
+test("append of a process that the file has already, equal, is done and changes nothing", async (t) => {
+  const file = `${FILE.slice(0, FILE.indexOf("[") + 1)}
+    { "cmd": "node mail.js", "id": "mail", "env": { "B": "2", "A": "1" }, /* kept */ "autostart": true },
+  ]
+}
+`;
+  const { run, text } = desk(t, { "procman.jsonc": file });
+  const again = ["append", "--id", "mail", "--cmd", "node mail.js", "--env", "A=1", "--env", "B=2"];
+  const { stdout, error } = await run(...again);
+  assert.deepEqual([stdout, error], ['procman.jsonc: has this "mail" already; it stays unchanged\n', undefined]);
+  refused(await run(...again, "--cwd", "mail"), "configuration-invalid", /the same id/);
+  refused(await run("append", "--id", "mail", "--cmd", "node mail.js"), "configuration-invalid", /the same id/);
+  assert.equal(text(), file);
+});
+
 test("append: an invalid result changes nothing", async (t) => {
   const { run, text } = desk(t, { "procman.jsonc": FILE });
   refused(

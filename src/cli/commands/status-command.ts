@@ -1,14 +1,16 @@
 /** `procman status`: shows processes with their states, as a table or as JSON. */
 
 import type { Command } from "commander";
+import { EXIT } from "../../base/errors.ts";
 import { printableLine } from "../../base/printable.ts";
 import { connect } from "../../connection/connect.ts";
 import type { PluginRecord } from "../../contract/plugin-record.ts";
+import { allRun } from "../../contract/process-health.ts";
 import type { StateRecord } from "../../contract/state-record.ts";
 import { selected, withConfig } from "../options.ts";
 import { statusTable } from "../status-table.ts";
 
-type Options = { readonly config?: string; readonly json?: boolean };
+type Options = { readonly config?: string; readonly json?: boolean; readonly check?: boolean };
 
 const NO_STATE: Partial<StateRecord> = {};
 
@@ -16,15 +18,20 @@ export function define(parent: Command): void {
   const command = parent
     .command("status")
     .summary("show processes with their states")
-    .description("Shows processes with their states. CPU and memory are those of the process with all its descendants; 100 % is one core.")
+    .description(
+      "Shows processes with their states. CPU and memory are those of the process with all its descendants; 100 % is one core.\nExit code 3 if one that is named isn't running; without an id, if one that was asked for isn't running, and hasn't finished with code 0 or been stopped.",
+    )
     .argument("[id...]", "ids of processes, instances (web-2) or clusters (default: all)");
   withConfig(command)
+    .option("--check", "exit code 3 also if one of them is not ready, or not healthy")
     .option("--json", "print the records of the API")
-    .action(async (ids: readonly string[], { config, json }: Options) => {
+    .action(async (ids: readonly string[], { config, json, check = false }: Options) => {
       const control = await connect(config);
       const [all, { plugins = [] }] = await Promise.all([control.processes(), json || ids.length > 0 ? NO_STATE : control.state()]);
       const records = selected(all, ids);
       process.stdout.write(json ? `${JSON.stringify(records, undefined, 2)}\n` : `${statusTable(records, process.stdout)}\n`);
+      const named = ids.length > 0 && !ids.includes("all");
+      if (!allRun(records, { named, checks: check })) process.exitCode = EXIT.notRunning;
       for (const line of pluginLines(plugins)) process.stdout.write(`${printableLine(line)}\n`);
     });
 }

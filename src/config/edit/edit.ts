@@ -2,7 +2,7 @@
  * Adds and removes processes in the text of a configuration. All other bytes stay, comments and indentation included.
  * Comments directly above a process and on its line belong to it.
  */
-import { type Node, parseTree } from "jsonc-parser";
+import { type Node, parse, parseTree } from "jsonc-parser";
 import { ProcmanError } from "../../base/errors.ts";
 import { didYouMean } from "../../base/suggest.ts";
 import {
@@ -62,6 +62,20 @@ export function removeProcess(source: string, id: string): string {
     );
     throw new ProcmanError("process-unknown", `Cannot remove ${JSON.stringify(id)}: no such process.${near}`);
   });
+}
+
+/**
+ * A process as it is written in the text; undefined: no process has this id.
+ *
+ * @throws {ProcmanError} `configuration-invalid`: the text has no list of processes.
+ *
+ * @example
+ * processIn('{ "processes": [{ "id": "web", "cmd": "node ." }] }', "web"); // { id: "web", cmd: "node ." }
+ */
+export function processIn(source: string, id: string): unknown {
+  const text = source.replace(/^\uFEFF/, "");
+  const element = listOf(text).elements.find((candidate) => idOf(candidate) === id);
+  return element === undefined ? undefined : parse(text.slice(element.offset, endOf(element)), [], { allowTrailingComma: true });
 }
 
 function idOf(element: Node): string | undefined {

@@ -1,0 +1,38 @@
+/** Whether processes are up: for the exit code of `status`, and for `GET /health?process=ID`. */
+import type { ProcessRecord, Status } from "./records.ts";
+
+/** It was asked for, by its start policy or an operator, and doesn't run. */
+const MISSING: ReadonlySet<Status> = new Set(["waiting", "skipped", "starting", "backoff", "errored", "exhausted"]);
+
+/** The processes themselves, and instances instead of their clusters. */
+function membersOf({ instances, ...record }: ProcessRecord): readonly ProcessRecord[] {
+  return instances ?? [record];
+}
+
+/** It runs, is ready, and passes its health checks. */
+function isUp({ status, ready, healthy }: ProcessRecord): boolean {
+  return status === "running" && ready !== false && healthy !== false;
+}
+
+type HealthQuestion = {
+  /** They were named, so each must run; else only what was asked for, and hasn't finished or been stopped. */
+  readonly named: boolean;
+  /** They must also be ready and healthy. */
+  readonly checks: boolean;
+};
+
+/** Whether all of these run; of a cluster each instance. */
+export function allRun(records: readonly ProcessRecord[], { named, checks }: HealthQuestion): boolean {
+  return records.flatMap(membersOf).every((record) => {
+    if (record.status === "running") return !checks || isUp(record);
+    return !named && !MISSING.has(record.status);
+  });
+}
+
+/** Whether the process, or one instance of the cluster, is up; of `all`, each that was asked for. */
+export function serves(records: readonly ProcessRecord[], id: string): boolean {
+  const hasOneUp = (record: ProcessRecord): boolean => membersOf(record).some(isUp);
+  if (id === "all") return records.every((record) => hasOneUp(record) || allRun([record], { named: false, checks: true }));
+  const found = records.flatMap((record) => [record, ...(record.instances ?? [])]).find((record) => record.id === id);
+  return found !== undefined && hasOneUp(found);
+}
