@@ -94,7 +94,7 @@ test("without inodes in the state folder a process whose output can't be capture
   // Frees inodes.
   execFileSync("mount", ["-o", "remount,nr_inodes=200", disk]);
   const later = await cli(procman.folder, ["status"], { PROCMAN_STATE_DIR: disk });
-  assert.deepEqual([later.code, later.err, /silent1/.test(later.out)], [0, "", true]);
+  assert.deepEqual([later.code, later.err, /silent1/.test(later.out)], [3, "", true]);
   for (const id of ["silent1", "silent2"]) assert.ok(isAlive(pidIn(await procman.line(new RegExp(`${id} .*started`)))));
   const pids = startedPids(procman);
   assert.equal(await procman.stop(), 0);
