@@ -96,7 +96,8 @@ test("after any sequence of events the counts are those of open connections, and
 
 const ids = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,6}-[0-9]{1,3}$/), { minLength: 1, maxLength: 12 });
 const address = fc.oneof(fc.ipV4(), fc.ipV6());
-const candidatesOf = (names: readonly string[]): readonly BackendCandidate[] => names.map((id) => ({ seed: seedOf(id), connections: 0 }));
+const candidatesOf = (names: readonly string[]): readonly BackendCandidate[] =>
+  names.map((id) => ({ seed: seedOf(id), connections: 0, elsewhere: 0 }));
 const hashed = (names: readonly string[], client: string): string =>
   names[choose["ip-hash"]({ candidates: candidatesOf(names), turn: 0, address: client })] as string;
 
@@ -125,14 +126,15 @@ test("round robin gives each backend the same share", () => {
   );
 });
 
-test("least connections chooses the backend with the fewest, and takes equals in turn", () => {
+test("least connections chooses the backend with the fewest, those that count elsewhere included, and takes equals in turn", () => {
+  const candidate = fc.record({ seed: fc.constant(0), connections: fc.nat(50), elsewhere: fc.nat(50) });
   fc.assert(
-    fc.property(fc.array(fc.nat(50), { minLength: 1, maxLength: 20 }), fc.nat(), (loads, turn) => {
-      const candidates = loads.map((connections) => ({ seed: 0, connections }));
+    fc.property(fc.array(candidate, { minLength: 1, maxLength: 20 }), fc.nat(), (candidates, turn) => {
+      const loads = candidates.map(({ connections, elsewhere }) => connections + elsewhere);
       assert.equal(loads[choose["least-connections"]({ candidates, turn, address: "" })], Math.min(...loads));
     }),
   );
-  const equals = [0, 1, 2].map(() => ({ seed: 0, connections: 4 }));
+  const equals = [0, 1, 2].map((elsewhere) => ({ seed: 0, connections: 4 - elsewhere, elsewhere }));
   assert.deepEqual(
     [0, 1, 2, 3].map((turn) => choose["least-connections"]({ candidates: equals, turn, address: "" })),
     [0, 1, 2, 0],

@@ -3,7 +3,7 @@ import type { BackendReport, BackendSpec, BackendState, Strategy } from "../ipc/
 import { PortOwnership } from "../os/port-ownership.ts";
 
 /** The properties of a backend by which a strategy chooses. */
-export type BackendCandidate = { readonly seed: number; readonly connections: number };
+export type BackendCandidate = { readonly seed: number; readonly connections: number; readonly elsewhere: number };
 
 /** Connections by id of the backend. */
 export type ConnectionCounts = Readonly<Record<string, number>>;
@@ -24,9 +24,13 @@ function leastConnections({ candidates, turn }: Choice): number {
   let best = turn % length;
   for (let step = 1; step < length; step++) {
     const index = (turn + step) % length;
-    if ((candidates[index] as BackendCandidate).connections < (candidates[best] as BackendCandidate).connections) best = index;
+    if (loadOf(candidates[index] as BackendCandidate) < loadOf(candidates[best] as BackendCandidate)) best = index;
   }
   return best;
+}
+
+function loadOf({ connections, elsewhere }: BackendCandidate): number {
+  return connections + elsewhere;
 }
 
 /** Rendezvous hashing: each client ranks all backends. A backend that goes moves only its own clients, and gets them back when it returns. */
@@ -79,7 +83,7 @@ export class Backend implements BackendCandidate {
   isOut = true;
   /** Connections, attempts included. */
   connections = 0;
-  /** Connections that other processes have, where the number is limited. */
+  /** Connections that other processes have, as far as they count here. */
   elsewhere = 0;
   /** Connections not yet established. */
   attempts = 0;

@@ -5,7 +5,7 @@ import type { ConnectionCounts } from "./backends.ts";
 import { PortListener } from "./listener.ts";
 import { Rebalancer } from "./rebalancer.ts";
 import type { Tcp, TcpServer } from "./tcp-handle.ts";
-import type { Worker } from "./worker.ts";
+import type { IdleTimeouts, Worker } from "./worker.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 /** Time for connections to end once no port is served any more. */
@@ -29,6 +29,8 @@ export class Balancer {
   #fronts: readonly Front[] = [];
   #held: HeldConnections = {};
   #gathering: NodeJS.Timeout | undefined;
+  /** Gets the idle timeouts that are set here: they apply to the connections that a predecessor still has, too. */
+  passIdleTimeouts: ((timeouts: IdleTimeouts) => void) | undefined;
 
   /** `changed` is called when the report has changed. */
   constructor(tcp: Tcp, worker: Worker, others: readonly WorkerProcess[], changed: () => void) {
@@ -44,6 +46,12 @@ export class Balancer {
     this.#held = held;
     this.#countElsewhere();
     this.#changed();
+  }
+
+  /** Set by the successor, for the connections that stay here. */
+  setIdleTimeouts(timeouts: IdleTimeouts): void {
+    for (const each of [this.#worker, ...this.#others]) each.setIdleTimeouts(timeouts);
+    this.passIdleTimeouts?.(timeouts);
   }
 
   /** What a successor counts as held. */
@@ -89,6 +97,7 @@ export class Balancer {
   /** Resolves when all processes have applied it and the ports are open, or can't be. `inherited`: listening sockets of the predecessor. */
   async apply(fronts: readonly Front[], inherited?: ListeningState["servers"]): Promise<void> {
     this.#fronts = fronts;
+    this.passIdleTimeouts?.(Object.fromEntries(fronts.map(({ id, idleMs }) => [id, idleMs])));
     const open = fronts.filter(({ closed }) => closed !== true);
     const served = [...this.#listeners].filter(([id, listener]) => open.some((front) => front.id === id && listener.serves(front)));
     const moved = [...this.#listeners].filter(([id, { port }]) => open.some((front) => front.id === id && front.port === port));
@@ -161,15 +170,30 @@ export class Balancer {
     for (const other of this.#others) isShared ? other.listen(id, server) : other.unlisten(id);
   }
 
-  /** Only the first process accepts clients of a front with a limit; others may still have connections from before. */
   #countElsewhere(): void {
-    for (const { id, maxConnections } of this.#fronts) {
-      const counts: Record<string, number> = { ...this.#held[id] };
-      for (const { reports } of this.#others)
-        for (const { id: backend, connections } of reports.find((report) => report.id === id)?.backends ?? [])
-          counts[backend] = (counts[backend] ?? 0) + connections;
-      this.#worker.setElsewhere(id, maxConnections === undefined ? {} : counts);
-    }
+    for (const { id, maxConnections } of this.#fronts)
+      if (maxConnections === undefined) this.#shareHeld(id);
+      else this.#worker.setElsewhere(id, this.#countedElsewhere(id));
+  }
+
+  /**
+   * Each process counts an equal part of what the predecessor has, so that together they even it out. It doesn't count the others'
+   * connections: known late, they would be evened out by all processes at a time, and back again.
+   */
+  #shareHeld(id: string): void {
+    const processes = [this.#worker, ...this.#others];
+    const held = Object.entries(this.#held[id] ?? {}).filter(([, count]) => count > 0);
+    const part = Object.fromEntries(held.map(([backend, count]) => [backend, count / processes.length]));
+    for (const each of processes) each.setElsewhere(id, part);
+  }
+
+  /** Only the first process accepts clients of a front with a limit; others may still have connections from before. */
+  #countedElsewhere(id: string): ConnectionCounts {
+    const counts: Record<string, number> = { ...this.#held[id] };
+    for (const { reports } of this.#others)
+      for (const { id: backend, connections } of reports.find((report) => report.id === id)?.backends ?? [])
+        counts[backend] = (counts[backend] ?? 0) + connections;
+    return counts;
   }
 
   #close(id: string): void {

@@ -69,6 +69,10 @@ export class Frontend {
     if (this.#backends.unproven.length > 0) this.#healthCheck.wake(true);
   }
 
+  setIdleTimeout(idleMs: number): void {
+    this.#front = { ...this.#front, idleMs };
+  }
+
   /** The connections that other processes have. */
   setElsewhere(counts: ConnectionCounts): void {
     this.#backends.setElsewhere(counts);

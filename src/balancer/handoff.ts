@@ -2,8 +2,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { BalancerIdentity, Front } from "../ipc/balancer-protocol.ts";
-import type { Balancer, HeldConnections, ListeningState } from "./balancer.ts";
+import type { Balancer, HeldConnections } from "./balancer.ts";
 import type { Tcp, TcpServer } from "./tcp-handle.ts";
+import type { IdleTimeouts } from "./worker.ts";
 
 /** Both types are exchanged between versions: fields may only be added. */
 export type ToSuccessor =
@@ -13,8 +14,11 @@ export type ToSuccessor =
   | { readonly t: "begin"; readonly fronts: readonly Front[]; readonly held?: HeldConnections }
   | { readonly t: "held"; readonly held: HeldConnections };
 
-/** `fit`: ready to take the sockets. */
-export type FromSuccessor = { readonly t: "fit" } | ({ readonly t: "serving" } & BalancerIdentity);
+/** `fit`: ready to take the sockets. `idle`: they apply to the connections that stay, too. */
+export type FromSuccessor =
+  | { readonly t: "fit" }
+  | ({ readonly t: "serving" } & BalancerIdentity)
+  | { readonly t: "idle"; readonly timeouts: IdleTimeouts };
 
 /** For the successor to start and take over. */
 const TIMEOUT_MS = 20_000;
@@ -24,11 +28,8 @@ const HELD_MS = 100;
 
 export type HandoffRequest = { readonly argv: readonly string[]; readonly env: NodeJS.ProcessEnv };
 
-/** What is asked of the predecessor: `listeningState` when the successor is ready, `held` from then on. */
-export type Predecessor = { readonly listeningState: () => ListeningState; readonly held: () => HeldConnections };
-
 /** Resolves when the successor accepts clients. Rejects when it failed: then nothing has changed here. */
-export async function handOver({ argv, env }: HandoffRequest, { listeningState, held }: Predecessor): Promise<BalancerIdentity> {
+export async function handOver({ argv, env }: HandoffRequest, balancer: Balancer): Promise<BalancerIdentity> {
   const [program = "", ...args] = argv;
   const successor = spawn(program, [...args, "--successor"], { stdio: ["ignore", "inherit", "inherit", "ipc"], detached: true, env });
   const aborter = new AbortController();
@@ -41,14 +42,15 @@ export async function handOver({ argv, env }: HandoffRequest, { listeningState, 
   ended.catch(() => undefined);
   try {
     await Promise.race([messageOf(successor, "fit", signal), ended]);
-    const { fronts, servers } = listeningState();
+    const { fronts, servers } = balancer.listeningState;
     const serving = messageOf(successor, "serving", signal);
     const send = (message: ToSuccessor, server?: TcpServer): void =>
       void successor.send(message, server?.transferable as never, {}, () => undefined);
+    successor.on("message", (message: FromSuccessor) => message.t === "idle" && balancer.setIdleTimeouts(message.timeouts));
     for (const [id, server] of servers) send({ t: "socket", id }, server);
-    send({ t: "begin", fronts, held: held() });
+    send({ t: "begin", fronts, held: balancer.held });
     const identity = await Promise.race([serving, ended]);
-    setInterval(() => successor.connected && send({ t: "held", held: held() }), HELD_MS).unref();
+    setInterval(() => successor.connected && send({ t: "held", held: balancer.held }), HELD_MS).unref();
     return identity;
   } catch (error) {
     successor.kill("SIGKILL");
@@ -78,6 +80,7 @@ export async function takeOver(tcp: Tcp, balancer: Balancer, serve: () => Promis
   send({ t: "fit" });
   await balancer.apply(await frontsToServe, servers);
   process.off("disconnect", lost);
+  balancer.passIdleTimeouts = (timeouts) => process.connected && send({ t: "idle", timeouts });
   // The predecessor has ended with its last connection.
   process.once("disconnect", () => balancer.setHeld({}));
   send({ t: "serving", ...(await serve()) });

@@ -106,7 +106,7 @@ function controlServer(balancer: Balancer, identity: BalancerIdentity): ControlS
   });
   const handOff = async (request: HandoffRequest): Promise<FromBalancer> => {
     try {
-      const successor = await handOver(request, { listeningState: () => balancer.listeningState, held: () => balancer.held });
+      const successor = await handOver(request, balancer);
       setImmediate(() => void retire(balancer, control));
       return { t: "succeeded", pid: successor.pid, startTime: successor.startTime, version: successor.version };
     } catch (error) {
@@ -143,6 +143,10 @@ function runWorker(number: number, tcp: Tcp): void {
         return socket === undefined ? send({ t: "no-socket", id: message.id }) : void worker.listen(message.id, tcp.receive(socket));
       case "unlisten":
         return worker.unlisten(message.id);
+      case "elsewhere":
+        return worker.setElsewhere(message.id, message.counts);
+      case "idle":
+        return worker.setIdleTimeouts(message.timeouts);
       case "migrate":
         return void migrate(worker.busyConnections, message.count, sendHalf).then(() => send({ t: "applied", serial: message.serial }));
       case "client":

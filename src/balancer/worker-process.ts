@@ -1,15 +1,21 @@
 /** A further process of the balancer, seen from the first one. It accepts clients from the same listening sockets. */
 import { type ChildProcess, fork } from "node:child_process";
+import { isDeepStrictEqual } from "node:util";
 import type { Front, FrontReport } from "../ipc/balancer-protocol.ts";
 import { processStat } from "../os/process-stat.ts";
+import type { ConnectionCounts } from "./backends.ts";
 import { type Load, NO_LOAD, type SocketHalf } from "./rebalancer.ts";
 import type { TcpHandle, TcpServer } from "./tcp-handle.ts";
+import type { IdleTimeouts } from "./worker.ts";
 
 export type ToWorker =
   | { readonly t: "fronts"; readonly serial: number; readonly fronts: readonly Front[] }
   /** Accompanied by the listening socket. */
   | { readonly t: "listen"; readonly id: string }
   | { readonly t: "unlisten"; readonly id: string }
+  /** Connections of a front that count in addition to those of the process. */
+  | { readonly t: "elsewhere"; readonly id: string; readonly counts: ConnectionCounts }
+  | { readonly t: "idle"; readonly timeouts: IdleTimeouts }
   /** Give up to `count` connections to another process. */
   | { readonly t: "migrate"; readonly serial: number; readonly count: number }
   | SocketHalf
@@ -43,6 +49,8 @@ export class WorkerProcess {
   #isGone = false;
   #fronts: readonly Front[] = [];
   readonly #servers = new Map<string, TcpServer>();
+  /** As last sent, by id of the front. */
+  readonly #elsewhere = new Map<string, ConnectionCounts>();
   #closed = false;
   /** That a socket did not arrive is reported once. */
   #isReported = false;
@@ -85,6 +93,16 @@ export class WorkerProcess {
   unlisten(id: string): void {
     if (!this.#servers.delete(id)) return;
     this.#send({ t: "unlisten", id });
+  }
+
+  setElsewhere(id: string, counts: ConnectionCounts): void {
+    if (isDeepStrictEqual(counts, this.#elsewhere.get(id) ?? {})) return;
+    this.#elsewhere.set(id, counts);
+    this.#send({ t: "elsewhere", id, counts });
+  }
+
+  setIdleTimeouts(timeouts: IdleTimeouts): void {
+    this.#send({ t: "idle", timeouts });
   }
 
   /** Resolves when the process has given up to `count` connections, half by half, to `received`. */
@@ -174,6 +192,7 @@ export class WorkerProcess {
       this.#started();
       this.#isGone = false;
       this.#send({ t: "fronts", serial: ++this.#serial, fronts: this.#fronts });
+      for (const [id, counts] of this.#elsewhere) this.#send({ t: "elsewhere", id, counts });
       for (const [id, server] of this.#servers) this.#sendServer(id, server);
     }, RESTART_MS);
   }

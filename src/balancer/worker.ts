@@ -21,6 +21,9 @@ const SPARE_FILES = 64;
 /** How long it is reported that clients were rejected for lack of file descriptors. */
 const FULL_MS = 5_000;
 
+/** Milliseconds (0: none), by id of the front. */
+export type IdleTimeouts = Readonly<Record<string, number>>;
+
 export class Worker {
   readonly #tcp: Tcp;
   readonly #number: number;
@@ -31,8 +34,8 @@ export class Worker {
   readonly #closed = new Set<Frontend>();
   #checking: NodeJS.Timeout | undefined;
   #reporting: NodeJS.Timeout | undefined;
-  readonly #files = mostOpenFiles();
-  readonly #mostConnections = Math.max(1, Math.floor((this.#files - SPARE_FILES) / 2));
+  readonly #files: number;
+  readonly #mostConnections: number;
   /** Clients that may come before connections are counted again. */
   #room = 0;
   /** At the last measurement. */
@@ -41,11 +44,13 @@ export class Worker {
   /** Runs while `full` is reported. */
   #full: NodeJS.Timeout | undefined;
 
-  /** `number`: of this process, from 0. `report` is called when something has changed. */
-  constructor(tcp: Tcp, number: number, report: () => void) {
+  /** `number`: of this process, from 0. `report` is called when something has changed. `files`: most open files. */
+  constructor(tcp: Tcp, number: number, report: () => void, files: number = mostOpenFiles()) {
     this.#tcp = tcp;
     this.#number = number;
     this.#report = report;
+    this.#files = files;
+    this.#mostConnections = Math.max(1, Math.floor((files - SPARE_FILES) / 2));
     this.load = { ...NO_LOAD, room: this.#mostConnections };
   }
 
@@ -83,9 +88,13 @@ export class Worker {
     while (this.#all.some(({ isSettling }) => isSettling)) await sleep(SETTLE_POLL_MS);
   }
 
-  /** The connections of this front that other processes have. */
+  /** The connections of this front that other processes have, as far as they count for this one. */
   setElsewhere(id: string, counts: ConnectionCounts): void {
     this.#frontends.get(id)?.setElsewhere(counts);
+  }
+
+  setIdleTimeouts(timeouts: IdleTimeouts): void {
+    for (const [id, idleMs] of Object.entries(timeouts)) this.#frontends.get(id)?.setIdleTimeout(idleMs);
   }
 
   /** Accepts clients of this front. Returns 0 or a negative errno. */
@@ -159,7 +168,7 @@ export class Worker {
     this.#full = setTimeout(() => {
       this.#full = undefined;
       this.#report();
-    }, FULL_MS);
+    }, FULL_MS).unref();
     this.#reportSoon();
   }
 

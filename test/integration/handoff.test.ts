@@ -75,6 +75,44 @@ testBoth(
   },
 );
 
+testBoth("an idle timeout that is set after two handoffs applies to the connections of both old balancers too", async (context) => {
+  const balancer = await TestBalancer.start(context, {}, 2);
+  const backend = await TestBackend.start(context, "a");
+  await balancer.serveUp([backend]);
+  const idle: Socket[] = [];
+  for (let turn = 0; turn < 2; turn++) {
+    const clients = await Promise.all(Array.from({ length: 6 }, () => balancer.client()));
+    await Promise.all(clients.map(received));
+    idle.push(...clients);
+    assert.equal((await balancer.succeed()).t, "succeeded");
+    await balancer.serviceComes();
+  }
+  await eventually(() => (balancer.backend("a")?.connections === 12 ? true : undefined));
+  await balancer.serve([backend.spec], { idleMs: 200 });
+  await eventually(() => (idle.every(({ readableEnded }) => readableEnded) ? true : undefined));
+  await eventually(() => (balancer.backend("a")?.connections === 0 ? true : undefined));
+});
+
+testBoth("least-connections counts connections that stay with old balancers", async (context) => {
+  const balancer = await TestBalancer.start(context, { strategy: "least-connections" }, 2);
+  const backends = [];
+  for (const id of ["a", "b", "c"]) backends.push(await TestBackend.start(context, id));
+  await balancer.serveUp(backends.slice(0, 1));
+  const olds = await Promise.all(Array.from({ length: 12 }, () => balancer.client()));
+  await Promise.all(olds.map(received));
+  assert.equal((await balancer.succeed()).t, "succeeded");
+  await balancer.serviceComes();
+  await balancer.serveUp(backends);
+  const sum = (key: "connections" | "total"): number => (balancer.report?.backends ?? []).reduce((all, backend) => all + backend[key], 0);
+  // For a moment the further process of the old balancer may accept some.
+  for (let count = olds.length + 1; sum("total") < 8; count++) {
+    await received(await balancer.client());
+    await eventually(() => (sum("connections") === count ? true : undefined));
+  }
+  // Each of the two processes gives "a" one more only when "b" and "c" have six each.
+  assert.equal(balancer.backend("a")?.total, 0);
+});
+
 testBoth("a new limit counts the connections that all processes have already", async (context) => {
   const balancer = await TestBalancer.start(context, {}, 3);
   const backend = await TestBackend.start(context, "a");
