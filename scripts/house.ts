@@ -13,6 +13,11 @@ const SHARED_TYPES = new Set(["Options"]);
 
 type Report = { readonly folders: number; readonly problems: readonly string[] };
 
+/** 1: there are problems, or no folder, which means that the wrong folder was named. */
+export function exitCodeOf({ folders, problems }: Pick<Report, "folders" | "problems">): 0 | 1 {
+  return problems.length === 0 && folders > 0 ? 0 : 1;
+}
+
 export function checkHouse(root: string): Report {
   const files = readdirSync(root, { recursive: true, encoding: "utf8" })
     .map((file) => file.replaceAll("\\", "/"))

@@ -85,6 +85,11 @@ const NODE_FREE = new Set(["base", "contract", "ipc", "supervisor", "client"]);
 
 type Report = { readonly files: number; readonly imports: number; readonly problems: readonly string[] };
 
+/** 1: there are problems, or no file, which means that the wrong folder was named. */
+export function exitCodeOf({ files, problems }: Pick<Report, "files" | "problems">): 0 | 1 {
+  return problems.length === 0 && files > 0 ? 0 : 1;
+}
+
 export function checkLayers(root: string): Report {
   const all = readdirSync(root, { recursive: true, encoding: "utf8" })
     .map((file) => file.replaceAll("\\", "/"))

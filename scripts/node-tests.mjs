@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { ROOT, runCommand } from "./run-command.mjs";
 
 /** Tests beside the source whose subject is real files, FIFOs and processes: they take their time, and no build. */
-export const REAL = ["src/logger", "src/log-store", "src/file-watcher"];
+export const REAL = ["src/logger", "src/log-store", "src/file-watcher", "src/telemetry.test.ts"];
 
 /** Tests that need no build and no other program, and are quick. */
 export const UNIT = [
@@ -33,6 +33,9 @@ function testsBelow(folder) {
 /** Where the entries of `together` are written. */
 const ENTRIES = join(ROOT, ".cache/tests");
 
+/** Many tests wait for a timer or a process: so there are more of them at a time than processors. */
+const TOGETHER = 4;
+
 /** One entry for each place, which imports its test files: a process for each file costs more than most of the tests. */
 function together(places) {
   rmSync(ENTRIES, { recursive: true, force: true });
@@ -48,7 +51,7 @@ function together(places) {
 
 /** Tests of a place share a process. */
 export function runTogether(places, options) {
-  return runFiles(together(places), places, options);
+  return runFiles(together(places), places, { concurrency: TOGETHER, ...options });
 }
 
 /**

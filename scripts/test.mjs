@@ -10,6 +10,7 @@ const MINUTE = 60_000;
 
 /** One file at a time where time matters to a test: two neighbours on two cores make each other late. */
 const PHASES = [
+  { folder: "test/model-wide", timeoutMs: 8 * MINUTE, concurrency: 2 },
   ...REAL.map((folder) => ({ folder, timeoutMs: 8 * MINUTE, concurrency: 2 })),
   { folder: "test/integration", timeoutMs: 10 * MINUTE, concurrency: 2 },
   { folder: "test/e2e", timeoutMs: 10 * MINUTE, concurrency: 2 },

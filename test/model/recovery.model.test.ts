@@ -1,4 +1,4 @@
-/** Service and keeper die at every step of every transition, and the real supervisor continues; wider bounds in `test/faults`. */
+/** Service and keeper die at every step of every transition, and the real supervisor continues; wider bounds in `test/model-wide`. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProcessDefinition } from "../../src/supervisor/definition.ts";
@@ -10,51 +10,16 @@ const NONE = { commands: 0, exits: 0, failures: 0, services: 0, keepers: 0 };
 /** `least`: fewer states would mean that the check misses some. */
 const CASES = {
   "the service, around crashes and their restarts": { definitions: makeDefinition({}), bounds: { exits: 1, services: 1 }, least: 300 },
-  "the service, twice": {
-    definitions: makeDefinition({}, { restart: "error", restartDelayMs: 0 }),
-    bounds: { exits: 1, services: 2 },
-    least: 500,
-  },
   "the service, around starts that fail": { definitions: makeDefinition({}), bounds: { failures: 1, services: 1 }, least: 100 },
-  "the service, around two commands": {
-    definitions: makeDefinition({ autostart: false }, { restart: "never" }),
-    bounds: { commands: 2, services: 1 },
-    least: 1_500,
-  },
-  "the service, around a command with a grace period": {
-    definitions: makeDefinition({}, { graceMs: 5 }),
-    bounds: { commands: 1, services: 1 },
-    least: 1_000,
-  },
   "the service with a process and its dependency, around failed starts": {
     definitions: chained(),
     bounds: { failures: 1, services: 1 },
     least: 300,
   },
-  "the service, around ends of runs with a restart order": {
-    definitions: makeDefinition({}, { restartDelayMs: 0 }),
-    bounds: { exits: 1, services: 1 },
-    least: 1_500,
-  },
   "the keeper, around ends of runs with a restart order": {
     definitions: makeDefinition({}, { restart: "error", restartDelayMs: 0 }),
     bounds: { exits: 1, keepers: 1 },
     least: 1_500,
-  },
-  "the keeper, around crashes and starts that fail": {
-    definitions: makeDefinition({}),
-    bounds: { exits: 1, failures: 1, keepers: 1 },
-    least: 2_000,
-  },
-  "the keeper, around two commands": {
-    definitions: makeDefinition({ autostart: false }, { restart: "never" }),
-    bounds: { commands: 2, keepers: 1 },
-    least: 1_500,
-  },
-  "both, around a crash": {
-    definitions: makeDefinition({}, { restart: "error", restartDelayMs: 10 }),
-    bounds: { exits: 1, services: 1, keepers: 1 },
-    least: 2_000,
   },
 } as const;
 

@@ -4,7 +4,44 @@ import { test } from "node:test";
 import { Machine } from "../model/machine-model.ts";
 import { chained, makeDefinition, walk } from "../model/recovery-model.ts";
 
+const NONE = { commands: 0, exits: 0, failures: 0, services: 0, keepers: 0 };
+
 const CASES = {
+  "the service, twice": {
+    definitions: makeDefinition({}, { restart: "error", restartDelayMs: 0 }),
+    bounds: { ...NONE, exits: 1, services: 2 },
+    least: 500,
+  },
+  "the service, around two commands": {
+    definitions: makeDefinition({ autostart: false }, { restart: "never" }),
+    bounds: { ...NONE, commands: 2, services: 1 },
+    least: 1_500,
+  },
+  "the service, around a command with a grace period": {
+    definitions: makeDefinition({}, { graceMs: 5 }),
+    bounds: { ...NONE, commands: 1, services: 1 },
+    least: 1_000,
+  },
+  "the service, around ends of runs with a restart order": {
+    definitions: makeDefinition({}, { restartDelayMs: 0 }),
+    bounds: { ...NONE, exits: 1, services: 1 },
+    least: 1_500,
+  },
+  "the keeper, around crashes and starts that fail": {
+    definitions: makeDefinition({}),
+    bounds: { ...NONE, exits: 1, failures: 1, keepers: 1 },
+    least: 2_000,
+  },
+  "the keeper, around two commands": {
+    definitions: makeDefinition({ autostart: false }, { restart: "never" }),
+    bounds: { ...NONE, commands: 2, keepers: 1 },
+    least: 1_500,
+  },
+  "both, around a crash": {
+    definitions: makeDefinition({}, { restart: "error", restartDelayMs: 10 }),
+    bounds: { ...NONE, exits: 1, services: 1, keepers: 1 },
+    least: 2_000,
+  },
   "the service, around two crashes and a failed start": {
     definitions: makeDefinition({}),
     bounds: { commands: 0, exits: 2, failures: 1, services: 1, keepers: 0 },

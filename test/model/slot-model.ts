@@ -1,0 +1,176 @@
+/** A small model of the operating system, in which all states that the machine of a slot can reach are visited. */
+import assert from "node:assert/strict";
+import { step } from "../../src/supervisor/machine.ts";
+import type { Policy } from "../../src/supervisor/restart-policy.ts";
+import { type ExitInfo, initial, type MachineInput, type SlotState } from "../../src/supervisor/states.ts";
+import { timers } from "../../src/supervisor/timers.ts";
+
+/** What the OS has of the slot: a leader, processes that it leaves behind, and the signals they got. */
+type Os = {
+  readonly leader: "none" | "spawning" | "alive";
+  readonly others: boolean;
+  /** A sweep was requested and not yet reported. */
+  readonly sweeping: boolean;
+  readonly sigkill: boolean;
+};
+type World = { readonly state: SlotState; readonly os: Os };
+type Move = { readonly name: string; readonly input: MachineInput; readonly os: Os };
+
+const PID = 7;
+const now = { at: 0, chance: 0.5 };
+const noProcess: Os = { leader: "none", others: false, sweeping: false, sigkill: false };
+const exit = (code: number | null, signal: string | null = null): ExitInfo => ({ kind: "exited", code, signal });
+
+/** All possible next moves; without `free`, only those of timers and forced ends: no operator, and processes ignore SIGTERM. */
+function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
+  const { run } = state;
+  const found: Move[] = [];
+  const add = (name: string, input: Omit<MachineInput, "at" | "chance">, next: Os = os): void =>
+    void found.push({ name, input: { ...input, ...now } as MachineInput, os: next });
+  if (free) {
+    add("start", { type: "start" });
+    for (const next of ["idle", "start", "policy"] as const)
+      for (const cause of ["operator", "terminate", "watch"] as const)
+        for (const held of [false, true]) add(`stop(${next}${held ? ", held" : ""})`, { type: "stop", next, cause, held } as MachineInput);
+    add("cancel-restart", { type: "cancel-restart" });
+    for (const input of [
+      { type: "spawned", pid: 99 },
+      { type: "ready" },
+      { type: "health", good: false },
+      { type: "ended", ending: exit(1), survivors: true },
+      { type: "swept" },
+      { type: "timer", name: "escalate" },
+      { type: "timer", name: "restart" },
+    ])
+      add(`stale ${input.type}`, { ...input, run: run - 1 } as unknown as MachineInput);
+  }
+  if (state.status === "waiting") add("dependencies-ready", { type: "dependencies-ready" });
+  if (state.status === "stopping" && state.phase === "waiting-dependents") add("dependents-gone", { type: "dependents-gone" });
+  if (os.leader === "spawning") {
+    add("spawned", { type: "spawned", run, pid: PID } as MachineInput, { ...os, leader: "alive" });
+    for (const permanent of [false, true])
+      add(
+        "unstartable",
+        { type: "ended", run, ending: { kind: "unstartable", message: "", permanent }, survivors: false } as MachineInput,
+        noProcess,
+      );
+  }
+  if (os.leader === "alive") {
+    const ended = (name: string, ending: ExitInfo, others: boolean): void =>
+      add(name, { type: "ended", run, ending, survivors: others } as MachineInput, { ...os, leader: "none", others });
+    if (free || os.sigkill) ended("killed", exit(null, "SIGKILL"), false);
+    if (free) {
+      for (const others of [false, true])
+        for (const ending of [exit(0), exit(1), { kind: "unknown" } as const]) ended("ended", ending, others);
+      // The keeper had a restart order, which could not be cancelled in time.
+      if (!("ending" in state))
+        for (const ending of [exit(0), exit(1)]) {
+          const input = { type: "ended", run, ending, survivors: false, restarted: true };
+          add("ended and restarted", input as MachineInput, { ...noProcess, leader: "spawning" });
+        }
+      add("ready", { type: "ready", run } as MachineInput);
+      if (policy.readyMs !== undefined)
+        for (const good of [false, true]) add(`health ${good}`, { type: "health", run, good } as MachineInput);
+    }
+  }
+  // Processes left behind end at any time, at the latest by SIGKILL.
+  if (os.sweeping && (free || os.sigkill || !os.others)) add("swept", { type: "swept", run } as MachineInput, noProcess);
+  for (const { name } of timers(state, policy)) add(`timer ${name}`, { type: "timer", run, name } as MachineInput);
+  return found;
+}
+
+function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input">, policy: Policy, after: Os = os): World {
+  const next = step(state, input, policy);
+  let result = after;
+  for (const effect of next.effects) {
+    const where = (): string => `${show({ state, os })} on ${name}`;
+    if (effect.type === "spawn") {
+      holds(result.leader === "none", () => `two children: ${where()}`);
+      holds(!result.others, () => `a start beside processes left behind: ${where()}`);
+      result = { ...noProcess, leader: "spawning" };
+    } else if (effect.type === "signal") {
+      holds(result.leader === "alive" && effect.pid === PID, () => `a signal without a child: ${where()}`);
+      result = { ...result, sigkill: result.sigkill || effect.signal === "SIGKILL" };
+    } else if (effect.type === "adopt-restarted") {
+      holds(result.leader === "spawning" && effect.run === state.run + 1, () => `no next run: ${where()}`);
+    } else if (effect.type === "drain") {
+      holds(result.leader === "alive", () => `a message without a child: ${where()}`);
+    } else {
+      holds(result.leader === "none", () => `sweep beside a live leader: ${where()}`);
+      result = { ...result, sweeping: true, sigkill: effect.signal === "SIGKILL" };
+    }
+  }
+  return { state: next.state, os: result };
+}
+
+/** The message is built only for a failure. */
+function holds(condition: boolean, message: () => string): void {
+  if (!condition) assert.fail(message());
+}
+
+function show(world: World): string {
+  return JSON.stringify(world);
+}
+
+/** Run numbers are relative, so the reachable set is finite. */
+function rebase(world: World): World {
+  return { ...world, state: { ...world.state, run: 1, restarts: Math.min(world.state.restarts, 3) } };
+}
+
+/** Visits all reachable states. @throws {AssertionError} two children, a signal without a target, a state that hangs or that can't be stopped */
+export function checkSlot(policy: Policy): { readonly states: number; readonly steps: number } {
+  const first = rebase({ state: initial, os: noProcess });
+  const seen = new Set([show(first)]);
+  const queue = [first];
+  let steps = 0;
+  for (let world = queue.pop(); world !== undefined; world = queue.pop()) {
+    agrees(world);
+    const canContinue = world.state.status === "idle" || world.os.leader === "alive" || moves(world, policy, false).length > 0;
+    holds(canContinue, () => `stuck: ${show(world)}`);
+    for (const move of moves(world, policy, true)) {
+      const next = apply(world, move, policy, move.os);
+      if (move.name.startsWith("stale")) holds(next.state === world.state, () => `${move.name} moved ${show(world)}`);
+      steps++;
+      if (next.state === world.state && next.os === world.os) continue;
+      const based = rebase(next);
+      const key = show(based);
+      if (seen.has(key)) continue;
+      seen.add(key);
+      queue.push(based);
+    }
+    stops(world, policy);
+  }
+  return { states: seen.size, steps };
+}
+
+/** A slot that is idle, waiting or in backoff has no process; every other status has one. */
+function agrees(world: World): void {
+  const hasProcess = world.os.leader !== "none" || world.os.sweeping;
+  const expected = !["idle", "waiting", "backoff"].includes(world.state.status);
+  holds(hasProcess === expected, () => `state and OS disagree: ${show(world)}`);
+}
+
+/** From every state, `stop` leads to an idle slot without processes, even if all ignore SIGTERM. */
+function stops(world: World, policy: Policy): void {
+  let now_ = apply(world, { name: "stop", input: { type: "stop", next: "idle", cause: "operator", ...now } }, policy);
+  for (let turn = 0; now_.state.status !== "idle"; turn++) {
+    const move = moves(now_, policy, false)[0];
+    if (move === undefined || turn === 12) return assert.fail(`stop does not end: ${show(world)} -> ${show(now_)}`);
+    now_ = apply(now_, move, policy, move.os);
+  }
+  holds(now_.os.leader === "none" && !now_.os.others, () => `stopped with a live process: ${show(world)}`);
+}
+
+/** All combinations of the parts that change what the machine does. */
+export function allPolicies(): readonly Policy[] {
+  const policies: Policy[] = [];
+  for (const restart of ["never", "error", "always"] as const)
+    for (const restartLimit of [0, 1, Number.POSITIVE_INFINITY])
+      for (const graceMs of [0, 50])
+        for (const timeoutMs of [0, 50])
+          for (const waits of [false, true])
+            for (const restartResetMs of [0, 1000])
+              for (const delay of [{}, { restartDelayMs: 10 }, { readyMs: 20 }])
+                policies.push({ restart, restartLimit, graceMs, timeoutMs, waits, restartResetMs, terminateMs: 10, ...delay });
+  return policies;
+}
