@@ -155,6 +155,25 @@ test("a process that doesn't come up with its new configuration is reported, wit
   assert.match(err, /^procman: "web" is not up: it could not be started: there is no program "no-such-program" in its PATH/m);
 });
 
+test("processes that end right after their restart by a reload are reported with their last lines; others are up after minUptimeMs", async (context) => {
+  const fails = "echo first; echo 'no such database' >&2; exit 3";
+  const home = homeOf(context, [sleeper("once"), sleeper("storm"), sleeper("web")]);
+  await procman(home.folder, ["run", "--detach"]);
+  write(home, [
+    sleeper("once", { cmd: `sleep 0.1; ${fails}`, minUptimeMs: 60_000 }),
+    sleeper("storm", { cmd: fails, restart: "always" }),
+    sleeper("web", { cmd: "sleep 2000", minUptimeMs: 2_500 }),
+  ]);
+  const began = performance.now();
+  const { code, err } = await procman(home.folder, ["reload"]);
+  const tookMs = performance.now() - began;
+  assert.equal(code, 1);
+  assert.match(err, /^procman: "once" is not up: it exited with code 3.*\n +once \| first\n +once \| no such database\n/m);
+  assert.match(err, /^procman: "storm" is not up: it .*\n +storm \| first\n +storm \| no such database\n/m);
+  assert.doesNotMatch(err, /"web"/);
+  assert.ok(tookMs >= 2_500, `the reload took ${tookMs} ms`);
+});
+
 test("SIGHUP and --watch-config reload the file", async (context) => {
   const home = homeOf(context, [sleeper("web"), sleeper("same")]);
   await procman(home.folder, ["run", "--detach", "--watch-config"]);

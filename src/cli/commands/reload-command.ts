@@ -3,11 +3,13 @@
 import type { Command } from "commander";
 import { EXIT } from "../../base/errors.ts";
 import { printable, printableLine } from "../../base/printable.ts";
+import type { Client } from "../../client/client.ts";
 import { connect } from "../../connection/connect.ts";
 import type { PlanRecord } from "../../contract/plan.ts";
 import { secondsTo, withConfig } from "../options.ts";
 import { planTable } from "../plan-table.ts";
 import { withProgress } from "../progress.ts";
+import { lastLinesOf } from "../settled-start.ts";
 
 /** A rollout takes its time for each instance. Seconds. */
 const DEFAULT_TIMEOUT_SECONDS = 300;
@@ -37,16 +39,18 @@ export function define(parent: Command): void {
 
 async function reload({ config, wait, timeout = DEFAULT_TIMEOUT_SECONDS, json }: Options): Promise<void> {
   const client = await connect(config);
+  const since = Date.now();
   const plan = await withProgress(() => "reloading", client.reload(wait ? { waitSeconds: timeout } : {}));
   for (const warning of plan.warnings) process.stderr.write(`procman: ${printable(warning)}\n`);
   process.stdout.write(json === true ? `${JSON.stringify(plan, undefined, 2)}\n` : `${planTable(plan, process.stdout.columns)}\n`);
-  reportProblems(plan);
+  await reportProblems(client, plan, since);
 }
 
-function reportProblems({ processes }: PlanRecord): void {
+async function reportProblems(client: Client, { processes }: PlanRecord, since: number): Promise<void> {
   for (const { process: id, problem } of processes) {
     if (problem === undefined) continue;
-    process.stderr.write(`procman: "${id}" is not up: it ${printableLine(problem)}\n`);
     process.exitCode = EXIT.refused;
+    const lines = await lastLinesOf(client, id, since);
+    process.stderr.write([`procman: "${id}" is not up: it ${printableLine(problem)}`, ...lines, ""].join("\n"));
   }
 }

@@ -152,6 +152,32 @@ test("2.2 the instances of a cluster are restarted one after another; another re
   await over(rig);
 });
 
+test("a plain process that ends before minUptimeMs is not up, whether its policy starts it again or not", async (context) => {
+  const ids = ["once", "again", "web", "quick"];
+  const policies: Readonly<Record<string, Partial<RawProcess>>> = {
+    once: { minUptimeMs: 60_000 },
+    again: { minUptimeMs: 60_000, restart: "always" },
+    quick: { minUptimeMs: 0 },
+  };
+  const config = (cmd: string): readonly RawProcess[] => ids.map((id) => sleeper(id, { cmd, restart: "never", ...policies[id] }));
+  const rig = await serving(context, folder(context), config("sleep 1000"));
+  rig.write(...config("sleep 2000"));
+  const answer = rig.service.reloads.reload("test", { waitSeconds: 20 });
+  rig.tell({ t: "synced", number: 1 });
+  for (const id of ids) await again(rig, id);
+  for (const id of ids.filter((each) => each !== "web")) rig.tell(exited(id, 2, 3));
+  const { processes } = await answer;
+  assert.deepEqual(
+    processes.map(({ process, problem = "" }) => [process, problem.split(" (")[0]]),
+    [
+      ["once", "exited with code 3; not restarted"],
+      ["again", "ended soon after its start"],
+      ["web", ""],
+      ["quick", ""],
+    ],
+  );
+});
+
 test("an instance that takes the port of another is restarted after that one", async (context) => {
   const at = (startPort: number) => sleeper("web", { cluster: { instances: 3, startPort } });
   for (const [from, to, order] of [

@@ -31,7 +31,7 @@ export type ReloadOptions = {
   readonly source?: ConfigSource | undefined;
   /** Reload whenever the file changes. */
   readonly watchFile?: boolean | undefined;
-  /** In a rollout, an instance without readiness check and load balancer counts as up after this time. Milliseconds, default 1000. */
+  /** A process without `minUptimeMs`, readiness check and load balancer counts as up after this time. Milliseconds, default 1000. */
   readonly steadyMs?: number | undefined;
 };
 
@@ -107,7 +107,7 @@ export class Reloads implements Subsystem {
    * @throws {ProcmanError} those of `plan`; `reload-running`, `roll-running`; with `waitSeconds` also `reload-failed`, `wait-timeout`
    */
   async reload(why: string, { waitSeconds, signal }: ActOptions = {}): Promise<PlanRecord> {
-    const { operations, supervisor, commit } = this.#ports;
+    const { operations, supervisor, commit, steadyMs = DEFAULT_STEADY_MS } = this.#ports;
     operations.check({ kind: "reload", targets: [] }, "reload");
     const config = this.#read();
     const fronts = this.#addedFronts(config);
@@ -117,7 +117,7 @@ export class Reloads implements Subsystem {
     const work = this.#start(why, config, plan);
     await commit();
     if (waitSeconds === undefined) return plan;
-    const end = { plan, work, supervisor, whyNotUp: (id: string) => this.#whyNotUp(id) };
+    const end = { plan, work, supervisor, steadyMs, whyNotUp: (id: string) => this.#whyNotUp(id) };
     return waitForReload(end, waitSeconds, [this.#abort.signal, ...(signal === undefined ? [] : [signal])]);
   }
 

@@ -231,6 +231,8 @@ export async function waitForRestarts(
 
 export type RunningReload = {
   readonly plan: PlanRecord;
+  /** A run without readiness check and `minUptimeMs` counts as up after this time. Milliseconds. */
+  readonly steadyMs: number;
   /** Resolves with the reason of its failure, or undefined. */
   readonly work: Promise<string | undefined>;
   readonly supervisor: Supervisor;
@@ -267,11 +269,13 @@ export function isStable({ states: [state] }: Process): boolean {
 
 async function withStartProblem(
   change: PlannedChange,
-  { supervisor, whyNotUp }: RunningReload,
+  { supervisor, steadyMs, whyNotUp }: RunningReload,
   signal: AbortSignal,
 ): Promise<PlannedChange> {
   if ((change.action !== "start" && change.action !== "restart") || change.rolling) return change;
-  const up = await waitUntilUp(supervisor, change.process, { steadyMs: 0, limitMs: RELOAD_LIMIT_MS, signal });
+  const { readyMs, minUptimeMs = steadyMs } = processIn(supervisor, change.process)?.definition.policy ?? {};
+  const timeouts = { steadyMs: readyMs === undefined ? minUptimeMs : 0, limitMs: RELOAD_LIMIT_MS, signal };
+  const up = await waitUntilUp(supervisor, change.process, timeouts);
   return up === false ? { ...change, problem: whyNotUp(change.process) } : change;
 }
 
