@@ -50,11 +50,12 @@ test("2.4 of several patterns any may match; without a pattern nothing matches",
 });
 
 test("a pattern with many wildcards is fast for every path, and means the same as with few", () => {
-  const began = performance.now();
+  const before = process.cpuUsage();
   assert.equal(globTest(["src/*a*a*a*a*a*a*a*a*b"])(`src/${"a".repeat(250)}.js`), false);
   assert.equal(globTest(["**/a/**/a/**/a/**/b"])("a/".repeat(1_000)), false);
   assert.equal(globTest(["{*a,*a,*a}{*a,*a}*b"])("a".repeat(250)), false);
-  assert.ok(performance.now() - began < 1_000);
+  const { user, system } = process.cpuUsage(before);
+  assert.ok(user + system < 1_000_000, `${(user + system) / 1_000} ms of CPU time`);
   for (const [pattern, matches, others] of table) {
     // Further alternatives with wildcards change nothing, but need the other way of matching.
     const isMatch = globTest([`{${pattern},/*/*/*/*/never}`]);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { flood, inspectFlood } from "../../test/support/flood-rig.ts";
 import { LoggerRig, numbers, read, sizeOf, until } from "../../test/support/logger-rig.ts";
+import { assertWithin } from "../../test/support/machine-pace.ts";
 import { smallDisk } from "../../test/support/skip.ts";
 
 let rig: LoggerRig;
@@ -26,7 +27,7 @@ describe("hand-over of the logger after faults", () => {
     const exited = once(rig.logger, "exit");
     rig.logger.kill("SIGUSR1");
     await exited;
-    assert.ok(Date.now() - begin < 5000);
+    assertWithin(5_000, Date.now() - begin, "the hand-over");
     assert.deepEqual(Object.keys(JSON.parse(read(rig.handoverFile)).captures), ["shown"]);
     assert.ok(numbers(1, 1_000_000).startsWith(read(stdout)));
   });

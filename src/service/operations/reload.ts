@@ -22,7 +22,7 @@ import type { Subsystem } from "../subsystem.ts";
 import type { Operation, Operations } from "./operations.ts";
 import { addedFronts, checkPorts } from "./port-check.ts";
 import { orderByPorts, planReload, rollingIds, summary } from "./reload-plan.ts";
-import { type Instances, waitForReload, waitInRotation } from "./wait.ts";
+import { type Instances, type Target, waitForReload, waitInRotation } from "./wait.ts";
 
 const DEFAULT_STEADY_MS = 1_000;
 
@@ -46,6 +46,7 @@ export type ReloadPorts = Instances &
     readonly messageContext: (id: string) => MessageContext;
     /** Why the load balancer sends it no connections, if known. */
     readonly connectionProblem: (id: string) => string | undefined;
+    readonly lastEnd: Target["lastEnd"];
     /** Makes the instance counts of the file valid again. */
     readonly resetCounts: () => void;
   };
@@ -267,8 +268,9 @@ export class Reloads implements Subsystem {
   }
 
   #whyNotUp(id: string): string {
-    const { supervisor, messageContext, connectionProblem } = this.#ports;
-    return whyNotUp(supervisor.find(id), messageContext(id), connectionProblem(id));
+    const { supervisor, messageContext, connectionProblem, lastEnd } = this.#ports;
+    const causes = { connectionProblem: connectionProblem(id), lastEnd: lastEnd(id)?.reason };
+    return whyNotUp(supervisor.find(id), messageContext(id), causes);
   }
 }
 

@@ -187,7 +187,11 @@ export class RollingRestarts implements Subsystem {
 
   #reportFailure(state: RollingRestartState, id: string): string {
     const { supervisor, messageContext, connectionProblem, log, publishState } = this.#ports;
-    const problem = failureMessage(state, id, whyNotUp(supervisor.find(id), messageContext(id), connectionProblem(id)));
+    const problem = failureMessage(
+      state,
+      id,
+      whyNotUp(supervisor.find(id), messageContext(id), { connectionProblem: connectionProblem(id) }),
+    );
     log.write(state.unit, error(problem));
     publishState(id, problem);
     return problem;

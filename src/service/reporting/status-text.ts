@@ -15,11 +15,18 @@ import {
   whyNotRestarted,
 } from "./lifecycle-messages.ts";
 
-/** Why a process did not come up. `connectionProblem`: why the load balancer sends it no connections. */
-export function whyNotUp({ id, states }: Process, subject: MessageContext, connectionProblem: string | undefined): string {
+type Causes = {
+  /** Why the load balancer sends it no connections. */
+  readonly connectionProblem: string | undefined;
+  /** How its latest run has ended, if known. */
+  readonly lastEnd?: string | undefined;
+};
+
+/** Why a process did not come up. */
+export function whyNotUp({ id, states }: Process, subject: MessageContext, { connectionProblem, lastEnd }: Causes): string {
   const [state] = states;
   if (state === undefined || ((state.status === "starting" || state.status === "running") && state.restarts > 0))
-    return `ended soon after its start ("procman why ${id}" shows more)`;
+    return `${lastEnd === undefined ? "ended soon after its start" : `${lastEnd}; it was restarted`} ("procman why ${id}" shows more)`;
   const reason = statusText(state, subject, systemClock.now());
   return state.status === "running" && connectionProblem !== undefined ? `${reason}, but ${connectionProblem}` : reason;
 }
