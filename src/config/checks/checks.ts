@@ -5,7 +5,7 @@ import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 import { accountErrors } from "./accounts.ts";
 import { idCollisions, pidFileCollisions, portCollisions, refusedPortWarnings } from "./collisions.ts";
-import { unknownPlaceholder, variableErrors, variableWarnings, workerProblem } from "./command-checks.ts";
+import { shellWarnings, unknownPlaceholder, variableErrors, variableWarnings, workerProblem } from "./command-checks.ts";
 import { cronProblem } from "./cron.ts";
 import { dependencyErrors, dependencyWarnings } from "./dependency-checks.ts";
 import { memoryErrors } from "./limit-checks.ts";
@@ -115,5 +115,5 @@ function processWarnings(process: PartialProcess, path: JsonPath): Finding[] {
         message: `Found ${show(key)}: names that begin with PROCMAN_ are reserved, and procman may overwrite the value.`,
       });
   }
-  return [...warnings, ...variableWarnings(process, path)];
+  return [...warnings, ...shellWarnings(process, path), ...variableWarnings(process, path)];
 }

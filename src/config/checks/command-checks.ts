@@ -1,5 +1,6 @@
 /** Worker scripts that the running Node can't execute. */
 
+import { parseCommandLine } from "../../base/command-line.ts";
 import { expand, ownMember, strayIn } from "../../base/interpolate.ts";
 import { suggest } from "../../base/suggest.ts";
 import type { JsonPath } from "../document.ts";
@@ -40,6 +41,25 @@ export function workerProblem({ worker, env }: PartialProcess, strips: () => boo
   return {
     message: `Found ${show(script)}; this Node runs ${what}. Remedies: ${remedy}, or give the process a loader by "env": { "NODE_OPTIONS": "--import tsx" }.`,
   };
+}
+
+/** A shell that stays for the whole run, where a setting is meant for the program. */
+export function shellWarnings({ cmd, cluster, pidFile, stopSignal, killMode }: PartialProcess, path: JsonPath): readonly Finding[] {
+  const settings = [
+    ...(cluster?.mode === "share" ? ["the shared socket"] : []),
+    ...(pidFile === undefined ? [] : ['"pidFile"']),
+    ...(stopSignal === undefined || stopSignal === "SIGTERM" ? [] : ['"stopSignal"']),
+    ...(killMode === "leader" ? ['"killMode"'] : []),
+  ];
+  if (cmd === undefined || settings.length === 0) return [];
+  const command = parseCommandLine(cmd);
+  // With exec in it, the user has decided which program takes the place of the shell.
+  if (command.kind !== "shell" || /\bexec\s/.test(cmd)) return [];
+  const what = settings.length === 1 ? settings[0] : `${settings.slice(0, -1).join(", ")} and ${settings.at(-1)}`;
+  const remedy =
+    command.remedy === "exec" ? "Write exec before the program" : 'End it with a single program, as in "cd app && node server.js"';
+  const message = `Found ${show(cmd)}, during which a shell stays, as ${command.why}: the pid is that of the shell, and so ${what} will not reach the program itself. ${remedy}.`;
+  return [{ path: [...path, "cmd"], message }];
 }
 
 /** Fills variables of procman's own environment into a path. The checks have refused unset ones; they would stay as they are. */

@@ -1,4 +1,5 @@
 /** Starts a program by a shell that sets limits, umask and niceness and then becomes the program. Used only where it is needed. */
+import { parseCommandLine } from "../../base/command-line.ts";
 import type { Ulimits } from "../../contract/limits.ts";
 
 export type InheritedLimits = {
@@ -9,6 +10,8 @@ export type InheritedLimits = {
   /** Module that Node loads before the program. */
   readonly preload?: string | undefined;
 };
+
+const SHELL = "/bin/sh";
 
 /** Flags of `ulimit` (POSIX, and what dash, bash and busybox agree on), and the bytes of their units. */
 const FLAGS: Readonly<Record<keyof Ulimits, { readonly flag: string; readonly unit: number }>> = {
@@ -39,7 +42,7 @@ export function wrapWithLimits(argv: readonly string[], { ulimits = {}, umask, n
   ];
   if (steps.length === 0 && nice === undefined) return argv;
   const last = nice === undefined ? 'exec "$@"' : `exec nice -n ${nice} "$@"`;
-  return ["/bin/sh", "-c", [...steps, last].join("\n"), "procman", ...argv];
+  return [SHELL, "-c", [...steps, last].join("\n"), "procman", ...argv];
 }
 
 /** Adds to the NODE_OPTIONS of the run, which it inherits from the keeper. */
@@ -58,48 +61,17 @@ function limitOf(name: keyof Ulimits, value: number): string {
   return `${tries} || { echo '${problem}' >&2; exit ${EX_CONFIG}; }`;
 }
 
-/** Words of a plain command: nothing in them means anything to a shell. */
-const PLAIN_WORDS = /^[ \t]*[\w./@%+,:-][\w./@%+,:=-]*(?:[ \t]+[\w./@%+,:=-]+)*[ \t]*$/;
-
-/** What a shell does itself, or reads as grammar (POSIX 2.4, 2.14, and dash's own). */
-const BUILTINS = new Set(
-  ": . [ alias bg break cd chdir command continue echo eval exec exit export false fc fg getopts hash jobs kill local newgrp printf pwd read readonly return set shift source test times trap true type ulimit umask unalias unset wait case do done elif else esac fi for function if in select then time until while { } !".split(
-    " ",
-  ),
-);
-
-const SHELL = "/bin/sh";
-
 /**
- * How a `cmd` is executed. A plain program with plain arguments needs no shell at all, a single command with quotes,
- * variables, globs or redirects is run by a shell that becomes the program (`exec`): in both cases the pid is the
- * program's. Everything else stays the shell's: `a && b`, pipes, loops, here-documents, background jobs.
+ * How a `cmd` is executed: without a shell, or by a shell that becomes the program (in both cases the pid is the program's),
+ * or by a shell that stays.
  *
  * @example
  * shellArgv("redis-server --port 7000")   // ["redis-server", "--port", "7000"]
- * shellArgv("node app.js > $OUT")         // ["/bin/sh", "-c", "exec node app.js > $OUT"]
- * shellArgv("make && ./run")              // ["/bin/sh", "-c", "make && ./run"]
+ * shellArgv("cd app && node app.js")      // ["/bin/sh", "-c", "cd app && exec node app.js"]
+ * shellArgv("make | tee log")             // ["/bin/sh", "-c", "make | tee log"]
  */
 export function shellArgv(line: string): readonly string[] {
-  const first = /^\s*("[^"]*"|'[^']*'|\S*)/.exec(line)?.[1] ?? "";
-  if (!BUILTINS.has(first)) {
-    if (PLAIN_WORDS.test(line) && !first.includes("=")) return line.trim().split(/[ \t]+/);
-    if (isSingleCommand(line) && isProgramName(first)) return [SHELL, "-c", `exec ${line.trim()}`];
-  }
-  return [SHELL, "-c", line];
-}
-
-/** A first word that can't be an assignment, a substitution, an alias by quotes or a redirect. */
-function isProgramName(word: string): boolean {
-  return /^(?:[\w./+-]+|"[^"\\$`]*\/[^"\\$`]*"|'[^']*\/[^']*')$/.test(word);
-}
-
-/** Quoted text without substitutions, and escaped characters. */
-const QUOTED = /\\.|'[^']*'|"(?:[^"\\$`]|\\.|\$(?!\())*"/gs;
-
-/** Operators, substitutions, here-documents, comments, quotes that don't close. `2>&1` duplicates a descriptor; any other & is a background job or an AND. */
-const MORE_THAN_ONE_COMMAND = /['"`\\]|\$\(|[;|()\n]|<<|(?<![<>])&|(?:^|\s)#/;
-
-function isSingleCommand(line: string): boolean {
-  return !MORE_THAN_ONE_COMMAND.test(line.replace(QUOTED, "_"));
+  const command = parseCommandLine(line);
+  if (command.kind === "words") return command.words;
+  return [SHELL, "-c", command.kind === "exec" ? command.line : line];
 }
