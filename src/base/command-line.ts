@@ -12,12 +12,12 @@ export type CommandLine =
 export type Remedy = "exec" | "none";
 
 /** A word as written, and its text if no shell is needed to know it. */
-type Word = { readonly raw: string; readonly at: number; readonly text: string | undefined };
+type ShellWord = { readonly raw: string; readonly at: number; readonly text: string | undefined };
 
 type SimpleCommand = {
   readonly assignments: string[];
   readonly redirections: string[];
-  readonly words: Word[];
+  readonly words: ShellWord[];
   /** `|`: it gets the output of the command before it. */
   readonly after: string;
 };
@@ -116,7 +116,7 @@ function withProgram(line: string, commands: readonly SimpleCommand[]): CommandL
 }
 
 /** @throws {Unclear} */
-function requireProgram({ raw, text }: Word): void {
+function requireProgram({ raw, text }: ShellWord): void {
   if (isPath(raw, text)) return;
   if (text === undefined) throw new Unclear(`only the shell knows which program ${raw} is`, "exec");
   if (KEYWORDS.has(raw)) throw new Unclear(`${raw} is part of the shell's grammar`);
@@ -149,43 +149,67 @@ function requireHarmless({ words: [first, ...args] }: SimpleCommand): void {
 function requireSameOrder({ assignments, redirections }: SimpleCommand): void {
   const names = assignments.map((each) => ASSIGNMENT.exec(each)?.[1] ?? "");
   const dependsOnEarlier = (text: string, index: number): boolean =>
-    index > 0 && EXPANDS.test(text) && (SUBSTITUTES.test(text) || names.slice(0, index).some((name) => new RegExp(`\\b${name}\\b`).test(text)));
+    index > 0 &&
+    EXPANDS.test(text) &&
+    (SUBSTITUTES.test(text) || names.slice(0, index).some((name) => new RegExp(`\\b${name}\\b`).test(text)));
   const isUnclear = assignments.length > 0 && (redirections.some((each) => EXPANDS.test(each)) || assignments.some(dependsOnEarlier));
   if (isUnclear) throw new Unclear("a variable before its program may be used by another one, or by a redirection", "exec");
 }
 
 /** @throws {Unclear} */
 function commandsOf(line: string): readonly SimpleCommand[] {
-  const commands: SimpleCommand[] = [];
-  let at = 0;
-  let current = commandAfter("");
-  const take = (pattern: RegExp): RegExpExecArray | undefined => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(line) ?? undefined;
-    at += found?.[0].length ?? 0;
-    return found;
-  };
-  for (take(BLANKS); at < line.length; take(BLANKS)) {
-    const operator = take(OPERATOR)?.[0];
-    if (operator !== undefined) {
-      if (operator === "\n" && isEmpty(current)) continue;
-      if (isEmpty(current)) throw new Unclear(`it has nothing before ${operator}`);
-      commands.push(current);
-      current = commandAfter(operator);
-      continue;
-    }
-    const redirection = take(REDIRECTION);
-    const start = at;
-    const raw = take(WORD)?.[0];
-    if (raw === undefined || raw.startsWith("#") || (redirection?.[1]?.length ?? 0) > 1)
-      throw new Unclear(whyUnclear(line.slice(redirection?.index ?? at)));
-    if (redirection !== undefined) current.redirections.push(raw);
-    else if (current.words.length === 0 && ASSIGNMENT.test(raw)) current.assignments.push(raw);
-    else current.words.push({ raw, at: start, text: textOf(raw) });
+  return new CommandReader(line).read();
+}
+
+class CommandReader {
+  readonly #line: string;
+  readonly #commands: SimpleCommand[] = [];
+  #at = 0;
+  #current = commandAfter("");
+
+  constructor(line: string) {
+    this.#line = line;
   }
-  if (!isEmpty(current)) return [...commands, current];
-  if (["&&", "||", "|"].includes(current.after)) throw new Unclear(`it has nothing after ${current.after}`);
-  return commands;
+
+  /** @throws {Unclear} */
+  read(): readonly SimpleCommand[] {
+    for (this.#take(BLANKS); this.#at < this.#line.length; this.#take(BLANKS)) {
+      const operator = this.#take(OPERATOR)?.[0];
+      if (operator === undefined) this.#readWord();
+      else if (operator !== "\n" || !isEmpty(this.#current)) this.#end(operator);
+    }
+    if (!isEmpty(this.#current)) return [...this.#commands, this.#current];
+    const { after } = this.#current;
+    if (["&&", "||", "|"].includes(after)) throw new Unclear(`it has nothing after ${after}`);
+    return this.#commands;
+  }
+
+  #take(pattern: RegExp): RegExpExecArray | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#line) ?? undefined;
+    this.#at += found?.[0].length ?? 0;
+    return found;
+  }
+
+  #end(operator: string): void {
+    if (isEmpty(this.#current)) throw new Unclear(`it has nothing before ${operator}`);
+    this.#commands.push(this.#current);
+    this.#current = commandAfter(operator);
+  }
+
+  /** A word of the command, or a redirection with the word that belongs to it. */
+  #readWord(): void {
+    const from = this.#at;
+    const redirection = this.#take(REDIRECTION);
+    const at = this.#at;
+    const raw = this.#take(WORD)?.[0];
+    if (raw === undefined || raw.startsWith("#") || (redirection?.[1]?.length ?? 0) > 1)
+      throw new Unclear(whyUnclear(this.#line.slice(from)));
+    const { assignments, redirections, words } = this.#current;
+    if (redirection !== undefined) redirections.push(raw);
+    else if (words.length === 0 && ASSIGNMENT.test(raw)) assignments.push(raw);
+    else words.push({ raw, at, text: textOf(raw) });
+  }
 }
 
 function commandAfter(after: string): SimpleCommand {

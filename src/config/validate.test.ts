@@ -343,12 +343,16 @@ test("doubtful values are warnings, not errors", () => {
 test("a shell that stays is a warning where a setting is meant for the program", () => {
   const share = { cluster: { instances: 2, mode: "share", commonPort: 3000 } };
   const cmd = "node x.js | tee log";
-  const about = (what: string) => new RegExp(`^processes\\[0\\]\\.cmd Found .* as its last command is a pipeline: .* so ${what} will not reach`);
+  const about = (what: string) =>
+    new RegExp(`^processes\\[0\\]\\.cmd Found .* as its last command is a pipeline: .* so ${what} will not reach`);
   assert.match(warningsOf({ cmd, ...share })[0] ?? "", about("the shared socket"));
   assert.match(warningsOf({ cmd, pidFile: "a.pid", stopSignal: "SIGINT" })[0] ?? "", about('"pidFile" and "stopSignal"'));
   assert.match(warningsOf({ cmd, killMode: "leader" })[0] ?? "", about('"killMode"'));
   assert.match(warningsOf({ cmd: "for i in 1 2; do node x.js; done", pidFile: "a.pid" })[0] ?? "", /as for is part of the shell's grammar/);
-  assert.match(warningsOf({ cmd: ". ./env && node x.js", pidFile: "a.pid" })[0] ?? "", /needed after \.: .* Write exec before the program\.$/);
+  assert.match(
+    warningsOf({ cmd: ". ./env && node x.js", pidFile: "a.pid" })[0] ?? "",
+    /needed after \.: .* Write exec before the program\.$/,
+  );
   for (const fields of [{ cmd }, { cmd, stopSignal: "SIGTERM", killMode: "group" }]) assert.deepEqual(warningsOf(fields), []);
   for (const line of ["A=1 node x.js > log", "cd x && node x.js", ". ./env && exec node x.js", "trap '' HUP; exec node x.js", "node x.js"])
     assert.deepEqual(warningsOf({ cmd: line, pidFile: "a.pid", killMode: "leader" }), [], line);

@@ -58,6 +58,12 @@ test("instances share a listening socket, and no request fails while they are re
   assert.ok(load.requests > 100 && load.pids.size >= 4, `${load.requests} requests, ${load.pids.size} pids`);
 });
 
+test("a program behind variables and `cd` gets the shared socket", async (context) => {
+  const web = await shared(context, { cmd: `cd / && NODE_ENV=production FOO=$HOME node ${DRAINING_SERVER} 2>&1` });
+  await areUp(web);
+  await bothServe(web);
+});
+
 test("during a restart of all instances at once connections wait in the kernel", async (context) => {
   const web = await shared(context);
   await areUp(web);

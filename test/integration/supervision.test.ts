@@ -30,12 +30,18 @@ test("2.2 the signal that ended a process is reported", async (context) => {
   await procman.count(/victim .*started/, 2);
 });
 
-test("2.2 cmd: the pid of a plain command is the program's own", async (context) => {
-  const procman = await startProcman(context, [
-    { id: "plain", cmd: "sleep 1000", autostart: true },
-    { id: "quoted", cmd: "sleep '1000' > /dev/null", autostart: true },
-  ]);
-  for (const id of ["plain", "quoted"]) {
+test("2.2 cmd: the pid of a simple command, also of the last in a list, is the program's own", async (context) => {
+  const lines = {
+    plain: "sleep 1000",
+    quoted: "sleep '1000' > /dev/null 2>&1",
+    variables: "FOO=1 BAR=$HOME sleep 1000",
+    list: "cd / && true; sleep 1000 # long",
+  };
+  const procman = await startProcman(
+    context,
+    Object.entries(lines).map(([id, cmd]) => ({ id, cmd, autostart: true })),
+  );
+  for (const id of Object.keys(lines)) {
     const pid = pidIn(await procman.line(new RegExp(`${id} .*started`)));
     assert.equal(await eventually(() => (readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "sleep" ? "sleep" : undefined)), "sleep");
   }
