@@ -95,18 +95,28 @@ test("after a reset by the backend its answer reaches the client, and then a res
   backend.sends("413");
   backend.sends(RESET);
   pass(250);
-  pass(1_500);
+  pass(250);
+  pass(250);
   assert.deepEqual([client.written, client.end, isClosed()], ["413", "open", false]);
-  pass(1_500);
+  pass(250);
   assert.deepEqual([client.end, isClosed()], ["reset", true]);
 });
 
-test("a client that doesn't read the answer keeps a broken connection for a few seconds only, whatever it sends", (context) => {
+test("a client without an answer learns at once that its backend was killed", (context) => {
+  const { client, backend, isClosed } = rig(context);
+  client.sends("request");
+  backend.failure = RESET;
+  client.sends("body");
+  backend.sends(RESET);
+  assert.deepEqual([backend.written, client.end, isClosed()], ["request", "reset", true]);
+});
+
+test("a client that doesn't read the answer keeps a broken connection for a moment only, whatever it sends", (context) => {
   const { client, backend, pass, isClosed } = rig(context);
   backend.failure = PIPE;
-  for (let second = 0; second < 4; second++) {
+  for (let quarter = 0; quarter < 4; quarter++) {
     client.sends("body");
-    pass(1_000);
+    pass(250);
   }
   assert.equal(isClosed(), true);
 });

@@ -4,8 +4,11 @@ import { END_OF_FILE, PENDING, type Tcp, type TcpHandle, type TcpOwner } from ".
 
 /** After more writes to the backend than one request with its body takes, the connection is expected to last. */
 const REQUESTS = 4;
-/** Of a connection that is broken in one direction: closed after this time without traffic in the other. Milliseconds. */
-const LINGER_MS = 2_000;
+/**
+ * Of a connection that is broken in one direction: closed after this time without traffic in the other. Without the balancer a client
+ * that still sends would have no time to read an early answer. Milliseconds.
+ */
+const LINGER_MS = 500;
 /** EPIPE: a side that has ended its stream takes no more bytes; any other error of a write is a reset. */
 const ENDED = -32;
 
