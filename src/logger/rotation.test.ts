@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -103,6 +114,20 @@ describe("rotation", () => {
     await compressor.stop(10_000);
     const left = readdirSync(dirname(path)).filter((name) => name.endsWith(".tmp"));
     assert.deepEqual(left, [`a.log.20260101T000000000Z.gz.${process.ppid}-12ab34cd.tmp`]);
+    file.end();
+  });
+
+  it("removes the oldest file only when rotated files exceed the limit without incomplete copies", () => {
+    const path = join(folder("counted"), "a.log");
+    const [older, newer] = [`${path}.20260101T000000000Z`, `${path}.20260102T000000000Z`];
+    for (const each of [older, newer, `${older}.gz.${process.ppid}-12ab34cd.tmp`]) writeFileSync(each, "x".repeat(500));
+    const { file } = setUp(path);
+    file.rotation = { sizeBytes: 1000, ageMs: 0, totalBytes: 1000, gzip: false };
+    file.prepare();
+    assert.ok(existsSync(older));
+    file.rotation = { sizeBytes: 1000, ageMs: 0, totalBytes: 999, gzip: false };
+    file.reopen();
+    assert.deepEqual([existsSync(older), existsSync(newer)], [false, true]);
     file.end();
   });
 

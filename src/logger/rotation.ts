@@ -120,9 +120,11 @@ export class LogRotation {
     this.#try(path, "prune", (log) => {
       let sum = 0;
       for (const file of archived(log).reverse()) {
+        // The incomplete copy of one that is counted itself.
+        if (file.endsWith(".tmp")) continue;
         const full = log.entry(file);
         sum += lstatSync(full, { throwIfNoEntry: false })?.size ?? 0;
-        if (sum > total && !file.endsWith(".tmp")) remove(full);
+        if (sum > total) remove(full);
       }
     });
   }

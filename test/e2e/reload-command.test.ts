@@ -1,4 +1,5 @@
 /** `procman plan` and `procman reload`, SIGHUP and `--watch-config`. */
+
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { test } from "node:test";
 import type { PlanRecord } from "../../src/contract/plan.ts";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { homeOf, keeperIn, procman } from "../support/cli.ts";
+import { commandLineOf } from "../support/proc-files.ts";
 import { eventually, isAlive, type ProcessConfig, processExit } from "../support/procman-process.ts";
 
 type Home = ReturnType<typeof homeOf>;
@@ -32,10 +34,7 @@ async function pids(home: Home): Promise<Readonly<Record<string, number>>> {
 
 /** The command lines of running processes, by id. */
 async function commands(home: Home): Promise<Readonly<Record<string, string>>> {
-  const lines = Object.entries(await pids(home)).map(([id, pid]) => [
-    id,
-    pid > 1 && existsSync(`/proc/${pid}/cmdline`) ? readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim() : "",
-  ]);
+  const lines = Object.entries(await pids(home)).map(([id, pid]) => [id, pid > 1 ? commandLineOf(pid).replaceAll("\0", " ").trim() : ""]);
   return Object.fromEntries(lines) as Record<string, string>;
 }
 

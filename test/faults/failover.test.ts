@@ -1,4 +1,5 @@
 /** A killed keeper is replaced, whatever state the machine and the state folder are in, and no run is started twice. */
+
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,6 +9,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isAlive, kill } from "../../examples/kill-the-manager/processes.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
+import { childrenOf, nameOf } from "../support/proc-files.ts";
 import { eventually } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import { type FaultRig, folderFor, startRig, successor } from "./fault-rig.ts";
@@ -145,19 +147,6 @@ test("a child is slow from fork to exec, as from a network disk, and its keeper 
   rmSync(delay);
   await assertOneCopy(rig, "slow");
 });
-
-const textOf = (file: string): string => {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
-};
-const nameOf = (pid: number): string => textOf(`/proc/${pid}/comm`);
-const childrenOf = (pid: number): readonly number[] =>
-  (existsSync(`/proc/${pid}/task`) ? readdirSync(`/proc/${pid}/task`) : []).flatMap((task) =>
-    textOf(`/proc/${pid}/task/${task}/children`).split(" ").filter(Boolean).map(Number),
-  );
 
 /** A terminal that takes no byte more, as after Ctrl-S. */
 async function fullTerminal(context: TestContext): Promise<number> {

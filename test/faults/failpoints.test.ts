@@ -1,4 +1,5 @@
 /** A process of procman kills itself at each step of each transition (`src/os/failpoint.ts`), and its successor continues. */
+
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,6 +8,7 @@ import { kill } from "../../examples/kill-the-manager/processes.mjs";
 import { monotonicMs } from "../../examples/kill-the-manager/programs/instance.mjs";
 import type { Incident, ProcessRecord } from "../../src/contract/records.ts";
 import type { Failpoint } from "../../src/os/failpoint.ts";
+import { childrenOf, commandLineOf } from "../support/proc-files.ts";
 import { eventually } from "../support/procman-process.ts";
 import { type FaultRig, folderFor, program, startRig } from "./fault-rig.ts";
 import type { Kill } from "./kill-schedule.ts";
@@ -131,14 +133,9 @@ const TRANSITIONS: Readonly<Record<string, Transition>> = {
   },
 };
 
-function childrenOf(pid: number): readonly number[] {
-  const path = `/proc/${pid}/task/${pid}/children`;
-  return existsSync(path) ? readFileSync(path, "utf8").trim().split(" ").filter(Boolean).map(Number) : [];
-}
-
 function isProgram(pid: number): boolean {
   // Not the shell, which has the program's name in its command line, too.
-  return existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, "latin1").startsWith(`${process.execPath}\0`);
+  return commandLineOf(pid).startsWith(`${process.execPath}\0`);
 }
 
 /** Each end of a run leaves one record, also when a component dies meanwhile. */

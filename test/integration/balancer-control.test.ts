@@ -11,7 +11,8 @@ import type { FromBalancer } from "../../src/ipc/balancer-protocol.ts";
 import { received, TestBackend, TestBalancer } from "../support/balancer-rig.ts";
 import { testBoth } from "../support/both-tcp.ts";
 import { api, ask, cluster, isAccepting, waitForRecord } from "../support/cluster-rig.ts";
-import { childrenOf, eventually, isAlive } from "../support/procman-process.ts";
+import { childrenOf } from "../support/proc-files.ts";
+import { eventually, isAlive } from "../support/procman-process.ts";
 
 testBoth("a line on the control socket that is no message is answered with what is wrong; clients and fronts stay", async (context) => {
   const balancer = await TestBalancer.start(context);

@@ -1,4 +1,5 @@
 /** A lack of files, inodes and processes, and kills of procman. Spec 2.2, docs/supervision.md. */
+
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -7,6 +8,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { procman as cli } from "../support/cli.ts";
+import { childrenOf, commandLineOf } from "../support/proc-files.ts";
 import { eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import { skip, smallDisk } from "../support/skip.ts";
@@ -35,19 +37,14 @@ async function allReported(procman: Procman, count: number): Promise<void> {
 /** Pid of the service, as soon as it runs. */
 async function nextService(keeper: number, before: number | undefined): Promise<number> {
   for (const end = performance.now() + 20_000; performance.now() < end; await new Promise((resolve) => setImmediate(resolve))) {
-    const children = readFileSync(`/proc/${keeper}/task/${keeper}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
-    const service = children.find((pid) => pid !== before && isService(pid));
+    const service = childrenOf(keeper).find((pid) => pid !== before && isService(pid));
     if (service !== undefined) return service;
   }
   throw new Error("no service starts");
 }
 
 function isService(pid: number): boolean {
-  try {
-    return /service\.cjs|procman: service/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1")) && isAlive(pid);
-  } catch {
-    return false;
-  }
+  return /service\.cjs|procman: service/.test(commandLineOf(pid)) && isAlive(pid);
 }
 
 test("EMFILE at start: processes that can't be started report the reason, the others run, and everything ends in order", async (context) => {
@@ -176,19 +173,23 @@ test("the service is killed five times as soon as it starts: afterwards every pr
   const last = await nextService(procman.pid, service);
   const endpoint = join(procman.folder, ".procman/procman/endpoint.json");
   await eventually(() => (existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined));
-  const pids = await Promise.all(
-    processes.map(({ id }) => {
-      const file = join(procman.folder, `${id}.starts`);
-      return eventually(() => (existsSync(file) ? readFileSync(file, "utf8").trim().split("\n").map(Number) : undefined));
-    }),
-  );
-  for (const each of pids) {
-    assert.equal(each.length, 1, "was started once");
-    assert.ok(isAlive(each[0] ?? 0));
+  const pids: number[] = [];
+  for (const { id } of processes) {
+    const starts = await startsOf(procman, id);
+    assert.match(starts, /^\d+\n$/, `${id} was started once`);
+    pids.push(Number(starts));
   }
+  assert.deepEqual(pids.filter(isAlive), pids);
   assert.equal(await procman.stop(), 0);
-  for (const pid of pids.flat()) assert.ok(!isAlive(pid));
+  assert.deepEqual(pids.filter(isAlive), []);
 });
+
+/** What the process has written at its starts: a pid each. */
+function startsOf({ folder }: Procman, id: string): Promise<string> {
+  const file = join(folder, `${id}.starts`);
+  // A file without a line was just created.
+  return eventually(() => (existsSync(file) && readFileSync(file, "utf8")) || undefined);
+}
 
 for (const moment of [20, 60, 100, 140, 200])
   test(`the service is killed ${moment} ms after its start: every process runs exactly once`, async (context) => {
@@ -201,10 +202,7 @@ for (const moment of [20, 60, 100, 140, 200])
     const endpoint = join(procman.folder, ".procman/procman/endpoint.json");
     await eventually(() => (existsSync(endpoint) && readFileSync(endpoint, "utf8").includes(`"pid":${last},`) ? true : undefined));
     for (const { id } of processes) {
-      const file = join(procman.folder, `${id}.starts`);
-      const text = await eventually(() =>
-        existsSync(file) && readFileSync(file, "utf8").includes("\n") ? readFileSync(file, "utf8") : undefined,
-      );
+      const text = await startsOf(procman, id);
       assert.match(text, /^\d+\n$/, `${id} was started once`);
       assert.ok(isAlive(Number(text)));
     }

@@ -1,4 +1,5 @@
 /** Real programs under the built procman: nginx, redis, Python, Node, shells, and some that misbehave. Spec 2.2 and 2.3. */
+
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -8,6 +9,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../support/free-ports.ts";
 import { assertWithin } from "../support/machine-pace.ts";
+import { childrenOf, commandLineOf } from "../support/proc-files.ts";
 import { eventually, isAlive, type Procman, processExit, startProcman } from "../support/procman-process.ts";
 import { isMissing, SYSTEM_PATHS } from "../support/system-programs.ts";
 
@@ -34,10 +36,6 @@ async function ask(port: number, text: string): Promise<string> {
   const [reply] = (await once(socket, "data")) as [string];
   socket.destroy();
   return reply;
-}
-
-function childrenOf(pid: number): readonly number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
 }
 
 /** Resident memory of procman's components. Bytes. */
@@ -202,7 +200,7 @@ test("2.2 cmd: the pid is the program's own, also with a quoted path", async (co
   ]);
   const pid = pidIn(await procman.line(/quoted .*started/));
   await procman.line(/quoted .*is up/);
-  assert.match(readFileSync(`/proc/${pid}/cmdline`, "latin1"), /node\0.*ignore-signals\.js\0$/);
+  assert.match(commandLineOf(pid), /node\0.*ignore-signals\.js\0$/);
   assert.equal(await procman.stop(), 0);
   const lines = procman.lines.filter((line) => /quoted .*(stopped|kill)/.test(line));
   assert.deepEqual(lines, [...new Set(lines)], "each event is reported once");

@@ -1,12 +1,13 @@
 /** Real children under the built procman: start, restart, stop. Spec 2.2 and 3. */
+
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ownCgroup } from "../../src/os/cgroup.ts";
 import { procman as cli } from "../support/cli.ts";
-
 import { freePort, freeRange } from "../support/free-ports.ts";
+import { commandLineOf, nameOf } from "../support/proc-files.ts";
 import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 const loud = { autostart: true, logger: { console: true } };
@@ -43,7 +44,7 @@ test("2.2 cmd: the pid of a simple command, also of the last in a list, is the p
   );
   for (const id of Object.keys(lines)) {
     const pid = pidIn(await procman.line(new RegExp(`${id} .*started`)));
-    assert.equal(await eventually(() => (readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "sleep" ? "sleep" : undefined)), "sleep");
+    assert.equal(await eventually(() => (nameOf(pid) === "sleep" ? "sleep" : undefined)), "sleep");
   }
 });
 
@@ -158,12 +159,7 @@ test("2.2 stop: a process that ignores SIGTERM is killed after terminateTimeout;
   assert.ok(Date.now() - started >= 300);
   await procman.line(/stubborn .*did not end within 300 ms of SIGTERM; killing it/);
   await processExit(session);
-  const left = readdirSync("/proc").filter(
-    (pid) =>
-      /^\d+$/.test(pid) &&
-      existsSync(`/proc/${pid}/cmdline`) &&
-      /^sleep\x00100[12]\x00/.test(readFileSync(`/proc/${pid}/cmdline`, "latin1")),
-  );
+  const left = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && /^sleep\x00100[12]\x00/.test(commandLineOf(Number(pid))));
   assert.deepEqual(left, []);
   assert.deepEqual(readdirSync(join(folder, ".procman", "procman", "run")), [], "the files of the runs are removed");
 });
@@ -335,7 +331,7 @@ test("2.2 stop: with a cgroup no process escapes, even one that leaves its proce
     env: { PROCMAN_CGROUPS: "1" },
   });
   const away = Number(/away (\d+)/.exec(await procman.line(/away \d+/))?.[1]);
-  await eventually(() => (readFileSync(`/proc/${away}/cmdline`, "utf8").startsWith("/bin/sleep") ? true : undefined));
+  await eventually(() => (commandLineOf(away).startsWith("/bin/sleep") ? true : undefined));
   assert.equal(await procman.stop(), 0);
   if (ownCgroup() === undefined) {
     await procman.line(/PROCMAN_CGROUPS is set, but/);

@@ -1,14 +1,16 @@
 /** SIGUSR1 and SIGUSR2, sent to a process of procman by mistake: no debugger opens, and the process lives on. */
+
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { NO_DEBUGGER } from "../../src/os/no-debugger.ts";
 import { freePort } from "../support/free-ports.ts";
+import { childrenOf, commandLineOf } from "../support/proc-files.ts";
 import { cleanEnvironment, eventually, startProcman } from "../support/procman-process.ts";
 import { DIST } from "../support/product.ts";
 
@@ -81,11 +83,3 @@ test("service, balancer and its further processes outlive SIGUSR1 and SIGUSR2, a
     [],
   );
 });
-
-function commandLineOf(pid: number): string {
-  return readFileSync(`/proc/${pid}/cmdline`, "utf8");
-}
-
-function childrenOf(pid: number): readonly number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
-}

@@ -1,4 +1,5 @@
 /** Runs procman in a temporary folder, and waits for its output. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -6,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { holderOf } from "../../src/os/lock.ts";
 import { tcpEnvironment } from "./both-tcp.ts";
+import { childrenOf, nameOf } from "./proc-files.ts";
 import { BIN } from "./product.ts";
 
 /** Time limit of a wait for an event. Milliseconds. */
@@ -131,7 +133,7 @@ export class Procman {
 
   /** undefined: it is starting. */
   helperIfUp(name: "service" | "logger" | "balancer"): number | undefined {
-    return childrenOf(this.pid).find((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").startsWith(`procman: ${name}`.slice(0, 15)));
+    return childrenOf(this.pid).find((pid) => nameOf(pid) === `procman: ${name}`.slice(0, 15));
   }
 
   #onText(text: string): void {
@@ -246,10 +248,4 @@ export async function inTime<T>(promise: Promise<T>, { what, ms = TIMEOUT_MS }: 
     timer = setTimeout(() => reject(new Error(`timed out after ${ms} ms waiting for ${what}`)), ms);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}
-
-export function childrenOf(pid: number): readonly number[] {
-  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
-  );
 }
