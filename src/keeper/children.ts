@@ -1,6 +1,6 @@
 /** Spawns, signals and awaits the processes of runs. Takes no decisions. */
 import type { ChildProcess } from "node:child_process";
-import { closeSync, constants, openSync, statSync } from "node:fs";
+import { closeSync, statSync } from "node:fs";
 import type {
   ExitedReport,
   FailedReport,
@@ -20,7 +20,7 @@ import { isAlive } from "../os/process-stat.ts";
 import type { MarkedProcess } from "../os/process-tree.ts";
 import { unlessShort } from "../os/shortage.ts";
 import type { DeferredQueue } from "./deferred-queue.ts";
-import type { FifoPair, FifoPool } from "./fifo-pool.ts";
+import { type FifoPair, type FifoPool, openForRun } from "./fifo-pool.ts";
 import type { ListeningSockets } from "./listening-sockets.ts";
 import { warn } from "./log.ts";
 import type { MemoryCgroups } from "./memory-cgroups.ts";
@@ -211,8 +211,7 @@ export class Children {
     this.#requested.delete(keyOf(request));
     const fds: number[] = [];
     try {
-      // Opened separately from the reader, blocking and O_RDWR: the child gets no SIGPIPE when the logger dies, and no EAGAIN.
-      if (pair !== undefined) fds.push(openSync(pair.out, constants.O_RDWR), openSync(pair.err, constants.O_RDWR));
+      if (pair !== undefined) fds.push(...openForRun(pair));
       this.#reports.starting(request, pair);
       failpoint("keeper.asked");
       const notifyFd = request.notify === undefined ? undefined : recreateFile(request.notify.file);

@@ -1,9 +1,9 @@
 /** The FIFOs that carry the output of runs: made in advance in batches, reused once they are drained. */
 import { execFile } from "node:child_process";
-import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readlinkSync, rmSync, type Stats, statSync } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, openSync, readdirSync, readlinkSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { errnoOf } from "../base/errors.ts";
-import { makeFolder } from "../os/files.ts";
+import { makeFolder, statIfSeen } from "../os/files.ts";
 import { allProcesses, type ProcessStat } from "../os/process-stat.ts";
 
 /** Two FIFOs of one run. The keeper's descriptors keep unread bytes alive while the logger is down. */
@@ -163,7 +163,34 @@ function isIntact({ out, err, fds: [first, second] }: FifoPair): boolean {
 }
 
 function isSame(path: string, fd: number): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(fd).ino;
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(fd).ino;
+  } catch (error) {
+    // A folder without rights: nothing says that the file was removed.
+    if (errnoOf(error) === "EACCES") return true;
+    throw error;
+  }
+}
+
+/** The ends of a pair that a run gets. Blocking and O_RDWR: the run gets no SIGPIPE when the logger dies, and no EAGAIN. */
+export function openForRun({ out, err, fds }: FifoPair): readonly [number, number] {
+  const first = openEnd(out, fds[0]);
+  try {
+    return [first, openEnd(err, fds[1])];
+  } catch (error) {
+    closeSync(first);
+    throw error;
+  }
+}
+
+/** Opened anew, as the reader's descriptor doesn't block; by that descriptor if the folder has lost its rights. */
+function openEnd(path: string, reader: number): number {
+  try {
+    return openSync(path, constants.O_RDWR);
+  } catch (error) {
+    if (errnoOf(error) !== "EACCES" || process.platform !== "linux") throw error;
+    return openSync(`/proc/self/fd/${reader}`, constants.O_RDWR);
+  }
 }
 
 function exists({ out, err }: FifoPaths): boolean {
@@ -179,18 +206,8 @@ function isHeldBy(pid: number, { out, err }: FifoPaths): boolean {
 /** The path is looked at first: most processes have other files there. */
 function isSameFile(held: string, path: string): boolean {
   if (!linkOf(held).endsWith(`/${basename(path)}`)) return false;
-  const [one, other] = [statOf(held), statOf(path)];
+  const [one, other] = [statIfSeen(held), statIfSeen(path)];
   return one !== undefined && one.ino === other?.ino && one.dev === other.dev;
-}
-
-function statOf(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch (error) {
-    // Of a process that has ended, or of another user.
-    if (["ESRCH", "EACCES", "ELOOP"].includes(errnoOf(error))) return undefined;
-    throw error;
-  }
 }
 
 /** Number of the pair that it writes to; undefined: none. The folder isn't compared: a link that leads to it may have been switched. */

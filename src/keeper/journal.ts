@@ -1,11 +1,11 @@
 /** What a later keeper must know, as JSON lines appended to one file. A torn last line is ignored. */
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { EndReport, RunKey, RunningRun } from "../ipc/keeper-protocol.ts";
 import { type CaptureSpec, keyOf } from "../ipc/logger-protocol.ts";
 import { writeWhole } from "../os/careful-files.ts";
 import { failpoint } from "../os/failpoint.ts";
-import { makeFolder } from "../os/files.ts";
+import { makeFolder, removeIfAllowed } from "../os/files.ts";
 import { bootId, isAlive, processStat } from "../os/process-stat.ts";
 import { DeferredQueue } from "./deferred-queue.ts";
 import type { LoggerProcess } from "./logger-handover.ts";
@@ -112,7 +112,7 @@ export class Journal {
   remove(): void {
     this.#cancelDeferred?.();
     closeSync(this.#fd);
-    rmSync(this.#path, { force: true });
+    removeIfAllowed(this.#path);
   }
 
   #read(text: string): void {

@@ -9,6 +9,7 @@ import { type FromLogger, keyOf, type ToLogger } from "../ipc/logger-protocol.ts
 import { removeUnfinished } from "../os/careful-files.ts";
 import { monotonicMs } from "../os/clock.ts";
 import { failpoint } from "../os/failpoint.ts";
+import { removeIfAllowed } from "../os/files.ts";
 import { endedInOrder, endingFile } from "../os/keeper-failover.ts";
 import { type Lock, takeLock } from "../os/lock.ts";
 import { signalIfThere } from "../os/process-signal.ts";
@@ -205,20 +206,20 @@ export class KeeperState {
   }
 
   serviceIsUp(): void {
-    if (existsSync(join(this.folder, DOWN_FILE))) rmSync(join(this.folder, DOWN_FILE), { force: true });
+    if (existsSync(join(this.folder, DOWN_FILE))) removeIfAllowed(join(this.folder, DOWN_FILE));
   }
 
   /** Nothing runs any more, and no later keeper shall continue from here. */
   remove(): void {
     this.#sayEnding();
     this.captures.remove();
-    rmSync(join(this.folder, "run", "api.sock"), { force: true });
+    removeIfAllowed(join(this.folder, "run", "api.sock"));
     this.#cgroups.remove();
     this.journal.remove();
     failpoint("keeper.removed");
     this.serviceIsUp();
     this.#lock.release();
-    rmSync(endingFile(this.folder), { force: true });
+    removeIfAllowed(endingFile(this.folder));
   }
 
   /** Without it, a kill within the next moments would count as one amid the work, and everything would be started again. */

@@ -1,7 +1,9 @@
 /** Hand-overs of ended loggers to the current one. */
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { errnoOf } from "../base/errors.ts";
 import { type BegunRun, type HandoverRecord, handoverFile, handoverOf } from "../ipc/logger-protocol.ts";
+import { removeIfAllowed } from "../os/files.ts";
 import { signalIfThere } from "../os/process-signal.ts";
 import { allProcesses, isAlive } from "../os/process-stat.ts";
 import { fifosHeldBy } from "./fifo-pool.ts";
@@ -31,16 +33,16 @@ export function clearHandovers(runFolder: string, kept: Iterable<number>): void 
   const pids = new Set(kept);
   for (const name of namesIn(runFolder)) {
     const pid = handoverOf(name);
-    if (pid !== undefined && !pids.has(pid)) rmSync(join(runFolder, name), { force: true });
+    if (pid !== undefined && !pids.has(pid)) removeIfAllowed(join(runFolder, name));
   }
 }
 
-/** Empty if the state folder was removed. */
+/** Empty if the state folder was removed, or has lost its rights. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    if (isUnseen(error)) return [];
     throw error;
   }
 }
@@ -50,9 +52,14 @@ function recordOf(file: string): HandoverRecord | undefined {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as HandoverRecord;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (isUnseen(error)) return undefined;
     throw error;
   }
+}
+
+/** A folder without rights is like one that was removed: no logger has left anything there. */
+function isUnseen(error: unknown): boolean {
+  return ["ENOENT", "EACCES"].includes(errnoOf(error));
 }
 
 export type LoggerProcess = { readonly pid: number; readonly startTime: string };

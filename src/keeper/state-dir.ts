@@ -14,7 +14,7 @@ export type StateDirOwner = {
 
 export class StateDirWatch {
   readonly #owner: StateDirOwner;
-  /** Why the state folder can't be recreated: reported once. */
+  /** Why the state folder can't be looked at or recreated: reported once. */
   #unusable: string | undefined;
 
   constructor(owner: StateDirOwner) {
@@ -25,22 +25,35 @@ export class StateDirWatch {
     const state = this.#owner.state();
     // Tries again what could not be written, also when nothing happens.
     state?.flush();
-    if (state === undefined || state.isIntact || this.#owner.isShuttingDown()) return;
+    if (state === undefined || this.#owner.isShuttingDown()) return;
+    try {
+      if (state.isIntact) return this.#onIntact(state);
+    } catch (error) {
+      return this.#onUnusable(`Cannot use ${state.folder}: ${(error as Error).message}; procman continues, but`);
+    }
     try {
       state.recreate();
       warn(`${state.folder} or a part of it was removed; procman has recreated it, and only what was stored in it is lost`);
       this.#owner.onRecreated();
     } catch (error) {
-      if (!(error instanceof ProcmanError) || error.code !== "already-running") return this.#onUnusable(state, error as Error);
+      if (!(error instanceof ProcmanError) || error.code !== "already-running") {
+        const { message } = error as Error;
+        return this.#onUnusable(`${state.folder} or a part of it was removed and can't be recreated: ${message};`);
+      }
       // Another procman was started meanwhile and has adopted the processes.
       warn(`${state.folder} was removed, and ${error.message}; this one (pid ${process.pid}) ends and leaves the processes to it`);
       this.#owner.onTakenOver();
     }
   }
 
-  #onUnusable({ folder }: KeeperState, { message }: Error): void {
-    if (this.#unusable === message) return;
-    this.#unusable = message;
-    warn(`${folder} or a part of it was removed and can't be recreated: ${message}; until it can, a kill of procman is not safe`);
+  #onUnusable(problem: string): void {
+    if (this.#unusable === problem) return;
+    this.#unusable = problem;
+    warn(`${problem} until it can, a kill of procman is not safe`);
+  }
+
+  #onIntact({ folder }: KeeperState): void {
+    if (this.#unusable !== undefined) warn(`${folder} can be used again: a kill of procman is safe again`);
+    this.#unusable = undefined;
   }
 }

@@ -1,5 +1,6 @@
 /** Writes a segment: buffers small records, and describes each block in the index file. */
-import { closeSync, ftruncateSync, openSync, rmSync, statSync, writeSync, writevSync } from "node:fs";
+import { closeSync, ftruncateSync, openSync, rmSync, writeSync, writevSync } from "node:fs";
+import { statIfSeen } from "../os/files.ts";
 import { processStat } from "../os/process-stat.ts";
 import { BlockBuilder, writeBlock } from "./block.ts";
 import { OwnEntries } from "./own-entries.ts";
@@ -58,9 +59,9 @@ export class SegmentWriter {
     return this.#buffer.subarray(0, this.#bufferedBytes);
   }
 
-  /** Whether the file still exists. */
+  /** Whether the file still exists, as far as it may be looked at. */
   get exists(): boolean {
-    return statSync(this.#path, { throwIfNoEntry: false }) !== undefined;
+    return statIfSeen(this.#path) !== undefined;
   }
 
   /** Adds lines of the time `at`; the caller may reuse the buffer. Throws if the file can't be written: then they are not buffered. */
@@ -96,7 +97,11 @@ export class SegmentWriter {
     this.#closeIndex();
     this.#own.close();
     closeSync(this.#fd);
-    if (this.exists) close(this.#folder, this.number);
+    try {
+      if (this.exists) close(this.#folder, this.number);
+    } catch {
+      // A folder without rights, or read-only: a later logger closes the segment.
+    }
   }
 
   #append(bytes: Buffer): void {

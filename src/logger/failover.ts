@@ -1,6 +1,7 @@
 /** Keeper failover by the logger: if the keeper is gone, its logger starts another, in case the service was killed too. */
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { errnoOf } from "../base/errors.ts";
 import type { InheritedSockets } from "../os/inherited-sockets.ts";
 import { endedInOrder, type FailoverOrder, startKeeper } from "../os/keeper-failover.ts";
 import { holderOf } from "../os/lock.ts";
@@ -23,9 +24,20 @@ export async function callForKeeper(
   const stateDir = dirname(home);
   for (let attempts = 0; attempts < ATTEMPTS; ) {
     await sleep(CHECK_MS);
-    const seen = unlessShort(() => (endedInOrder(stateDir) ? "ended" : holderOf(stateDir) === undefined ? "missing" : "there"));
+    const seen = unlessShort(() => look(stateDir));
     if (seen === "ended" || (seen === "there" && isIdle())) return;
     if (seen === "missing") attempts += (await startKeeper(revival, stateDir, sockets)) === "failed" ? 0 : 1;
     else if (seen === "there") attempts = 0;
+  }
+}
+
+function look(stateDir: string): "ended" | "missing" | "there" {
+  try {
+    if (endedInOrder(stateDir)) return "ended";
+    return holderOf(stateDir) === undefined ? "missing" : "there";
+  } catch (error) {
+    // A folder without rights: `startKeeper` meets the same error and reports it, until the folder has them again.
+    if (errnoOf(error) === "EACCES") return "missing";
+    throw error;
   }
 }

@@ -59,7 +59,7 @@ export class FifoReader {
       this.#given = undefined;
       this.#socket = this.#listen(this.#fd);
     } catch (error) {
-      if (errnoOf(error) === "ENOENT" && this.#paths.length > 1) {
+      if (["ENOENT", "EACCES"].includes(errnoOf(error)) && this.#paths.length > 1) {
         this.#paths = this.#paths.slice(1);
         return this.open();
       }

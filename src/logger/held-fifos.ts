@@ -2,7 +2,8 @@
  * FIFOs of coming runs, held open: what a run writes before `open` arrives stays readable, even if the run has ended and the keeper
  * was killed meanwhile.
  */
-import { closeSync, constants, fstatSync, openSync, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import { statIfSeen } from "../os/files.ts";
 
 /** So many are held without a look whether they still exist. */
 const UNCHECKED = 256;
@@ -47,7 +48,7 @@ export class HeldFifos {
   }
 }
 
-/** Whether the path has no file any more, or another one. */
+/** Whether the path has no file any more that may be looked at, or another one. */
 function isRemoved(path: string, fd: number): boolean {
-  return fstatSync(fd).ino !== statSync(path, { throwIfNoEntry: false })?.ino;
+  return fstatSync(fd).ino !== statIfSeen(path)?.ino;
 }

@@ -1,5 +1,5 @@
 /** Folders, links to them, and free disk space. */
-import { existsSync, mkdirSync, realpathSync, statfsSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, rmSync, type Stats, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
 /** Creates a folder and its parents. (`mkdir` with `recursive` never returns for a path like /proc/none/x: nodejs/node, seen on 20.20.) */
@@ -12,6 +12,24 @@ export function makeFolder(path: string, mode: number): void {
   } catch (error) {
     // Another process created it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** undefined: there is no such file, or it may not be looked at. */
+export function statIfSeen(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Removes a file that does no harm where it must stay: in a folder that is read-only, or without rights. */
+export function removeIfAllowed(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch (error) {
+    if (!["EROFS", "EACCES", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
 }
 

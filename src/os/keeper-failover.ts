@@ -1,7 +1,7 @@
 /** Keeper failover: if the keeper is killed, the service (or else the logger) starts another, which adopts the running processes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { takeCertificates } from "./certificates.ts";
@@ -105,7 +105,7 @@ export async function startKeeper(revival: FailoverOrder, stateDir: string, sock
   }
 }
 
-/** Rejects if the machine has no room for it now: no process, memory or file descriptor. */
+/** Rejects if it can't start now: no process, memory or file descriptor is free, or the state folder can't be written. */
 async function startIfMissed(revival: FailoverOrder, stateDir: string, sockets: InheritedSockets): Promise<"done"> {
   const { argv, env, count, since, lineage } = revival;
   const next = monotonicMs() - since > STABLE_MS ? 0 : count;
@@ -118,6 +118,7 @@ async function startIfMissed(revival: FailoverOrder, stateDir: string, sockets: 
   }
   for (const due = monotonicMs() + delay; monotonicMs() < due; await sleep(CHECK_MS)) if (!isMissed(revival, stateDir)) return "done";
   if (!isMissed(revival, stateDir)) return "done";
+  checkWritable(stateDir);
   const [program, ...args] = argv;
   const inherited = inheritance(sockets);
   const child = spawn(program ?? "", args, {
@@ -129,6 +130,12 @@ async function startIfMissed(revival: FailoverOrder, stateDir: string, sockets: 
   await once(child, "spawn");
   child.unref();
   return "done";
+}
+
+/** In a state folder without rights, or on a read-only disk, a keeper would only end again. @throws the system's error */
+function checkWritable(stateDir: string): void {
+  for (const folder of [stateDir, join(stateDir, "run")])
+    if (existsSync(folder)) accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
 }
 
 let reported: string | undefined;

@@ -4,7 +4,9 @@
  */
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { isNotThere } from "../base/errors.ts";
 import { writeBeside } from "./careful-files.ts";
+import { removeIfAllowed } from "./files.ts";
 import { bootId, isAlive, processStat } from "./process-stat.ts";
 
 type LockClaim = { readonly pid: number; readonly startTime: string; readonly bootId: string };
@@ -39,7 +41,7 @@ export function takeLock(stateDir: string, isAgain = false): Lock | Holder {
     const { ino } = statSync(ownFile);
     return {
       holds: () => statSync(ownFile, { throwIfNoEntry: false })?.ino === ino,
-      release: () => rmSync(ownFile, { force: true }),
+      release: () => removeIfAllowed(ownFile),
     };
   }
 }
@@ -67,9 +69,19 @@ function lastIn(stateDir: string): Holder | undefined {
 }
 
 function numbers(stateDir: string): readonly number[] {
-  return (existsSync(stateDir) ? readdirSync(stateDir) : [])
+  return namesIn(stateDir)
     .flatMap((name) => (/^lock\.\d+$/.test(name) ? [Number(name.slice(5))] : []))
     .sort((a, b) => a - b);
+}
+
+/** Empty if there is no such folder. A folder without rights may have a lock. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isNotThere(error)) return [];
+    throw error;
+  }
 }
 
 function create(stateDir: string, path: string): boolean {

@@ -1,8 +1,8 @@
 /** Who may change the state folder: procman believes what is in it, so only its own user may. */
-import { type Stats, statSync, writeFileSync } from "node:fs";
+import { type Stats, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
-import { makeFolder } from "./files.ts";
+import { makeFolder, statIfSeen } from "./files.ts";
 import { userName } from "./user-names.ts";
 
 const OTHERS_WRITE = 0o022;
@@ -37,14 +37,6 @@ export function makeStateFolder(stateDir: string): void {
     writeFileSync(join(parent, ".gitignore"), "*\n", { flag: "wx" });
   } catch {
     // It is there, or the disk is full: procman runs without it.
-  }
-}
-
-function statIfSeen(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
   }
 }
 

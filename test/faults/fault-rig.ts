@@ -57,6 +57,7 @@ export async function startRig(
     readonly config?: object;
     readonly args?: readonly string[];
     readonly output?: number;
+    readonly launcher?: readonly string[];
     readonly also?: number;
   } = {},
 ): Promise<FaultRig> {

@@ -113,6 +113,35 @@ test("ENOSPC in the state folder is reported once, supervision and output contin
   assert.deepEqual(await verdictWithoutJournal(rig), []);
 });
 
+test("EFBIG (a limit on the size of files): it is reported once, parts that are killed come back, and no line is lost once there is room", async (context) => {
+  const folder = folderFor(context);
+  const rig = await startRig(context, folder, [printer(folder), crasher(folder)]);
+  const { pid } = await rig.until("print", isUp);
+  await waitForGrowth(rig, "print");
+  const limit = (bytes: number | "unlimited"): void => {
+    for (const part of Object.values(rig.procman.parts()).flat()) execFileSync("prlimit", ["--pid", String(part), `--fsize=${bytes}:`]);
+  };
+  limit(250_000);
+  const why = /Cannot write \S*print\.log: file too large/;
+  await waitForOutput(rig, why);
+  for (const part of ["service", "keeper"] as const) {
+    const before = rig.procman.parts()[part];
+    rig.killPart(part);
+    await successor(rig.procman, part, before);
+    await rig.records();
+  }
+  await moreRuns(rig, "crash", 2);
+  assert.equal(rig.output().filter((line) => why.test(line)).length, 1, "reported once");
+  limit("unlimited");
+  await waitForGrowth(rig, "print");
+  assert.equal((await rig.until("print", isUp)).pid, pid);
+  assert.deepEqual(
+    rig.output().filter((line) => /^ {4}at |Node\.js v/.test(line)),
+    [],
+  );
+  assert.deepEqual(await rig.verdict(), []);
+});
+
 test("EMFILE at run time: a process that can't be restarted says why and restarts when descriptors are free; others aren't affected", async (context) => {
   const folder = folderFor(context);
   const steady = {

@@ -31,17 +31,20 @@ export class Procman {
   #env;
   #output;
   #args;
+  #launcher;
 
   /**
    * @param {{ folder: string, processes: readonly object[], bin?: string, env?: NodeJS.ProcessEnv, config?: object,
-   *   args?: readonly string[], output?: number }} options `args`: of `procman run`; `output`: descriptor for what it prints
+   *   args?: readonly string[], output?: number, launcher?: readonly string[] }} options `args`: of `procman run`;
+   *   `output`: descriptor for what it prints; `launcher`: a command line before each command, as of `setpriv`
    */
-  constructor({ folder, processes, bin = findProcman(), env = {}, config = {}, args = [], output }) {
+  constructor({ folder, processes, bin = findProcman(), env = {}, config = {}, args = [], output, launcher = [] }) {
     mkdirSync(folder, { recursive: true });
     this.#folder = folder;
     this.#bin = bin;
     this.#env = env;
     this.#args = args;
+    this.#launcher = launcher;
     this.mark = folder;
     this.stateDir = join(env.PROCMAN_STATE_DIR ?? join(folder, ".procman"), NAME);
     this.#output = output ?? openSync(join(folder, "said.log"), "a");
@@ -65,7 +68,8 @@ export class Procman {
 
   #command(args, mark) {
     const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
-    return spawn(process.execPath, [this.#bin, ...args], {
+    const [program, ...rest] = [...this.#launcher, process.execPath, this.#bin, ...args];
+    return spawn(program, rest, {
       cwd: this.#folder,
       env: { ...inherited, ...this.#env, ...(mark === undefined ? {} : { [MARK]: mark }) },
       stdio: ["ignore", this.#output, this.#output],
