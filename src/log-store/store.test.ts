@@ -258,6 +258,25 @@ test("the store works again as soon as it can, also after the wall clock was set
   });
 });
 
+test("the wall clock jumps by hours, ahead and back, while segments change: no segment is overwritten, every line is there once, in order", async (context) => {
+  const dir = stateDir(context);
+  const writing = new TestStore(dir);
+  context.after(() => writing.store.end());
+  const [start, HOUR_MS] = [Date.now(), 3_600_000];
+  const written: string[] = [];
+  context.mock.timers.enable({ apis: ["Date"], now: start });
+  for (const hours of [0, 5, -3, 2, -20, 0, 7, 6, 5, -1]) {
+    context.mock.timers.setTime(start + hours * HOUR_MS);
+    const lines = Array.from({ length: 50 }, (_, index) => `line ${written.length + index}`);
+    writing.lines(WEB, ...lines);
+    written.push(...lines);
+    await writing.settled();
+  }
+  assert.deepEqual(await texts(dir), written);
+  assert.equal(readdirSync(logsFolder(dir)).filter((name) => /^\d+\.(open|log|log\.gz)$/.test(name)).length, 10, "one for each hour");
+  assert.deepEqual(writing.reports, []);
+});
+
 test("after a partial write the file has only whole records, and every line is stored or counted", async (context) => {
   const dir = stateDir(context);
   const script = `

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { FakeClock } from "../../test/support/fakes.ts";
 import { CronTimer, missedTimes, nextTime } from "./schedule.ts";
 
@@ -135,5 +136,61 @@ test("missed times are counted up to a limit", () => {
     assert.deepEqual(hourly, { first: at("10:00:00"), last: at("14:00:00"), times: 5 });
     assert.deepEqual(missedTimes("0 * * * *", at("10:00:00"), at("10:00:00"), 1_000).times, 1);
     assert.deepEqual(missedTimes("* * * * * *", at("10:00:00"), at("20:00:00"), 1_000).times, 1_000);
+  });
+});
+
+const STEPS = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constant("advance" as const), ms: fc.integer({ min: 1, max: 5_000 }) }),
+    fc.record({ kind: fc.constant("jump" as const), ms: fc.integer({ min: -5 * HOUR, max: 5 * HOUR }) }),
+    fc.record({ kind: fc.constant("restart" as const), ms: fc.constant(0) }),
+  ),
+  { maxLength: 40 },
+);
+
+test("2.2 cron: a schedule never starts twice for one second, over jumps of the clock and restarts of the service", () => {
+  fc.assert(
+    fc.property(STEPS, fc.constantFrom("* * * * * *", "*/5 * * * * *"), (steps, pattern) => {
+      const clock = new FakeClock();
+      const calls: { readonly planned: number; readonly at: number }[] = [];
+      const begin = (): CronTimer =>
+        new CronTimer(pattern, clock, { due: (planned) => calls.push({ planned, at: clock.now() }), moved: () => undefined });
+      let timer = begin();
+      for (const { kind, ms } of steps) {
+        if (kind === "jump") clock.jump(ms);
+        // A service that starts later than half a second after the one before, with the clock of then.
+        if (kind === "restart") timer.stop();
+        clock.advance(kind === "advance" ? ms : 1_000);
+        if (kind === "restart") timer = begin();
+      }
+      timer.stop();
+      for (const [index, { planned, at }] of calls.entries()) {
+        const again = calls.slice(0, index).findLast((each) => each.planned === planned);
+        // The clock has shown that second twice: then half an interval has really passed.
+        assert.ok(
+          again === undefined || at - again.at >= 500,
+          `${new Date(planned).toISOString()} twice within ${at - (again?.at ?? 0)} ms`,
+        );
+      }
+      assert.equal(clock.armed, 0);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("2.2 cron: without a jump back each planned second comes once and in order, also over daylight saving", () => {
+  inZone("Europe/Berlin", () => {
+    // 2026-03-29: 02:00 is followed by 03:00. 2026-10-25: 03:00 is followed by 02:00.
+    for (const [from, to] of [
+      ["2026-03-29T00:58:00Z", "2026-03-29T01:02:00Z"],
+      ["2026-10-24T23:58:00Z", "2026-10-25T01:02:00Z"],
+    ] as const) {
+      const found = times("*/10 * * * * *", from, to).map((time) => Date.parse(time));
+      assert.deepEqual(
+        found,
+        [...new Set(found)].sort((one, other) => one - other),
+      );
+      assert.ok(found.length > 20);
+    }
   });
 });
