@@ -186,7 +186,7 @@ test("overlapping runs are restarted in their slots; removing the process stops 
   }
   all.spawner.takeRequests();
   all.supervisor.apply([many], renewed("many"));
-  assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM many 1", "SIGTERM many:2 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["SIGTERM many 1", "SIGTERM many:2 2"]);
   end(all, "many");
   end(all, "many:2");
   all.spawner.up("many");
@@ -318,7 +318,7 @@ test("if only an overlapping run is left, no second copy starts, and the next ov
   all.supervisor.apply([many]);
   assert.deepEqual(all.spawner.takeRequests(), ["adopt alive many:3 4"]);
   all.clock.advance(120_000);
-  assert.deepEqual(all.spawner.takeRequests(), ["spawn many 1", "spawn many:2 1"]);
+  assert.deepEqual(all.spawner.takeRequests(), ["spawn many 5", "spawn many:2 6"]);
 });
 
 test("a run that was requested but never started is requested again, under the current definition", () => {

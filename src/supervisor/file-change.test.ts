@@ -134,7 +134,7 @@ test("2.2 watch: overlapping runs are stopped, and one starts", () => {
   spawner.exit("web:2", 0);
   for (const slot of ["web", "web:2"]) spawner.swept(slot);
   const spawned = spawner.takeRequests().filter((line) => line.startsWith("spawn"));
-  assert.deepEqual(spawned, ["spawn web 1", "spawn web:2 1", "spawn web 2"]);
+  assert.deepEqual(spawned, ["spawn web 1", "spawn web:2 2", "spawn web 3"]);
 });
 
 test("a restart because of a changed file is completed by the next service", () => {

@@ -23,7 +23,7 @@ export function step(state: SlotState, input: MachineInput, policy: Policy): Mac
   if ("run" in input && input.run !== state.run) return stay(state);
   switch (input.type) {
     case "start":
-      return onStart(state, policy);
+      return onStart(state, input, policy);
     case "stop":
       return onStop(state, input, policy);
     case "cancel-restart":
@@ -31,7 +31,7 @@ export function step(state: SlotState, input: MachineInput, policy: Policy): Mac
     case "unblocked":
       return onUnblocked(state, input, policy);
     case "dependencies-ready":
-      return state.status === "waiting" ? launch(state) : stay(state);
+      return state.status === "waiting" ? launch(state, input) : stay(state);
     case "dependents-gone":
       return state.status === "stopping" && state.phase === "waiting-dependents"
         ? beginStop(state, state, { at: input.at, policy })
@@ -53,11 +53,11 @@ export function step(state: SlotState, input: MachineInput, policy: Policy): Mac
   }
 }
 
-function onStart(state: SlotState, policy: Policy): MachineStep {
+function onStart(state: SlotState, { nextRun }: Pick<MachineInput, "nextRun">, policy: Policy): MachineStep {
   switch (state.status) {
     case "idle":
     case "backoff":
-      return policy.waits ? stay({ run: state.run, restarts: 0, status: "waiting" }) : launch({ ...state, restarts: 0 });
+      return policy.waits ? stay({ run: state.run, restarts: 0, status: "waiting" }) : launch({ ...state, restarts: 0 }, { nextRun });
     case "stopping":
       return stay({ ...state, next: "start" });
     case "waiting":
@@ -69,18 +69,15 @@ function onStart(state: SlotState, policy: Policy): MachineStep {
   }
 }
 
-function onStop(
-  state: SlotState,
-  { next, cause, at, held = false }: MachineInput & { readonly type: "stop" },
-  policy: Policy,
-): MachineStep {
+function onStop(state: SlotState, input: MachineInput & { readonly type: "stop" }, policy: Policy): MachineStep {
+  const { next, cause, at, held = false } = input;
   switch (state.status) {
     case "idle":
-      return next === "start" ? onStart(state, policy) : stay(state);
+      return next === "start" ? onStart(state, input, policy) : stay(state);
     case "waiting":
       return next === "idle" ? stay(idle(state, { kind: "stopped" })) : stay(state);
     case "backoff": {
-      if (next === "start") return onStart(state, policy);
+      if (next === "start") return onStart(state, input, policy);
       return next === "idle" ? stay(idle(state, { kind: "stopped", ending: state.ending })) : stay(state);
     }
     case "starting":
@@ -105,7 +102,7 @@ function onCancelRestart(state: SlotState): MachineStep {
 function onUnblocked(state: SlotState, input: MachineInput, policy: Policy): MachineStep {
   if (state.status !== "idle") return stay(state);
   const { outcome } = state;
-  if (outcome.kind === "stopped") return onStart(state, policy);
+  if (outcome.kind === "stopped") return onStart(state, input, policy);
   if (outcome.kind !== "failed" && outcome.kind !== "finished") return stay(state);
   const { ending } = outcome;
   const cause = ("fault" in outcome ? outcome.fault : undefined) ?? "itself";
@@ -172,7 +169,8 @@ function onEndedAndRestarted(state: SlotState, input: MachineInput & { readonly 
   const [intent, started]: [StopIntent, number] =
     state.status === "running" ? [{ next: "policy", cause: "itself" }, state.since] : [state, state.started];
   const adoptNext = { type: "adopt-restarted", run: state.run + 1 } as const;
-  const { state: next } = decide(state, { ending: input.ending, cause: intent.cause, started }, { input, policy });
+  const end = { ending: input.ending, cause: intent.cause, started };
+  const { state: next } = decide(state, end, { input: { ...input, nextRun: adoptNext.run }, policy });
   if (intent.next === "policy" && next.status === "starting") return { state: next, effects: [adoptNext] };
   const held = state.status === "stopping" && state.phase === "waiting-dependents";
   const { cause } = intent;
@@ -184,7 +182,7 @@ function onTimer(state: SlotState, input: MachineInput & { readonly type: "timer
   const { name, at } = input;
   if (name === "restart" && state.status === "backoff") {
     const next = { run: state.run, restarts: state.restarts + 1 };
-    return policy.waits ? stay({ ...next, status: "waiting" }) : launch(next);
+    return policy.waits ? stay({ ...next, status: "waiting" }) : launch(next, input);
   }
   if (state.status === "running") return onRunTimer(state, input, policy);
   if (name === "escalate" && state.status === "stopping") {
@@ -207,7 +205,7 @@ function conclude(
   policy: Policy,
 ): MachineStep {
   if (state.next === "idle") return stay(idle(state, { kind: "stopped", ending: state.ending }));
-  if (state.next === "start") return onStart(idle(state, { kind: "stopped", ending: state.ending }), policy);
+  if (state.next === "start") return onStart(idle(state, { kind: "stopped", ending: state.ending }), input, policy);
   return decide(state, state, { input, policy });
 }
 
@@ -224,12 +222,12 @@ function decide(
   if (permanent || !wantsRestart(policy, failed)) return stay(idle(state, failed ? { kind: "failed", ...failure } : ended(end)));
   // A scheduled restart is not counted or delayed.
   if (end.cause === "terminate")
-    return policy.waits ? onStart(idle(state, { kind: "stopped", ending: end.ending }), policy) : launch(state);
+    return policy.waits ? onStart(idle(state, { kind: "stopped", ending: end.ending }), input, policy) : launch(state, input);
   const stable = input.at - end.started >= policy.restartResetMs;
   const restarts = stable ? 0 : state.restarts;
   if (restarts >= policy.restartLimit) return stay(idle({ run: state.run, restarts }, { kind: "exhausted", ...failure }));
   const delay = restartDelay(policy, restarts, input.chance);
-  if (delay === 0 && !policy.waits) return launch({ run: state.run, restarts: restarts + 1 });
+  if (delay === 0 && !policy.waits) return launch({ run: state.run, restarts: restarts + 1 }, input);
   return stay({ status: "backoff", run: state.run, restarts, until: input.at + delay, ...failure });
 }
 
@@ -261,9 +259,8 @@ function beginStop(
   return askToEnd({ ...stopping, phase: "terminate" }, child.pid, policy);
 }
 
-function launch(state: Base): MachineStep {
-  const run = state.run + 1;
-  return { state: { status: "starting", run, restarts: state.restarts }, effects: [{ type: "spawn", run }] };
+function launch({ restarts }: Base, { nextRun: run }: Pick<MachineInput, "nextRun">): MachineStep {
+  return { state: { status: "starting", run, restarts }, effects: [{ type: "spawn", run }] };
 }
 
 function askToEnd(state: SlotState, pid: number, policy: Policy): MachineStep {

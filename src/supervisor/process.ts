@@ -4,7 +4,7 @@ import { type Change, effectOf, followedIn, hasRun, isUnderWay, type ProcessDefi
 import { effectOn, type FileChange, type FileEffect } from "./file-change.ts";
 import { missedNotices } from "./missed-runs.ts";
 import type { ProcessPorts } from "./process-ports.ts";
-import { freeName, Slot, type Transition } from "./slot.ts";
+import { Slot, type Transition } from "./slot.ts";
 import { type ProcessSnapshot, snapshotOf } from "./snapshot.ts";
 import { initial, type Report, type SlotState, type StopCause } from "./states.ts";
 import { isSame, Timetable } from "./timetable.ts";
@@ -30,7 +30,9 @@ export class Process {
     this.#held = new Set(snapshot?.held);
     this.#declared = new Map(Object.entries(snapshot?.declared ?? {}));
     const slots = { [definition.id]: initial, ...snapshot?.slots };
-    for (const [id, state] of Object.entries(slots)) this.#addSlot(id, state);
+    // What was requested and lost is requested again in this order.
+    for (const [id, state] of Object.entries(slots).sort(([, one], [, other]) => one.run - other.run)) this.#addSlot(id, state);
+    this.#slots.sort((one, other) => slotNumber(one) - slotNumber(other));
     this.#timetable = new Timetable(ports.clock, {
       due: (kind, planned) => (kind === "start" ? this.#onCron(planned) : this.#onTerminate(planned)),
       moved: () => this.#remember(),
@@ -221,11 +223,28 @@ export class Process {
     return slot !== undefined;
   }
 
-  /** A free slot; otherwise one that is being stopped or, with `overrun`, a new one. */
+  /** With `overrun`, a free slot or a new one; otherwise the slot in use if its run is over or being stopped. */
   #slotForStart(): Slot | undefined {
-    const free = this.#slots.find(({ state }) => state.status === "idle" || state.status === "backoff");
-    if (free !== undefined || !this.#definition.overrun) return free ?? this.#slots.find(({ state }) => state.status === "stopping");
-    return this.#addSlot(freeName(this.id, this.#slots));
+    if (this.#definition.overrun)
+      return this.#slots.find(({ state: { status } }) => status === "idle" || status === "backoff") ?? this.#addSlot(this.#freeName());
+    const used = this.#slots.filter(({ isFree }) => !isFree);
+    if (used.some(({ state: { status } }) => status !== "stopping" && status !== "backoff")) return undefined;
+    return used[0] ?? this.#slots[0];
+  }
+
+  /** A name for another slot, for an overlapping run. */
+  #freeName(): string {
+    const taken = new Set(this.#slots.map(({ id }) => id));
+    for (let number = 2; ; number++) if (!taken.has(`${this.id}:${number}`)) return `${this.id}:${number}`;
+  }
+
+  #nextRun(slot: Slot): number {
+    return 1 + this.#slots.reduce((last, other) => (other === slot ? last : Math.max(last, other.lastRun)), slot.state.run);
+  }
+
+  #isAlone(slot: Slot): boolean {
+    const { overrun } = this.#definition;
+    return !overrun && this.#slots.every((other) => other === slot || (other.isFree && other.lastRun <= slot.state.run));
   }
 
   #onCron(planned: number): void {
@@ -260,6 +279,8 @@ export class Process {
         spawner: this.#ports.spawner,
         // A blocked process is never restarted.
         policy: () => (this.#blocked ? { ...this.#definition.policy, restart: "never" } : this.#definition.policy),
+        nextRun: (slot) => this.#nextRun(slot),
+        isAlone: (slot) => this.#isAlone(slot),
         publish: (transition) => this.#publish(transition),
       },
       state,
@@ -288,4 +309,9 @@ export class Process {
       snapshotOf({ blocked: this.#blocked, ...held, slots: this.#slots, planned: this.#timetable.planned, ...declared }),
     );
   }
+}
+
+/** `web` is slot 1 of `web`, and `web:2` slot 2. */
+function slotNumber({ id }: Slot): number {
+  return Number(id.split(":")[1] ?? 1);
 }

@@ -13,6 +13,10 @@ export type SlotPorts = {
   readonly spawner: Spawner;
   /** Read at each step, since a blocked process has another policy. */
   readonly policy: () => Policy;
+  /** The number of the slot's next run: higher than those of all runs of the process. */
+  readonly nextRun: (slot: Slot) => number;
+  /** Whether no other run of the process can begin before the slot's next one: the keeper takes its number plus one for that. */
+  readonly isAlone: (slot: Slot) => boolean;
   readonly publish: (transition: Transition) => void;
 };
 
@@ -22,9 +26,11 @@ export class Slot {
   #state: SlotState;
   #busy = false;
   #disposed = false;
-  readonly #queue: MachineInput[] = [];
+  readonly #queue: ((MachineCommand | Report) & { readonly at: number })[] = [];
   /** The run that the keeper starts by itself when the current one exits. */
   #restartOrder: number | undefined;
+  /** The keeper has had an order for the run after the current one, which it may have executed before it was cancelled. */
+  #wasOrdered = false;
   readonly #armed = new Map<TimerName | "restart-order", { readonly due: number; readonly drop: () => void }>();
 
   constructor(id: string, ports: SlotPorts, state: SlotState = initial) {
@@ -44,6 +50,11 @@ export class Slot {
     return this.#state.status === "idle";
   }
 
+  /** The highest number that a run of the slot has, or may have. */
+  get lastRun(): number {
+    return this.#wasOrdered ? this.#state.run + 1 : this.#state.run;
+  }
+
   /** Whether the policy no longer has a readiness probe. */
   get #isReadyByPolicy(): boolean {
     return this.#state.status === "running" && !this.#state.ready && this.#ports.policy().readyMs === undefined;
@@ -51,14 +62,14 @@ export class Slot {
 
   get #restartOrderDue(): number {
     const state = this.#state;
-    if (state.status !== "running" || this.#restartOrder !== undefined) return Number.POSITIVE_INFINITY;
+    if (state.status !== "running" || this.#restartOrder !== undefined || !this.#ports.isAlone(this)) return Number.POSITIVE_INFINITY;
     return restartsAtOnceFrom(state, this.#ports.policy());
   }
 
   /** Inputs are handled in order, never recursively. */
   post(input: MachineCommand | Report, at = this.#ports.clock.now()): void {
     if (this.#disposed) return;
-    this.#queue.push({ ...input, at, chance: this.#ports.clock.chance() });
+    this.#queue.push({ ...input, at });
     if (this.#busy) return;
     this.#busy = true;
     try {
@@ -83,13 +94,16 @@ export class Slot {
     this.#armed.clear();
   }
 
-  #handle(input: MachineInput): void {
+  #handle(posted: (MachineCommand | Report) & { readonly at: number }): void {
     const from = this.#state;
+    const input: MachineInput = { ...posted, chance: this.#ports.clock.chance(), nextRun: this.#ports.nextRun(this) };
     const { state: to, effects } = step(from, input, this.#ports.policy());
     if (to === from) return;
     this.#state = to;
-    if (input.type === "ended") this.#restartOrder = undefined;
-    else if (to.status !== "running") this.#cancelRestartOrder();
+    if (input.type === "ended") {
+      this.#restartOrder = undefined;
+      this.#wasOrdered = false;
+    } else if (to.status !== "running") this.#cancelRestartOrder();
     for (const effect of effects) {
       const { spawner } = this.#ports;
       if (effect.type === "spawn") spawner.spawn(this.id, effect.run, this.#reports(effect.run));
@@ -118,8 +132,10 @@ export class Slot {
   }
 
   #giveRestartOrder(): void {
+    if (!this.#ports.isAlone(this)) return;
     const { restart } = this.#ports.policy();
     this.#restartOrder = this.#state.run + 1;
+    this.#wasOrdered = true;
     this.#ports.spawner.giveRestartOrder(this.id, this.#restartOrder, restart === "always" ? "any-end" : "failure");
   }
 
@@ -165,10 +181,4 @@ export class Slot {
       this.#armed.set(name, { due, drop });
     }
   }
-}
-
-/** A name for another slot of a process, for an overlapping run. */
-export function freeName(process: string, slots: readonly Slot[]): string {
-  const taken = new Set(slots.map(({ id }) => id));
-  for (let number = 2; ; number++) if (!taken.has(`${process}:${number}`)) return `${process}:${number}`;
 }

@@ -114,8 +114,8 @@ export type Report =
   | { readonly type: "swept"; readonly run: number }
   | { readonly type: "timer"; readonly run: number; readonly name: TimerName };
 
-/** `at`: monotonic milliseconds. `chance`: a number in [0, 1) for jitter. */
-export type MachineInput = (MachineCommand | Report) & { readonly at: number; readonly chance: number };
+/** `at`: monotonic milliseconds. `chance`: a number in [0, 1) for jitter. `nextRun`: the number of a run that begins now. */
+export type MachineInput = (MachineCommand | Report) & { readonly at: number; readonly chance: number; readonly nextRun: number };
 
 export type TimerName = "timeout" | "ready" | "escalate" | "restart";
 export type Timer = { readonly name: TimerName; readonly due: number };

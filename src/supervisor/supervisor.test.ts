@@ -249,14 +249,14 @@ test("2.2 overrun: a second run starts while the first still runs, and stop reac
   clock.advance(60_000);
   spawner.up("web:2");
   process.stop();
-  assert.deepEqual(spawner.takeRequests(), ["spawn web 1", "spawn web:2 1", "SIGTERM web 1", "SIGTERM web:2 1"]);
+  assert.deepEqual(spawner.takeRequests(), ["spawn web 1", "spawn web:2 2", "SIGTERM web 1", "SIGTERM web:2 2"]);
   for (const slot of ["web", "web:2"]) {
     spawner.exit(slot, 0);
     spawner.swept(slot);
   }
   assert.ok(process.isIdle);
   clock.advance(60_000);
-  assert.deepEqual(spawner.takeRequests().at(-1), "spawn web 2", "a free slot is used again");
+  assert.deepEqual(spawner.takeRequests().at(-1), "spawn web 3", "a free slot is used again");
 });
 
 test("2.2 cron: a clock set ahead by hours leads to one run, one set back doesn't stall the schedule", () => {

@@ -17,7 +17,9 @@ type World = { readonly state: SlotState; readonly os: Os };
 type Move = { readonly name: string; readonly input: MachineInput; readonly os: Os };
 
 const PID = 7;
-const now = { at: 0, chance: 0.5 };
+/** Numbers of other runs may lie between those of a slot. */
+const NEXT_RUN = 4;
+const now = { at: 0, chance: 0.5, nextRun: NEXT_RUN };
 const noProcess: Os = { leader: "none", others: false, sweeping: false, sigkill: false };
 const exit = (code: number | null, signal: string | null = null): ExitInfo => ({ kind: "exited", code, signal });
 
@@ -25,7 +27,7 @@ const exit = (code: number | null, signal: string | null = null): ExitInfo => ({
 function moves({ state, os }: World, policy: Policy, free: boolean): Move[] {
   const { run } = state;
   const found: Move[] = [];
-  const add = (name: string, input: Omit<MachineInput, "at" | "chance">, next: Os = os): void =>
+  const add = (name: string, input: Omit<MachineInput, keyof typeof now>, next: Os = os): void =>
     void found.push({ name, input: { ...input, ...now } as MachineInput, os: next });
   if (free) {
     add("start", { type: "start" });
@@ -87,12 +89,14 @@ function apply({ state, os }: World, { name, input }: Pick<Move, "name" | "input
     if (effect.type === "spawn") {
       holds(result.leader === "none", () => `two children: ${where()}`);
       holds(!result.others, () => `a start beside processes left behind: ${where()}`);
+      holds(effect.run === NEXT_RUN && next.state.run === NEXT_RUN, () => `another number than the next: ${where()}`);
       result = { ...noProcess, leader: "spawning" };
     } else if (effect.type === "signal") {
       holds(result.leader === "alive" && effect.pid === PID, () => `a signal without a child: ${where()}`);
       result = { ...result, sigkill: result.sigkill || effect.signal === "SIGKILL" };
     } else if (effect.type === "adopt-restarted") {
-      holds(result.leader === "spawning" && effect.run === state.run + 1, () => `no next run: ${where()}`);
+      const isNext = effect.run === state.run + 1 && effect.run === next.state.run;
+      holds(result.leader === "spawning" && isNext, () => `no next run: ${where()}`);
     } else if (effect.type === "drain") {
       holds(result.leader === "alive", () => `a message without a child: ${where()}`);
     } else {

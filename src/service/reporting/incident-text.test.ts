@@ -37,7 +37,7 @@ function incidents(
   const messageContext = { policy: { ...policy, ...used }, blocked: false };
   let state: SlotState = running;
   return inputs.flatMap((each, index) => {
-    const input = { ...each, at: 2_000 + index * 1_000, chance: 0.5 } as MachineInput;
+    const input = { ...each, at: 2_000 + index * 1_000, chance: 0.5, nextRun: state.run + 1 } as MachineInput;
     const transition: Transition = { slot: "web", from: state, to: step(state, input, messageContext.policy).state, input };
     state = transition.to;
     const ending = endOf(transition);
