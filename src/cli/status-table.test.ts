@@ -53,6 +53,15 @@ test("numbers are right-aligned, instances are below their cluster, and stopped 
   );
 });
 
+test("2.7 the number of overlapping runs is shown", () => {
+  const runs = [
+    { run: 1, pid: 4700 },
+    { run: 2, pid: 4711 },
+  ] as const;
+  assert.match(statusTable([{ ...WEB, runs }], {}, NOW), /^web +running, 2 runs +4711 /m);
+  assert.match(statusTable([{ ...WEB, runs: runs.slice(1) }], {}, NOW), /^web +running +4711 /m);
+});
+
 test("columns without values are left out", () => {
   assert.match(statusTable([JOB], {}, NOW), /^ID {3}STATUS +PID {2}UP {2}RESTARTS {2}WHY\n/);
 });

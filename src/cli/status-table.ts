@@ -46,8 +46,14 @@ const COLUMNS: readonly Column[] = [
   },
 ];
 
-function remarks({ blocked, ready, healthy }: ProcessRecord): readonly string[] {
-  return [...(blocked ? ["blocked"] : []), ...(ready === false ? ["not ready"] : []), ...(healthy === false ? ["unhealthy"] : [])];
+function remarks({ blocked, ready, healthy, runs = [] }: ProcessRecord): readonly string[] {
+  const overlap = runs.length > 1 ? [`${runs.length} runs`] : [];
+  return [
+    ...overlap,
+    ...(blocked ? ["blocked"] : []),
+    ...(ready === false ? ["not ready"] : []),
+    ...(healthy === false ? ["unhealthy"] : []),
+  ];
 }
 
 /** Open connections through the load balancer; for a cluster, the sum. */

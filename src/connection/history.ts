@@ -6,7 +6,7 @@ import { ProcmanError } from "../base/errors.ts";
 import { fingerprint } from "../base/hash.ts";
 import { isObject } from "../base/schema-check.ts";
 import { didYouMean } from "../base/suggest.ts";
-import type { Incident, LogEntry } from "../contract/records.ts";
+import type { Incident } from "../contract/records.ts";
 import type { PastRuns, UnendedRun } from "../contract/why.ts";
 import { IncidentLog, type IncidentLogEntry } from "../incidents/incident-log.ts";
 import { lastLines, readLogs } from "../log-store/log-pages.ts";
@@ -77,13 +77,17 @@ async function unendedOf(stateDir: string, id: string, incidents: readonly Incid
   if (entry === undefined || Number.isNaN(pid)) return undefined;
   const from = Date.parse(entry.time) - LATE_MS;
   if (incidents.some((incident) => incident.pid === pid && Date.parse(incident.time) >= from)) return undefined;
-  const output = { processes: [id], categories: ["stdout", "stderr"], from, limit: LINES } as const;
-  const { entries: latest } = await readLogs(stateDir, output);
-  // The previous run may have written its last lines a moment ago.
-  const lines: readonly LogEntry[] = latest.filter(({ run }) => run === latest[0]?.run).reverse();
+  const run = entry.run ?? (await latestRunOf(stateDir, id, from));
+  const lines = run === undefined ? [] : await lastLines(stateDir, { process: id, run, from, count: LINES });
   const booted = Math.round(Date.now() - uptime() * 1_000);
   const how = isStillThere(stateDir, id, pid) ? "runs" : booted > Date.parse(entry.time) ? "machine" : "procman";
   return { started: entry.time, pid, lines, how, ...(how === "machine" && { booted: new Date(booted).toISOString() }) };
+}
+
+/** By the output, for entries of 0.1.0: they don't name the run. */
+async function latestRunOf(stateDir: string, id: string, from: number): Promise<number | undefined> {
+  const { entries } = await readLogs(stateDir, { processes: [id], categories: ["stdout", "stderr"], from, limit: 1 });
+  return entries[0]?.run;
 }
 
 /** Whether the process still exists, by its marker variable. */

@@ -28,6 +28,7 @@ import {
   type MetricPoint,
   type ProblemRecord,
   type ProcessRecord,
+  type RunRecord,
   SEVERITIES,
   type SocketRecord,
   STATUSES,
@@ -42,7 +43,17 @@ const PROCESS = schemaFor<ProcessRecord>(
     status: enumeration(STATUSES, { description: "`mixed`: the instances of a cluster have different statuses." }),
     blocked: boolean({ description: "Nothing starts it until it is unblocked." }),
     pid: optional(integer({ description: "While it runs." })),
-    run: optional(integer({ description: "Number of its latest run, from 1." })),
+    run: optional(integer({ description: "Number of its latest run, from 1; while runs overlap, of the latest that isn't over." })),
+    runs: optional(
+      list(
+        schemaFor<RunRecord>({
+          run: integer({ description: "Number of the run." }),
+          pid: optional(integer({ description: "Absent until it has a process." })),
+          started: optional(time({ description: "Start of the run." })),
+        }),
+        { description: "With `overrun`: the runs that are not over, oldest first. `pid`, `run` and `started` are those of the last one." },
+      ),
+    ),
     restarts: integer({ description: "Since the count was last cleared." }),
     code: optional(integer({ description: "Exit code of the last run." })),
     signal: optional(string({ description: "Signal that ended the last run, such as `SIGKILL`." })),

@@ -25,8 +25,10 @@ export type ProcessRecord = {
   readonly status: Status;
   readonly blocked: boolean;
   readonly pid?: number;
-  /** Number of its latest run, from 1. */
+  /** Number of its latest run, from 1; while runs overlap, of the latest that isn't over. */
   readonly run?: number;
+  /** With `overrun`: the runs that are not over, oldest first. `pid`, `run` and `started` are those of the last one. */
+  readonly runs?: readonly RunRecord[];
   /** Restarts since the count was last cleared. */
   readonly restarts: number;
   /** How the last run ended. */
@@ -65,6 +67,9 @@ export type ProcessRecord = {
   /** Of a cluster whose instances share a listening socket. */
   readonly socket?: SocketRecord;
 };
+
+/** A run that is not over. `pid` and `started` are absent until it has a process. */
+export type RunRecord = { readonly run: number; readonly pid?: number; readonly started?: string };
 
 /** The load balancer's view of an instance; counted since the balancer was started. */
 export type BackendRecord = {

@@ -40,6 +40,14 @@ test("why: a process without incidents", () => {
   ]);
 });
 
+test("why: overlapping runs are named one by one", () => {
+  const runs = [{ run: 4, pid: 11, started: at(90) }, { run: 5, pid: 12, started: at(60) }, { run: 6 }];
+  assert.deepEqual(
+    explain({ ...record, run: 6, runs }, [], NOW)[0],
+    "web has 3 runs: run 4 (pid 11) since 2026-06-01 11:58:30 UTC, run 5 (pid 12) since 2026-06-01 11:59:00 UTC, run 6.",
+  );
+});
+
 test("why: what has happened, how often, the last lines, and what to do", () => {
   const lines = [{ time: at(62), severity: "error", category: "stderr", text: "Error: no database" } as const];
   const metrics = [{ time: at(65), cpuPercent: 20.4, memoryBytes: 52_428_800, processes: 1 }];

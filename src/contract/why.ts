@@ -1,5 +1,5 @@
 /** Explains a process in sentences, from its record and its incidents: what has happened, and what to do. */
-import type { Incident, LogEntry, ProcessRecord } from "./records.ts";
+import type { Incident, LogEntry, ProcessRecord, RunRecord } from "./records.ts";
 
 /** Incidents older than this aren't counted. Milliseconds. */
 const RECENT_MS = 24 * 3_600_000;
@@ -70,12 +70,18 @@ function unendedRun({ started, pid, lines, how, booted }: UnendedRun): string[] 
   ];
 }
 
-function currentState({ id, status, pid, started, reason, instances, nextRun }: ProcessRecord): string {
+function currentState({ id, status, pid, started, reason, instances, nextRun, runs = [] }: ProcessRecord): string {
   if (instances !== undefined) return `${id} is a cluster: ${reason}.`;
   const since = started === undefined ? "" : ` since ${timeText(started)}`;
+  if (runs.length > 1) return `${id} has ${runs.length} runs: ${runs.map(runText).join(", ")}.`;
   if (status === "running") return `${id} runs${pid === undefined ? "" : ` (pid ${pid})`}${since}.`;
   const next = nextRun === undefined ? "" : ` The next start is at ${timeText(nextRun)}.`;
   return `${id} does not run (${status}): it ${reason}.${next}`;
+}
+
+function runText({ run, pid, started }: RunRecord): string {
+  if (pid === undefined || started === undefined) return `run ${run}`;
+  return `run ${run} (pid ${pid}) since ${timeText(started)}`;
 }
 
 /** If the oldest known end is counted and wasn't the first, earlier ones are no longer stored. */

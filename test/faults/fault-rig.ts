@@ -12,7 +12,7 @@ import type { ProcessRecord } from "../../src/contract/records.ts";
 import { eventually } from "../support/procman-process.ts";
 import { BIN } from "../support/product.ts";
 import type { Kill } from "./kill-schedule.ts";
-import { exits, gaps } from "./verdict.ts";
+import { exits, numbering } from "./verdict.ts";
 
 const PROGRAMS = fileURLToPath(new URL("../../examples/kill-the-manager/programs/", import.meta.url));
 
@@ -113,7 +113,7 @@ export async function startRig(
         ...findings,
         ...lines,
         ...exits(runs, ends, [...ownKills, ...kills]),
-        ...gaps(startedRuns, ends),
+        ...numbering(startedRuns, ends),
         ...left.map(({ command }) => `left behind: ${command}`),
       ];
     },

@@ -6,6 +6,7 @@ import type { EndRecord } from "../../examples/kill-the-manager/managers/procman
 import { isAlive } from "../../examples/kill-the-manager/processes.mjs";
 import { checkDiary, type Run } from "../../examples/kill-the-manager/run-check.mjs";
 import type { ProcessRecord } from "../../src/contract/records.ts";
+import { processOf } from "../../src/service/spec-registry.ts";
 import type { SlotState } from "../../src/supervisor/states.ts";
 import { CRASHERS, PRINTERS } from "./fault-load.ts";
 import type { Kill, Scenario } from "./kill-schedule.ts";
@@ -34,7 +35,7 @@ export function assess(
     ...diary.findings,
     ...logs.findings,
     ...exits(diary.runs, ends, kills),
-    ...gaps(started, ends),
+    ...numbering(started, ends),
     ...CRASHERS.flatMap((id) => [...restarts(id, notes), ...decisions(id, diary.runs, { notes, ends })]),
     ...disagreements(settled),
     ...operatorReports.flatMap((each) => each.findings),
@@ -120,16 +121,28 @@ export function exits(runs: readonly Run[], ends: Ends, kills: readonly Kill[]):
   });
 }
 
-/** The runs of a slot are numbered without a gap, and each has an end. */
-export function gaps(started: ReadonlyMap<string, { readonly slot: string; readonly run: number }>, ends: Ends): readonly string[] {
-  const slots = new Map<string, Set<number>>();
-  for (const { slot, run } of [...started.values(), ...ends.values()]) slots.set(slot, (slots.get(slot) ?? new Set()).add(run));
-  return [...slots].flatMap(([slot, numbers]) => {
-    const missing = Array.from({ length: Math.max(...numbers) }, (_, index) => index + 1).filter((run) => !numbers.has(run));
-    const open = [...numbers].filter((run) => !ends.has(`${slot}#${run}`));
+type Started = ReadonlyMap<string, { readonly slot: string; readonly run: number; readonly startTime?: string }>;
+
+/** The runs of a process, also of overlapping ones, are numbered in the order of their starts without a gap or a repeat, and each has an end. */
+export function numbering(started: Started, ends: Ends): readonly string[] {
+  const processes = new Map<string, Map<string, number>>();
+  for (const { slot, run } of [...started.values(), ...ends.values()]) {
+    const id = processOf(slot);
+    processes.set(id, (processes.get(id) ?? new Map()).set(`${slot}#${run}`, run));
+  }
+  return [...processes].flatMap(([id, runs]) => {
+    const keys = [...runs.keys()].sort((one, other) => (runs.get(one) ?? 0) - (runs.get(other) ?? 0));
+    const numbers = keys.map((key) => runs.get(key) ?? 0);
+    const missing = Array.from({ length: numbers.at(-1) ?? 0 }, (_, index) => index + 1).filter((run) => !numbers.includes(run));
+    const repeated = keys.filter((_, index) => numbers[index] === numbers[index - 1]);
+    const known = keys.flatMap((key) => ({ key, time: Number(started.get(key)?.startTime) })).filter(({ time }) => !Number.isNaN(time));
+    const late = known.filter(({ time }, index) => time < (known[index - 1]?.time ?? 0));
+    const open = keys.filter((key) => !ends.has(key));
     return [
-      ...(missing.length > 0 ? [`run numbers: ${slot} lacks ${missing.join(", ")}`] : []),
-      ...(open.length > 0 ? [`lost exit: ${slot} ${open.join(", ")} never ended in the journal`] : []),
+      ...(missing.length > 0 ? [`run numbers: ${id} lacks ${missing.join(", ")}`] : []),
+      ...repeated.map((key) => `run numbers: ${key} has the number of another run of ${id}`),
+      ...late.map(({ key }) => `run numbers: ${key} was started before the run with the number below`),
+      ...(open.length > 0 ? [`lost exit: ${open.join(", ")} never ended in the journal`] : []),
     ];
   });
 }
@@ -172,7 +185,7 @@ function disagreements(settled: readonly ProcessRecord[] | undefined): readonly 
     const marker = pid === undefined ? undefined : markerOf(pid);
     // It may have ended since the answer.
     if (pid !== undefined && (!isAlive(pid) || marker === undefined)) return [];
-    return marker?.startsWith(`${id}.${run}@`) || marker?.startsWith(`${id}:`) ? [] : [`${id} is shown as pid ${pid}, which is ${marker}`];
+    return marker?.replace(/:\d+/, "").startsWith(`${id}.${run}@`) ? [] : [`${id} is shown as pid ${pid}, which is ${marker}`];
   });
 }
 

@@ -7,6 +7,7 @@ import type { Client } from "../../src/client/client.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { expiresIn, payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
+import { cli } from "../support/cli.ts";
 import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman-process.ts";
 import { client } from "../support/product.ts";
 
@@ -53,6 +54,12 @@ function nextRun(context: TestContext, { folder }: Procman): Procman {
     if (next.child.exitCode === null && next.child.signalCode === null) await next.stop();
   });
   return next;
+}
+
+/** Resolves once the answer to a question is yes. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 30_000; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 20)))
+    assert.ok(performance.now() < end, `timed out waiting for ${holds}`);
 }
 
 const recordOf = (records: readonly ProcessRecord[], id: string): ProcessRecord => {
@@ -465,4 +472,54 @@ test("exit-with an unknown id: exit code 64, a suggestion, and nothing starts", 
   assert.equal((await procman.exit()).code, 64);
   await procman.line(/Cannot exit with process "wbe": the configuration has no process with this id\. Did you mean "web"\?/);
   assert.ok(!existsSync(join(procman.folder, "ran")));
+});
+
+test("2.7 overlapping runs are numbered one by one in record, status, log, incidents and why, also after a kill of all of procman", async (context) => {
+  const job = { id: "job", cmd: "echo I am $$; exec sleep 1000", overrun: true, autostart: true, restartLimit: 0 };
+  const procman = await startProcman(context, [job], { args: ["--guarded"] });
+  const first = await api(procman);
+  await procman.count(/^job .* started/, 1);
+  for (const more of [2, 3]) {
+    await first.start("job");
+    await procman.count(/^job .* started/, more);
+  }
+  const pids = startedPids(procman, "job");
+  const jobOf = async (control: Client): Promise<ProcessRecord> => recordOf(await control.processes(), "job");
+  const before = await jobOf(first);
+  assert.deepEqual([before.run, before.pid, before.started], [3, pids[2], before.runs?.at(-1)?.started]);
+  assert.deepEqual(
+    before.runs?.map(({ run, pid }) => [run, pid]),
+    pids.map((pid, index) => [index + 1, pid]),
+  );
+  await until(async () => {
+    const { entries } = await first.logs({ processes: ["job"], order: "asc" });
+    const numbersOf = (text: RegExp): readonly unknown[] =>
+      entries.filter((entry) => text.test(entry.text)).map((entry) => [entry.run, Number(/\d+/.exec(entry.text)?.[0])]);
+    const expected = JSON.stringify(pids.map((pid, index) => [index + 1, pid]));
+    return JSON.stringify(numbersOf(/^I am/).toSorted()) === expected && JSON.stringify(numbersOf(/^started/)) === expected;
+  });
+  assert.match((await cli(procman.folder, ["status"])).stdout, /^job +running, 3 runs /m);
+  assert.match((await cli(procman.folder, ["why", "job"])).stdout, /job has 3 runs: run 1 \(pid \d+\) since .*, run 2 .*, run 3 /);
+  process.kill(pids[1] ?? 0, "SIGKILL");
+  await procman.line(/^job .*SIGKILL/);
+  await until(async () => {
+    const [incident] = await first.incidents("job");
+    return incident?.run === 2 && incident.pid === pids[1] && incident.lines.map(({ text }) => text).join() === `I am ${pids[1]}`;
+  });
+  for (const pid of [procman.helper("service"), procman.helper("logger"), procman.pid]) process.kill(pid, "SIGKILL");
+  await procman.exit();
+  const next = nextRun(context, procman);
+  const second = await api(next, procman.pid);
+  await until(async () => (await jobOf(second)).runs?.length === 2);
+  await second.start("job");
+  await next.count(/^job .* started/, 1);
+  const left = [
+    [1, pids[0]],
+    [3, pids[2]],
+    [4, startedPids(next, "job")[0]],
+  ];
+  assert.deepEqual(
+    (await jobOf(second)).runs?.map(({ run, pid }) => [run, pid]),
+    left,
+  );
 });

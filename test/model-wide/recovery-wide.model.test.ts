@@ -92,7 +92,7 @@ const CASES = {
 } as const;
 
 for (const [title, { definitions, bounds, least }] of Object.entries(CASES))
-  test(`3 a kill at any step (${title}) leads to no second live run, no lost exit and no lost command`, (context) => {
+  test(`3 a kill at any step (${title}) leads to no second live run, no lost exit, no lost command and no repeated run number`, (context) => {
     const states = walk(definitions, bounds);
     context.diagnostic(`${states} states`);
     assert.ok(states >= least, `${states} states, at least ${least}`);

@@ -36,6 +36,9 @@ const copyOf = ({ requested, running, ended, notes }: JournalContent): JournalCo
   notes: new Map(notes),
 });
 
+/** `web:2` is a further slot of `web`. */
+export const processOf = (slot: string): string => slot.split(":", 1)[0] as string;
+
 export const keyOf = ({ slot, run }: RunKey): string => `${slot}#${run}`;
 
 export class Machine {
@@ -48,6 +51,10 @@ export class Machine {
   readonly zombies: { readonly key: string; readonly child: Child; readonly code: number | null; readonly signal: string | null }[] = [];
   /** What the OS knows of every end; only the check reads it. */
   readonly deaths = new Map<string, { readonly code: number | null; readonly isOrphan: boolean }>();
+  /** Number of the last run that was forked, by process. */
+  readonly lastRuns = new Map<string, number>();
+  /** A run whose number is not higher than those of all earlier runs of its process. */
+  misnumbered: string | undefined;
   readonly toKeeper: Sent[] = [];
   /** The operator's last command that has reached the keeper. */
   issued: IssuedCommand | undefined;
@@ -126,6 +133,9 @@ export class Machine {
     if (!works) return this.#over({ t: "failed", slot, run, errno: "EAGAIN", step: "fork", message: "", at: this.now });
     const child: Child = { slot, run, pid: ++this.#pid, signal: "" };
     this.children.push(child);
+    const last = this.lastRuns.get(processOf(slot)) ?? 0;
+    if (run <= last) this.misnumbered ??= `${key} was started after run ${last} of the process`;
+    this.lastRuns.set(processOf(slot), run);
     if (dies === "after") return;
     const running: RunningRun = { slot, run, pid: child.pid, startTime: String(child.pid), since: this.now };
     this.#journal.requested.delete(key);

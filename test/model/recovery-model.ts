@@ -4,7 +4,7 @@ import type { Dependency, ProcessDefinition } from "../../src/supervisor/definit
 import type { Process } from "../../src/supervisor/process.ts";
 import type { Policy } from "../../src/supervisor/restart-policy.ts";
 import { POLICY } from "../support/fakes.ts";
-import { keyOf, Machine } from "./machine-model.ts";
+import { keyOf, Machine, processOf } from "./machine-model.ts";
 import { Service, type Turn } from "./service-model.ts";
 
 export type Bounds = {
@@ -47,7 +47,7 @@ class World {
         new Service(this.machine, this.#definitions, ({ slot, from, to, input }) => {
           if (input.type === "ended") this.seen.set(keyOf({ slot, run: input.run }), describe(input.ending));
           const begins = to.status === "starting" && from.status !== "starting";
-          if (begins && this.service.supervisor.unmetBy(slot).length > 0) this.#startedEarly ??= keyOf({ slot, run: to.run });
+          if (begins && this.service.supervisor.unmetBy(processOf(slot)).length > 0) this.#startedEarly ??= keyOf({ slot, run: to.run });
         }),
       () => this.service?.turn ?? [],
     );
@@ -197,7 +197,8 @@ class World {
 
   /** A violation of what holds in every state. */
   problem(): string | undefined {
-    const { children, leftBehind } = this.machine;
+    const { children, leftBehind, misnumbered } = this.machine;
+    if (misnumbered !== undefined) return misnumbered;
     for (const { slot } of children) {
       if (children.filter((each) => each.slot === slot).length > 1) return `two live runs: ${children.map(keyOf).join(", ")}`;
       const left = [...leftBehind].find((key) => key.startsWith(`${slot}#`));
@@ -226,14 +227,13 @@ class World {
   }
 
   /** Its state contradicts the machine. */
-  #stateMismatch({ id, states: [state] }: Process): string | undefined {
-    const child = this.machine.children.find(({ slot }) => slot === id);
-    if (child !== undefined)
-      return state?.status === "running" && state.run === child.run
-        ? undefined
-        : `${keyOf(child)} lives, the state is ${JSON.stringify(state)}`;
-    const isWaiting = state?.status === "waiting" && this.service.supervisor.unmetBy(id).length > 0;
-    return state?.status === "idle" || isWaiting ? undefined : `${id} has no process, the state is ${JSON.stringify(state)}`;
+  #stateMismatch({ id, states, runs }: Process): string | undefined {
+    const alive = this.machine.children.filter(({ slot }) => processOf(slot) === id).map(keyOf);
+    const running = runs.filter(({ state }) => state.status === "running").map(keyOf);
+    const isWaiting = this.service.supervisor.unmetBy(id).length > 0;
+    const isSettled = states.every(({ status }) => status === "running" || status === "idle" || (status === "waiting" && isWaiting));
+    if (isSettled && alive.sort().join() === running.sort().join()) return undefined;
+    return `of ${id} ${alive.join(", ") || "nothing"} lives, the states are ${JSON.stringify(states)}`;
   }
 
   /** It should have been restarted with its dependency. */
@@ -252,13 +252,13 @@ class World {
     if (issued === undefined) return undefined;
     const { command, id, run } = issued;
     const { isBlocked, states } = this.service.supervisor.find(id);
-    const living = children.find(({ slot }) => slot === id)?.run ?? 0;
+    const living = Math.max(0, ...children.filter(({ slot }) => processOf(slot) === id).map((child) => child.run));
     const failure = `${command} of ${id} at run ${run} was not completed: run ${living} lives, ${JSON.stringify(states)}`;
     if (command === "stop") return living === 0 ? undefined : failure;
     if (command === "block" || command === "unblock") return isBlocked === (command === "block") ? undefined : failure;
     // It will be started once its dependency is there.
     if (states[0]?.status === "waiting") return undefined;
-    const runs = [...deaths.keys(), ...this.seen.keys()].map((key) => key.split("#")).filter(([slot]) => slot === id);
+    const runs = [...deaths.keys(), ...this.seen.keys()].map((key) => key.split("#")).filter(([slot = ""]) => processOf(slot) === id);
     return Math.max(living, ...runs.map(([, number]) => Number(number))) > run ? undefined : failure;
   }
 }

@@ -21,10 +21,20 @@ const CASES = {
     bounds: { exits: 1, keepers: 1 },
     least: 1_500,
   },
+  "the service, around overlapping runs": {
+    definitions: makeDefinition({ overrun: true }, { restart: "never" }),
+    bounds: { commands: 1, services: 1 },
+    least: 2_500,
+  },
+  "the keeper, around overlapping runs": {
+    definitions: makeDefinition({ overrun: true }, { restart: "never" }),
+    bounds: { commands: 1, keepers: 1 },
+    least: 2_500,
+  },
 } as const;
 
 for (const [title, { definitions, bounds, least }] of Object.entries(CASES))
-  test(`3 a kill at any step (${title}) leads to no second live run, no lost exit and no lost command`, (context) => {
+  test(`3 a kill at any step (${title}) leads to no second live run, no lost exit, no lost command and no repeated run number`, (context) => {
     const states = walk(definitions, { ...NONE, ...bounds });
     context.diagnostic(`${states} states`);
     assert.ok(states >= least, `${states} states, at least ${least}`);
@@ -71,4 +81,15 @@ test("the check itself finds a keeper that forgets ends before the service has p
     }
   }
   assert.throws(() => walk(makeDefinition({}), { ...NONE, exits: 1, services: 1 }, () => new Forgetful()), assert.AssertionError);
+});
+
+test("the check itself finds a service that numbers the overlapping runs of each slot alone", () => {
+  class SlotNumbers extends Machine {
+    override fork(works: boolean, dies?: "before" | "after"): void {
+      this.lastRuns.set("web", Math.max(0, ...this.children.map(({ run }) => run)) + 1);
+      super.fork(works, dies);
+    }
+  }
+  const overlapping = makeDefinition({ overrun: true });
+  assert.throws(() => walk(overlapping, { ...NONE, commands: 1 }, () => new SlotNumbers()), /was started after run \d+ of the process/);
 });

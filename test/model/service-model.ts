@@ -103,7 +103,7 @@ export class Service {
 
   command(command: Command, id: string): void {
     const process = this.supervisor.find(id);
-    const { run } = process.states[0] ?? { run: 0 };
+    const run = Math.max(...process.states.map((state) => state.run));
     try {
       process[command]();
       this.accepted = { command, id, run };

@@ -4,7 +4,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "
 const POLL_MS = 20;
 
 /**
- * @typedef {{ slot: string, run: number, pid: number }} RunRecord
+ * @typedef {{ slot: string, run: number, pid: number, startTime?: string }} RunRecord
  * @typedef {{ slot: string, run: number, at: number, pid?: number, code?: number | null, signal?: string | null, unknown?: boolean }} EndRecord
  */
 

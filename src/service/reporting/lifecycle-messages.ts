@@ -1,5 +1,6 @@
 /** The lifecycle line of a transition: what happened and why, in one sentence. */
 
+import { hasRun } from "../../supervisor/definition.ts";
 import { faultOf, isSuccess } from "../../supervisor/machine.ts";
 import { type Policy, stopSignalOf } from "../../supervisor/restart-policy.ts";
 import type { Transition } from "../../supervisor/slot.ts";
@@ -22,6 +23,12 @@ export const RESTART_UNDONE = "the automatic restart is being stopped again";
 
 export function isRestartUndone(to: SlotState, from: SlotState): boolean {
   return to.status === "stopping" && to.run !== from.run;
+}
+
+/** The run that the line of a transition is about: the one that ends, otherwise the one that begins or is there. */
+export function runOf({ from, to }: Transition): number | undefined {
+  if (to.status === "waiting") return undefined;
+  return hasRun(from) ? from.run : hasRun(to) ? to.run : undefined;
 }
 
 /** undefined: nothing worth a line. */

@@ -1,8 +1,9 @@
 /** The records of processes, as API and command line show them. */
 
 import type { ProcessSpec } from "../../config/spec.ts";
-import type { ProcessRecord, Status, TelemetryReport } from "../../contract/records.ts";
+import type { ProcessRecord, RunRecord, Status, TelemetryReport } from "../../contract/records.ts";
 import type { Sample } from "../../metrics/sampler.ts";
+import { hasRun } from "../../supervisor/definition.ts";
 import type { Process } from "../../supervisor/process.ts";
 import type { ExitInfo, SlotState } from "../../supervisor/states.ts";
 import { systemClock } from "../system-clock.ts";
@@ -34,10 +35,9 @@ export function observationOf(
 }
 
 /** A record after the parts that it was made of. */
-type RecordWithParts = readonly [...RecordParts, ProcessRecord];
+type RecordWithParts = { readonly states: readonly SlotState[]; readonly parts: RecordParts; readonly record: ProcessRecord };
 
 type RecordParts = readonly [
-  state: SlotState,
   blocked: boolean,
   nextRun: number | undefined,
   nextTerminate: number | undefined,
@@ -49,25 +49,27 @@ const cachedRecords = new WeakMap<Process, RecordWithParts>();
 
 /** The same record as before as long as nothing has changed, so frequent reads are cheap. */
 export function recordOf(process: Process, spec: ProcessSpec, observation: ProcessObservation): ProcessRecord {
-  const parts: RecordParts = [
-    representativeState(process.states),
-    process.isBlocked,
-    process.next("start"),
-    process.next("terminate"),
-    spec,
-    observation,
-  ];
+  const { states } = process;
+  const parts: RecordParts = [process.isBlocked, process.next("start"), process.next("terminate"), spec, observation];
   const before = cachedRecords.get(process);
+  const isSame = before !== undefined && sameItems(states, before.states) && sameItems(parts, before.parts);
   // The text of a back-off has the remaining time, which always changes.
-  if (before !== undefined && parts[0].status !== "backoff" && parts.every((part, index) => part === before[index])) return before[PARTS];
-  const record = newRecord(process, parts);
-  cachedRecords.set(process, [...parts, record]);
+  if (isSame && before.record.status !== "backoff") return before.record;
+  const record = newRecord(process, states, parts);
+  cachedRecords.set(process, { states, parts, record });
   return record;
 }
 
-const PARTS = 6;
+function sameItems(items: readonly unknown[], before: readonly unknown[]): boolean {
+  return items.length === before.length && items.every((item, index) => item === before[index]);
+}
 
-function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, spec, observation]: RecordParts): ProcessRecord {
+function newRecord(
+  process: Process,
+  states: readonly SlotState[],
+  [blocked, nextRun, nextTerminate, spec, observation]: RecordParts,
+): ProcessRecord {
+  const state = representativeState(states);
   const ending = endingOf(state);
   const { usage, reported } = observation;
   return {
@@ -75,8 +77,9 @@ function newRecord(process: Process, [state, blocked, nextRun, nextTerminate, sp
     type: spec.command.kind === "worker" ? "worker" : "process",
     status: statusOf(state, observation.isSkipped),
     blocked,
-    ...("pid" in state && !("ending" in state) ? { pid: state.pid } : {}),
+    ...pidOf(state),
     ...(state.run === 0 ? {} : { run: state.run }),
+    ...runsOf(states, spec),
     restarts: state.restarts,
     ...(ending?.kind === "exited" && ending.code !== null ? { code: ending.code } : {}),
     ...(ending?.kind === "exited" && ending.signal !== null ? { signal: ending.signal } : {}),
@@ -129,9 +132,27 @@ export function statusOf(state: SlotState, isSkipped = false): Status {
   ];
 }
 
-/** Of overlapping runs, the first that is not over represents the process. */
+/** Of overlapping runs the latest that is not over represents the process, without any the latest slot that waits, otherwise the latest run. */
 export function representativeState(states: readonly SlotState[]): SlotState {
-  return states.find(({ status }) => status !== "idle") ?? (states[0] as SlotState);
+  const rank = (state: SlotState): number => (hasRun(state) ? 2 : state.status === "idle" ? 0 : 1);
+  return states.reduce((best, state) => ((rank(state) - rank(best) || state.run - best.run) > 0 ? state : best));
+}
+
+function runsOf(states: readonly SlotState[], { overrun }: ProcessSpec): { readonly runs?: readonly RunRecord[] } {
+  const present = states.filter(hasRun);
+  if (present.length === 0 || (!overrun && present.length === 1)) return {};
+  return {
+    runs: present.sort((one, other) => one.run - other.run).map((state) => ({ run: state.run, ...pidOf(state), ...startOf(state) })),
+  };
+}
+
+function pidOf(state: SlotState): { readonly pid?: number } {
+  return "pid" in state && !("ending" in state) ? { pid: state.pid } : {};
+}
+
+function startOf(state: SlotState): { readonly started?: string } {
+  if (state.status === "running") return { started: toIsoTime(state.since) };
+  return state.status === "stopping" && "started" in state ? { started: toIsoTime(state.started) } : {};
 }
 
 function endingOf(state: SlotState): ExitInfo | undefined {
@@ -146,8 +167,8 @@ function conditionOf(state: SlotState): Pick<ProcessRecord, "ready" | "healthy">
 
 /** `updated`: when it entered this state. */
 function timesOf(state: SlotState): Pick<ProcessRecord, "started" | "exited" | "updated" | "nextRestart"> {
-  if (state.status === "running") return { started: toIsoTime(state.since), updated: toIsoTime(state.since) };
-  if (state.status === "stopping" && "started" in state) return { started: toIsoTime(state.started), updated: toIsoTime(state.since) };
+  if (state.status === "running" || (state.status === "stopping" && "started" in state))
+    return { ...startOf(state), updated: toIsoTime(state.since) };
   const at = endingOf(state)?.at;
   return {
     ...(at === undefined ? {} : { exited: toIsoTime(at), updated: toIsoTime(at) }),

@@ -6,7 +6,7 @@ import type { StateRecord } from "../../contract/state-record.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { NoteStore } from "../recovery/notes.ts";
 import { type ReadLastLines, ServiceIncidents } from "./incidents.ts";
-import type { LogLine } from "./lifecycle-messages.ts";
+import { type LogLine, runOf } from "./lifecycle-messages.ts";
 import { ProcessBus } from "./process-bus.ts";
 import { ProcessStatsCache } from "./process-stats-cache.ts";
 import { RecordCache } from "./record-cache.ts";
@@ -20,7 +20,7 @@ export type ReportingPorts = {
   /** Of a process or one of its slots. */
   readonly spec: (slot: string) => ProcessSpec;
   readonly notes: NoteStore;
-  readonly log: { readonly write: (slot: string, line: LogLine) => void };
+  readonly log: { readonly write: (slot: string, line: LogLine, run?: number) => void };
   /** Why the log files of the process can't be written now. */
   readonly logProblemOf: (spec: ProcessSpec) => string | undefined;
   readonly report: (problem: string) => void;
@@ -38,8 +38,8 @@ export function newReporting(ports: ReportingPorts) {
   const { config, log, report } = ports;
   const { stateDir } = config();
   const bus = new ProcessBus(report);
-  bus.transitions.listen(({ transition: { slot }, line }) => {
-    if (line !== undefined) log.write(slot, line);
+  bus.transitions.listen(({ transition, line }) => {
+    if (line !== undefined) log.write(transition.slot, line, runOf(transition));
   });
   bus.events.listen(({ id, line }) => log.write(id, line));
   const shared = { ...ports, bus, stateDir };

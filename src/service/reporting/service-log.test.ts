@@ -11,14 +11,14 @@ test("lines of an instance are found by its cluster, lines of a further slot by 
   );
   log.write("web-2", info("started"));
   log.audit(info("stop"), "web-2");
-  log.write("job:3", info("started"));
+  log.write("job:3", info("started"), 7);
   log.info("own");
   assert.deepEqual(
     sent.map((message) => (message.t === "logger" && message.message.t === "say" ? { ...message.message, at: 0 } : message)),
     [
       { t: "say", at: 0, severity: "info", text: "started", id: "web-2", instance: 2 },
       { t: "say", at: 0, severity: "info", text: "stop", category: "api", id: "web-2", instance: 2 },
-      { t: "say", at: 0, severity: "info", text: "started", id: "job" },
+      { t: "say", at: 0, severity: "info", text: "started", id: "job", run: 7 },
       { t: "say", at: 0, severity: "info", text: "own" },
     ],
   );

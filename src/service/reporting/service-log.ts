@@ -22,9 +22,10 @@ export class ServiceLog {
     this.#instanceOf = instanceOf;
   }
 
-  /** `id`: a process or one of its slots; undefined: procman itself. */
-  write(id: string | undefined, { severity, text }: LogLine): void {
-    this.add({ at: Date.now(), severity, text: printable(text), ...(id === undefined ? {} : { id }) });
+  /** `id`: a process or one of its slots; undefined: procman itself. `run`: the number of the run that the line is about. */
+  write(id: string | undefined, { severity, text }: LogLine, run?: number): void {
+    const whose = { ...(id === undefined ? {} : { id }), ...(run === undefined ? {} : { run }) };
+    this.add({ at: Date.now(), severity, text: printable(text), ...whose });
   }
 
   /** Any entry, for the console and the log store. */
