@@ -7,7 +7,7 @@ import type { Client } from "../../src/client/client.ts";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { expiresIn, payloadOf } from "../../src/contract/token-claims.ts";
 import { signJwt } from "../../src/os/jwt.ts";
-import { cli } from "../support/cli.ts";
+import { procman as cli } from "../support/cli.ts";
 import { eventually, folderWith, isAlive, type ProcessConfig, Procman, processExit, startProcman } from "../support/procman-process.ts";
 import { client } from "../support/product.ts";
 
@@ -480,7 +480,7 @@ test("2.7 overlapping runs are numbered one by one in record, status, log, incid
   const first = await api(procman);
   await procman.count(/^job .* started/, 1);
   for (const more of [2, 3]) {
-    await first.start("job");
+    await first.act("job", "start");
     await procman.count(/^job .* started/, more);
   }
   const pids = startedPids(procman, "job");
@@ -498,20 +498,21 @@ test("2.7 overlapping runs are numbered one by one in record, status, log, incid
     const expected = JSON.stringify(pids.map((pid, index) => [index + 1, pid]));
     return JSON.stringify(numbersOf(/^I am/).toSorted()) === expected && JSON.stringify(numbersOf(/^started/)) === expected;
   });
-  assert.match((await cli(procman.folder, ["status"])).stdout, /^job +running, 3 runs /m);
-  assert.match((await cli(procman.folder, ["why", "job"])).stdout, /job has 3 runs: run 1 \(pid \d+\) since .*, run 2 .*, run 3 /);
+  assert.match((await cli(procman.folder, ["status"])).out, /^job +running, 3 runs /m);
+  assert.match((await cli(procman.folder, ["why", "job"])).out, /job has 3 runs: run 1 \(pid \d+\) since .*, run 2 .*, run 3 /);
   process.kill(pids[1] ?? 0, "SIGKILL");
   await procman.line(/^job .*SIGKILL/);
   await until(async () => {
     const [incident] = await first.incidents("job");
     return incident?.run === 2 && incident.pid === pids[1] && incident.lines.map(({ text }) => text).join() === `I am ${pids[1]}`;
   });
-  for (const pid of [procman.helper("service"), procman.helper("logger"), procman.pid]) process.kill(pid, "SIGKILL");
+  const service = procman.helper("service");
+  for (const pid of [service, procman.helper("logger"), procman.pid]) process.kill(pid, "SIGKILL");
   await procman.exit();
   const next = nextRun(context, procman);
-  const second = await api(next, procman.pid);
+  const second = await api(next, service);
   await until(async () => (await jobOf(second)).runs?.length === 2);
-  await second.start("job");
+  await second.act("job", "start");
   await next.count(/^job .* started/, 1);
   const left = [
     [1, pids[0]],
