@@ -266,3 +266,31 @@ test("the result is frozen recursively, the input is not", () => {
   );
   assert.ok(!Object.isFrozen(input.processes[0]?.env) && !Object.isFrozen(input.api.revoked));
 });
+
+test("2.2 cluster: {instance} and {port} in the command, folder, env files and variables of an instance", () => {
+  const fields = {
+    cmd: "serve --port={port} -n {instance} ${port} {id}",
+    cwd: "data/{instance}",
+    envFile: ["{instance}.env", "all.env"],
+    env: { PORT: "{port}", URL: "http://localhost:{port}/${NAME}", KEY: { file: "{instance}.key" }, TOKEN: { env: "{port}" } },
+  };
+  const [, second] = specs({ ...fields, cluster: { instances: 2, startPort: 3000 } });
+  assert.deepEqual(second?.command, { kind: "shell", line: "serve --port=3001 -n 2 ${port} {id}" });
+  assert.equal(second?.cwd, "/shop/data/2");
+  assert.deepEqual(second?.envFile, ["/shop/2.env", "/shop/all.env"]);
+  const env = { PORT: "3001", URL: "http://localhost:3001/${NAME}", KEY: { file: "/shop/2.key" }, TOKEN: { env: "{port}" } };
+  assert.deepEqual(second?.env, env);
+  assert.deepEqual(specs({ worker: ["a.js", "{port}"], cluster: { instances: 1, startPort: 3000 } })[0]?.command, {
+    kind: "worker",
+    script: "/shop/a.js",
+    args: ["3000"],
+  });
+  assert.deepEqual(specs({ cmd: "x {port} {instance}", cluster: { instances: 1 } })[0]?.command, { kind: "shell", line: "x {port} 1" });
+  assert.deepEqual(spec({ cmd: "x {port} {instance}", env: { A: "{port}" } }).command, { kind: "shell", line: "x {port} {instance}" });
+});
+
+test("2.2 cluster: portVariable is part of the specification only if it is configured, so an update of procman restarts nothing", () => {
+  assert.deepEqual(spec({ cluster: { instances: 1, startPort: 3000 } }).cluster, { id: "web", index: 0, port: 3000 });
+  const cluster = { instances: 1, startPort: 3000, portVariable: "HTTP_PORT" };
+  assert.deepEqual(spec({ cluster }).cluster, { id: "web", index: 0, port: 3000, portVariable: "HTTP_PORT" });
+});

@@ -3,7 +3,7 @@ import { delimiter } from "node:path";
 import type { Rotation } from "../ipc/logger-protocol.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import type { CheckContext } from "./checks/checks.ts";
-import { fill, filledIn, type Names } from "./checks/command-checks.ts";
+import { fill, filledIn, fillInstance, type Names, placeOf } from "./checks/command-checks.ts";
 import { dependencyOf } from "./checks/dependency-checks.ts";
 import { pathIn } from "./checks/home-paths.ts";
 import { limitsOf } from "./checks/limit-checks.ts";
@@ -80,16 +80,17 @@ type ConfigOrigin = { readonly raw: RawConfig; readonly folder: string; readonly
 
 function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, parallelism }: ConfigOrigin): ProcessSpec {
   const { PATH, ...env } = process.env ?? {};
+  const cluster = clusterOf(process, instance);
+  const own = (text: string): string => fillInstance(text, cluster);
   const absolute = (path: string): string => pathIn(folder, path, process.user);
-  const pathOf = (path: string): string => absolute(filledIn(path));
+  const pathOf = (path: string): string => absolute(filledIn(own(path)));
   const envFile = [process.envFile ?? []].flat().map(pathOf);
   const { cron, terminate, pidFile } = process;
-  const cluster = clusterOf(process, instance);
   return {
     id: instance.id,
-    ...programOf(process, absolute),
+    ...programOf(process, absolute, own),
     cwd: pathOf(process.cwd ?? "."),
-    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue(value, pathOf)])),
+    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue(value, pathOf, own)])),
     ...(envFile.length > 0 && { envFile }),
     ...(process.inheritEnv !== undefined && { inheritEnv: process.inheritEnv }),
     path: [...folders(process.path), ...folders(PATH as string | undefined)].map(absolute),
@@ -109,15 +110,18 @@ function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, p
   };
 }
 
-function programOf({ cmd, worker, node }: RawProcess, absolute: (path: string) => string): Pick<ProcessSpec, "command" | "node"> {
+type Filling = (text: string) => string;
+
+function programOf({ cmd, worker, node }: RawProcess, absolute: Filling, own: Filling): Pick<ProcessSpec, "command" | "node"> {
   const isNode = node === true ? { node } : {};
-  if (worker === undefined) return { command: { kind: "shell", line: cmd ?? "" }, ...isNode };
+  if (worker === undefined) return { command: { kind: "shell", line: own(cmd ?? "") }, ...isNode };
   const [script = "", ...args] = [worker].flat();
-  return { command: { kind: "worker", script: absolute(script), args }, ...isNode };
+  return { command: { kind: "worker", script: absolute(script), args: args.map(own) }, ...isNode };
 }
 
-function envValue(value: EnvValue, pathOf: (path: string) => string): EnvValue {
-  return typeof value === "object" && "file" in value ? { file: pathOf(value.file) } : value;
+function envValue(value: EnvValue, pathOf: Filling, own: Filling): EnvValue {
+  if (typeof value === "string") return own(value);
+  return "file" in value ? { file: pathOf(value.file) } : value;
 }
 
 /** Each entry may itself be a list separated by colons, like the value of PATH. */
@@ -149,8 +153,8 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
 
 function clusterOf({ id, cluster }: RawProcess, { index }: ClusterInstance): ProcessSpec["cluster"] {
   if (cluster === undefined || index === undefined) return undefined;
-  const { startPort } = cluster;
-  return { id, index, ...(startPort !== undefined && { port: startPort + index }) };
+  const { startPort, portVariable } = cluster;
+  return { id, ...placeOf(index, startPort), ...(portVariable !== undefined && { portVariable }) };
 }
 
 /** How the common port of the cluster is served, if it has one. */

@@ -84,8 +84,8 @@ type OtherParts = {
   readonly command: CommandSpec;
   readonly policy: Policy;
   readonly log: LogSpec;
-  /** Present for the instances of a cluster: id of the cluster, number from 0, port of the instance. */
-  readonly cluster?: { readonly id: string; readonly index: number; readonly port?: number };
+  /** Present for the instances of a cluster: id of the cluster, number from 0, port of the instance, and the configured variable for it. */
+  readonly cluster?: { readonly id: string; readonly index: number; readonly port?: number; readonly portVariable?: string };
   /** Present for the instances of a cluster with a common port: how the balancer serves it. */
   readonly front?: FrontSpec;
   /** Present for the instances of a cluster with a shared socket: its address. */
@@ -144,7 +144,7 @@ const otherParts: MembersOf<OtherParts> = {
     rotation: optional(rotation),
     stored: optional(literal(true)),
   }),
-  cluster: optional(openObject({ id: string(), index: count, port: optional(count) })),
+  cluster: optional(openObject({ id: string(), index: count, port: optional(count), portVariable: optional(string()) })),
   front: optional(front),
   share: optional(openObject({ hostname: string(), port: count })),
 };

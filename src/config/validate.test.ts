@@ -340,6 +340,27 @@ test("doubtful values are warnings, not errors", () => {
   assert.match(validateConfiguration({ processes: [] }, OPTIONS).warnings[0]?.message ?? "", /no process yet/);
 });
 
+test("2.2 cluster.portVariable: the name of a variable that nothing else sets, for instances with ports", () => {
+  const cluster = (portVariable: string, more: object = { startPort: 3000 }) => ({ cluster: { instances: 2, portVariable, ...more } });
+  for (const name of ["PORT", "http_port", "PROCMAN_CLUSTER_PORT"]) assert.equal(about(cluster(name)), "", name);
+  for (const name of ["", "A B", "1A", "PROCMAN_RUN_ID", "A=1"])
+    assert.match(about(cluster(name)), /cluster\.portVariable Found .*; allowed: the name of a variable, as "PORT"/, name);
+  assert.match(about(cluster("PORT", {})), /cluster\.portVariable Found "portVariable" without "startPort"/);
+  assert.match(
+    about({ ...cluster("PORT"), env: { PORT: "80" } }),
+    /env\.PORT Found "PORT", which "cluster\.portVariable" sets\. Remove one of them/,
+  );
+});
+
+test("2.2 cluster: {port} without ports of the instances is a warning", () => {
+  const cluster = { instances: 2 };
+  for (const fields of [{ cmd: "x {port}" }, { cwd: "{port}" }, { envFile: ["{port}"] }, { env: { A: "{port}" } }]) {
+    assert.match(warningsOf({ ...fields, cluster })[0] ?? "", /Found "\{port\}", the port of an instance, without "cluster.startPort"/);
+    assert.deepEqual(warningsOf({ ...fields, cluster: { ...cluster, startPort: 3000 } }), []);
+    assert.deepEqual(warningsOf(fields), []);
+  }
+});
+
 test("a shell that stays is a warning where a setting is meant for the program", () => {
   const share = { cluster: { instances: 2, mode: "share", commonPort: 3000 } };
   const cmd = "node x.js | tee log";

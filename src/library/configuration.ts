@@ -99,8 +99,10 @@ export type UlimitsConfiguration = {
 export type ClusterConfiguration = {
   /** How many instances; max: one for each processor. */
   readonly instances: number | "max";
-  /** Port of the first instance; the others get the following ports. Each finds its port in PROCMAN_CLUSTER_PORT. */
+  /** Port of the first instance; the others get the following ports. Each finds its port in PROCMAN_CLUSTER_PORT, and in portVariable. */
   readonly startPort?: number | undefined;
+  /** Variable in which each instance finds its port. Omitted: PORT, unless env or envFile sets that; PROCMAN_CLUSTER_PORT: no further variable. */
+  readonly portVariable?: string | undefined;
   /** One port for all instances: of the built-in load balancer, or of the shared socket. */
   readonly commonPort?: number | undefined;
   /** How the common port is served: by the load balancer, or by the instances themselves, which all get its listening socket as descriptor 3. Default: "balance". */

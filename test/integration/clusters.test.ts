@@ -2,16 +2,18 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { Agent } from "node:http";
+import { Agent, get, type IncomingMessage } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { ProcessRecord } from "../../src/contract/records.ts";
 import { testBoth } from "../support/both-tcp.ts";
 import { procman as cli } from "../support/cli.ts";
 import { api, ask, cluster, DRAINING_SERVER, isAccepting, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
 import { freePort, freeRange } from "../support/free-ports.ts";
-import { allThreadsExit, eventually, isAlive, processExit, startProcman } from "../support/procman-process.ts";
+import { allThreadsExit, eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman-process.ts";
 
 const RETRYING_SERVER = fileURLToPath(new URL("../programs/retry-listening.js", import.meta.url));
 
@@ -29,6 +31,29 @@ testBoth("2.2 every instance gets its share of the common port's connections, an
   );
   assert.deepEqual(balancer, { hostname: "127.0.0.1", port: web.port, strategy: "round-robin", waiting: 0, rejected: 0 });
   for (const { backend } of instances) assert.ok((backend?.totalConnections ?? 0) >= 2 && (backend?.sentBytes ?? 0) > 0);
+});
+
+/** The answer on a new connection. */
+async function textAt(port: number): Promise<string> {
+  const [response] = (await once(get({ host: "127.0.0.1", port, agent: false }), "response")) as [IncomingMessage];
+  return text(response);
+}
+
+test("2.2 the first example of docs/clusters.md serves as it is printed, each instance on the port that it finds in PORT", async (context) => {
+  const page = readFileSync(new URL("../../docs/clusters.md", import.meta.url), "utf8");
+  const [, config = ""] = /```jsonc\n([\s\S]*?)```/.exec(page) ?? [];
+  const [, server = ""] = /```js\n(\/\/ server\.js\n[\s\S]*?)```/.exec(page) ?? [];
+  const [port, startPort] = [await freePort(), await freeRange()];
+  const folder = folderWith(context, { processes: [] });
+  writeFileSync(join(folder, "procman.json"), config.replace("3000", String(port)).replace("3001", String(startPort)));
+  writeFileSync(join(folder, "server.js"), server);
+  const procman = new Procman(folder);
+  const client = await api({ procman });
+  for (const id of ["web-1", "web-2", "web-3", "web-4"]) await waitForRecord(client, id, isAccepting);
+  const answers = new Set<string>();
+  for (let turn = 0; turn < 16; turn++) answers.add(await textAt(port));
+  const { instances = [] } = await client.process("web");
+  assert.deepEqual([...answers].sort(), instances.map(({ pid }) => `hello from ${pid}\n`).sort());
 });
 
 testBoth("no request fails while the instances are restarted one after another, and then all at once", async (context) => {

@@ -5,7 +5,14 @@ import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 import { accountErrors } from "./accounts.ts";
 import { idCollisions, pidFileCollisions, portCollisions, refusedPortWarnings } from "./collisions.ts";
-import { shellWarnings, unknownPlaceholder, variableErrors, variableWarnings, workerProblem } from "./command-checks.ts";
+import {
+  placeholderWarnings,
+  shellWarnings,
+  unknownPlaceholder,
+  variableErrors,
+  variableWarnings,
+  workerProblem,
+} from "./command-checks.ts";
 import { cronProblem } from "./cron.ts";
 import { dependencyErrors, dependencyWarnings } from "./dependency-checks.ts";
 import { memoryErrors } from "./limit-checks.ts";
@@ -53,7 +60,7 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
   warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)), ...refusedPortWarnings(config));
   if (context.looksAtFiles === true && errors.length === 0)
-    warnings.push(...fileWarnings(config, context.folder), ...sharedFolderWarnings(config, context.folder));
+    warnings.push(...fileWarnings(config, context), ...sharedFolderWarnings(config, context.folder));
   return { errors, warnings };
 }
 
@@ -115,5 +122,5 @@ function processWarnings(process: PartialProcess, path: JsonPath): Finding[] {
         message: `Found ${show(key)}: names that begin with PROCMAN_ are reserved, and procman may overwrite the value.`,
       });
   }
-  return [...warnings, ...shellWarnings(process, path), ...variableWarnings(process, path)];
+  return [...warnings, ...placeholderWarnings(process, path), ...shellWarnings(process, path), ...variableWarnings(process, path)];
 }

@@ -80,6 +80,7 @@ function clusterErrors(process: PartialProcess, path: JsonPath, parallelism: num
       path: [...path, "cluster", "startPort"],
       message: `Found ${cluster.startPort}, which gives the last of ${count(process, parallelism)} instances the port ${last}; allowed: up to ${LAST_PORT}.`,
     });
+  findings.push(...portVariableErrors(process, path));
   if (cluster.mode === "share") return [...findings, ...sharingErrors(process, [...path, "cluster"])];
   if ("commonPort" in cluster && !("startPort" in cluster))
     findings.push({
@@ -88,6 +89,18 @@ function clusterErrors(process: PartialProcess, path: JsonPath, parallelism: num
       message: 'Found "commonPort" without "startPort"; each instance needs a port behind it, or use "mode": "share".',
     });
   return findings;
+}
+
+function portVariableErrors({ cluster, env = {} }: PartialProcess, path: JsonPath): readonly Finding[] {
+  const name = cluster?.portVariable;
+  if (name === undefined) return [];
+  const at = [...path, "cluster", "portVariable"];
+  if (!("startPort" in (cluster ?? {})))
+    return [{ path: at, message: 'Found "portVariable" without "startPort", from which the instances get their ports.', at: "key" }];
+  if (!Object.hasOwn(env, name)) return [];
+  return [
+    { path: [...path, "env", name], message: `Found ${show(name)}, which "cluster.portVariable" sets. Remove one of them.`, at: "key" },
+  ];
 }
 
 /** Fields that only the load balancer supports. */

@@ -139,6 +139,41 @@ export function fill(pattern: string, names: Names): string {
   return pattern.replace(PLACEHOLDER, (written, key: string) => (isKnown(key) ? names[key] : written));
 }
 
+/** Place of an instance in its cluster: number from 0, and port. */
+type InstancePlace = { readonly index: number; readonly port?: number };
+
+/** Place of the instance with this number from 0. */
+export function placeOf(index: number, startPort: number | undefined): InstancePlace {
+  return { index, ...(startPort !== undefined && { port: startPort + index }) };
+}
+
+const INSTANCE_PLACEHOLDER = /(?<!\$)\{(instance|port)\}/g;
+
+/**
+ * Fills `{instance}` and `{port}` into a text of an instance. Without a cluster the text stays as it is: commands and values may have
+ * braces. So do variables of a shell, `${port}`.
+ *
+ * @example
+ * fillInstance("http://localhost:{port}", { index: 1, port: 3002 }) // "http://localhost:3002"
+ */
+export function fillInstance(text: string, place: InstancePlace | undefined): string {
+  if (place === undefined) return text;
+  const { index, port } = place;
+  return text.replace(INSTANCE_PLACEHOLDER, (written, key) => (key === "instance" ? String(index + 1) : String(port ?? written)));
+}
+
+/** `{port}` in a cluster without ports. */
+export function placeholderWarnings(process: PartialProcess, path: JsonPath): readonly Finding[] {
+  const { cmd, cluster, env = {} } = process;
+  if (cluster === undefined || cluster.startPort !== undefined) return [];
+  const values = Object.entries(env).map(([name, value]) => [value, [...path, "env", name]] as const);
+  return [[cmd, [...path, "cmd"]] as const, ...fixedTexts(process, path), ...values].flatMap(([text, place]) =>
+    typeof text === "string" && fillInstance(text, { index: 0, port: 0 }) !== fillInstance(text, { index: 0 })
+      ? [{ path: place, message: 'Found "{port}", the port of an instance, without "cluster.startPort": it stays as it is.' }]
+      : [],
+  );
+}
+
 /** Whether each instance of a cluster gets another name from the pattern. */
 export function tellsInstancesApart(pattern: string): boolean {
   return pattern.includes("{id}") || pattern.includes("{instance}");

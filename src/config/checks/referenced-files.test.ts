@@ -40,6 +40,15 @@ test("2.2 envFile: of a file of another kind, five lines are reported", (context
   assert.match(warnings.at(-1) ?? "", /4 more lines of x\.yaml are malformed, too\.$/);
 });
 
+test("2.2 envFile: the files of all instances are checked", (context) => {
+  const folder = folderOf(context, { "1.env": "A=1\n", "3001.env": "A=1\n" });
+  const processes = [process({ envFile: ["{instance}.env", "{port}.env"], cluster: { instances: 2, startPort: 3000 } })];
+  const warnings = warningsOf(folder, { processes });
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0] ?? "", /envFile\[0\] Found "\{instance\}\.env": there is no file 2\.env,/);
+  assert.match(warnings[1] ?? "", /envFile\[1\] Found "\{port\}\.env": there is no file 3000\.env,/);
+});
+
 test("2.2 envFile, worker: a missing or unreadable file is reported", (context) => {
   const folder = folderOf(context, { "there.mjs": "", "sub/x": "" });
   const processes = [

@@ -7,26 +7,31 @@ import { packageOf } from "../../ipc/plugin-protocol.ts";
 import { readWhole } from "../../os/careful-files.ts";
 import { displayPath } from "../config-file.ts";
 import type { JsonPath } from "../document.ts";
+import { instances } from "../instances.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
-import { filledIn } from "./command-checks.ts";
+import { filledIn, fillInstance, placeOf } from "./command-checks.ts";
 import { pathIn } from "./home-paths.ts";
 import { sourceOf } from "./plugin-checks.ts";
 
 /** At most so many faults of an env file are listed. */
 const MAX_LISTED = 5;
 
-/** `folder`: of the configuration file. */
-export function fileWarnings({ processes = [], plugins = [] }: PartialConfig, folder: string): readonly Finding[] {
+/** `folder`: of the configuration file. `parallelism`: the number of instances that "max" means. */
+export function fileWarnings(
+  { processes = [], plugins = [] }: PartialConfig,
+  { folder, parallelism }: { readonly folder: string; readonly parallelism: number },
+): readonly Finding[] {
   const seen = new Set<string>();
   return [
     ...processes.flatMap((process, index) => [
       ...scriptWarnings(process ?? {}, ["processes", index, "worker"], folder),
-      ...envFileWarnings(process ?? {}, ["processes", index, "envFile"], (path) => {
-        const file = pathIn(folder, filledIn(path), process?.user);
-        // A file that several processes share is reported once.
-        return seen.size === seen.add(file).size ? undefined : file;
-      }),
+      ...envFileWarnings(process ?? {}, ["processes", index, "envFile"], (path) =>
+        pathsOf(path, process ?? {}, parallelism)
+          .map((each) => pathIn(folder, filledIn(each), process?.user))
+          // A file that several processes share is reported once.
+          .filter((file) => seen.size !== seen.add(file).size),
+      ),
     ]),
     ...plugins.flatMap((plugin, index) => pluginWarnings(plugin?.url, ["plugins", index, "url"], folder)),
   ];
@@ -45,12 +50,19 @@ function scriptWarnings({ worker, user }: PartialProcess, path: JsonPath, folder
   ];
 }
 
-/** `fileOf`: the absolute path; undefined if it was checked already. */
-function envFileWarnings({ envFile }: PartialProcess, path: JsonPath, fileOf: (path: string) => string | undefined): readonly Finding[] {
+/** One for each instance, if it has placeholders. */
+function pathsOf(path: string, process: PartialProcess, parallelism: number): readonly string[] {
+  return instances(process, "", parallelism).map(({ index }) =>
+    fillInstance(path, index === undefined ? undefined : placeOf(index, process.cluster?.startPort)),
+  );
+}
+
+/** `filesOf`: the absolute paths that were not checked already. */
+function envFileWarnings({ envFile }: PartialProcess, path: JsonPath, filesOf: (path: string) => readonly string[]): readonly Finding[] {
   return [envFile].flat().flatMap((entry, index) => {
-    const file = entry === undefined ? undefined : fileOf(entry);
     const place = Array.isArray(envFile) ? [...path, index] : path;
-    return file === undefined ? [] : problemsOf(file).map((problem) => ({ path: place, message: `Found ${show(entry)}: ${problem}.` }));
+    const problems = entry === undefined ? [] : filesOf(entry).flatMap(problemsOf);
+    return problems.map((problem) => ({ path: place, message: `Found ${show(entry)}: ${problem}.` }));
   });
 }
 

@@ -1,7 +1,7 @@
 /** Fields of `cluster`. */
 import { enumeration, literal, union } from "../../base/schema.ts";
 import { STRATEGIES } from "../../ipc/balancer-protocol.ts";
-import { type Fields, flag, hostname, optional, port, secondsType, wholeNumber } from "./field.ts";
+import { type Fields, flag, hostname, matching, optional, port, secondsType, wholeNumber } from "./field.ts";
 
 const INSTANCES = 'a whole number from 1 to 1024, or "max" (one for each processor)';
 
@@ -13,7 +13,14 @@ export const CLUSTER = {
   },
   startPort: {
     type: port,
-    description: "Port of the first instance; the others get the following ports. Each finds its port in PROCMAN_CLUSTER_PORT.",
+    description:
+      "Port of the first instance; the others get the following ports. Each finds its port in PROCMAN_CLUSTER_PORT, and in portVariable.",
+    onChange: "restart",
+  },
+  portVariable: {
+    type: optional(matching(/^(?:PROCMAN_CLUSTER_PORT|(?!PROCMAN_)[A-Za-z_]\w*)$/, 'the name of a variable, as "PORT"')),
+    description:
+      "Variable in which each instance finds its port. Omitted: PORT, unless env or envFile sets that; PROCMAN_CLUSTER_PORT: no further variable.",
     onChange: "restart",
   },
   commonPort: {

@@ -57,6 +57,10 @@ test("2.2 env: a missing variable or file is named with a remedy", (context) => 
   );
   assert.equal(problemOf({ envFile: [folder], env: {} }), `its env file ${folder} can't be read: it is a folder`);
   assert.equal(problemOf({ env: { K: { env: "T" } } }), "its variable K needs T, which is not set; set it where procman is started");
+  assert.equal(
+    problemOf({ env: { K: "${PROCMAN_CLUSTER_PORT}" } }),
+    'its variable K needs PROCMAN_CLUSTER_PORT, which is not set; set "cluster.startPort"',
+  );
   assert.match(problemOf({ env: { K: "${A}${B}" } }), /^its variable K needs A and B, which are not set; .* give a default: \$\{A:-…\}$/);
 });
 

@@ -3,9 +3,14 @@
 import { delimiter } from "node:path";
 import { type EnvFault, readEnvFile } from "../../base/env-file.ts";
 import { expand, ownMember } from "../../base/interpolate.ts";
+import type { ProcessSpec } from "../../config/spec.ts";
 import { readWhole } from "../../os/careful-files.ts";
 import { warn } from "../reporting/lifecycle-messages.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
+
+const PORT_OF_INSTANCE = "PROCMAN_CLUSTER_PORT";
+/** Where most programs look for their port. Set unless the configuration does. */
+const DEFAULT_PORT_VARIABLE = "PORT";
 
 /** Address and token with which a process reaches the API. */
 export type ApiAccess = {
@@ -25,7 +30,7 @@ export type EnvironmentOptions = {
   readonly id: string;
   readonly marker: string;
   readonly stateDir: string;
-  readonly cluster?: { readonly index: number; readonly port?: number };
+  readonly cluster?: NonNullable<ProcessSpec["cluster"]>;
   readonly api?: ApiAccess;
 };
 
@@ -41,8 +46,11 @@ export function environmentOf({
 }: EnvironmentOptions): Record<string, string> {
   // PATH of an env file; "path" and PATH in "env" are in `path` already.
   const path = [...own, ...(PATH === undefined ? [] : [PATH])];
+  const port = cluster?.port === undefined ? {} : { [cluster.portVariable ?? DEFAULT_PORT_VARIABLE]: String(cluster.port) };
+  const isChosen = cluster?.portVariable !== undefined;
   return {
     PWD: cwd,
+    ...(isChosen ? {} : port),
     ...env,
     ...(path.length === 0 ? {} : { PATH: [...(process.env.PATH === undefined ? [] : [process.env.PATH]), ...path].join(delimiter) }),
     PROCMAN_PROCESS_ID: id,
@@ -50,9 +58,15 @@ export function environmentOf({
     PROCMAN_DATA_DIR: stateDir,
     PROCMAN_RUN_DIR: `${stateDir}/run`,
     ...(api === undefined ? {} : accessVariables(api)),
-    ...(cluster === undefined ? {} : { PROCMAN_CLUSTER_INSTANCE: String(cluster.index) }),
-    ...(cluster?.port === undefined ? {} : { PROCMAN_CLUSTER_PORT: String(cluster.port) }),
+    ...instanceVariables(cluster),
+    ...(isChosen ? port : {}),
   };
+}
+
+function instanceVariables(cluster: ProcessSpec["cluster"]): Record<string, string> {
+  if (cluster === undefined) return {};
+  const { index, port } = cluster;
+  return { PROCMAN_CLUSTER_INSTANCE: String(index), ...(port !== undefined && { [PORT_OF_INSTANCE]: String(port) }) };
 }
 
 function accessVariables({ address, socket, token }: ApiAccess): Record<string, string> {
@@ -71,6 +85,8 @@ export type EnvironmentVariables = {
   /** Absolute; later ones override earlier ones. */
   readonly envFile?: readonly string[];
   readonly env: Readonly<Record<string, VariableValue>>;
+  /** The values may use number and port of the instance. */
+  readonly cluster?: ProcessSpec["cluster"];
 };
 
 /** A variable can't be set, so the run can't start. The message never contains the value of a variable. */
@@ -87,7 +103,7 @@ export type EnvironmentContext = {
 
 /** @throws {MissingVariableError} */
 export function variablesOf(
-  { envFile = [], env }: EnvironmentVariables,
+  { envFile = [], env, cluster }: EnvironmentVariables,
   { own = process.env, onFaults }: EnvironmentContext = {},
 ): Record<string, string> {
   const files = envFile.map((file) => {
@@ -96,7 +112,8 @@ export function variablesOf(
     return variables;
   });
   const found = Object.fromEntries(files.flatMap(Object.entries<string>));
-  const lookUp = (name: string): string | undefined => ownMember(found, name) ?? ownMember(own, name);
+  const instance = instanceVariables(cluster);
+  const lookUp = (name: string): string | undefined => ownMember(found, name) ?? ownMember(instance, name) ?? ownMember(own, name);
   const given = Object.entries(env).map(([name, value]) => [name, valueFor(name, value, lookUp)] as const);
   const all = { ...found, ...Object.fromEntries(given) };
   for (const [name, value] of Object.entries(all))
@@ -123,6 +140,7 @@ function listed(missing: readonly string[]): string {
 }
 
 function remedy([name]: readonly string[]): string {
+  if (name === PORT_OF_INSTANCE) return 'set "cluster.startPort"';
   return `set it in an "envFile" or where procman is started, or give a default: \${${name}:-…}`;
 }
 

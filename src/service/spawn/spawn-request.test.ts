@@ -1,5 +1,8 @@
 /** What a spawn request gives a run. */
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { RawProcess } from "../../config/config-schema.ts";
 import { normalise } from "../../config/normalise.ts";
@@ -27,4 +30,28 @@ test("only a process of procman's own user gets PROCMAN_API_SOCKET; each gets th
   assert.deepEqual(apiOf(own), { ...shared, PROCMAN_API_SOCKET: "/state/run/api.sock" });
   assert.deepEqual(apiOf(same), { ...shared, PROCMAN_API_SOCKET: "/state/run/api.sock" });
   assert.deepEqual(apiOf(other), shared);
+});
+
+test("2.2 cluster: an instance finds its port in PORT, unless the configuration sets that, or in the variable that it names", (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "procman-port-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, ".env"), "PORT=80\n");
+  process.env.PORT = "81";
+  context.after(() => delete process.env.PORT);
+  const portsOf = (cluster: object, more: object = {}) => {
+    const { PORT, HTTP_PORT, PROCMAN_CLUSTER_PORT } = variablesFor(
+      specOf({ id: "web", cmd: "true", ...more, cluster: { instances: 1, ...cluster } }),
+    );
+    return [PORT, HTTP_PORT, PROCMAN_CLUSTER_PORT];
+  };
+  const envFile = join(folder, ".env");
+  assert.deepEqual(portsOf({ startPort: 3000 }), ["3000", undefined, "3000"]);
+  assert.deepEqual(portsOf({ startPort: 3000 }, { env: { PORT: "82" } }), ["82", undefined, "3000"]);
+  assert.deepEqual(portsOf({ startPort: 3000 }, { env: { PORT: "${PORT}" } }), ["81", undefined, "3000"]);
+  assert.deepEqual(portsOf({ startPort: 3000 }, { envFile }), ["80", undefined, "3000"]);
+  assert.deepEqual(portsOf({ startPort: 3000, portVariable: "PORT" }, { envFile }), ["3000", undefined, "3000"]);
+  assert.deepEqual(portsOf({ startPort: 3000, portVariable: "HTTP_PORT" }, { envFile }), ["80", "3000", "3000"]);
+  assert.deepEqual(portsOf({ startPort: 3000, portVariable: "PROCMAN_CLUSTER_PORT" }), [undefined, undefined, "3000"]);
+  assert.deepEqual(portsOf({}), [undefined, undefined, undefined]);
+  assert.deepEqual(portsOf({ startPort: 3000 }, { env: { PORT: "${PROCMAN_CLUSTER_PORT}" } }), ["3000", undefined, "3000"]);
 });
