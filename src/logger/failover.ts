@@ -11,10 +11,15 @@ import { unlessShort } from "../os/shortage.ts";
 const CHECK_MS = 1_000;
 /** Keepers that were started and have ended. */
 const ATTEMPTS = 10;
+/**
+ * After so many checks a keeper that has asked for no hand-over doesn't know this logger. Before, it may only have locked the state
+ * folder, and what a run has written since the fork is still held here alone.
+ */
+const UNKNOWN_AFTER = 10;
 
 /**
- * `home`: the run folder. Resolves when this logger isn't needed any more: another keeper is there, and it reads nothing; everything
- * has ended in order; or no keeper stays up. A logger that reads hands over to that of the new keeper.
+ * `home`: the run folder. Resolves when this logger isn't needed any more: everything has ended in order; no keeper stays up; or another
+ * keeper doesn't know this logger, which reads nothing. Otherwise that keeper asks for a hand-over.
  */
 export async function callForKeeper(
   revival: FailoverOrder,
@@ -22,22 +27,33 @@ export async function callForKeeper(
   { sockets, isIdle }: { readonly sockets: InheritedSockets; readonly isIdle: () => boolean },
 ): Promise<void> {
   const stateDir = dirname(home);
+  const inARow = repetitions();
   for (let attempts = 0; attempts < ATTEMPTS; ) {
     await sleep(CHECK_MS);
     const seen = unlessShort(() => look(stateDir));
-    if (seen === "ended" || (seen === "there" && isIdle())) return;
+    const isUnknown = inARow(seen) >= UNKNOWN_AFTER && typeof seen === "number";
+    if (seen === "ended" || (isUnknown && isIdle())) return;
     if (seen === "missing") attempts += (await startKeeper(revival, stateDir, sockets)) === "failed" ? 0 : 1;
-    else if (seen === "there") attempts = 0;
+    else if (seen !== undefined) attempts = 0;
   }
 }
 
-function look(stateDir: string): "ended" | "missing" | "there" {
+/** The pid of a keeper that is there. */
+function look(stateDir: string): number | "ended" | "missing" {
   try {
-    if (endedInOrder(stateDir)) return "ended";
-    return holderOf(stateDir) === undefined ? "missing" : "there";
+    return endedInOrder(stateDir) ? "ended" : (holderOf(stateDir)?.pid ?? "missing");
   } catch (error) {
     // A folder without rights: `startKeeper` meets the same error and reports it, until the folder has them again.
     if (errnoOf(error) === "EACCES") return "missing";
     throw error;
   }
+}
+
+/** Counts how often in a row the function has been called with the same value. */
+function repetitions(): (value: unknown) => number {
+  let [before, count]: [unknown, number] = [undefined, 0];
+  return (value) => {
+    [before, count] = [value, value === before ? count + 1 : 1];
+    return count;
+  };
 }
