@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { asJson, damage, inflict, type Json, objectsIn, refusalOf, valuesOf } from "../../test/support/json-schema.ts";
 import { configuration } from "../config/config-schema.ts";
-import { validateConfiguration } from "../config/validate.ts";
+import { resolveConfiguration } from "../config/validate.ts";
 import {
   boolean,
   enumeration,
@@ -77,7 +77,7 @@ test("2.2 validation doesn't freeze the data of a program that uses the library"
     api: { revoked: ["g"] },
     watcher: { exts: ["ts"] },
   };
-  validateConfiguration(data);
+  resolveConfiguration(data);
   assert.ok(![data, ...objectsIn(data)].some(Object.isFrozen));
 });
 

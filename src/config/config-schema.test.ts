@@ -6,7 +6,7 @@ import { fieldsOf } from "../../scripts/configuration.ts";
 import { type Json, refusalOf } from "../../test/support/json-schema.ts";
 import type { Configuration } from "../library/configuration.ts";
 import type { RawConfig } from "./config-schema.ts";
-import { validateConfiguration } from "./validate.ts";
+import { resolveConfiguration } from "./validate.ts";
 
 const paths = fieldsOf().map(([path]) => path);
 
@@ -39,8 +39,8 @@ test("schema.json demands exactly one kind of ready and of health, and exactly o
   for (const [process, isValid] of cases) {
     const config = { processes: [process] };
     assert.equal(refusalOf(config, schema) === undefined, isValid, JSON.stringify(process));
-    if (isValid) validateConfiguration(config);
-    else assert.throws(() => validateConfiguration(config), /exactly one of|"worker"/, JSON.stringify(process));
+    if (isValid) resolveConfiguration(config);
+    else assert.throws(() => resolveConfiguration(config), /exactly one of|"worker"/, JSON.stringify(process));
   }
 });
 
@@ -69,6 +69,6 @@ test("docs/configuration.md mentions every field", () => {
 test("every example in docs/configuration.md is valid, without warnings where it starts", () => {
   const examples = [...manual.matchAll(/```jsonc\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
   assert.ok(examples.length > 0);
-  for (const example of examples) validateConfiguration(example);
-  assert.deepEqual(validateConfiguration(examples[0]).warnings, []);
+  for (const example of examples) resolveConfiguration(example);
+  assert.deepEqual(resolveConfiguration(examples[0]).warnings, []);
 });

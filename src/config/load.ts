@@ -5,7 +5,7 @@ import { parseDocument, withoutBom } from "./document.ts";
 import type { Scale } from "./instance-overrides.ts";
 import { ConfigurationError } from "./problems.ts";
 import type { Config } from "./spec.ts";
-import { type ValidateOptions, validateConfiguration } from "./validate.ts";
+import { type CheckOptions, resolveConfiguration } from "./validate.ts";
 
 /**
  * Reads and validates a file; without a path, `procman.jsonc` or `procman.json` in `cwd`.
@@ -24,9 +24,9 @@ export function load(path: string | undefined, cwd: string, profile?: string, sc
 /** Validates a file that was read. */
 export function check(
   { file, shownAs, text }: ConfigText,
-  options: Pick<ValidateOptions, "profile" | "allProfiles" | "looksAtFiles" | "scale"> = {},
+  options: Pick<CheckOptions, "profile" | "allProfiles" | "looksAtFiles" | "scale"> = {},
 ): Config {
-  return validateConfiguration(text, { file, shownAs, ...options });
+  return resolveConfiguration(text, { file, shownAs, ...options });
 }
 
 /**

@@ -3,9 +3,9 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { ProcessSpec } from "./spec.ts";
-import { validateConfiguration } from "./validate.ts";
+import { resolveConfiguration } from "./validate.ts";
 
-const load = (input: object) => validateConfiguration(input, { file: "/shop/procman.json", parallelism: 3 });
+const load = (input: object) => resolveConfiguration(input, { file: "/shop/procman.json", parallelism: 3 });
 
 function specs(fields: object, more: object = {}): readonly ProcessSpec[] {
   return load({ ...more, processes: [{ id: "web", ...("worker" in fields ? {} : { cmd: "node ." }), ...fields }] }).processes;

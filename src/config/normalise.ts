@@ -48,8 +48,8 @@ export function normalise(raw: RawConfig, context: CheckContext): Omit<Config, "
       hostname: api?.hostname ?? API.hostname.default,
       ...(api?.port !== undefined && { port: api.port }),
       revoked: api?.revoked ?? API.revoked.default,
-      ...(api?.cors !== undefined && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
-      ...(api?.hosts !== undefined && { hosts: api.hosts.map((host) => host.toLowerCase()) }),
+      ...(api?.cors?.length && { cors: api.cors.map((origin) => origin.toLowerCase()) }),
+      ...(api?.hosts?.length && { hosts: api.hosts.map((host) => host.toLowerCase()) }),
       ...(raw.api === false && { isOff: true as const }),
     },
     watcher: watcherOf(raw),
@@ -62,11 +62,11 @@ function watcherOf({ watcher = {} }: RawConfig): WatcherSpec {
   return { intervalMs: milliseconds(WATCHER.interval, interval), exts, match, skip };
 }
 
-/** Copies lists and plain objects recursively. */
+/** Copies lists and plain objects recursively. A member that is `undefined` is left out. */
 export function deepCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(deepCopy);
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, deepCopy(member)]));
+  return Object.fromEntries(Object.entries(value).flatMap(([key, member]) => (member === undefined ? [] : [[key, deepCopy(member)]])));
 }
 
 /** Freezes data recursively. */
@@ -144,8 +144,8 @@ function policyOf(process: RawProcess, raw: RawConfig): Policy {
     timeoutMs: milliseconds(PROCESS.timeout, process.timeout),
     waits: (process.dependsOn?.length ?? 0) > 0,
     ...(restartDelayMs !== undefined && { restartDelayMs }),
-    ...(minUptimeMs !== undefined && { minUptimeMs }),
-    ...(stopSignal !== undefined && { stopSignal }),
+    ...(minUptimeMs !== undefined && minUptimeMs !== PROCESS.minUptimeMs.default && { minUptimeMs }),
+    ...(stopSignal !== undefined && stopSignal !== PROCESS.stopSignal.default && { stopSignal }),
     ...(killMode === "leader" && { killMode }),
     ...(ready !== undefined && { readyMs: milliseconds(READY.timeout, ready.timeout) }),
   };

@@ -11,7 +11,7 @@ export type RenderOptions = { readonly colors?: boolean };
  *
  * @example
  * try {
- *   validateConfiguration(text);
+ *   resolveConfiguration(text);
  * } catch (error) {
  *   if (error instanceof ConfigurationError) for (const { path, message } of error.problems) console.error(path, message);
  * }

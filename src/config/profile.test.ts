@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigurationError } from "./problems.ts";
-import { type ValidateOptions, validateConfiguration } from "./validate.ts";
+import { type CheckOptions, resolveConfiguration } from "./validate.ts";
 
 const BASE = { id: "web", cmd: "run", autostart: true, env: { A: "1", B: "2" }, watch: ["a", "b"] };
 
-function problems(input: unknown, options: ValidateOptions): readonly string[] {
+function problems(input: unknown, options: CheckOptions): readonly string[] {
   try {
-    validateConfiguration(input, { file: "/srv/procman.json", shownAs: "p.json", ...options });
+    resolveConfiguration(input, { file: "/srv/procman.json", shownAs: "p.json", ...options });
   } catch (error) {
     assert.ok(error instanceof ConfigurationError, String(error));
     return error.problems.map(({ line, column, path, message }) => `${line}:${column} ${path} ${message}`);
@@ -24,7 +24,7 @@ test("a profile is merged: objects by their keys, processes by id, all else repl
     api: { port: 4000 },
   };
   const file = { processes: [{ id: "first", cmd: "first" }, BASE], api: { hostname: "::1" }, profiles: { production } };
-  const { processes, api, profile } = validateConfiguration(file, { profile: "production" });
+  const { processes, api, profile } = resolveConfiguration(file, { profile: "production" });
   assert.deepEqual(
     processes.map(({ id }) => id),
     ["first", "web", "job"],
@@ -37,7 +37,7 @@ test("a profile is merged: objects by their keys, processes by id, all else repl
 });
 
 test("no profile is merged unless it is selected", () => {
-  const { processes, profile } = validateConfiguration({
+  const { processes, profile } = resolveConfiguration({
     processes: [BASE],
     profiles: { p: { processes: [{ id: "web", cmd: "other" }] } },
   });

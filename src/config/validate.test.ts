@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { checkMeaning } from "./checks/checks.ts";
 import { showPath } from "./document.ts";
 import { ConfigurationError } from "./problems.ts";
-import { validateConfiguration } from "./validate.ts";
+import { resolveConfiguration } from "./validate.ts";
 
 const OPTIONS = { file: "/shop/procman.jsonc", shownAs: "procman.jsonc", parallelism: 4 };
 
 /** Problems as `line:column path message`; empty when it is valid. */
 function problemsOf(input: unknown): readonly string[] {
   try {
-    validateConfiguration(input, OPTIONS);
+    resolveConfiguration(input, OPTIONS);
     return [];
   } catch (error) {
     assert.ok(error instanceof ConfigurationError);
@@ -24,7 +24,7 @@ function about(fields: object, more: object = {}): string {
 }
 
 const warningsOf = (fields: object, more: object = {}) =>
-  validateConfiguration({ processes: [{ id: "web", cmd: "x", autostart: true, ...fields }], ...more }, OPTIONS).warnings.map(
+  resolveConfiguration({ processes: [{ id: "web", cmd: "x", autostart: true, ...fields }], ...more }, OPTIONS).warnings.map(
     ({ path, message }) => `${path} ${message}`,
   );
 
@@ -52,7 +52,7 @@ test("all problems are reported at once, in the order of the file, each with its
 
 test("7 the error shows the place, the line with carets, what was found and what is allowed", () => {
   const source = '{\n  "processes": [\n    { "id": "web", "cmd": "x", "restart": "allways" }\n  ]\n}\n';
-  assert.throws(() => validateConfiguration(source, OPTIONS), {
+  assert.throws(() => resolveConfiguration(source, OPTIONS), {
     code: "configuration-invalid",
     exitCode: 78,
     message: `Cannot use procman.jsonc: 1 problem
@@ -337,7 +337,7 @@ test("doubtful values are warnings, not errors", () => {
   ])
     assert.match(warningsOf(fields)[0] ?? "", /Found "\$\{A:\?no\}", which stays as it is: /);
   assert.match(warningsOf({ env: { PROCMAN_RUN_ID: "x" } })[0] ?? "", /env\.PROCMAN_RUN_ID .*reserved/);
-  assert.match(validateConfiguration({ processes: [] }, OPTIONS).warnings[0]?.message ?? "", /no process yet/);
+  assert.match(resolveConfiguration({ processes: [] }, OPTIONS).warnings[0]?.message ?? "", /no process yet/);
 });
 
 test("2.2 cluster.portVariable: the name of a variable that nothing else sets, for instances with ports", () => {

@@ -1,10 +1,10 @@
-/** Validates a configuration, from text or data, and normalises it. */
+/** Checks a configuration, given as text or data, and makes the specifications of it. */
 import { availableParallelism } from "node:os";
 import { dirname, resolve } from "node:path";
 import { matches, violations } from "../base/schema-check.ts";
 import { type CheckContext, checkMeaning } from "./checks/checks.ts";
 import { stripsTypes, typeScriptFlags } from "./checks/command-checks.ts";
-import { configuration } from "./config-schema.ts";
+import { configuration, type RawConfig } from "./config-schema.ts";
 import { type Document, dataDocument, parseDocument, withoutBom } from "./document.ts";
 import { explain } from "./explain.ts";
 import { type Scale, scaled } from "./instance-overrides.ts";
@@ -14,7 +14,7 @@ import { ConfigurationError, placed } from "./problems.ts";
 import { profileErrors, profileNames, withProfile } from "./profile.ts";
 import type { Config, ConfigProblem } from "./spec.ts";
 
-export type ValidateOptions = {
+export type CheckOptions = {
   /** Path of the file. Relative paths resolve from its folder. */
   readonly file?: string;
   /** Name of the file in messages; the same as `file` when omitted. */
@@ -33,40 +33,49 @@ export type ValidateOptions = {
   readonly scale?: Scale;
 };
 
+/** What a check has found acceptable. */
+type CheckedConfiguration = {
+  /** As it was given, with the profile merged. */
+  readonly raw: RawConfig;
+  readonly warnings: Config["warnings"];
+};
+
 /**
- * Checks a configuration against the schema and all its rules, fills in the defaults and converts every unit.
- * Takes data, or text in JSON with comments. The result is frozen, and lists `warnings`.
+ * Checks a configuration against the schema and all its rules. Takes data, or text in JSON with comments.
  *
  * @throws {ConfigurationError} with all problems, for text with line and column; for data both are 0.
- *
- * @example
- * const config = validateConfiguration({ processes: [{ id: "web", cmd: "node server.js", autostart: true }] });
- * config.processes[0].policy.terminateMs; // 30000
- *
- * @example
- * try {
- *   validateConfiguration('{ "processes": [{ "id": "web", "cmd": "node", "restart": "allways" }] }');
- * } catch (error) {
- *   error.problems[0].path;    // "processes[0].restart"
- *   error.problems[0].message; // Found "allways"; allowed: "always", "error". Did you mean "always"?
- * }
  */
-export function validateConfiguration(input: unknown, options: ValidateOptions = {}): Config {
-  const { file = "", cwd = process.cwd() } = options;
-  const shownAs = options.shownAs ?? file;
-  const checkContext = checkContextOf(file === "" ? cwd : dirname(resolve(cwd, file)), options);
-  const source = typeof input === "string" ? withoutBom(input) : undefined;
-  const document = source === undefined ? dataDocument(deepCopy(input)) : parseDocument(source);
-  const { profile, allProfiles = false, scale } = options;
-  const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
-  const { outcome, warnings } = validateAll(document, [profile, ...others], { checkContext, shownAs, source, scale });
-  return deepFreeze({ file: file === "" ? "" : resolve(cwd, file), ...(profile !== undefined && { profile }), ...outcome, warnings });
+export function checkConfiguration(input: unknown, options: CheckOptions = {}): CheckedConfiguration {
+  return checked(input, options, checkContextOf(options));
 }
 
-function checkContextOf(folder: string, { parallelism = availableParallelism(), looksAtFiles = false }: ValidateOptions): CheckContext {
+/**
+ * Checks a configuration and makes the specifications of it: with the defaults, every unit converted, paths absolute. The result is
+ * frozen.
+ *
+ * @throws {ConfigurationError}
+ */
+export function resolveConfiguration(input: unknown, options: CheckOptions = {}): Config {
+  const { file = "", cwd = process.cwd(), profile } = options;
+  const checkContext = checkContextOf(options);
+  const { raw, warnings } = checked(input, options, checkContext);
+  const specifications = normalise(raw, checkContext);
+  return deepFreeze({ file: file === "" ? "" : resolve(cwd, file), ...(profile !== undefined && { profile }), ...specifications, warnings });
+}
+
+function checked(input: unknown, options: CheckOptions, checkContext: CheckContext): CheckedConfiguration {
+  const { file = "", shownAs = file, profile, allProfiles = false, scale } = options;
+  const source = typeof input === "string" ? withoutBom(input) : undefined;
+  const document = source === undefined ? dataDocument(deepCopy(input)) : parseDocument(source);
+  const others = allProfiles ? profileNames(document).filter((name) => name !== profile) : [];
+  return checkAll(document, [profile, ...others], { checkContext, shownAs, source, scale });
+}
+
+function checkContextOf(options: CheckOptions): CheckContext {
+  const { file = "", cwd = process.cwd(), parallelism = availableParallelism(), looksAtFiles = false } = options;
   // Called for few configurations: listing all flags of this Node takes a millisecond.
   const node = { stripsTypes: stripsTypes(), isStrippable: () => typeScriptFlags() !== undefined };
-  return { folder, parallelism, now: new Date(), ...node, looksAtFiles };
+  return { folder: file === "" ? cwd : dirname(resolve(cwd, file)), parallelism, now: new Date(), ...node, looksAtFiles };
 }
 
 type ValidationContext = {
@@ -76,18 +85,16 @@ type ValidationContext = {
   readonly scale: Scale | undefined;
 };
 
-type ValidatedProfile = { readonly outcome: ReturnType<typeof normalise>; readonly warnings: Config["warnings"] };
-
-/** Validates with each profile and returns the result of the first. A problem of several profiles is reported once. */
-function validateAll(
+/** Checks with each profile and returns the result of the first. A problem of several profiles is reported once. */
+function checkAll(
   document: Document,
   [first, ...others]: readonly [string | undefined, ...string[]],
   context: ValidationContext,
-): ValidatedProfile {
+): CheckedConfiguration {
   const found: ConfigProblem[] = [];
-  const attempt = (profile: string | undefined): ValidatedProfile | undefined => {
+  const attempt = (profile: string | undefined): CheckedConfiguration | undefined => {
     try {
-      return validateOne(document, profile, context);
+      return checkOne(document, profile, context);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       found.push(...error.problems);
@@ -103,11 +110,11 @@ function validateAll(
   );
 }
 
-function validateOne(
+function checkOne(
   original: Document,
   profile: string | undefined,
   { checkContext, shownAs, source, scale }: ValidationContext,
-): ValidatedProfile {
+): CheckedConfiguration {
   const refuse = (problems: Config["warnings"]): never => {
     throw new ConfigurationError(problems, source);
   };
@@ -123,5 +130,5 @@ function validateOne(
   const duplicates = document.duplicates.map((fault) => ({ file: shownAs, ...fault }));
   if (config === undefined || errors.length + duplicates.length > 0)
     return refuse([...errors, ...duplicates].sort((a, b) => a.line - b.line || a.column - b.column));
-  return { outcome: normalise(config, checkContext), warnings: placed(meaning.warnings, document, shownAs) };
+  return { raw: config, warnings: placed(meaning.warnings, document, shownAs) };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RawConfig } from "../config/config-schema.ts";
-import { validateConfiguration } from "../config/validate.ts";
+import { resolveConfiguration } from "../config/validate.ts";
 import { withAbsolutePaths } from "./absolute-paths.ts";
 import { type Configuration, defineConfig } from "./configuration.ts";
 
@@ -36,8 +36,8 @@ const CONFIG = defineConfig({
 });
 
 test("a configuration with absolute paths is independent of its location", () => {
-  const { stateDir: _here, ...here } = validateConfiguration(CONFIG, { cwd: "/srv/app" });
-  const { stateDir: _there, ...there } = validateConfiguration(withAbsolutePaths(CONFIG, "/srv/app"), { cwd: "/somewhere/else" });
+  const { stateDir: _here, ...here } = resolveConfiguration(CONFIG, { cwd: "/srv/app" });
+  const { stateDir: _there, ...there } = resolveConfiguration(withAbsolutePaths(CONFIG, "/srv/app"), { cwd: "/somewhere/else" });
   assert.deepEqual(there, here);
 });
 
@@ -49,7 +49,7 @@ test("the modules of plugins are found from everywhere", () => {
     { url: "procman/otlp", options: { endpoint: "http://x" } },
   ];
   const sources = (config: Configuration, cwd: string): unknown =>
-    validateConfiguration(config, { cwd }).plugins.map(({ source }) => source);
+    resolveConfiguration(config, { cwd }).plugins.map(({ source }) => source);
   const config = { processes: [], plugins };
   assert.deepEqual(sources(withAbsolutePaths(config, "/srv/app"), "/somewhere/else"), sources(config, "/srv/app"));
 });

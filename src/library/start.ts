@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { ProcmanError } from "../base/errors.ts";
 import { stateDirOf } from "../config/find-config.ts";
 import type { Config } from "../config/spec.ts";
-import { validateConfiguration } from "../config/validate.ts";
+import { resolveConfiguration } from "../config/validate.ts";
 import { outputOf, START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
 import { LogFormatter } from "../connection/log-format.ts";
 import type { LogReader } from "../connection/log-reader.ts";
@@ -50,7 +50,7 @@ function ownIdentity(): string {
  * @throws {ProcmanError} `state-folder`
  */
 export function fileFor(config: Configuration, cwd: string): string {
-  const { name } = validateConfiguration(config, { cwd });
+  const { name } = resolveConfiguration(config, { cwd });
   const folder = stateDirOf(cwd, name);
   const file = join(folder, "procman.json");
   if (holderOf(stateDirOf(folder, name)) !== undefined) return file;

@@ -4,13 +4,13 @@ import { test } from "node:test";
 import { diff } from "../diff.ts";
 import { ConfigurationError } from "../problems.ts";
 import type { Config } from "../spec.ts";
-import { validateConfiguration } from "../validate.ts";
+import { resolveConfiguration } from "../validate.ts";
 
 type Raw = { readonly id: string; readonly [field: string]: unknown };
 
 function read(...processes: readonly Raw[]): Config {
   const data = { processes: processes.map((process) => ({ cmd: "x", autostart: true, ...process })) };
-  return validateConfiguration(data, { file: "/shop/procman.jsonc", parallelism: 4 });
+  return resolveConfiguration(data, { file: "/shop/procman.jsonc", parallelism: 4 });
 }
 
 function problemsOf(...processes: readonly Raw[]): readonly string[] {

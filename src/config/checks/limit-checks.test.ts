@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigurationError } from "../problems.ts";
-import { validateConfiguration } from "../validate.ts";
+import { resolveConfiguration } from "../validate.ts";
 import { accountErrors } from "./accounts.ts";
 
 function spec(fields: object) {
-  return validateConfiguration({ processes: [{ id: "web", cmd: "x", autostart: true, ...fields }] }).processes[0];
+  return resolveConfiguration({ processes: [{ id: "web", cmd: "x", autostart: true, ...fields }] }).processes[0];
 }
 
 /** `path message` of each problem. */

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigurationError } from "../problems.ts";
 import type { Config } from "../spec.ts";
-import { validateConfiguration } from "../validate.ts";
+import { resolveConfiguration } from "../validate.ts";
 
 function loaded(...plugins: readonly unknown[]): Config {
-  return validateConfiguration(JSON.stringify({ processes: [], plugins }), { file: "/home/app/procman.json" });
+  return resolveConfiguration(JSON.stringify({ processes: [], plugins }), { file: "/home/app/procman.json" });
 }
 
 /** All problems, each with its place. */

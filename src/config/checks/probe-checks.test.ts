@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigurationError } from "../problems.ts";
-import { validateConfiguration } from "../validate.ts";
+import { resolveConfiguration } from "../validate.ts";
 
 const OPTIONS = { file: "/shop/procman.jsonc", parallelism: 4 };
 const web = { id: "web", cmd: "x", autostart: true };
 
 function specs(fields: object, more: object = {}) {
-  return validateConfiguration({ processes: [{ ...web, ...fields }], ...more }, OPTIONS).processes;
+  return resolveConfiguration({ processes: [{ ...web, ...fields }], ...more }, OPTIONS).processes;
 }
 
 /** `path message` of each problem. */

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { validateConfiguration } from "../validate.ts";
+import { resolveConfiguration } from "../validate.ts";
 
 function folderOf(context: TestContext, files: Readonly<Record<string, string>> = {}): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "procman-files-")));
@@ -17,7 +17,7 @@ function folderOf(context: TestContext, files: Readonly<Record<string, string>> 
 
 /** As `line:column path message`, without the folder. */
 function warningsOf(folder: string, data: unknown, looksAtFiles = true): readonly string[] {
-  const { warnings } = validateConfiguration(JSON.stringify(data), { file: join(folder, "procman.json"), looksAtFiles });
+  const { warnings } = resolveConfiguration(JSON.stringify(data), { file: join(folder, "procman.json"), looksAtFiles });
   return warnings.map(({ line, column, path, message }) => `${line}:${column} ${path} ${message.replaceAll(`${folder}/`, "")}`);
 }
 

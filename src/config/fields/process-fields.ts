@@ -55,7 +55,7 @@ const environment = map(
   }),
   { propertyNames: matching(/^[^=\0]+$/, 'a name of a variable, without "="'), allowed: "an object of names and values" },
 );
-const DEPENDENCY = {
+export const DEPENDENCY = {
   id: { type: name, description: "Id of a process or a cluster." },
   condition: {
     type: optional(enumeration(CONDITIONS)),

@@ -6,7 +6,7 @@ import { eventually } from "../../../test/support/procman-process.ts";
 import { exited, folder, run, spawned, startService } from "../../../test/support/service-rig.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import type { Config } from "../../config/spec.ts";
-import { validateConfiguration } from "../../config/validate.ts";
+import { resolveConfiguration } from "../../config/validate.ts";
 import type { Action } from "../../contract/control.ts";
 
 const CALLER = { consumer: "test", scopes: ["admin"] } as never;
@@ -28,7 +28,7 @@ test("stop, start by hand, block, scale and the profile outlive two kills of the
   const stateDir = folder(context);
   const source = (scale?: Scale): Config => {
     const options = { file: join(stateDir, "procman.json"), parallelism: 2, profile: "more", ...(scale && { scale }) };
-    return { ...validateConfiguration(JSON.stringify(FILE), options), stateDir };
+    return { ...resolveConfiguration(JSON.stringify(FILE), options), stateDir };
   };
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const first = startService(context, source(), {}, { source });

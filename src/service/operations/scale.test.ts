@@ -8,7 +8,7 @@ import { exited, folder, run, type Snapshot, spawned, startService } from "../..
 import type { RawProcess } from "../../config/config-schema.ts";
 import type { Scale } from "../../config/instance-overrides.ts";
 import type { Config } from "../../config/spec.ts";
-import { validateConfiguration } from "../../config/validate.ts";
+import { resolveConfiguration } from "../../config/validate.ts";
 import type { ConfigSource } from "../config/config-source.ts";
 
 const CALLER = { consumer: "test" };
@@ -24,7 +24,7 @@ async function serving(context: TestContext, stateDir: string, processes: readon
   const file = { now: processes };
   const source: ConfigSource = (scale?: Scale): Config => {
     const text = JSON.stringify({ processes: file.now });
-    const config = validateConfiguration(text, { file: join(stateDir, "procman.json"), parallelism: 2, ...(scale && { scale }) });
+    const config = resolveConfiguration(text, { file: join(stateDir, "procman.json"), parallelism: 2, ...(scale && { scale }) });
     return { ...config, stateDir };
   };
   const first = source();
@@ -254,7 +254,7 @@ test("the count of a profile is the file's own one", async (context) => {
     seen.push([cluster, own]);
     return 3;
   };
-  const { processes } = validateConfiguration(text, { file: join(folder(context), "procman.json"), profile: "big", scale });
+  const { processes } = resolveConfiguration(text, { file: join(folder(context), "procman.json"), profile: "big", scale });
   assert.deepEqual([processes.length, seen], [3, [["web", 4]]]);
 });
 
