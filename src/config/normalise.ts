@@ -65,8 +65,13 @@ function watcherOf({ watcher = {} }: RawConfig): WatcherSpec {
 /** Copies lists and plain objects recursively. A member that is `undefined` is left out. */
 export function deepCopy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(deepCopy);
-  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  if (typeof value !== "object" || value === null || !isPlain(value)) return value;
   return Object.fromEntries(Object.entries(value).flatMap(([key, member]) => (member === undefined ? [] : [[key, deepCopy(member)]])));
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 /** Freezes data recursively. */

@@ -60,7 +60,12 @@ export function resolveConfiguration(input: unknown, options: CheckOptions = {})
   const checkContext = checkContextOf(options);
   const { raw, warnings } = checked(input, options, checkContext);
   const specifications = normalise(raw, checkContext);
-  return deepFreeze({ file: file === "" ? "" : resolve(cwd, file), ...(profile !== undefined && { profile }), ...specifications, warnings });
+  return deepFreeze({
+    file: file === "" ? "" : resolve(cwd, file),
+    ...(profile !== undefined && { profile }),
+    ...specifications,
+    warnings,
+  });
 }
 
 function checked(input: unknown, options: CheckOptions, checkContext: CheckContext): CheckedConfiguration {

@@ -1,72 +1,101 @@
-/** Makes every path of a configuration absolute, so that its file can lie anywhere. */
+/** Makes every path of a configuration absolute, also those of its profiles, so that its file can lie anywhere. */
 import { delimiter, resolve } from "node:path";
 import { expand, ownMember } from "../base/interpolate.ts";
 import { withHome } from "../config/checks/home-paths.ts";
 import { sourceOf } from "../config/checks/plugin-checks.ts";
-import type { Configuration, LoggerConfiguration, ProcessConfiguration } from "./configuration.ts";
+import type { Configuration } from "./configuration.ts";
 
-type Environment = NonNullable<ProcessConfiguration["env"]>;
+/** A part of a configuration. Those of profiles may be invalid: what isn't understood stays as it is. */
+type Part = Readonly<Record<string, unknown>>;
 
 /** `folder`: what relative paths resolve from. The configuration must be valid. */
 export function withAbsolutePaths(config: Configuration, folder: string): Configuration {
-  const { logger, plugins, processes } = config;
+  const { profiles = {}, processes } = config;
+  const known = new Set<unknown>(processes.map(({ id }) => id));
+  const absolute = Object.entries(profiles).map(([name, part]) => [name, absolutePart(part, { folder, known })] as const);
+  const base = absolutePart(config, { folder, known: new Set() }) as Configuration;
+  return absolute.length === 0 ? base : { ...base, profiles: Object.fromEntries(absolute) };
+}
+
+/** `known`: ids of processes that have a working directory already. */
+type Origin = { readonly folder: string; readonly known: ReadonlySet<unknown> };
+
+function absolutePart(part: Part, { folder, known }: Origin): Part {
+  const { logger, plugins, processes } = part;
   return {
-    ...config,
-    ...(logger === undefined ? {} : { logger: { ...logger, ...absoluteLogFiles(logger, folder) } }),
-    ...(plugins === undefined ? {} : { plugins: plugins.map((plugin) => ({ ...plugin, url: absoluteUrl(plugin.url, folder) })) }),
-    processes: processes.map((process) => absoluteProcess(process, folder)),
+    ...part,
+    ...withLogger(logger, folder),
+    ...(Array.isArray(plugins) && { plugins: plugins.map((plugin) => absolutePlugin(plugin, folder)) }),
+    ...(Array.isArray(processes) && { processes: processes.map((process) => absoluteProcess(process, { folder, known })) }),
   };
 }
 
-function absoluteUrl(url: string, folder: string): string {
-  const source = sourceOf(url, folder);
-  return source.kind === "file" ? source.path : url;
+function absolutePlugin(plugin: unknown, folder: string): unknown {
+  if (!isPart(plugin) || typeof plugin.url !== "string" || plugin.url.startsWith("file:")) return plugin;
+  const source = sourceOf(plugin.url, folder);
+  return source.kind === "file" ? { ...plugin, url: source.path } : plugin;
 }
 
-function absoluteProcess(process: ProcessConfiguration, folder: string): ProcessConfiguration {
-  const { cwd = ".", env, envFile, path, pidFile, watch, worker, logger } = process;
+function absoluteProcess(process: unknown, { folder, known }: Origin): unknown {
+  if (!isPart(process)) return process;
+  const { id, env, worker, logger } = process;
   const absolute = (entry: string): string => absolutePath(entry, folder);
-  const absoluteExpanded = (entry: string): string => absolute(expand(entry, (name) => ownMember(globalThis.process.env, name)).text);
-  const folders = [path ?? []].flat().flatMap(splitPath).map(absoluteExpanded);
+  const expanded = (entry: string): string => expandedPaths(entry, (text) => absolute(text));
+  const absoluteList = (entry: string): string => expandedPaths(entry, (text) => splitPath(text).map(absolute).join(delimiter) || text);
+  const withMember = (name: string, change: (text: string) => string): Part =>
+    process[name] === undefined ? {} : { [name]: eachText(process[name], change) };
   return {
     ...process,
-    cwd: absoluteExpanded(cwd),
-    ...(env === undefined ? {} : { env: absoluteEnv(env, absoluteExpanded) }),
-    ...(envFile === undefined ? {} : { envFile: [envFile].flat().map(absoluteExpanded) }),
-    ...(folders.length === 0 ? {} : { path: folders }),
-    ...(pidFile === undefined ? {} : { pidFile: absolute(pidFile) }),
-    ...(watch === undefined ? {} : { watch: watch.map(absolute) }),
-    ...(worker === undefined ? {} : { worker: absoluteWorker(worker, absolute) }),
-    ...(logger === undefined ? {} : { logger: { ...logger, ...absoluteLogFiles(logger, folder) } }),
+    ...(!known.has(id) && { cwd: expanded(".") }),
+    ...withMember("cwd", expanded),
+    ...(isPart(env) && { env: absoluteEnv(env, expanded, absoluteList) }),
+    ...withMember("envFile", expanded),
+    ...withMember("path", absoluteList),
+    ...withMember("pidFile", absolute),
+    ...withMember("watch", absolute),
+    ...(Array.isArray(worker) ? { worker: [eachText(worker[0], absolute), ...worker.slice(1)] } : withMember("worker", absolute)),
+    ...withLogger(logger, folder),
   };
 }
 
-function absoluteEnv(env: Environment, absoluteExpanded: (entry: string) => string): Environment {
-  const absoluteVariable = ([name, value]: [string, Environment[string]]): [string, Environment[string]] => {
-    if (typeof value === "object" && "file" in value) return [name, { file: absoluteExpanded(value.file) }];
-    return [name, name === "PATH" && typeof value === "string" ? splitPath(value).map(absoluteExpanded).join(delimiter) : value];
+type ChangePath = (path: string) => string;
+
+function absoluteEnv(env: Part, expanded: ChangePath, absoluteList: ChangePath): Part {
+  const absoluteVariable = ([name, value]: readonly [string, unknown]): readonly [string, unknown] => {
+    if (isPart(value) && typeof value.file === "string") return [name, { ...value, file: expanded(value.file) }];
+    return [name, name === "PATH" ? eachText(value, absoluteList) : value];
   };
   return Object.fromEntries(Object.entries(env).map(absoluteVariable));
 }
 
-function absoluteWorker(worker: string | readonly string[], absolute: (entry: string) => string): string | readonly string[] {
-  if (typeof worker === "string") return absolute(worker);
-  const [script = "", ...args] = worker;
-  return [absolute(script), ...args];
+function withLogger(logger: unknown, folder: string): Part {
+  if (!isPart(logger)) return {};
+  const files = (["stdout", "stderr"] as const).filter((name) => typeof logger[name] === "string");
+  const absolute = files.map((name) => [name, absolutePath(logger[name] as string, folder)]);
+  return { logger: { ...logger, ...Object.fromEntries(absolute) } };
+}
+
+/** Fills in variables, which may hold the separators. Without such a variable the text stays. A `${` of the result is written so that it stays one. */
+function expandedPaths(text: string, change: ChangePath): string {
+  const { text: expanded, missing } = expand(text, (name) => ownMember(process.env, name));
+  return missing.length > 0 ? text : change(expanded).replaceAll("${", () => "$${");
 }
 
 function splitPath(path: string): readonly string[] {
   return path.split(delimiter).filter((entry) => entry !== "");
 }
 
-function absoluteLogFiles({ stdout, stderr }: LoggerConfiguration, folder: string): Pick<LoggerConfiguration, "stdout" | "stderr"> {
-  return {
-    ...(stdout === undefined ? {} : { stdout: absolutePath(stdout, folder) }),
-    ...(stderr === undefined ? {} : { stderr: absolutePath(stderr, folder) }),
-  };
-}
-
 /** A path in a home folder stays: whose home it is depends on the process. */
 function absolutePath(path: string, folder: string): string {
   return withHome(path) === path ? resolve(folder, path) : path;
+}
+
+/** Changes a text, or each of a list. */
+function eachText(value: unknown, change: ChangePath): unknown {
+  if (Array.isArray(value)) return value.map((entry) => eachText(entry, change));
+  return typeof value === "string" ? change(value) : value;
+}
+
+function isPart(value: unknown): value is Part {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -20,10 +20,7 @@ type Filled<Part, Fields extends keyof Part> = Omit<Part, Fields> & { readonly [
 
 /** A process with its defaults filled in. What it inherits from the top level is there alone. */
 export type CompleteProcess = Omit<
-  Filled<
-    ProcessConfiguration,
-    "node" | "timeout" | "overrun" | "autostart" | "restartResetMs" | "minUptimeMs" | "stopSignal" | "killMode"
-  >,
+  Filled<ProcessConfiguration, "node" | "timeout" | "overrun" | "autostart" | "restartResetMs" | "minUptimeMs" | "stopSignal" | "killMode">,
   "ready" | "health" | "cluster"
 > & {
   readonly ready?: Filled<ReadyConfiguration, "timeout"> | undefined;
@@ -76,6 +73,6 @@ export type ValidateOptions = Omit<CheckOptions, "scale"> & {
  */
 export function validateConfiguration(input: unknown, { onWarning, ...options }: ValidateOptions = {}): CompleteConfiguration {
   const { raw, warnings } = checkConfiguration(input, options);
-  if (onWarning !== undefined) warnings.forEach((warning) => onWarning(warning));
+  for (const warning of warnings) onWarning?.(warning);
   return deepFreeze(withDefaults(raw)) as CompleteConfiguration;
 }

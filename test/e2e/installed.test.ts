@@ -195,14 +195,14 @@ test("the health check of docs/containers.md fails when the process or procman d
 test("the library validates configurations, runs processes, and its types are valid", async () => {
   const script = `import { ConfigurationError, Procman, validateConfiguration } from "procman";
 const c = validateConfiguration({ processes: [{ id: "a", cmd: "b", autostart: true }] });
-console.log(c.processes[0].policy.terminateMs);
+console.log(c.terminateTimeout, validateConfiguration(c).processes[0].stopSignal);
 try { validateConfiguration("{"); } catch (error) { console.log(error instanceof ConfigurationError, error.problems[0].line); }
 const procman = await Procman.run({ name: "used", processes: [{ id: "web", cmd: "sleep 1000", autostart: true }] }, { detached: false });
 console.log((await procman.stop("web")).status);
 await procman.terminate();`;
   writeFileSync(join(folder, "use.mjs"), script);
   const used = await run(process.execPath, ["use.mjs"]);
-  assert.equal(used.out, "30000\ntrue 1\nstopped\n", used.err);
+  assert.equal(used.out, "30 SIGTERM\ntrue 1\nstopped\n", used.err);
   writeFileSync(join(folder, "use.mts"), TYPED);
   writeFileSync(
     join(folder, "tsconfig.json"),
@@ -292,14 +292,15 @@ test("procman/cluster listens on the shared socket, by import and by require, an
 });
 
 /** Compiled against the package, not run. */
-const TYPED = `import { type Config, type LogEntry, Procman, ProcmanError, defineConfig, validateConfiguration } from "procman";
+const TYPED = `import { type CompleteConfiguration, type LogEntry, Procman, ProcmanError, defineConfig, validateConfiguration } from "procman";
 import type { EventRecord, PluginRecord, Scaling, StateRecord } from "procman/client";
 export type Told = EventRecord["type"] | PluginRecord["status"] | StateRecord["status"] | keyof Scaling;
 "service.state" satisfies Told;
 // @ts-expect-error: no such value
 "service.stat" satisfies Told;
-const config: Config = validateConfiguration({});
+const config: CompleteConfiguration = validateConfiguration({});
 export const first: string | undefined = config.processes[0]?.id;
+void Procman.run(config);
 const written = defineConfig({ processes: [{ id: "web", cmd: "node server.js", restart: "always", cluster: { instances: "max" } }] });
 // @ts-expect-error: no such field
 defineConfig({ processes: [{ id: "web", comand: "x" }] });

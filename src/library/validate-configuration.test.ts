@@ -1,0 +1,138 @@
+/** What `validateConfiguration` returns can be checked and run again, and means the same. Spec 1, 8. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { anyConfiguration } from "../../test/support/arbitrary-configuration.ts";
+import { API, type RawConfig, TOP, WATCHER } from "../config/config-schema.ts";
+import { CLUSTER } from "../config/fields/cluster-fields.ts";
+import type { Fields } from "../config/fields/field.ts";
+import { LOGGER, ROTATION } from "../config/fields/logger-fields.ts";
+import { HEALTH, READY } from "../config/fields/probe-fields.ts";
+import { PROCESS } from "../config/fields/process-fields.ts";
+import { ConfigurationError } from "../config/problems.ts";
+import { type CheckOptions, resolveConfiguration } from "../config/validate.ts";
+import { withAbsolutePaths } from "./absolute-paths.ts";
+import type { Configuration } from "./configuration.ts";
+import { type CompleteConfiguration, validateConfiguration } from "./validate-configuration.ts";
+
+const RUNS = 150;
+
+/** What the service makes of it, or why it is refused. Left out are the places in the text, and what only names a folder or profile. */
+function meaning(config: unknown, options: CheckOptions): unknown {
+  try {
+    const resolved = resolveConfiguration(config, { cwd: "/srv/app", ...options });
+    const { profile: _profile, stateDir: _state, plugins, warnings, ...rest } = resolved;
+    return {
+      ...rest,
+      plugins: plugins.map(({ url: _url, ...plugin }) => plugin),
+      warnings: warnings.map(({ message }) => message),
+    };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return error.problems.map(({ path }) => path);
+  }
+}
+
+function isValid(config: unknown, options: CheckOptions = {}): boolean {
+  return !Array.isArray(meaning(config, options));
+}
+
+/** For each valid configuration; at least half of the generated ones are. */
+function forValid(check: (config: RawConfig, profiles: readonly (string | undefined)[]) => void): void {
+  let valid = 0;
+  fc.assert(
+    fc.property(anyConfiguration, (config) => {
+      if (!isValid(config)) return;
+      valid += 1;
+      check(config, config.profiles === undefined ? [undefined] : [undefined, "ci"]);
+    }),
+    { numRuns: RUNS },
+  );
+  assert.ok(valid > RUNS / 4, `${valid} of ${RUNS} configurations were valid`);
+}
+
+test("1 a configuration that was validated is validated to itself, from data and from text, with and without profile", () => {
+  forValid((config, profiles) => {
+    for (const profile of profiles) {
+      const options = profile === undefined ? {} : { profile };
+      if (!isValid(config, options)) continue;
+      const once = validateConfiguration(config, options);
+      assert.deepEqual(validateConfiguration(once, options), once);
+      assert.deepEqual(validateConfiguration(JSON.stringify(config), options), once);
+      assert.deepEqual(validateConfiguration(JSON.stringify(once), options), once);
+    }
+  });
+});
+
+test("1 a configuration that was validated makes the same specifications and warnings as the original, with each profile", () => {
+  forValid((config, profiles) => {
+    const complete = validateConfiguration(config);
+    for (const profile of profiles) {
+      const options = profile === undefined ? {} : { profile };
+      assert.deepEqual(meaning(complete, options), meaning(config, options));
+      if (isValid(config, options)) assert.deepEqual(meaning(validateConfiguration(config, options), {}), meaning(config, options));
+    }
+  });
+});
+
+test("1 relative paths of a configuration object resolve from the caller's folder, those of its profiles too", () => {
+  forValid((config, profiles) => {
+    const absolute = withAbsolutePaths(validateConfiguration(config) as Configuration, "/srv/app");
+    for (const profile of profiles) {
+      const options = profile === undefined ? {} : { profile };
+      assert.deepEqual(meaning(absolute, { ...options, cwd: "/srv/app/.procman/shop" }), meaning(config, options));
+    }
+  });
+});
+
+test("1 every default of the tables is filled in; what is written stays, and so does a relative path", () => {
+  const process = { id: "web", cmd: "x", cwd: "app", ready: { log: "up" }, health: { exec: "true" } };
+  const cluster = { instances: 2, startPort: 3000, commonPort: 8000 };
+  const config = validateConfiguration({ processes: [{ ...process, cluster }] });
+  const { processes, logger, watcher, api, ...top } = config;
+  const { ready, health, cluster: filled, ...rest } = processes[0] ?? assert.fail();
+  const { rotate, ...lines } = logger;
+  assert.deepEqual(top, defaults(TOP));
+  assert.deepEqual(lines, defaults(LOGGER));
+  assert.deepEqual([rotate, watcher, api], [defaults(ROTATION), defaults(WATCHER), defaults(API)]);
+  assert.deepEqual(rest, { id: "web", cmd: "x", cwd: "app", ...defaults(PROCESS) });
+  assert.deepEqual(ready, { log: "up", ...defaults(READY) });
+  assert.deepEqual(health, { exec: "true", ...defaults(HEALTH) });
+  assert.deepEqual(filled, { ...cluster, ...defaults(CLUSTER) });
+  assert.throws(() => Object.assign(config.processes, { 0: undefined }), TypeError, "it is frozen");
+});
+
+test("1 warnings are reported to the caller", () => {
+  const warnings: string[] = [];
+  validateConfiguration({ processes: [{ id: "web", cmd: "x" }] }, { onWarning: ({ message }) => void warnings.push(message) });
+  assert.match(warnings.join("\n"), /^No start policy: "web" is only started manually/);
+});
+
+function defaults(fields: Fields): object {
+  const entries = Object.entries(fields).flatMap(([name, field]) => (field.default === undefined ? [] : [[name, field.default]]));
+  return Object.fromEntries(entries);
+}
+
+/** Names of the fields with a default. */
+type Defaults<Rows extends Fields> = { [Name in keyof Rows]: Rows[Name] extends { readonly default: unknown } ? Name : never }[keyof Rows];
+/** Names of the fields that always have a value. */
+type Present<Part> = { [Name in keyof Part]-?: undefined extends Part[Name] ? never : Name }[keyof Part];
+type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
+type Process = CompleteConfiguration["processes"][number];
+type Api = Exclude<CompleteConfiguration["api"], false>;
+type Rotation = Exclude<CompleteConfiguration["logger"]["rotate"], false>;
+
+test("the type of a validated configuration has the fields with a default, and is a configuration", () => {
+  const isRight: readonly true[] = [
+    true satisfies Same<Present<CompleteConfiguration>, Defaults<typeof TOP> | "processes" | "logger" | "watcher" | "api">,
+    true satisfies Same<Present<Process>, Defaults<typeof PROCESS> | "id">,
+    true satisfies Same<Present<NonNullable<Process["ready"]>>, Defaults<typeof READY>>,
+    true satisfies Same<Present<NonNullable<Process["health"]>>, Defaults<typeof HEALTH>>,
+    true satisfies Same<Present<CompleteConfiguration["logger"]>, Defaults<typeof LOGGER> | "rotate">,
+    true satisfies Same<Present<Rotation>, Defaults<typeof ROTATION>>,
+    true satisfies Same<Present<CompleteConfiguration["watcher"]>, Defaults<typeof WATCHER>>,
+    true satisfies Same<Present<Api>, Defaults<typeof API>>,
+  ];
+  const again: Configuration = validateConfiguration({ processes: [] });
+  assert.ok(isRight.every(Boolean) && again.processes.length === 0);
+});
