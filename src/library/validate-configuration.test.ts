@@ -33,6 +33,11 @@ function meaning(config: unknown, options: CheckOptions): unknown {
   }
 }
 
+/** A "${" that stays as it is has a warning; in an absolute path it is written as procman asks for it. */
+function withoutWarnings(meant: unknown): unknown {
+  return Array.isArray(meant) ? meant : { ...(meant as object), warnings: [] };
+}
+
 function isValid(config: unknown, options: CheckOptions = {}): boolean {
   return !Array.isArray(meaning(config, options));
 }
@@ -80,7 +85,8 @@ test("1 relative paths of a configuration object resolve from the caller's folde
     const absolute = withAbsolutePaths(validateConfiguration(config) as Configuration, "/srv/app");
     for (const profile of profiles) {
       const options = profile === undefined ? {} : { profile };
-      assert.deepEqual(meaning(absolute, { ...options, cwd: "/srv/app/.procman/shop" }), meaning(config, options));
+      const there = meaning(absolute, { ...options, cwd: "/srv/app/.procman/shop" });
+      assert.deepEqual(withoutWarnings(there), withoutWarnings(meaning(config, options)));
     }
   });
 });
