@@ -6,7 +6,7 @@ import { sourceOf } from "../config/checks/plugin-checks.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** A part of a configuration. Those of profiles may be invalid: what isn't understood stays as it is. */
-type Part = Readonly<Record<string, unknown>>;
+type ConfigPart = Readonly<Record<string, unknown>>;
 
 /** `folder`: what relative paths resolve from. The configuration must be valid. */
 export function withAbsolutePaths(config: Configuration, folder: string): Configuration {
@@ -20,7 +20,7 @@ export function withAbsolutePaths(config: Configuration, folder: string): Config
 /** `known`: ids of processes that have a working directory already. */
 type Origin = { readonly folder: string; readonly known: ReadonlySet<unknown> };
 
-function absolutePart(part: Part, { folder, known }: Origin): Part {
+function absolutePart(part: ConfigPart, { folder, known }: Origin): ConfigPart {
   const { logger, plugins, processes } = part;
   return {
     ...part,
@@ -42,7 +42,7 @@ function absoluteProcess(process: unknown, { folder, known }: Origin): unknown {
   const absolute = (entry: string): string => absolutePath(entry, folder);
   const expanded = (entry: string): string => expandedPaths(entry, (text) => absolute(text));
   const absoluteList = (entry: string): string => expandedPaths(entry, (text) => splitPath(text).map(absolute).join(delimiter) || text);
-  const withMember = (name: string, change: (text: string) => string): Part =>
+  const withMember = (name: string, change: (text: string) => string): ConfigPart =>
     process[name] === undefined ? {} : { [name]: eachText(process[name], change) };
   return {
     ...process,
@@ -60,7 +60,7 @@ function absoluteProcess(process: unknown, { folder, known }: Origin): unknown {
 
 type ChangePath = (path: string) => string;
 
-function absoluteEnv(env: Part, expanded: ChangePath, absoluteList: ChangePath): Part {
+function absoluteEnv(env: ConfigPart, expanded: ChangePath, absoluteList: ChangePath): ConfigPart {
   const absoluteVariable = ([name, value]: readonly [string, unknown]): readonly [string, unknown] => {
     if (isPart(value) && typeof value.file === "string") return [name, { ...value, file: expanded(value.file) }];
     return [name, name === "PATH" ? eachText(value, absoluteList) : value];
@@ -68,7 +68,7 @@ function absoluteEnv(env: Part, expanded: ChangePath, absoluteList: ChangePath):
   return Object.fromEntries(Object.entries(env).map(absoluteVariable));
 }
 
-function withLogger(logger: unknown, folder: string): Part {
+function withLogger(logger: unknown, folder: string): ConfigPart {
   if (!isPart(logger)) return {};
   const files = (["stdout", "stderr"] as const).filter((name) => typeof logger[name] === "string");
   const absolute = files.map((name) => [name, absolutePath(logger[name] as string, folder)]);
@@ -96,6 +96,6 @@ function eachText(value: unknown, change: ChangePath): unknown {
   return typeof value === "string" ? change(value) : value;
 }
 
-function isPart(value: unknown): value is Part {
+function isPart(value: unknown): value is ConfigPart {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
