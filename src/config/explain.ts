@@ -89,9 +89,20 @@ function otherName(found: string): string {
   return lower !== found && NAME_PATTERN.test(lower) ? ` Write it in lower case: ${JSON.stringify(lower)}.` : "";
 }
 
+/** Values of `restart` elsewhere: in Docker, systemd and supervisord. */
+const RESTART_WORDS: Readonly<Record<string, string>> = {
+  no: "never",
+  none: "never",
+  false: "never",
+  true: "always",
+  "on-failure": "error",
+  unexpected: "error",
+  "unless-stopped": "always",
+};
+
 function meantWord(found: string, values: readonly string[]): string {
-  if (values.includes("error") && /^(never|no|none|false)$/i.test(found)) return ' For no restarts at all set "restartLimit" to 0.';
-  return didYouMean(found, values);
+  const meant = Object.hasOwn(RESTART_WORDS, found) ? RESTART_WORDS[found] : undefined;
+  return meant !== undefined && values.includes(meant) ? ` Did you mean ${JSON.stringify(meant)}?` : didYouMean(found, values);
 }
 
 /** Hint for a value with missing or superfluous quotes. */

@@ -73,6 +73,7 @@ test("restart when omitted: error with autostart or watch, else never", () => {
   assert.equal(spec({ autostart: true }).policy.restart, "error");
   assert.equal(spec({ watch: ["src"] }).policy.restart, "error");
   assert.equal(spec({ cron: "* * * * *" }).policy.restart, "never");
+  assert.equal(spec({ autostart: true, restart: "never" }).policy.restart, "never");
   assert.equal(spec({ cron: "* * * * *", restart: "always" }).policy.restart, "always");
 });
 

@@ -41,7 +41,7 @@ test("all problems are reported at once, in the order of the file, each with its
   assert.deepEqual(problemsOf(source), [
     '2:11 name Found "Shop"; allowed: 1 to 64 characters from a-z, 0-9, ".", "_" and "-". Write it in lower case: "shop".',
     '3:3 procesess Found the unknown key "procesess". Did you mean "processes"?',
-    '5:43 processes[0].restart Found "allways"; allowed: "always", "error". Did you mean "always"?',
+    '5:43 processes[0].restart Found "allways"; allowed: "always", "error", "never". Did you mean "always"?',
     '6:5 processes[1].id Missing key "id": 1 to 64 characters from a-z, 0-9, ".", "_" and "-".',
     '6:32 processes[1].autostart Found "true"; allowed: true or false. Write it without quotes: true.',
     '7:5 processes[2] Missing key "cmd" or "worker": a command line, or a script that runs in a separate Node process.',
@@ -60,7 +60,7 @@ test("7 the error shows the place, the line with carets, what was found and what
 procman.jsonc:3:43 processes[0].restart
   3 |     { "id": "web", "cmd": "x", "restart": "allways" }
     |                                           ^^^^^^^^^
-  Found "allways"; allowed: "always", "error". Did you mean "always"?`,
+  Found "allways"; allowed: "always", "error", "never". Did you mean "always"?`,
   });
 });
 
@@ -197,8 +197,10 @@ test("a number beyond the greatest value: the message names that value, not quot
   for (const memoryLimit of [1.5, true]) assert.doesNotMatch(about({ memoryLimit }), /greatest|quotes/);
 });
 
-test('restart "never" is refused, and the remedy is named', () => {
-  assert.match(about({ restart: "never" }), /For no restarts at all set "restartLimit" to 0/);
+test("2.2 restart: the words of other programs are refused, and the word that is meant is named", () => {
+  for (const [found, meant] of Object.entries({ no: "never", "on-failure": "error", "unless-stopped": "always" }))
+    assert.match(about({ restart: found }), new RegExp(`Did you mean "${meant}"\\?`));
+  assert.match(about({ restart: false }), /Write it in double quotes: "false"/);
 });
 
 test("rotate: false, or an object with sizes in words", () => {

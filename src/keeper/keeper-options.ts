@@ -13,6 +13,10 @@ export type KeeperRunOptions = {
   readonly watchConfig: boolean;
   /** Name of the profile that is merged into the configuration. */
   readonly profile?: string;
+  /** Processes that start, with what they depend on; absent: all that start with procman. */
+  readonly ids?: readonly string[];
+  /** Nothing restarts; procman ends when everything has ended. */
+  readonly once: boolean;
   /** Id of the process whose end ends procman. */
   readonly exitWith?: string;
   /** Set by the library: procman ends with this program. */
@@ -25,7 +29,7 @@ export type ParentOptions = { readonly pid: number; readonly startTime: string }
 /** @throws ProcmanError `usage` */
 export function runOptions(args: readonly string[]): KeeperRunOptions {
   try {
-    const { values } = parseArgs({
+    const { values, positionals } = parseArgs({
       args: [...args],
       options: {
         config: { type: "string", short: "c" },
@@ -34,18 +38,21 @@ export function runOptions(args: readonly string[]): KeeperRunOptions {
         detached: { type: "boolean", default: false },
         "watch-config": { type: "boolean", default: false },
         profile: { type: "string" },
+        once: { type: "boolean", default: false },
         "exit-with": { type: "string" },
         "with-parent": { type: "string" },
       },
-      allowPositionals: false,
+      allowPositionals: true,
     });
-    const { config, profile, console = false, guarded = false, detached = false } = values;
+    const { config, profile, console = false, guarded = false, detached = false, once = false } = values;
     const { "watch-config": watchConfig = false, "exit-with": exitWith, "with-parent": parent } = values;
     return {
       console,
       guarded,
       detached,
       watchConfig,
+      once,
+      ...(positionals.length === 0 ? {} : { ids: positionals }),
       ...(config === undefined ? {} : { config }),
       ...(profile === undefined ? {} : { profile }),
       ...(exitWith === undefined ? {} : { exitWith }),

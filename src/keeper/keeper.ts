@@ -90,8 +90,8 @@ export class Keeper {
       logger: this.#logger,
       balancer: this.#balancer,
       state: () => this.#state,
-      // The process whose exit code `--exit-with` asks for has not ended.
-      unorderlyCode: options.exitWith === undefined ? EXIT.done : EXIT.refused,
+      // What `--exit-with` or `--once` waits for has not ended.
+      unorderlyCode: options.exitWith === undefined && !options.once ? EXIT.done : EXIT.refused,
     });
     this.#stateDirWatch = new StateDirWatch({
       state: () => this.#state,

@@ -35,7 +35,7 @@ export type ProgramStart = {
 
 /** `stateDir`: of the procman that it continues, which must work even if the configuration is not valid now. */
 export function serviceProgram({ node, folder }: Installation, options: KeeperRunOptions, stateDir: string | undefined): readonly string[] {
-  const { config, console, detached, watchConfig, exitWith, profile } = options;
+  const { config, console, detached, watchConfig, ids = [], once, exitWith, profile } = options;
   return [
     node,
     NO_DEBUGGER,
@@ -45,6 +45,8 @@ export function serviceProgram({ node, folder }: Installation, options: KeeperRu
     ...(detached ? ["--detached"] : []),
     ...(watchConfig ? ["--watch-config"] : []),
     ...(profile === undefined ? [] : [`--profile=${profile}`]),
+    ...ids.map((id) => `--only=${id}`),
+    ...(once ? ["--once"] : []),
     ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
     ...(stateDir === undefined ? [] : [`--state-dir=${stateDir}`]),
   ];

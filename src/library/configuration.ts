@@ -153,8 +153,8 @@ export type ProcessConfiguration = {
   readonly cron?: string | undefined;
   /** Files and folders to watch, or patterns of them, such as src/**\/*.html: the process starts with procman, and again whenever one of them changes. */
   readonly watch?: readonly string[] | undefined;
-  /** When an ended process starts again: after every end, or after an error. Omitted: error with autostart or watch, else never. */
-  readonly restart?: "always" | "error" | undefined;
+  /** When an ended process starts again: after every end, after an error, or never. Omitted: error with autostart or watch, else never. */
+  readonly restart?: "always" | "error" | "never" | undefined;
   /** Milliseconds before each restart. Omitted: the first at once, then 100 doubling to 30000. */
   readonly restartDelayMs?: number | undefined;
   /** How many restarts are allowed in a row; no limit when omitted. */

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { VERSION } from "../base/version.ts";
 import { isCaptured } from "../config/normalise.ts";
+import { checkSelection } from "../config/run-selection.ts";
 import type { Config } from "../config/spec.ts";
 import { type FromKeeper, PROTOCOL, type ToKeeper } from "../ipc/keeper-protocol.ts";
 import { printError } from "../os/error-output.ts";
@@ -13,7 +14,6 @@ import { reserveDescriptor } from "../os/shortage.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { configSource, withStateDir } from "./config/config-source.ts";
 import { KeeperChannel } from "./keeper-channel.ts";
-import { checkExitWith, exitWithWarning } from "./operations/exit-with.ts";
 import { readConfigSnapshot } from "./recovery/config-snapshot.ts";
 import { ProcmanService } from "./service.ts";
 import { parseArgs } from "./service-arguments.ts";
@@ -27,7 +27,7 @@ const sockets = keepSockets();
 // Ctrl-C and a service manager's SIGTERM reach the keeper too, which then requests an orderly stop.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
 const args = parseArgs(process.argv.slice(2));
-const { stateDir: previousStateDir, exitWith } = args;
+const { stateDir: previousStateDir } = args;
 const source = configSource(args);
 const config = loadConfig();
 // An invalid file must not end supervision: a restarted service continues with the last valid configuration.
@@ -83,12 +83,8 @@ function loadConfig(): Config | undefined {
     const found = source();
     checkStateFolder(previousStateDir ?? found.stateDir);
     for (const { file, line, column, message } of found.warnings) printError(`${file}:${line}:${column}: ${message}`);
-    // Only at the first start: later the process may be removed from the file.
-    if (exitWith !== undefined && previousStateDir === undefined) {
-      checkExitWith(exitWith, found);
-      const warning = exitWithWarning(exitWith, found);
-      if (warning !== undefined) printError(warning);
-    }
+    // Only at the first start: later a process may be removed from the file.
+    if (previousStateDir === undefined) checkSelection(args, found);
     return withPreviousStateDir(found);
   } catch (error) {
     if (!(error instanceof ProcmanError)) throw error;
@@ -110,7 +106,7 @@ function withPreviousStateDir(found: Config): Config {
 }
 
 function newService(found: Config | undefined, link: KeeperChannel): ProcmanService | undefined {
-  return found === undefined ? undefined : new ProcmanService(found, link, { exitWith, source, watchFile: args.watchConfig, sockets });
+  return found === undefined ? undefined : new ProcmanService(found, link, { ends: args, source, watchFile: args.watchConfig, sockets });
 }
 
 /** The configuration of the previous service. */

@@ -5,8 +5,6 @@ import type { ConfigSourceOptions } from "./config/config-source.ts";
 export type ServiceArguments = ConfigSourceOptions & {
   /** The service reloads the configuration file when it changes. */
   readonly watchConfig: boolean;
-  /** Id of the process whose end ends procman. */
-  readonly exitWith?: string | undefined;
   /** The state folder of the service before this one, whose processes may still run. */
   readonly stateDir?: string | undefined;
 };
@@ -17,6 +15,8 @@ const OPTIONS = {
   detached: { type: "boolean", default: false },
   "watch-config": { type: "boolean", default: false },
   profile: { type: "string" },
+  only: { type: "string", multiple: true },
+  once: { type: "boolean", default: false },
   "exit-with": { type: "string" },
   "state-dir": { type: "string" },
 } as const;
@@ -24,6 +24,6 @@ const OPTIONS = {
 /** As `serviceProgram` of the keeper writes them; those of a newer keeper are ignored. */
 export function parseArgs(args: readonly string[]): ServiceArguments {
   const { values } = parse({ args: [...args], options: OPTIONS, strict: false });
-  const { "watch-config": watchConfig, "exit-with": exitWith, "state-dir": stateDir, ...others } = values;
-  return { ...others, watchConfig, exitWith, stateDir } as ServiceArguments;
+  const { "watch-config": watchConfig, "exit-with": exitWith, "state-dir": stateDir, only: ids, ...others } = values;
+  return { ...others, watchConfig, ids, exitWith, stateDir } as ServiceArguments;
 }

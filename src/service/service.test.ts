@@ -151,11 +151,11 @@ test("a service that is killed during the shutdown: the next one finishes it, un
 
 test("exit-with: everything ends with its process and its code, also when that ended while no service was there", async (context) => {
   const config = configOf(folder(context), [web, job]);
-  const first = startService(context, config, {}, { exitWith: "job" });
+  const first = startService(context, config, {}, { ends: { exitWith: "job" } });
   first.tell(spawned("web"), spawned("job"));
   first.tell(exited("job", 1, 0));
   assert.ok(first.service.isTerminating);
-  const second = startService(context, config, await stateAfterKill(context, config, "web", "job"), { exitWith: "job" });
+  const second = startService(context, config, await stateAfterKill(context, config, "web", "job"), { ends: { exitWith: "job" } });
   assert.ok(!second.service.isTerminating);
   await second.service.retire();
   const failed = { t: "failed", slot: "job", run: 2, errno: "ENOENT", step: "program", message: "", at: 9 } as const;
@@ -165,7 +165,7 @@ test("exit-with: everything ends with its process and its code, also when that e
     context,
     config,
     { running: [run("web")], ended: [failed], notes: { ...notes, job: starting } },
-    { exitWith: "job" },
+    { ends: { exitWith: "job" } },
   );
   await eventually(() => (third.channel.requests("signal").includes("signal web 1") ? true : undefined));
   third.tell(exited("web"));

@@ -18,7 +18,7 @@ import { FileWatching } from "./file-watching.ts";
 import { ApiService } from "./http/api-server.ts";
 import type { KeeperChannel } from "./keeper-channel.ts";
 import { Actions } from "./operations/action.ts";
-import { ExitWith } from "./operations/exit-with.ts";
+import { type EndOptions, exitWithOf } from "./operations/exit-with.ts";
 import { Operations } from "./operations/operations.ts";
 import { type ReloadOptions, Reloads } from "./operations/reload.ts";
 import { RollingRestarts } from "./operations/rolling-restart.ts";
@@ -107,7 +107,7 @@ export class ProcmanService {
     this.reloads = new Reloads({ ...operating, ...options, resetCounts: () => this.scaler.resetCounts() });
     this.scaler = new Scaler({ ...operating, source: options.source });
     this.actions = new Actions({ ...operating, removing: () => activeConfig.removing, rollingRestarts });
-    this.#shutdown = this.#newShutdown(options.exitWith);
+    this.#shutdown = this.#newShutdown(options.ends);
     this.control = this.#newControl();
     const { control } = this;
     this.#api = this.#newApi(config, options.sockets);
@@ -284,12 +284,12 @@ export class ProcmanService {
     return new ApiService({ config, control, log, link, sockets, hasProcess, keeper: process.ppid, onAddressChanged });
   }
 
-  #newShutdown(exitWith: string | undefined): Shutdown {
+  #newShutdown(ends: EndOptions = {}): Shutdown {
     const { incidents, events } = this.#reporting;
     const { supervisor, operations } = this;
     return new Shutdown({
       ...{ supervisor, operations, link: this.#link, notes: this.#notes, log: this.#log },
-      exitWith: exitWith === undefined ? undefined : new ExitWith(exitWith, (id) => this.spec(id)),
+      exitWith: exitWithOf(ends, (id) => this.spec(id)),
       onBegin: (why) => {
         incidents.onShutdown(why);
         events.publishServiceState();
@@ -348,8 +348,8 @@ export class ProcmanService {
 }
 
 export type ServiceOptions = ReloadOptions & {
-  /** Id of the process whose end ends procman. */
-  readonly exitWith?: string | undefined;
+  /** When procman ends by itself. */
+  readonly ends?: EndOptions | undefined;
   /** Listening sockets that it holds for the next keeper. */
   readonly sockets?: HeldSockets | undefined;
 };

@@ -156,9 +156,9 @@ export const PROCESS = {
     spec: list(string()),
   },
   restart: {
-    type: optional(enumeration(["always", "error"])),
+    type: optional(enumeration(["always", "error", "never"])),
     description:
-      "When an ended process starts again: after every end, or after an error. Omitted: error with autostart or watch, else never.",
+      "When an ended process starts again: after every end, after an error, or never. Omitted: error with autostart or watch, else never.",
     onChange: "live",
   },
   restartDelayMs: {

@@ -2,12 +2,13 @@
 import { join } from "node:path";
 import type { Scale } from "../../config/instance-overrides.ts";
 import { load } from "../../config/load.ts";
+import { type RunSelection, withSelection } from "../../config/run-selection.ts";
 import type { Config } from "../../config/spec.ts";
 
 /** Reads the file at each call. `scale` replaces instance counts, `profile` the profile of the options. @throws {ProcmanError} `configuration-missing`, `configuration-invalid` */
 export type ConfigSource = (scale?: Scale, profile?: string) => Config;
 
-export type ConfigSourceOptions = {
+export type ConfigSourceOptions = RunSelection & {
   /** Path of the file. */
   readonly config?: string | undefined;
   readonly profile?: string | undefined;
@@ -25,7 +26,7 @@ export function withStateDir(found: Config, stateDir: string | undefined): Confi
 }
 
 function withOptions(found: Config, options: ConfigSourceOptions): Config {
-  const { console, processes, stateDir } = found;
+  const { console, processes, stateDir } = withSelection(found, options);
   return {
     ...found,
     processes: options.console ? processes.map((spec) => ({ ...spec, log: { ...spec.log, console: true } })) : processes,

@@ -3,13 +3,14 @@ import { test } from "node:test";
 import { normalise } from "../../config/normalise.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ExitInfo, RunOutcome, SlotState } from "../../supervisor/states.ts";
-import { checkExitWith, ExitWith, exitWithWarning } from "./exit-with.ts";
+import { ExitWith } from "./exit-with.ts";
 
 const { processes } = normalise(
   {
     processes: [
-      { id: "job", cmd: "x" },
-      { id: "web", cmd: "y", cluster: { instances: 3 } },
+      { id: "job", cmd: "x", autostart: true },
+      { id: "web", cmd: "y", autostart: true, cluster: { instances: 3 } },
+      { id: "manual", cmd: "z" },
     ],
   },
   { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false },
@@ -24,10 +25,10 @@ const backoff: SlotState = { status: "backoff", run: 1, restarts: 0, until: 9, e
 const never = idle({ kind: "never-started" }, 0);
 
 /** The exit code, once it is over. */
-function over(states: readonly SlotState[], nextRun?: number): number | undefined {
+function over(states: readonly SlotState[]): number | undefined {
   return new ExitWith("job", specOf).finalCode([
-    { id: "job", states, next: () => nextRun },
-    { id: "web-1", states: [runs], next: () => undefined },
+    { id: "job", states },
+    { id: "web-1", states: [runs] },
   ]);
 }
 
@@ -47,40 +48,40 @@ test("the exit code is that of the process; a signal counts as 128 plus its numb
   for (const [state, code] of codes) assert.equal(over([state]), code, JSON.stringify(state));
 });
 
-test("a process is over when nothing starts it again: not while it runs, restarts, waits for its schedule, or has never run", () => {
+test("a process is over when its policy doesn't start it again: not while it runs, restarts, or has never run", () => {
   for (const states of [[runs], [backoff], [never], [exited(1), runs]]) assert.equal(over(states), undefined, JSON.stringify(states));
-  assert.equal(over([exited(1)], 5), undefined);
+  assert.equal(over([idle({ kind: "stopped" }, 0)]), 0, "it was stopped while it waited");
   assert.equal(over([never, exited(5)]), 5);
 });
 
 test("a cluster is over with its last instance; the first code that is not 0 counts", () => {
   const web = new ExitWith("web", specOf);
-  const of = (...states: readonly SlotState[]) =>
-    states.map((state, index) => ({ id: `web-${index + 1}`, states: [state], next: () => undefined }));
+  const of = (...states: readonly SlotState[]) => states.map((state, index) => ({ id: `web-${index + 1}`, states: [state] }));
   assert.equal(web.finalCode(of(exited(0), runs, exited(7))), undefined);
   assert.equal(web.finalCode(of(exited(0), exited(6), exited(7))), 6);
   assert.equal(new ExitWith("web-2", specOf).finalCode(of(runs, exited(6), runs)), 6);
 });
 
-test("an unknown id is an error that suggests a similar one", () => {
-  for (const id of ["job", "web", "web-3"]) checkExitWith(id, { processes });
-  assert.throws(() => checkExitWith("jbo", { processes }), {
-    code: "usage",
-    message: /"jbo": .*no process with this id.*Did you mean "job"/,
-  });
-  assert.throws(() => checkExitWith("web-4", { processes }), /no process with this id/);
-});
-
-test("a process that is never over by itself causes a warning, as procman would wait for its end forever", () => {
-  const doubt = (more: object): string | undefined => {
-    const raw = { processes: [{ id: "job", cmd: "x", cluster: { instances: 2 }, ...more }] };
-    return exitWithWarning("job", normalise(raw, { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false }));
-  };
-  for (const more of [{}, { autostart: true }, { restart: "error" }, { restart: "always", restartLimit: 3 }])
-    assert.equal(doubt(more), undefined);
-  assert.match(
-    doubt({ restart: "always" }) ?? "",
-    /^--exit-with job: it has "restart": "always" without "restartLimit", .* stopped by hand/,
+test("without an id everything that starts with procman must be over; the first code that is not 0 counts, then what was skipped", () => {
+  const all = new ExitWith(undefined, specOf);
+  const of = (job: SlotState, other: SlotState) => [
+    { id: "job", states: [job] },
+    { id: "web-1", states: [other] },
+    { id: "web-2", states: [other] },
+    { id: "manual", states: [never] },
+  ];
+  const waiting: SlotState = { status: "waiting", run: 0, restarts: 0 };
+  assert.equal(all.finalCode(of(exited(0), runs)), undefined);
+  assert.equal(all.finalCode(of(exited(0), never)), undefined);
+  assert.equal(all.finalCode(of(exited(0), exited(0))), 0);
+  assert.equal(all.finalCode(of(exited(3), exited(4))), 3);
+  assert.equal(all.finalCode(of(waiting, exited(4))), undefined);
+  assert.equal(
+    all.finalCode(of(waiting, exited(4)), (id) => id === "job"),
+    4,
   );
-  assert.match(doubt({ cron: "0 3 * * *" }) ?? "", /^--exit-with job: it has a "cron" schedule, so procman never ends with it$/);
+  assert.equal(
+    all.finalCode(of(waiting, exited(0)), (id) => id === "job"),
+    1,
+  );
 });

@@ -39,7 +39,7 @@ export class Shutdown implements Subsystem {
     else void this.begin(noted.why, noted.code);
   }
 
-  /** `code`: the exit code; absent: that of the `--exit-with` process, or 0. */
+  /** `code`: the exit code; absent: that of `--exit-with` or `--once`, or 0. */
   async begin(why: string, code?: number): Promise<void> {
     const { link, operations, notes, log, onBegin } = this.#ports;
     link.send({ t: "stopping" });
@@ -56,11 +56,11 @@ export class Shutdown implements Subsystem {
     finish();
   }
 
-  /** Begins the shutdown if the `--exit-with` process is over. */
+  /** Begins the shutdown if what `--exit-with` or `--once` waits for is over. */
   checkExitWith(): void {
     const { exitWith, supervisor } = this.#ports;
     const code = exitWith?.finalCode(supervisor.processes, (id) => supervisor.isSkipped(id));
-    if (code !== undefined) void this.begin(`"${exitWith?.id}" is over`, code);
+    if (code !== undefined) void this.begin(exitWith?.reason ?? "", code);
   }
 
   async #stopAll(code: number | undefined): Promise<void> {
