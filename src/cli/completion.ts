@@ -12,7 +12,7 @@ const MAX: readonly Completion[] = [{ value: "max", text: "one per processor" }]
 const LISTS: Readonly<Record<string, readonly string[]>> = { "--category": CATEGORIES, "--scope": SCOPES };
 
 /** Options with values that are checked together with the file. */
-const VALUES: Readonly<Record<string, readonly string[]>> = { "--restart": ["always", "error"] };
+const VALUES: Readonly<Record<string, readonly string[]>> = { "--restart": ["always", "error", "never"] };
 
 /** Candidates for the last of these words (those after `procman`), one a line, with a summary after a tab. */
 export async function complete(words: readonly string[]): Promise<string> {
@@ -52,7 +52,7 @@ async function candidatesFor([name, ...before]: readonly string[], current: stri
   if (name === "completion") return ["bash", "zsh", "fish"].map((value) => ({ value }));
   const words = ARGUMENTS[name];
   if (words !== undefined) return words(argumentsIn(before, options).length, configIn(before));
-  if (name === "remove") return idsInFile(configIn(before));
+  if (name === "remove" || name === "run") return idsInFile(configIn(before));
   return argument?.name() === "id" ? ids(configIn(before)) : [];
 }
 

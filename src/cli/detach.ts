@@ -1,11 +1,13 @@
 /** `procman run --detach`: starts procman in the background and returns when its processes have started, or have failed. */
 
+import { readFileSync } from "node:fs";
 import { constants as os } from "node:os";
 import { join } from "node:path";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { printableLine, printableOutput } from "../base/printable.ts";
 import { displayPath, readConfigBytes } from "../config/config-file.ts";
 import { load } from "../config/load.ts";
+import { checkSelection, withSelection } from "../config/run-selection.ts";
 import type { Config } from "../config/spec.ts";
 import { connectTo } from "../connection/connect.ts";
 import { type Daemon, type DaemonEnd, outputOf, START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
@@ -15,13 +17,15 @@ import { holderOf } from "../os/lock.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { printWarnings } from "./edit-file.ts";
 import { withProgress } from "./progress.ts";
-import { lastLinesOf, settledStart } from "./settled-start.ts";
+import { lastLinesOf, type SettledStart, settledStart } from "./settled-start.ts";
 import { statusTable } from "./status-table.ts";
 
 export type DetachOptions = {
+  readonly ids?: readonly string[];
   readonly config?: string;
   readonly console?: boolean;
   readonly watchConfig?: boolean;
+  readonly once?: boolean;
   readonly exitWith?: string;
   readonly profile?: string;
   readonly wait?: boolean;
@@ -34,10 +38,13 @@ const DEFAULT_WAIT_SECONDS = 60;
 
 /** @throws {ProcmanError} those of `load`; `already-running`, `state-folder`, `service-down` */
 export async function runDetached(
-  { config: path, console = false, watchConfig = false, exitWith, profile, ...waiting }: DetachOptions,
+  { config: path, console = false, watchConfig = false, ids = [], once = false, exitWith, profile, ...waiting }: DetachOptions,
   timeoutMs = START_TIMEOUT_MS,
 ): Promise<void> {
-  const config = load(path, process.cwd(), profile);
+  const selection = { ids, once, exitWith };
+  const found = load(path, process.cwd(), profile);
+  checkSelection(selection, found);
+  const config = withSelection(found, selection);
   checkStateFolder(config.stateDir);
   const first = holderOf(config.stateDir);
   if (first !== undefined) throw alreadyRunning(first.pid, config.stateDir);
@@ -45,6 +52,8 @@ export async function runDetached(
     ...(console ? ["--console"] : []),
     ...(watchConfig ? ["--watch-config"] : []),
     ...(profile === undefined ? [] : [`--profile=${profile}`]),
+    ...(once ? ["--once"] : []),
+    ...ids,
     ...(exitWith === undefined ? [] : [`--exit-with=${exitWith}`]),
   ];
   const since = Date.now();
@@ -81,31 +90,49 @@ function reportEnd([code, signal]: DaemonEnd, output: string): void {
   process.exitCode = code ?? EXIT.refused;
 }
 
+/** procman had come up, and has ended since. */
+async function reportEarlyEnd(config: Config, daemon: Daemon): Promise<void> {
+  const [code, signal] = await daemon.ended;
+  const how = signal === null ? `with code ${code}` : `by ${signal}`;
+  reportEnd([code, null], `${readFileSync(daemon.log, "utf8")}procman: ${config.name} has ended ${how}. Its log: ${consoleOf(config)}\n`);
+}
+
+function consoleOf({ stateDir }: Config): string {
+  return displayPath(join(stateDir, "logs/console.log"), process.cwd());
+}
+
 type Waiting = Pick<DetachOptions, "wait" | "timeout"> & { readonly since: number };
 
 async function reportStart(config: Config, daemon: Daemon, waiting: Waiting): Promise<void> {
   const { since, wait = false, timeout = DEFAULT_WAIT_SECONDS } = waiting;
   const settling = settledStart(config, { since, untilReady: wait, timeoutMs: wait ? timeout * 1_000 : START_TIMEOUT_MS });
-  const settled = await withProgress(() => "starting", settling).catch(async (error: unknown) => {
-    // It has ended: with --exit-with, or because it was stopped.
+  const describing = settling.then(async (settled) => ({ ...settled, problems: await problemsOf(config, settled, since) }));
+  const settled = await withProgress(() => "starting", describing).catch(async (error: unknown) => {
+    // It has ended: with --exit-with or --once, or because it was stopped.
     if (error instanceof ProcmanError && error.exitCode === EXIT.noDaemon && holderOf(config.stateDir) === undefined) return undefined;
     throw error;
   });
-  if (settled === undefined) return reportEnd(await daemon.ended, daemon.log);
-  const { records, failed, late } = settled;
+  if (settled === undefined) return reportEarlyEnd(config, daemon);
+  const { records, problems, late } = settled;
   printWarnings(config, readConfigBytes(config.file).toString("utf8"));
-  const console = displayPath(join(config.stateDir, "logs/console.log"), process.cwd());
   process.stdout.write(
-    `${statusTable(records, process.stdout)}\n\n${config.name} is running in the background (pid ${daemon.child.pid}), "procman terminate" stops it. Its log: ${console}\n`,
+    `${statusTable(records, process.stdout)}\n\n${config.name} is running in the background (pid ${daemon.child.pid}), "procman terminate" stops it. Its log: ${consoleOf(config)}\n`,
   );
-  if (failed.length + late.length > 0) process.exitCode = EXIT.refused;
-  const client = await connectTo(config);
-  for (const { id, reason } of failed)
-    process.stderr.write(
-      [`procman: Cannot start "${id}": it ${printableLine(reason)}`, ...(await lastLinesOf(client, id, since)), ""].join("\n"),
-    );
+  if (problems.length + late.length > 0) process.exitCode = EXIT.refused;
+  for (const problem of problems) process.stderr.write(problem);
   for (const { id, reason } of late)
     process.stderr.write(`procman: Cannot wait for the start of "${id}": timed out after ${timeout} s; it ${printableLine(reason)}\n`);
+}
+
+/** Of each failed process: why, and its last lines. */
+async function problemsOf(config: Config, { failed }: SettledStart, since: number): Promise<readonly string[]> {
+  if (failed.length === 0) return [];
+  const client = await connectTo(config);
+  return Promise.all(
+    failed.map(async ({ id, reason }) =>
+      [`procman: Cannot start "${id}": it ${printableLine(reason)}`, ...(await lastLinesOf(client, id, since)), ""].join("\n"),
+    ),
+  );
 }
 
 function alreadyRunning(pid: number, stateDir: string): ProcmanError {

@@ -31,7 +31,7 @@ export function withProcessOptions(command: Command): Command {
     .option("--no-autostart", "start only manually, or by --cron or --watch")
     .option("--cron <pattern>", 'start on a schedule such as "0 3 * * *"')
     .option("--watch <path>", "start, and restart when this path changes (repeatable)", collect)
-    .option("--restart <when>", "restart always, or after an error (default: error)")
+    .option("--restart <when>", "restart always, after an error, or never (default: error)")
     .option("--instances <count>", 'run a cluster: a number, or "max" for one instance per processor')
     .option("--start-port <port>", "PROCMAN_CLUSTER_PORT of the first instance")
     .option("--stdout <file>", "log file, such as logs/{id}.log");

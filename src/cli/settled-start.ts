@@ -21,7 +21,7 @@ type SettleOptions = {
   readonly timeoutMs: number;
 };
 
-type SettledStart = {
+export type SettledStart = {
   readonly records: readonly ProcessRecord[];
   readonly failed: readonly ProcessRecord[];
   /** With `untilReady`: not up when the time was over. */

@@ -42,10 +42,6 @@ test("run ID starts these with all that they depend on; the others start by hand
     ["report"],
     "it keeps its schedule",
   );
-  assert.deepEqual(
-    withSelection(config(), { ids: ["build"] }).processes.find(({ id }) => id === "report"),
-    { ...config().processes.find(({ id }) => id === "report"), cron: undefined },
-  );
 });
 
 test("once: everything that starts with procman, with all that it depends on, without restarts, schedules and watchers", () => {

@@ -200,7 +200,6 @@ test("a number beyond the greatest value: the message names that value, not quot
 test("2.2 restart: the words of other programs are refused, and the word that is meant is named", () => {
   for (const [found, meant] of Object.entries({ no: "never", "on-failure": "error", "unless-stopped": "always" }))
     assert.match(about({ restart: found }), new RegExp(`Did you mean "${meant}"\\?`));
-  assert.match(about({ restart: false }), /Write it in double quotes: "false"/);
 });
 
 test("rotate: false, or an object with sizes in words", () => {

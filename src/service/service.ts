@@ -29,6 +29,7 @@ import { NoteStore } from "./recovery/notes.ts";
 import { reconcile } from "./recovery/reconcile.ts";
 import { restore } from "./recovery/restore.ts";
 import { endReasonOf, messageForEvent } from "./reporting/event-messages.ts";
+import { IdleReport } from "./reporting/idle-report.ts";
 import { messageFor } from "./reporting/lifecycle-messages.ts";
 import { newReporting, type Reporting } from "./reporting/reporting.ts";
 import { ServiceLog } from "./reporting/service-log.ts";
@@ -115,7 +116,7 @@ export class ProcmanService {
     this.#subsystems = [
       ...[new PidFiles(ports), new Probes(ports), new ReadyFiles(ports), new MemoryLimitWatch(ports), new EarlierKeeper(ports)],
       ...[this.#balancing, this.#sockets, new FileWatching({ ...ports, rollingRestarts }), this.#plugins],
-      ...[this.#shutdown, rollingRestarts, this.reloads, metrics, incidents, this.#api],
+      ...[this.#shutdown, rollingRestarts, this.reloads, metrics, incidents, this.#api, new IdleReport(ports)],
     ];
   }
 

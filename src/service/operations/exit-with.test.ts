@@ -85,3 +85,24 @@ test("without an id everything that starts with procman must be over; the first 
     1,
   );
 });
+
+test("without an id a process that others only need running doesn't have to end; if it has failed, its code counts", () => {
+  const raw = [
+    { id: "db", cmd: "x", autostart: true },
+    { id: "migrate", cmd: "x", autostart: true, dependsOn: ["db"] },
+    { id: "test", cmd: "x", autostart: true, dependsOn: ["db", { id: "migrate", condition: "finished" as const }] },
+  ];
+  const specs = normalise({ processes: raw }, { folder: "/", parallelism: 1, now: new Date(0), stripsTypes: false }).processes;
+  const all = new ExitWith(undefined, (id) => specs.find((spec) => spec.id === id) as ProcessSpec);
+  const of = (db: SlotState, migrate: SlotState, check: SlotState) => [
+    { id: "db", states: [db] },
+    { id: "migrate", states: [migrate] },
+    { id: "test", states: [check] },
+  ];
+  const done = exited(0);
+  assert.equal(all.finalCode(of(runs, done, runs)), undefined);
+  assert.equal(all.finalCode(of(runs, runs, done)), undefined);
+  assert.equal(all.finalCode(of(runs, done, done)), 0);
+  assert.equal(all.finalCode(of(runs, done, exited(3))), 3);
+  assert.equal(all.finalCode(of(exited(9), done, done)), 9);
+});

@@ -35,6 +35,16 @@ export class ExitWith {
     return this.#id === undefined ? "everything has run once" : `"${this.#id}" is over`;
   }
 
+  /** Of all: those that others need running or ready, and none finished. They are stopped when the others are over. */
+  #helpersOf(members: readonly WatchedProcess[]): ReadonlySet<string> {
+    if (this.#id !== undefined) return new Set();
+    const needed = members.flatMap(({ id }) => this.#specOf(id).dependsOn ?? []);
+    const idsOf = (mayRun: boolean): readonly string[] =>
+      needed.filter(({ condition }) => (condition !== "finished") === mayRun).flatMap((dependency) => dependency.members);
+    const jobs = new Set(idsOf(false));
+    return new Set(idsOf(true).filter((id) => !jobs.has(id)));
+  }
+
   #membersIn(processes: readonly WatchedProcess[]): readonly WatchedProcess[] {
     const id = this.#id;
     return processes.filter((process) => {
@@ -46,7 +56,10 @@ export class ExitWith {
   /** The exit code once the process is over; undefined before. */
   finalCode(processes: readonly WatchedProcess[], isSkipped: (id: string) => boolean = () => false): number | undefined {
     const members = this.#membersIn(processes);
-    return members.length > 0 && members.every((member) => isOver(member) || isSkipped(member.id)) ? exitCodeOf(members) : undefined;
+    const helpers = this.#helpersOf(members);
+    const isDone = (member: WatchedProcess): boolean => isOver(member) || isSkipped(member.id);
+    if (members.length === 0 || !members.every((member) => isDone(member) || helpers.has(member.id))) return undefined;
+    return exitCodeOf(members.filter(isDone));
   }
 
   /** The exit code by the present states, also while it runs. */

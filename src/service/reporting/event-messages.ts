@@ -79,7 +79,7 @@ export function fieldsText(fields: readonly string[]): string {
 }
 
 /** The time; for another day with the date. */
-function timeText(at: number): string {
+export function timeText(at: number): string {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date().toDateString();
   const two = (number: number): string => String(number).padStart(2, "0");

@@ -1,0 +1,94 @@
+/** Says when nothing is running any more, and what procman waits for. */
+import type { ProcessSpec } from "../../config/spec.ts";
+import type { Process } from "../../supervisor/process.ts";
+import type { Supervisor } from "../../supervisor/supervisor.ts";
+import type { Subsystem } from "../subsystem.ts";
+import { withDependencyStatus } from "./dependency-status.ts";
+import { timeText } from "./event-messages.ts";
+import type { ProcessBus } from "./process-bus.ts";
+import type { ServiceLog } from "./service-log.ts";
+
+const NOTHING = 'nothing is running, and nothing starts by itself: "procman start ID" starts a process, "procman terminate" ends procman';
+
+export type IdleReportPorts = {
+  readonly bus: ProcessBus;
+  readonly supervisor: () => Supervisor;
+  readonly spec: (id: string) => ProcessSpec;
+  readonly log: Pick<ServiceLog, "info">;
+};
+
+/** One thing that procman waits for; `key` is the same for the next time of a schedule. */
+type Expectation = { readonly key: string; readonly text: string };
+
+export class IdleReport implements Subsystem {
+  readonly #ports: IdleReportPorts;
+  #isDue = false;
+  #isOver = false;
+  /** What procman waited for at the last report. */
+  #reported: string | undefined;
+
+  constructor(ports: IdleReportPorts) {
+    this.#ports = ports;
+    ports.bus.transitions.listen(({ transition: { to } }) => {
+      if (to.status === "idle" || to.status === "waiting") this.#checkSoon();
+    });
+  }
+
+  apply(): void {
+    this.#checkSoon();
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+
+  retire(): void {
+    this.#isOver = true;
+  }
+
+  /** After all that the present transition leads to. */
+  #checkSoon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(() => {
+      this.#isDue = false;
+      this.#check();
+    });
+  }
+
+  #check(): void {
+    if (this.#isOver) return;
+    const { processes } = this.#ports.supervisor();
+    if (processes.some(({ states }) => states.some(({ status }) => status !== "idle" && status !== "waiting"))) return;
+    const expected = [...scheduled(processes), ...this.#watched(processes), ...this.#waiting(processes)];
+    const key = expected.map((each) => each.key).join();
+    // A job that runs every minute makes one line.
+    if (expected.length > 0 && key === this.#reported) return;
+    this.#reported = key;
+    this.#ports.log.info(expected.length === 0 ? NOTHING : `nothing is running; ${expected.map(({ text }) => text).join("; ")}`);
+  }
+
+  #watched(processes: readonly Process[]): readonly Expectation[] {
+    const ids = processes.filter(({ id, isBlocked }) => !isBlocked && this.#ports.spec(id).watch.length > 0).map(({ id }) => id);
+    if (ids.length === 0) return [];
+    return [{ key: `watch ${ids.join(" ")}`, text: `a changed file starts ${ids.join(", ")}` }];
+  }
+
+  #waiting(processes: readonly Process[]): readonly Expectation[] {
+    return processes.flatMap(({ id }) => {
+      const { waitsFor } = withDependencyStatus({}, this.#ports.supervisor(), id);
+      return waitsFor === undefined ? [] : [{ key: `${id} ${waitsFor}`, text: `${id} waits for ${waitsFor}` }];
+    });
+  }
+}
+
+/** The next start of a schedule. */
+function scheduled(processes: readonly Process[]): readonly Expectation[] {
+  const starts = processes.flatMap((process) => {
+    const at = process.isBlocked ? undefined : process.next("start");
+    return at === undefined ? [] : [{ id: process.id, at }];
+  });
+  const [first] = starts.toSorted((one, other) => one.at - other.at);
+  if (first === undefined) return [];
+  return [{ key: `schedule ${starts.map(({ id }) => id).join(" ")}`, text: `the next start is ${first.id}, at ${timeText(first.at)}` }];
+}
