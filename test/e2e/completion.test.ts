@@ -47,6 +47,7 @@ test("bash completes commands, options, choices and the ids of running processes
   ]);
   assert.deepEqual(await tab(folder, "re"), ["restart", "reload", "remove"]);
   assert.deepEqual(await tab(folder, "stop", "m"), ["mail"], "from the file, as no procman runs");
+  assert.deepEqual(await tab(folder, "run", "--once", "m"), ["mail"]);
   await procman(folder, ["run", "--detach"]);
   assert.deepEqual(await tab(folder, "restart", ""), ["web", "web-1", "web-2", "mail", "all"]);
   assert.deepEqual(await tab(folder, "restart", "mail", "web-"), ["web-1", "web-2"]);
@@ -69,7 +70,7 @@ test("values after an equals sign and after commas are completed, too", async (c
   const { folder } = homeOf(context, [{ id: "web", cmd: "true" }], { profiles: { dev: {}, prod: {} } });
   assert.deepEqual(await tab(folder, "run", "--profile", ""), ["dev", "prod"]);
   assert.deepEqual(await tab(folder, "token", "--scope", "read,co"), ["read,control"]);
-  for (const command of ["init", "append"]) assert.deepEqual(await tab(folder, command, "--restart", ""), ["always", "error"]);
+  for (const command of ["init", "append"]) assert.deepEqual(await tab(folder, command, "--restart", ""), ["always", "error", "never"]);
   assert.deepEqual(await tab(folder, "logs", "--category", "l"), ["lifecycle", "log"]);
   // As bash splits the words, and as zsh and fish do.
   assert.deepEqual(await tab(folder, "logs", "--severity", "=", "w"), ["warn"]);

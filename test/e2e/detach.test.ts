@@ -158,7 +158,6 @@ test("options that contradict each other are reported as such", async (context) 
   for (const args of [
     ["-c", "-d"],
     ["--detach", "--confg", "x"],
-    ["--detach", "x"],
   ]) {
     const { code, err } = await procman(folder, ["run", ...args]);
     assert.equal(code, 64, args.join(" "));

@@ -1,0 +1,116 @@
+/** `procman run ID…`, `--once`, `--exit-with`, `"restart": "never"`, and what procman says when nothing is left to do: docs/cli.md. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { ProcessRecord } from "../../src/contract/records.ts";
+import { homeOf, procman } from "../support/cli.ts";
+import { eventually, folderWith, Procman, processExit, startProcman } from "../support/procman-process.ts";
+
+const STACK = [
+  { id: "db", cmd: "sleep 1000", ready: { exec: "true" } },
+  { id: "migrate", cmd: "true", dependsOn: ["db"] },
+  { id: "web", cmd: "sleep 1000", autostart: true, dependsOn: [{ id: "migrate", condition: "finished" }] },
+  { id: "mail", cmd: "sleep 1000", autostart: true },
+  { id: "watched", cmd: "sleep 1000", watch: ["src"] },
+] as const;
+
+async function statusesIn(folder: string): Promise<Readonly<Record<string, string>>> {
+  const { out } = await procman(folder, ["status", "--json"]);
+  return Object.fromEntries((JSON.parse(out) as readonly ProcessRecord[]).map(({ id, status }) => [id, status]));
+}
+
+test("run ID starts these and what they depend on, also after a reload; the others start by hand", async (context) => {
+  const { folder } = homeOf(context, STACK);
+  assert.equal((await procman(folder, ["run", "--detach", "--wait", "web"])).code, 0);
+  const selected = { db: "running", migrate: "finished", web: "running", mail: "created", watched: "created" };
+  assert.deepEqual(await statusesIn(folder), selected);
+  assert.match((await procman(folder, ["plan"])).out, /^Nothing has changed/);
+  const processes = [...STACK, { id: "new", cmd: "sleep 1000", autostart: true }];
+  writeFileSync(join(folder, "procman.json"), JSON.stringify({ name: "test", processes }));
+  assert.equal((await procman(folder, ["reload"])).code, 0);
+  assert.deepEqual(await statusesIn(folder), { ...selected, new: "created" });
+  assert.equal((await procman(folder, ["start", "mail"])).code, 0);
+});
+
+test("run of an unknown id: exit code 64 with a suggestion, in the foreground and in the background, and nothing starts", async (context) => {
+  const { folder } = homeOf(context, STACK);
+  for (const args of [["wbe"], ["-d", "wbe"]]) {
+    const { code, err } = await procman(folder, ["run", ...args]);
+    assert.equal(code, 64);
+    assert.match(err, /Cannot run "wbe": the configuration has no process with this id\. Did you mean "web"\?\n$/);
+  }
+});
+
+test("run --once runs everything once, ends when all have ended, and its exit code is that of the first failure", async (context) => {
+  const jobs = [
+    { id: "db", cmd: "trap 'exit 0' TERM; touch up; while :; do sleep 0.05; done", ready: { exec: "test -e up" } },
+    { id: "lint", cmd: "echo lint >> ran", autostart: true, restart: "always" },
+    { id: "test", cmd: "echo test >> ran; exit $(cat code)", autostart: true, dependsOn: ["db"] },
+    { id: "report", cmd: "echo report >> ran", autostart: true, dependsOn: [{ id: "test", condition: "finished" }] },
+    { id: "nightly", cmd: "echo nightly >> ran", cron: "* * * * * *" },
+  ];
+  const { folder } = homeOf(context, jobs);
+  const ranIn = (): string => readFileSync(join(folder, "ran"), "utf8").trim().split("\n").toSorted().join();
+  writeFileSync(join(folder, "code"), "0");
+  const good = await procman(folder, ["run", "--once"]);
+  assert.deepEqual([good.code, ranIn()], [0, "lint,report,test"], good.out);
+  assert.match(good.out, /stopping everything \(everything has run once\)\n[\s\S]*db .*stopped\n/);
+  writeFileSync(join(folder, "code"), "7");
+  writeFileSync(join(folder, "ran"), "");
+  const bad = await procman(folder, ["run", "--once"]);
+  assert.deepEqual([bad.code, ranIn().replace(/^,/, "")], [7, "lint,test"], bad.out);
+  writeFileSync(join(folder, "ran"), "");
+  const named = await procman(folder, ["run", "--once", "lint", "nightly"]);
+  assert.deepEqual([named.code, ranIn().replace(/^,/, "")], [0, "lint,nightly"], named.out);
+  const detached = await procman(folder, ["run", "--once", "--detach", "test"]);
+  assert.notEqual(detached.code, 0, detached.out);
+});
+
+test("run --once continues when the service is killed", async (context) => {
+  const jobs = [{ id: "job", cmd: "while [ ! -e go ]; do sleep 0.02; done; exit 5", autostart: true }];
+  const run = new Procman(folderWith(context, { processes: jobs }), { args: ["--once"] });
+  await run.line(/job .*started/);
+  const service = run.helper("service");
+  process.kill(service, "SIGKILL");
+  await processExit(service);
+  writeFileSync(join(run.folder, "go"), "");
+  assert.equal((await run.exit()).code, 5);
+  assert.equal(run.lines.filter((line) => /job +\| started/.test(line)).length, 1);
+});
+
+test('"restart": "never" and --exit-with: a process that would be restarted ends with its first end', async (context) => {
+  const once = await procman(folderWith(context, { processes: [{ id: "job", cmd: "exit 7", autostart: true, restart: "never" }] }), [
+    "run",
+    "--once",
+  ]);
+  assert.equal(once.code, 7);
+  for (const restart of [{}, { restart: "error" }, { restart: "always" }]) {
+    const processes = [
+      { id: "job", cmd: "exit 7", autostart: true, ...restart },
+      { id: "web", cmd: "sleep 1000", autostart: true },
+    ];
+    const { code, out } = await procman(folderWith(context, { processes }), ["run", "--exit-with", "job"]);
+    assert.equal(code, 7, out);
+    assert.equal(out.match(/job +\| started/g)?.length, 1, out);
+  }
+  const never = await startProcman(context, [
+    { id: "job", cmd: "exit 7", autostart: true, restart: "never" },
+    { id: "web", cmd: "sleep 1000", autostart: true },
+  ]);
+  await never.line(/job .*exited with code 7.*not restarted/);
+});
+
+test("run says when nothing is left to do, and what it waits for", async (context) => {
+  const nothing = await startProcman(context, [{ id: "job", cmd: "true", autostart: true }]);
+  await nothing.line(/procman .*nothing is running, and nothing starts by itself: "procman start ID" starts a process/);
+  const waiting = await startProcman(context, [
+    { id: "job", cmd: "true", cron: "* * * * * *" },
+    { id: "build", cmd: "true", watch: ["src"] },
+    { id: "db", cmd: "true" },
+    { id: "web", cmd: "true", autostart: true, dependsOn: ["db"] },
+  ]);
+  await waiting.line(/nothing is running; the next start is job, at .*; a changed file starts build; web waits for db \(ready\)/);
+  await eventually(() => (waiting.lines.filter((line) => /job .*finished/.test(line)).length > 2 ? true : undefined));
+  assert.equal(waiting.lines.filter((line) => line.includes("nothing is running")).length, 1, "once, though the job runs every second");
+});
