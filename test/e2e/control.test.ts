@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Endpoint, ProcessRecord } from "../../src/contract/records.ts";
 import { homeOf, procman } from "../support/cli.ts";
-import { eventually, isAlive } from "../support/procman-process.ts";
+import { isAlive } from "../support/procman-process.ts";
 
 const SLEEPER = { cmd: "sleep 1000", autostart: true };
 
@@ -16,6 +16,11 @@ async function recordsOf(folder: string): Promise<readonly ProcessRecord[]> {
 async function pidOf(folder: string, id: string): Promise<number> {
   const all = (await recordsOf(folder)).flatMap((record) => [record, ...(record.instances ?? [])]);
   return all.find((record) => record.id === id)?.pid ?? 0;
+}
+
+async function until(isMet: () => Promise<boolean>): Promise<void> {
+  for (const limit = performance.now() + 30_000; !(await isMet()); await new Promise((resolve) => setTimeout(resolve, 20)))
+    assert.ok(performance.now() < limit, "timed out");
 }
 
 test("each action waits for its result and reports it in one line", async (context) => {
@@ -88,16 +93,16 @@ test("status ends with 3 if something that was asked for isn't running; --check 
   const codeOf = async (...args: readonly string[]): Promise<number> => (await procman(folder, ["status", ...args])).code;
   assert.equal(await codeOf(), 69);
   assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
-  await eventually(async () => ((await recordsOf(folder))[1]?.status === "finished" ? true : undefined));
+  await until(async () => (await recordsOf(folder))[1]?.status === "finished");
   assert.deepEqual([await codeOf(), await codeOf("web"), await codeOf("--check", "pair"), await codeOf("all", "--json")], [0, 0, 0, 0]);
   assert.deepEqual([await codeOf("--check"), await codeOf("--check", "web")], [3, 3], "it is not ready");
   writeFileSync(join(folder, "ready"), "");
-  await eventually(async () => ((await codeOf("--check", "web")) === 0 ? true : undefined));
+  await until(async () => (await codeOf("--check", "web")) === 0);
   assert.equal(await codeOf("--check"), 0);
   assert.deepEqual([await codeOf("done"), await codeOf("web", "manual")], [3, 3], "a named one must run");
   await procman(folder, ["block", "web"]);
   writeFileSync(join(folder, "ill"), "");
-  await eventually(async () => ((await codeOf("--check", "web")) === 3 ? true : undefined));
+  await until(async () => (await codeOf("--check", "web")) === 3);
   assert.equal(await codeOf("web"), 0, "it is unhealthy, and runs");
   await procman(folder, ["stop", "pair-2"]);
   assert.deepEqual([await codeOf(), await codeOf("pair"), await codeOf("pair-1")], [0, 3, 0]);
@@ -122,7 +127,7 @@ test("GET /health?process=ID needs no token: 200 while the process is up, else 5
   assert.equal(body, (await ask("?process=nobody"))[1]);
   assert.doesNotMatch(body, /web|ready\b.*exec/);
   writeFileSync(join(folder, "ready"), "");
-  await eventually(async () => ((await ask("?process=web"))[0] === 200 ? true : undefined));
+  await until(async () => (await ask("?process=web"))[0] === 200);
   await procman(folder, ["stop", "web"]);
   assert.equal((await ask("?process=web"))[0], 503);
 });
