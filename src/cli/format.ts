@@ -28,8 +28,9 @@ const STATUS: Readonly<Record<Status, number>> = {
   finished: DIM,
 };
 
-export function colorOf(status: Status): number {
-  return STATUS[status];
+/** What runs is green only when it is ready and healthy; a cluster, when one of its instances is. */
+export function colorOf({ status, ready, healthy }: Pick<ProcessRecord, "status" | "ready" | "healthy">): number {
+  return status === "running" && (ready === false || healthy === false) ? YELLOW : STATUS[status];
 }
 
 /** The resulting state of a process, in one line. */

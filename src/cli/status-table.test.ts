@@ -144,3 +144,12 @@ test("control characters in a reason are shown, also line ends", () => {
   const text = statusTable([{ ...JOB, reason: "its port is held by \u001b]0;OWNED\u0007\nx" }], {});
   assert.match(text, /held by \\x1b\]0;OWNED\\x07\\x0ax$/);
 });
+
+test("what runs is green only when it is ready and healthy", () => {
+  const colors = (more: object) => statusTable([{ ...WEB, ...more }], { isTTY: true }, NOW).match(/\u001b\[(\d+)mrunning/)?.[1];
+  assert.equal(colors({}), "32");
+  assert.equal(colors({ ready: true, healthy: true }), "32");
+  assert.equal(colors({ ready: false }), "33");
+  assert.equal(colors({ healthy: false }), "33");
+  assert.equal(colors({ type: "cluster", ready: false }), "33");
+});

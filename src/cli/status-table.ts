@@ -75,7 +75,7 @@ export function statusTable(records: readonly ProcessRecord[], screen: TableScre
       ...(screen.columns === undefined ? {} : { width: screen.columns }),
       spare: spareOf(columns),
       right: columns.flatMap(({ isRight }, index) => (isRight === true ? [index] : [])),
-      paint: (cell, { row, column }) => (column === 1 ? paint(colorOf(shown[row]?.status ?? "created"), cell) : cell),
+      paint: (cell, { row, column }) => (column === 1 ? paint(colorOf(shown[row] ?? { status: "created" }), cell) : cell),
     },
   );
 }

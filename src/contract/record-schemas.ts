@@ -63,7 +63,7 @@ const PROCESS = schemaFor<ProcessRecord>(
     nextRun: optional(time({ description: "Next start by its schedule." })),
     nextTerminate: optional(time({ description: "Next termination by its schedule." })),
     nextRestart: optional(time({ description: "Next attempt, after a failure." })),
-    ready: optional(boolean({ description: "While it runs: whether it is ready." })),
+    ready: optional(boolean({ description: "While it runs: whether it is ready; of a cluster: whether any of its instances is." })),
     healthy: optional(boolean({ description: "While it runs: the result of its health checks, if it has any." })),
     reason: string({ description: "Why it is in this state, in one sentence." }),
     cpuPercent: optional(number({ description: "Of the process and all its descendants; 100 is one core." })),

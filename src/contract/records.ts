@@ -42,7 +42,7 @@ export type ProcessRecord = {
   readonly nextRun?: string;
   readonly nextTerminate?: string;
   readonly nextRestart?: string;
-  /** While it runs: whether it is ready. */
+  /** While it runs: whether it is ready; of a cluster: whether any of its instances is. */
   readonly ready?: boolean;
   /** While it runs and has health checks. */
   readonly healthy?: boolean;

@@ -105,16 +105,19 @@ export function withClusters(records: readonly ProcessRecord[]): readonly Proces
 export function clusterOf(id: string, instances: readonly ProcessRecord[]): ProcessRecord {
   const [first, ...others] = instances.map(({ status }) => status);
   const status = first !== undefined && others.every((other) => other === first) ? first : "mixed";
-  const running = instances.filter((instance) => instance.status === "running").length;
+  const running = instances.filter((instance) => instance.status === "running");
+  const ready = running.filter((instance) => instance.ready === true).length;
+  const notReady = ready === running.length ? "" : `, ${ready === 0 ? "none" : ready} of them ready`;
   return {
     id,
     type: "cluster",
     status,
     blocked: instances.every(({ blocked }) => blocked),
     restarts: instances.reduce((sum, { restarts }) => sum + restarts, 0),
+    ...(running.length === 0 ? {} : { ready: ready > 0 }),
     ...sumOf(instances, "cpuPercent"),
     ...sumOf(instances, "memoryBytes"),
-    reason: `${running} of ${instances.length} instances are running`,
+    reason: `${running.length} of ${instances.length} instances are running${notReady}`,
     instances,
   };
 }
