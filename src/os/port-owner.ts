@@ -39,15 +39,15 @@ export function holderOfPort(port: number): string | undefined {
   });
 }
 
-/** The process that kept an ended run from listening on its port; undefined if there is none, or if `isOwn` is true for it. */
-export function holderBeside(port: number, isOwn: (pid: number) => boolean): string | undefined {
+/** The process that kept an ended run from listening on its port, in words; undefined if there is none, or if `isOwn` is true for it. */
+export function holderBeside(port: number, isOwn: (pid: number) => boolean, textOf = named): string | undefined {
   return unlessShort(() => {
     const sockets = inodesOf(listenersOn(port));
     if (sockets.size === 0) return undefined;
     const holders = pids().filter((pid) => holds(pid, sockets));
     const [first] = holders;
     if (holders.some(isOwn)) return undefined;
-    return first === undefined ? "another program" : named(first);
+    return first === undefined ? "another program" : textOf(first);
   });
 }
 

@@ -37,6 +37,7 @@ import { serviceStatus } from "./reporting/service-status.ts";
 import { controlFactory } from "./service-control.ts";
 import { limitOf, MemoryLimitWatch } from "./spawn/memory-limit.ts";
 import { PidFiles } from "./spawn/pid-file.ts";
+import type { InstancePort } from "./spawn/port-conflicts.ts";
 import { Probes } from "./spawn/probing.ts";
 import { ReadyFiles } from "./spawn/ready-files.ts";
 import type { KeeperSpawner } from "./spawn/spawner.ts";
@@ -247,11 +248,19 @@ export class ProcmanService {
     return new StoredLog({ stateDir, log, find: (id) => this.config.processes.find((spec) => spec.id === id) });
   }
 
+  #runningInstances(cluster: string): readonly InstancePort[] {
+    return this.config.processes.flatMap((spec) => {
+      const [state] = spec.cluster?.id === cluster ? this.supervisor.statesOf(spec.id) : [];
+      return state?.status === "running" ? [{ spec, pid: state.pid }] : [];
+    });
+  }
+
   #newSpawner(): KeeperSpawner {
     return spawnerOf(this.#link, this.#sweeper, {
       stateDir: this.config.stateDir,
       markers: this.#markers,
       spec: (slot) => this.spec(slot),
+      siblings: ({ id, cluster }) => (cluster === undefined ? [] : this.#runningInstances(cluster.id).filter(({ spec }) => spec.id !== id)),
       api: (id) => this.#api.accessOf(id),
       inheritance: (spec) => inheritanceOf(spec, this.config),
       remedy: this.#sockets.remedy,

@@ -15,6 +15,7 @@ import { api, ask, cluster, DRAINING_SERVER, isAccepting, LoadGenerator, waitFor
 import { freePort, freeRange } from "../support/free-ports.ts";
 import { allThreadsExit, eventually, folderWith, isAlive, Procman, processExit, startProcman } from "../support/procman-process.ts";
 
+const ANSWERING_SERVER = fileURLToPath(new URL("../programs/answer-with-pid.js", import.meta.url));
 const RETRYING_SERVER = fileURLToPath(new URL("../programs/retry-listening.js", import.meta.url));
 
 testBoth("2.2 every instance gets its share of the common port's connections, and status shows it", async (context) => {
@@ -245,6 +246,34 @@ testBoth("if another program has the port of an instance, the end of that instan
   );
   holder.close();
   await waitForRecord(client, "web-2", isAccepting);
+});
+
+test("where all instances want the port that is in the program, the end of one names the instance that has it", async (context) => {
+  const [fixed, startPort] = [await freePort(), await freeRange()];
+  const cluster = { instances: 2, startPort };
+  const cmd = `node ${ANSWERING_SERVER} ${fixed}`;
+  const procman = await startProcman(context, [{ id: "web", cmd, autostart: true, restartDelayMs: 300, cluster }]);
+  const line = await procman.line(/web-[12] +\| exited with code 1 \(port .*; restart 1 in 300 ms/);
+  const [, loser = ""] = /web-([12])/.exec(line) ?? [];
+  const winner = `web-${3 - Number(loser)}`;
+  const { pid } = await (await api({ procman })).process(winner);
+  const why = `port ${fixed}, which it may want, is held by ${winner}, node (pid ${pid}); each instance must listen on its own port, here ${startPort + Number(loser) - 1}`;
+  assert.ok(line.includes(why), line);
+  assert.ok((await cli(procman.folder, ["why", `web-${loser}`])).out.replaceAll(/\s+/g, " ").includes(why));
+});
+
+test("an instance that has the port of another one is named", async (context) => {
+  const startPort = await freeRange();
+  const cluster = { instances: 2, startPort };
+  const cmd = `until [ {instance} = 1 ] || [ -e go ]; do sleep 0.02; done; exec node ${ANSWERING_SERVER} ${startPort + 1}`;
+  const procman = await startProcman(context, [
+    { id: "web", cmd, autostart: true, restartDelayMs: 300, cluster, logger: { console: true } },
+  ]);
+  const [, pid = ""] = /listens as (\d+)/.exec(await procman.line(/web-1 .*listens as/)) ?? [];
+  writeFileSync(join(procman.folder, "go"), "");
+  await procman.line(
+    new RegExp(`web-2 +\\| exited with code 1 \\(its port ${startPort + 1} is held by web-1, node \\(pid ${pid}\\); end that`),
+  );
 });
 
 testBoth("with too few file descriptors some clients are rejected, and status and log name the cause and the remedy", async (context) => {

@@ -77,7 +77,10 @@ function memoryNote({ outOfMemory }: { readonly outOfMemory?: true }): string {
 }
 
 function portNote({ occupied }: { readonly occupied?: Occupied }): string {
-  return occupied === undefined ? "" : ` (its port ${occupied.port} is held by ${occupied.by}; end that, or choose another port)`;
+  if (occupied === undefined) return "";
+  const { port, by, own } = occupied;
+  if (own === undefined) return ` (its port ${port} is held by ${by}; end that, or choose another port)`;
+  return ` (port ${port}, which it may want, is held by ${by}; each instance must listen on its own port, here ${own}, which it finds in PROCMAN_CLUSTER_PORT)`;
 }
 
 /** Milliseconds in a readable unit. */

@@ -1,9 +1,9 @@
 /** Ports of processes that another program holds, as far as the specification names the port. */
-import type { RunMarkers } from "../../base/run-marker.ts";
+import type { RunMarker, RunMarkers } from "../../base/run-marker.ts";
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { Probe, ReadyProbe } from "../../contract/probe-spec.ts";
 import type { RunKey } from "../../ipc/keeper-protocol.ts";
-import { holderBeside } from "../../os/port-owner.ts";
+import { holderBeside, listensOn, named } from "../../os/port-owner.ts";
 import { PortOwnership, type PortProblem } from "../../os/port-ownership.ts";
 import { hasEnded, processEnvironment } from "../../os/process-stat.ts";
 import { isGenuine } from "../../os/process-tree.ts";
@@ -41,16 +41,35 @@ function problemText(problem: PortProblem, port: number): string {
   return `it can't be looked up which program has port ${port}: procman has no free file descriptor or memory`;
 }
 
-/** The program that holds the port of a run that has ended, and is not part of that run. */
-export function occupiedPortOf(spec: ProcessSpec, markers: RunMarkers, { slot, run }: RunKey): Occupied | undefined {
+/** The program that holds the port of a run that has ended, and is not part of that run. `siblings`: running instances of its cluster. */
+export function occupiedPortOf(
+  spec: ProcessSpec,
+  markers: RunMarkers,
+  { slot, run, siblings }: RunKey & { readonly siblings: readonly InstancePort[] },
+): Occupied | undefined {
   const port = portOf(spec);
   if (port === undefined) return undefined;
+  const markerOf = (pid: number): RunMarker | undefined => markers.in(processEnvironment(pid) ?? "");
   const isOwn = (pid: number): boolean => {
-    const marker = markers.in(processEnvironment(pid) ?? "");
+    const marker = markerOf(pid);
     return marker?.slot === slot && marker.run === run && isGenuine(pid, marker, () => spec.user?.uid);
   };
-  const by = holderBeside(port, isOwn);
-  return by === undefined ? undefined : { port, by };
+  const textOf = (pid: number): string => [markerOf(pid)?.slot ?? [], named(pid)].flat().join(", ");
+  const by = holderBeside(port, isOwn, textOf);
+  return by === undefined ? siblingPort(port, siblings) : { port, by };
+}
+
+/** Most instances that are looked at. */
+const MAX_SIBLINGS = 8;
+
+/** Another instance that listens elsewhere than on its own port: both have the same program, which may want the same port. */
+function siblingPort(own: number, siblings: readonly InstancePort[]): Occupied | undefined {
+  for (const { spec, pid } of siblings.slice(0, MAX_SIBLINGS)) {
+    const ports = listensOn(pid);
+    const [port] = ports.includes(String(spec.cluster?.port)) ? [] : ports.filter((each) => /^\d+$/.test(each));
+    if (port !== undefined) return { port: Number(port), by: `${spec.id}, ${named(pid)}`, own };
+  }
+  return undefined;
 }
 
 /** The problem if another program has the port of an instance. */

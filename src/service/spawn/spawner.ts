@@ -26,7 +26,7 @@ import type { ExitInfo, Occupied, SignalName } from "../../supervisor/states.ts"
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
 import { type ApiAccess, EnvFileWarnings, MissingVariableError } from "./environment.ts";
-import { occupiedPortOf } from "./port-conflicts.ts";
+import { type InstancePort, occupiedPortOf } from "./port-conflicts.ts";
 import { exitCodeOf, hasChannel, type SpawnRequestContext, spawnRequestOf, whyUnstartable } from "./spawn-request.ts";
 import type { Sweeper } from "./sweeper.ts";
 
@@ -237,6 +237,8 @@ export type SpawnerContext = {
   readonly markers: RunMarkers;
   /** Of a process or one of its slots. */
   readonly spec: (slot: string) => ProcessSpec;
+  /** The other instances of its cluster that run. */
+  readonly siblings: (spec: ProcessSpec) => readonly InstancePort[];
   readonly api: (id: string) => ApiAccess | undefined;
   readonly inheritance: SpawnRequestContext["inheritance"];
   /** What to do if its shared socket can't be opened; undefined: nothing is known. */
@@ -246,7 +248,7 @@ export type SpawnerContext = {
 
 /** Its spawn requests are made from the specification at the time of the start. */
 export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, context: SpawnerContext): KeeperSpawner {
-  const { stateDir, markers, spec, api, inheritance, remedy, log } = context;
+  const { stateDir, markers, spec, siblings, api, inheritance, remedy, log } = context;
   const faults = new EnvFileWarnings(log);
   return new KeeperSpawner({
     link,
@@ -269,7 +271,8 @@ export function spawnerOf(link: KeeperChannel, sweeper: Sweeper, context: Spawne
       const message = whyUnstartable(own, failed);
       return { message: what === undefined ? message : `${message}; ${what}`, exitCode: exitCodeOf(failed) };
     },
-    occupied: ({ slot, run, survivors }) => (survivors ? undefined : occupiedPortOf(spec(slot), markers, { slot, run })),
+    occupied: ({ slot, run, survivors }) =>
+      survivors ? undefined : occupiedPortOf(spec(slot), markers, { slot, run, siblings: siblings(spec(slot)) }),
   });
 }
 
