@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { errnoOf } from "../base/errors.ts";
 import { type FoundFile, isDescriptor, type WalkOptions, walkTo } from "./path-walk.ts";
 import { processStat } from "./process-stat.ts";
 
@@ -105,7 +106,7 @@ export function writeBeside(path: string, data: string | Uint8Array, { mode = 0o
   const fd = openSync(unfinished, "wx", mode);
   try {
     writeFileSync(fd, data);
-    if (isDurable) fsyncSync(fd);
+    if (isDurable) syncFile(fd);
   } catch (error) {
     // A partial file would only take up room.
     rmSync(unfinished, { force: true });
@@ -120,12 +121,21 @@ export function writeBeside(path: string, data: string | Uint8Array, { mode = 0o
 export function syncFolder(folder: string): void {
   const fd = openSync(folder, constants.O_RDONLY);
   try {
-    fsyncSync(fd);
+    syncFile(fd);
   } catch (error) {
     // Some file systems have no such call for folders.
-    if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
+    if (errnoOf(error) !== "EINVAL") throw error;
   } finally {
     closeSync(fd);
+  }
+}
+
+function syncFile(fd: number): void {
+  try {
+    fsyncSync(fd);
+  } catch (error) {
+    // Node's permission model refuses it (Node 22 and later): what was written just now may not survive a power cut.
+    if (errnoOf(error) !== "ERR_ACCESS_DENIED") throw error;
   }
 }
 

@@ -6,6 +6,11 @@ import socket
 import time
 
 
+def say(line):
+    """In one write: those of several processes don't mix."""
+    os.write(1, f"{line}\n".encode())
+
+
 def worker(listener, read, number):
     while read not in (ready := select.select([read, listener], [], [])[0]):
         if listener in ready:
@@ -14,7 +19,7 @@ def worker(listener, read, number):
             except BlockingIOError:
                 pass
     time.sleep(0.05)
-    print(f"worker {number} ended in order", flush=True)
+    say(f"worker {number} ended in order")
     os._exit(0)
 
 
@@ -34,12 +39,12 @@ def main():
         signal.pause()
     asked = []
     signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
-    print(f"workers are up, beside {left}", flush=True)
+    say(f"workers are up, beside {left}")
     while not asked:
         time.sleep(0.01)
     os.write(write, b"ee")
     codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
-    print(f"master: workers ended with {codes}", flush=True)
+    say(f"master: workers ended with {codes}")
 
 
 if __name__ == "__main__":
