@@ -229,7 +229,7 @@ test("2.3 decorateFiles: an ISO time before each line, a mark at errors among ou
 test("2.3 console: each line of both streams with the id before it, no time and no colours without a terminal", async (context) => {
   const procman = await startProcman(context, [
     { id: "web", cmd: "echo out; echo err >&2; printf last", autostart: true, logger: { console: true } },
-    { id: "quiet", cmd: "echo nothing", autostart: true },
+    { id: "quiet", cmd: "echo unshown", autostart: true },
   ]);
   await procman.count(/ finished/, 2);
   assert.equal(await procman.stop(), 0);
@@ -242,7 +242,7 @@ test("2.3 console: each line of both streams with the id before it, no time and 
     procman.lines.join("\n"),
   );
   assert.ok(!procman.lines.some((line) => line.includes("\u001b")), "no colours");
-  assert.ok(!procman.lines.some((line) => line.includes("nothing")), "a process without console is not shown");
+  assert.ok(!procman.lines.some((line) => line.includes("unshown")), "a process without console is not shown");
 });
 
 test("2.3 console: decorate adds the time, colors colours each line and ends the colour", async (context) => {
