@@ -5,19 +5,20 @@ import { constants as os } from "node:os";
 import { join } from "node:path";
 import { EXIT, ProcmanError } from "../base/errors.ts";
 import { printableLine, printableOutput } from "../base/printable.ts";
+import type { Client } from "../client/client.ts";
 import { displayPath, readConfigBytes } from "../config/config-file.ts";
 import { load } from "../config/load.ts";
 import { checkSelection, withSelection } from "../config/run-selection.ts";
 import type { Config } from "../config/spec.ts";
-import { connectTo } from "../connection/connect.ts";
 import { type Daemon, type DaemonEnd, outputOf, START_TIMEOUT_MS, startDaemon, waitForStart } from "../connection/daemon.ts";
 import { packageRoot } from "../connection/package-root.ts";
+import type { ProcessRecord } from "../contract/records.ts";
 import { wantsColors } from "../os/colors.ts";
 import { holderOf } from "../os/lock.ts";
 import { checkStateFolder } from "../os/state-folder.ts";
 import { printWarnings } from "./edit-file.ts";
-import { withProgress } from "./progress.ts";
-import { lastLinesOf, type SettledStart, settledStart } from "./settled-start.ts";
+import { printAbove, withProgress } from "./progress.ts";
+import { lastLinesOf, settledStart } from "./settled-start.ts";
 import { statusTable } from "./status-table.ts";
 
 export type DetachOptions = {
@@ -105,34 +106,33 @@ type Waiting = Pick<DetachOptions, "wait" | "timeout"> & { readonly since: numbe
 
 async function reportStart(config: Config, daemon: Daemon, waiting: Waiting): Promise<void> {
   const { since, wait = false, timeout = DEFAULT_WAIT_SECONDS } = waiting;
-  const settling = settledStart(config, { since, untilReady: wait, timeoutMs: wait ? timeout * 1_000 : START_TIMEOUT_MS });
-  const describing = settling.then(async (settled) => ({ ...settled, problems: await problemsOf(config, settled, since) }));
-  const settled = await withProgress(() => "starting", describing).catch(async (error: unknown) => {
+  const settling = settledStart(config, {
+    since,
+    untilReady: wait,
+    timeoutMs: wait ? timeout * 1_000 : START_TIMEOUT_MS,
+    onFailed: (record, client) => printProblem(client, record, since),
+  });
+  const settled = await withProgress(() => "starting", settling).catch(async (error: unknown) => {
     // It has ended: with --exit-with or --once, or because it was stopped.
     if (error instanceof ProcmanError && error.exitCode === EXIT.noDaemon && holderOf(config.stateDir) === undefined) return undefined;
     throw error;
   });
   if (settled === undefined) return reportEarlyEnd(config, daemon);
-  const { records, problems, late } = settled;
+  const { records, failed, late } = settled;
   printWarnings(config, readConfigBytes(config.file).toString("utf8"));
   process.stdout.write(
     `${statusTable(records, process.stdout)}\n\n${config.name} is running in the background (pid ${daemon.child.pid}), "procman terminate" stops it. Its log: ${consoleOf(config)}\n`,
   );
-  if (problems.length + late.length > 0) process.exitCode = EXIT.refused;
-  for (const problem of problems) process.stderr.write(problem);
+  if (failed.length + late.length > 0) process.exitCode = EXIT.refused;
   for (const { id, reason } of late)
     process.stderr.write(`procman: Cannot wait for the start of "${id}": timed out after ${timeout} s; it ${printableLine(reason)}\n`);
 }
 
-/** Of each failed process: why, and its last lines. */
-async function problemsOf(config: Config, { failed }: SettledStart, since: number): Promise<readonly string[]> {
-  if (failed.length === 0) return [];
-  const client = await connectTo(config);
-  return Promise.all(
-    failed.map(async ({ id, reason }) =>
-      [`procman: Cannot start "${id}": it ${printableLine(reason)}`, ...(await lastLinesOf(client, id, since)), ""].join("\n"),
-    ),
-  );
+async function printProblem(client: Client, { id, status, reason }: ProcessRecord, since: number): Promise<void> {
+  const lines = await lastLinesOf(client, id, since);
+  const [last] = status === "running" || status === "starting" ? await client.incidents(id, 1) : [];
+  const why = last === undefined ? reason : `${last.reason}; it was restarted`;
+  printAbove([`procman: Cannot start "${id}": it ${printableLine(why)}`, ...lines, ""].join("\n"));
 }
 
 function alreadyRunning(pid: number, stateDir: string): ProcmanError {

@@ -7,6 +7,11 @@ const QUIET_MS = 250;
 
 type ProgressScreen = { readonly isTTY?: boolean; readonly columns?: number; readonly write: (text: string) => unknown };
 
+/** Writes a message; an animated line on the terminal is drawn again below it. */
+export function printAbove(message: string, screen: ProgressScreen = process.stderr): void {
+  screen.write(screen.isTTY === true ? `\r\u001b[K${message}` : message);
+}
+
 /** Shows `text()` until the work is done. */
 export async function withProgress<T>(text: () => string, work: Promise<T>, screen: ProgressScreen = process.stderr): Promise<T> {
   if (screen.isTTY !== true) return work;

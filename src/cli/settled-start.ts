@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { printableLine, printableOutput } from "../base/printable.ts";
 import type { Client } from "../client/client.ts";
 import { PROCESS } from "../config/fields/process-fields.ts";
+import { isNamed } from "../config/run-selection.ts";
 import type { Config, ProcessSpec } from "../config/spec.ts";
 import { connectTo } from "../connection/connect.ts";
 import type { Incident, ProcessRecord } from "../contract/records.ts";
@@ -19,9 +20,11 @@ type SettleOptions = {
   /** Until all are ready, too; else only until none is likely to fail at once. */
   readonly untilReady: boolean;
   readonly timeoutMs: number;
+  /** Called once for each process that has failed, as soon as it has. */
+  readonly onFailed: (record: ProcessRecord, client: Client) => Promise<void>;
 };
 
-export type SettledStart = {
+type SettledStart = {
   readonly records: readonly ProcessRecord[];
   readonly failed: readonly ProcessRecord[];
   /** With `untilReady`: not up when the time was over. */
@@ -33,24 +36,61 @@ const FAILED = new Set<ProcessRecord["status"]>(["errored", "exhausted", "backof
 type StartProgress = "up" | "failed" | "coming" | "slow";
 
 /** @throws {ProcmanError} `no-daemon`, `service-down` */
-export async function settledStart(config: Config, { since, untilReady, timeoutMs }: SettleOptions): Promise<SettledStart> {
+export async function settledStart(config: Config, { since, untilReady, timeoutMs, onFailed }: SettleOptions): Promise<SettledStart> {
   const client = await connectTo(config);
   const deadline = monotonicMs() + timeoutMs;
   const specs = config.processes.filter(({ autostart, watch }) => autostart || watch.length > 0);
+  const reports = new Map<string, Promise<void>>();
+  const report = (record: ProcessRecord): void => {
+    if (reports.has(record.id)) return;
+    const reported = onFailed(record, client);
+    reports.set(record.id, reported);
+    // Awaited below.
+    reported.catch(() => undefined);
+  };
   for (;;) {
     const records = await client.processes();
-    const members = new Map(records.flatMap((record) => record.instances ?? [record]).map((record) => [record.id, record]));
-    const found = specs.flatMap((spec) => {
-      const record = members.get(spec.id);
-      return record === undefined ? [] : [{ record, progress: progressOf(record, spec, since) }];
-    });
+    const found = foundIn(records, specs, since);
+    const lost = untilReady ? waitingInVain(found, specs) : new Set<string>();
     const of = (...kinds: readonly StartProgress[]): readonly ProcessRecord[] =>
-      found.flatMap(({ record, progress }) => (kinds.includes(progress) ? [record] : []));
-    const late = untilReady ? of("coming", "slow") : of("coming");
-    if (late.length === 0 || monotonicMs() >= deadline) return { records, failed: of("failed"), late: untilReady ? late : [] };
+      found.flatMap(({ record, progress }) => (kinds.includes(lost.has(record.id) ? "failed" : progress) ? [record] : []));
+    const [failed, late] = [of("failed"), untilReady ? of("coming", "slow") : of("coming")];
+    failed.forEach(report);
+    if (late.length === 0 || monotonicMs() >= deadline) {
+      await Promise.all(reports.values());
+      return { records, failed, late: untilReady ? late : [] };
+    }
     await sleep(POLL_MS);
   }
 }
+
+function foundIn(records: readonly ProcessRecord[], specs: readonly ProcessSpec[], since: number): readonly FoundProcess[] {
+  const members = new Map(records.flatMap((record) => record.instances ?? [record]).map((record) => [record.id, record]));
+  return specs.flatMap((spec) => {
+    const record = members.get(spec.id);
+    return record === undefined ? [] : [{ record, progress: progressOf(record, spec, since) }];
+  });
+}
+
+type FoundProcess = { readonly record: ProcessRecord; readonly progress: StartProgress };
+
+/** Those that wait for a process that has failed, or for one that waits so itself. */
+function waitingInVain(found: readonly FoundProcess[], specs: readonly ProcessSpec[]): ReadonlySet<string> {
+  const failed = new Set(found.flatMap(({ record, progress }) => (progress === "failed" ? [record.id] : [])));
+  const waiting = new Map(found.flatMap(({ record }) => (record.status === "waiting" ? [[record.id, record] as const] : [])));
+  const isLost = ({ process, condition }: DependencyRecord): boolean => {
+    const members = specs.filter((spec) => isNamed(process, spec));
+    const hasFailed = ({ id }: ProcessSpec): boolean => failed.has(id);
+    return condition === "finished" ? members.some(hasFailed) : members.length > 0 && members.every(hasFailed);
+  };
+  for (let known = -1; known < failed.size; ) {
+    known = failed.size;
+    for (const [id, { dependsOn = [] }] of waiting) if (dependsOn.some(isLost)) failed.add(id);
+  }
+  return new Set([...failed].filter((id) => waiting.has(id)));
+}
+
+type DependencyRecord = NonNullable<ProcessRecord["dependsOn"]>[number];
 
 /** `slow`: it waits for others, or to be ready, and shows no sign of failure. */
 function progressOf(record: ProcessRecord, { policy }: ProcessSpec, since: number): StartProgress {

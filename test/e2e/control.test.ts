@@ -82,6 +82,36 @@ test("a start that fails has exit code 1 and the reason", async (context) => {
   assert.equal((await procman(folder, ["start", "job", "--timeout", "-1"])).code, 64);
 });
 
+test("restart: what fails is told with its last lines and code 1, for one process, a cluster and all; the others are restarted", async (context) => {
+  const flaky = { cmd: 'test ! -e bad || { echo "bad $PROCMAN_PROCESS_ID"; exit 9; }; exec sleep 1000', autostart: true };
+  const { folder } = homeOf(context, [
+    { id: "web", ...SLEEPER },
+    { id: "bad", ...flaky },
+    { id: "pair", ...flaky, cluster: { instances: 2 } },
+    { id: "unready", ...SLEEPER, autostart: false, ready: { exec: "test ! -e bad", timeout: 1 }, restart: "error" },
+  ]);
+  assert.equal((await procman(folder, ["run", "--detach"])).code, 0);
+  writeFileSync(join(folder, "bad"), "");
+  const web = await pidOf(folder, "web");
+  const some = await procman(folder, ["restart", "web", "bad"]);
+  assert.equal(some.code, 1);
+  assert.match(some.out, /^web: running \(pid \d+\)\n$/);
+  assert.notEqual(await pidOf(folder, "web"), web);
+  assert.match(some.err, /^procman: Cannot restart "bad": it exited with code 9.*\n {2}bad \| bad bad$/m);
+  for (const args of [["pair"], ["pair", "--hard"], ["pair-2"]]) {
+    const { code, err } = await procman(folder, ["restart", ...args]);
+    assert.equal(code, 1, args.join());
+    const [, named] = /"(pair-\d)"/.exec(err) ?? [];
+    assert.match(err, new RegExp(`^  ${named} \\| bad ${named}$`, "m"), err);
+  }
+  const unready = await procman(folder, ["restart", "unready", "--timeout", "600"]);
+  assert.equal(unready.code, 1);
+  assert.match(unready.err, /Cannot restart "unready": it was stopped, as it was not ready within 1 s/);
+  const all = await procman(folder, ["restart", "all"]);
+  assert.equal(all.code, 1);
+  assert.match(all.err, /\| bad bad$/m);
+});
+
 test("status ends with 3 if something that was asked for isn't running; --check also if it is not ready or not healthy", async (context) => {
   const { folder } = homeOf(context, [
     { id: "web", ...SLEEPER, ready: { exec: "test -e ready" }, health: { exec: "test ! -e ill", interval: 1 }, restart: "error" },

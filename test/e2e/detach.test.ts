@@ -153,6 +153,36 @@ test("7 run --detach of an invalid configuration prints all problems, ends with 
   assert.equal((await procman(folder, ["run", "-d", "--config", "none.json"])).code, 78);
 });
 
+test("run --detach --wait tells a failed process at once, with its last lines, and waits for all that can still come up; code 1", async (context) => {
+  const { folder } = homeOf(context, [
+    SLEEPER,
+    { ...SLEEPER, id: "slow", ready: { exec: "test -e go" } },
+    { id: "broken", cmd: "echo no database; exit 3", autostart: true, restartLimit: 0 },
+    { id: "tried", cmd: "echo no queue; exit 4", autostart: true, restartDelayMs: 100_000 },
+    { id: "skipped", cmd: "sleep 1000", autostart: true, dependsOn: [{ id: "broken", condition: "finished" }] },
+    { id: "behind", cmd: "sleep 1000", autostart: true, dependsOn: [{ id: "tried", condition: "finished" }] },
+    { id: "last", cmd: "sleep 1000", autostart: true, dependsOn: ["behind"] },
+  ]);
+  const started = spawn(process.execPath, [BIN, "run", "--detach", "--wait", "--timeout", "600"], { cwd: folder, env: cleanEnvironment() });
+  const ended = once(started, "exit");
+  const texts = { out: "", err: "" };
+  started.stdout.on("data", (data) => (texts.out += String(data)));
+  started.stderr.on("data", (data) => (texts.err += String(data)));
+  const told = [
+    /^procman: Cannot start "broken": it exited with code 3; no restart is allowed\n {2}broken \| no database$/m,
+    /^procman: Cannot start "tried": it exited with code 4, restart 1 in .*\n {2}tried \| no queue$/m,
+    /^procman: Cannot start "skipped": it is skipped/m,
+    /^procman: Cannot start "behind": it waits for tried \(finished\)$/m,
+    /^procman: Cannot start "last": it waits for behind \(ready\)$/m,
+  ];
+  await eventually(() => (told.every((pattern) => pattern.test(texts.err)) ? true : undefined), { what: "all failures" });
+  assert.equal(texts.out, "", "it waits for slow");
+  writeFileSync(join(folder, "go"), "");
+  assert.deepEqual(await ended, [1, null]);
+  assert.match(texts.out, /^slow +running +\d+/m);
+  assert.equal(texts.err.match(/Cannot start/g)?.length, told.length, texts.err);
+});
+
 test("options that contradict each other are reported as such", async (context) => {
   const { folder } = homeOf(context, [SLEEPER]);
   for (const args of [

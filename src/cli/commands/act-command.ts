@@ -111,7 +111,8 @@ async function act(
   for (const [index, result] of results.entries()) {
     if (print(result, action, json === true)) continue;
     process.exitCode = EXIT.refused;
-    if ("problem" in result && isFailedStart(result.problem, action)) await printLines(client, targets[index] ?? "", since);
+    if ("problem" in result && isFailedStart(result.problem, action))
+      await printFailures(client, result.problem, { id: targets[index] ?? "", action, since });
   }
 }
 
@@ -119,8 +120,19 @@ function isFailedStart({ code }: ProcmanError, action: Action): boolean {
   return (action === "start" || action === "restart") && (code === "process-failed" || code === "roll-failed");
 }
 
-async function printLines(client: Client, id: string, since: number): Promise<void> {
-  for (const line of await lastLinesOf(client, id, since)) process.stderr.write(`${line}\n`);
+type FailedTarget = { readonly id: string; readonly action: Action; readonly since: number };
+
+/** The last lines of each process that has failed; also why, if the error names another one. */
+async function printFailures(client: Client, { message }: ProcmanError, { id, action, since }: FailedTarget): Promise<void> {
+  const record = await client.process(id);
+  const hasFailed = ({ status, restarts, started = "" }: ProcessRecord): boolean =>
+    VERBS[action].missed.includes(status) || (restarts > 0 && Date.parse(started) >= since);
+  const failed = record.instances?.filter((member) => hasFailed(member) || message.includes(`"${member.id}"`)) ?? [record];
+  const parts = failed.map(async (member) => [
+    ...(message.includes(`"${member.id}"`) ? [] : [`procman: Cannot ${action} "${member.id}": it ${printableLine(member.reason)}`]),
+    ...(await lastLinesOf(client, member.id, since)),
+  ]);
+  for (const line of (await Promise.all(parts)).flat()) process.stderr.write(`${line}\n`);
 }
 
 function defaultTimeout(action: Action): number {
