@@ -8,8 +8,13 @@ import { endIfUnwritten } from "./standard-output.ts";
 
 endIfUnwritten();
 const [name, topic] = process.argv.slice(2);
-if (name === "version" || name === "--version" || name === "-V") process.stdout.write(`${VERSION}\n`);
-else if (name === undefined || name === "--help" || name === "-h" || (name === "help" && topic === undefined)) {
+if (name === "version" || name === "--version" || name === "-V" || name === "-v") process.stdout.write(`${VERSION}\n`);
+else if (
+  name === undefined ||
+  name === "--help" ||
+  name === "-h" ||
+  (name === "help" && (topic === undefined || topic === "help" || topic === "version"))
+) {
   process.stdout.write(`${overview()}\n`);
   process.exitCode = name === undefined ? EXIT.usage : EXIT.done;
 } else runCached(join(__dirname, "cli-main.cjs"), "exit");

@@ -5,7 +5,9 @@ import { EXIT, ProcmanError } from "../base/errors.ts";
 import { printableOutput } from "../base/printable.ts";
 import { didYouMean } from "../base/suggest.ts";
 import { wantsColors } from "../os/colors.ts";
-import { SUMMARIES } from "./overview.ts";
+import { examplesOf } from "./examples.ts";
+import { answerTo } from "./other-words.ts";
+import { type CommandName, SUMMARIES } from "./overview.ts";
 
 export type CommandModule = { readonly define: (parent: Command) => void };
 
@@ -33,15 +35,14 @@ export function runProgram(commands: Commands, complete?: (words: readonly strin
 
 async function runCommand(commands: Commands, name: string, args: readonly string[]): Promise<void> {
   const load = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (load === undefined)
-    throw new ProcmanError(
-      "usage",
-      `Cannot run "${name}": there is no such command.${didYouMean(name, Object.keys(SUMMARIES))} See "procman help"`,
-    );
+  if (load === undefined) throw new ProcmanError("usage", `Cannot run "${name}": ${noSuchCommand(name)}`);
   const { define } = await load();
   const program = new Command("procman").exitOverride().configureHelp({ showGlobalOptions: false });
   define(program);
-  for (const command of program.commands) command.exitOverride().configureOutput({ outputError: () => undefined });
+  for (const command of program.commands) {
+    command.exitOverride().configureOutput({ outputError: () => undefined });
+    command.addHelpText("after", examplesOf(name as CommandName));
+  }
   try {
     await program.parseAsync([name, ...args], { from: "user" });
   } catch (error) {
@@ -49,6 +50,12 @@ async function runCommand(commands: Commands, name: string, args: readonly strin
     if (error.exitCode === 0) return;
     throw new ProcmanError("usage", `Cannot run "procman ${name}": ${inOurWords(error.message)}; see "procman help ${name}"`);
   }
+}
+
+function noSuchCommand(name: string): string {
+  const answer = answerTo(name);
+  if (answer !== undefined) return `procman has other words for that: ${answer}`;
+  return `there is no such command.${didYouMean(name, Object.keys(SUMMARIES))} See "procman help"`;
 }
 
 /** `error: unknown option '--jsn'\n(Did you mean --json?)` as part of a sentence. */

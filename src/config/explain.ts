@@ -37,13 +37,61 @@ function isOfAnotherKind(keyword: Violation["keyword"]): boolean {
   return keyword === "type" || keyword === "const" || keyword === "enum";
 }
 
+/** Keys of pm2, supervisord, systemd and compose, in lower case without `_` and `-`, and what they are here. */
+const OTHER_KEYS: Readonly<Record<string, string>> = {
+  apps: "processes",
+  programs: "processes",
+  services: "processes",
+  script: "cmd",
+  command: "cmd",
+  exec: "cmd",
+  execstart: "cmd",
+  environment: "env",
+  environmentfile: "envFile",
+  directory: "cwd",
+  workingdir: "cwd",
+  workingdirectory: "cwd",
+  cronrestart: "cron",
+  killtimeout: "terminateTimeout",
+  stoptimeout: "terminateTimeout",
+  stopwaitsecs: "terminateTimeout",
+  timeoutstopsec: "terminateTimeout",
+  maxmemoryrestart: "memoryLimit",
+  logs: "logger",
+  logging: "logger",
+};
+
+const EXAMPLES: Readonly<Record<string, string>> = { cmd: ' It is the whole command line: "cmd": "node server.js".' };
+
 function unknownKey(key: string, path: JsonPath, schema: JsonSchema): Finding {
   const known = keysOf(schema);
-  const similar = suggest(key, known);
-  const section = Object.entries(schema.properties ?? {}).find(([, member]) => keysOf(member).includes(key))?.[0];
-  const elsewhere = section === undefined ? ` Known here: ${known.join(", ")}.` : ` It belongs in ${JSON.stringify(section)}.`;
-  const meant = similar === undefined ? elsewhere : ` Did you mean ${JSON.stringify(similar)}?`;
-  return { path, at: "key", message: `Found the unknown key ${JSON.stringify(key)}.${meant}` };
+  const word = key.toLowerCase().replace(/[_-]/g, "");
+  const other = Object.hasOwn(OTHER_KEYS, word) ? OTHER_KEYS[word] : undefined;
+  const similar = other !== undefined && known.includes(other) ? other : suggest(key, known);
+  const meant = similar === undefined ? elsewhere(key, other, schema) : ` Did you mean ${JSON.stringify(similar)}?`;
+  const example = similar !== undefined && similar === other ? (EXAMPLES[similar] ?? "") : "";
+  return { path, at: "key", message: `Found the unknown key ${JSON.stringify(key)}.${meant}${example}` };
+}
+
+/** Where the key, or its word here, belongs. */
+function elsewhere(key: string, other: string | undefined, schema: JsonSchema): string {
+  for (const [place, inner] of placesIn(schema)) {
+    if (keysOf(inner).includes(key)) return ` It belongs in ${place}.`;
+    if (other !== undefined && keysOf(inner).includes(other)) return ` It belongs in ${place} as ${JSON.stringify(other)}.`;
+  }
+  return ` Known here: ${keysOf(schema).join(", ")}.`;
+}
+
+/** Sections, entries of lists, and sections of these. */
+function placesIn(schema: JsonSchema): readonly (readonly [place: string, schema: JsonSchema])[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
+    const section = JSON.stringify(name);
+    const { items } = member;
+    if (items === undefined) return [[section, member] as const];
+    const inEntry = `an entry of ${section}`;
+    const parts = Object.entries(items.properties ?? {}).map(([part, inner]) => [`${JSON.stringify(part)} of ${inEntry}`, inner] as const);
+    return [[section, member] as const, [inEntry, items] as const, ...parts];
+  });
 }
 
 function missing(path: JsonPath, allowed: string): Finding {

@@ -101,6 +101,28 @@ test("unknown keys are errors everywhere, with the similar key or the section wh
   assert.equal(problemsOf('{ "processes": [], "__proto__": {} }').length, 1);
 });
 
+test("keys of pm2, supervisord, systemd and compose, and keys at the wrong level, are answered with the right one", () => {
+  for (const key of ["script", "command", "ExecStart"])
+    assert.match(about({ [key]: "x" }), /unknown key ".*"\. Did you mean "cmd"\? It is the whole command line: "cmd": "node server\.js"\./);
+  for (const [key, meant] of [
+    ["kill_timeout", "terminateTimeout"],
+    ["env_file", "envFile"],
+    ["environment", "env"],
+    ["working_dir", "cwd"],
+    ["max_memory_restart", "memoryLimit"],
+    ["logs", "logger"],
+  ] as const)
+    assert.match(about({ [key]: 1 }), new RegExp(`unknown key "${key}"\\. Did you mean "${meant}"\\?`));
+  for (const [key, answer] of [
+    ["apps", 'Did you mean "processes"?'],
+    ["cmd", 'It belongs in an entry of "processes".'],
+    ["script", 'It belongs in an entry of "processes" as "cmd".'],
+    ["command", 'It belongs in an entry of "processes" as "cmd".'],
+    ["instances", 'It belongs in "cluster" of an entry of "processes".'],
+  ] as const)
+    assert.deepEqual(problemsOf(`{ "processes": [], "${key}": 1 }`), [`1:20 ${key} Found the unknown key "${key}". ${answer}`]);
+});
+
 test("8 name and id: 1 to 64 characters from a-z, 0-9, dot, underscore, hyphen", () => {
   for (const id of ["a", "a".repeat(64), "a.b_c-9", "..."]) assert.equal(about({ id }), "");
   for (const id of ["", "a".repeat(65), "a b", "ä", ".", "..", "a/b", 5, "a\n"]) assert.match(about({ id }), /allowed: 1 to 64 characters/);

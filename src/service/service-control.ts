@@ -206,10 +206,8 @@ class ServiceControl implements Control {
     const { processes } = this.#ports.supervisor;
     const found = processes.filter((process) => id === "all" || process.id === id || this.#ports.spec(process.id).cluster?.id === id);
     if (found.length > 0) return found;
-    throw unknownProcess(
-      id,
-      processes.map((process) => process.id),
-    );
+    const clusters = processes.flatMap((process) => this.#ports.spec(process.id).cluster?.id ?? []);
+    throw unknownProcess(id, new Set([...clusters, ...processes.map((process) => process.id)]));
   }
 }
 
@@ -243,7 +241,7 @@ export type ControlPorts = {
 };
 
 /** `ids`: the known ids. */
-function unknownProcess(id: string, ids: readonly string[]): ProcmanError {
+function unknownProcess(id: string, ids: Iterable<string>): ProcmanError {
   return new ProcmanError("process-unknown", `Cannot find process ${shortened(id)}: no process has this id.${didYouMean(id, ids)}`);
 }
 

@@ -1,0 +1,33 @@
+/** Examples at the end of each command's help. */
+import type { CommandName } from "./overview.ts";
+
+const EXAMPLES: Readonly<Record<CommandName, readonly string[]>> = {
+  run: ["run", "run --detach --wait", "run web --console", "run --once test lint"],
+  terminate: ["terminate"],
+  upgrade: ["upgrade"],
+  status: ["status", "status web", "status --check web"],
+  logs: ["logs -f", "logs web -n 20", "logs --severity error --since 10m", "logs web --search timeout --since yesterday"],
+  why: ["why web", "why web -n 3"],
+  next: ["next", "next backup"],
+  start: ["start web", "start web mail", "start all"],
+  stop: ["stop web", "stop web-2", "stop all --no-wait"],
+  restart: ["restart web", "restart all --timeout 30"],
+  block: ["block backup"],
+  unblock: ["unblock backup"],
+  scale: ["scale web 4", "scale web +1", "scale web max"],
+  signal: ["signal HUP nginx", "signal USR2 web --to leader"],
+  plan: ["plan", "plan --exit-code"],
+  reload: ["reload", "reload --no-wait"],
+  init: ["init", 'init --id web --cmd "node server.js"', 'init --name shop --id web --cmd "node server.js" --env PORT=3000'],
+  append: ['append --id mail --cmd "node mail.js" --restart always', 'append --id report --cmd ./report.sh --cron "0 3 * * *"'],
+  remove: ["remove mail"],
+  validate: ["validate", "validate --profile production"],
+  schema: ["schema > procman.schema.json"],
+  token: ["token --consumer grafana --scope read", "token --consumer ci --scope read,control --expire-in 3600"],
+  completion: ["completion bash"],
+};
+
+/** The lines after the options. */
+export function examplesOf(name: CommandName): string {
+  return `\n${EXAMPLES[name].length === 1 ? "Example" : "Examples"}:\n${EXAMPLES[name].map((example) => `  procman ${example}`).join("\n")}`;
+}
