@@ -80,6 +80,7 @@ export default defineConfig([
   ...program("logger", "src/logger/main.ts", IGNORE_SIGNALS),
   ...program("balancer", "src/balancer/main.ts", IGNORE_SIGNALS),
   ...program("opener", "src/keeper/socket-opener.ts", IGNORE_SIGNALS),
+  ...program("turn-away", "src/service/balancer/turn-away.ts", IGNORE_SIGNALS),
   ...program("node-preload", "src/node-preload.ts"),
   ...program("cli", "src/cli/cli-boot.ts"),
   ...cachedProgram("cli-main", "src/cli/main.ts").map((build) => ({ ...build, ...IN_ONE_FILE })),

@@ -76,7 +76,7 @@ const BUILTINS = new Set(
 );
 
 /** Those after which a program is still started as before: they define no function, alias or trap. */
-const HARMLESS = new Set(": [ cd chdir echo exit export false printf pwd read readonly test true ulimit umask unset".split(" "));
+const HARMLESS = new Set(": [ cd chdir echo exec exit export false printf pwd read readonly test true ulimit umask unset".split(" "));
 
 /** Options of `set` that neither print nor control jobs. */
 const QUIET_OPTIONS = /^[-+][aefu]+$/;
@@ -137,11 +137,7 @@ function requireHarmless({ words: [first, ...args] }: SimpleCommand): void {
   const { raw, text } = first;
   if (text === undefined) throw new Unclear(`only the shell knows what ${raw} does`, "exec");
   if (KEYWORDS.has(raw)) throw new Unclear(`${raw} is part of the shell's grammar`);
-  const isHarmless =
-    !BUILTINS.has(text) ||
-    HARMLESS.has(text) ||
-    (text === "exec" && args.length === 0) ||
-    (text === "set" && args.every((arg) => QUIET_OPTIONS.test(arg.raw)));
+  const isHarmless = !BUILTINS.has(text) || HARMLESS.has(text) || (text === "set" && args.every((arg) => QUIET_OPTIONS.test(arg.raw)));
   if (!isHarmless) throw new Unclear(`the shell may be needed after ${raw}`, "exec");
 }
 

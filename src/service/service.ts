@@ -101,7 +101,7 @@ export class ProcmanService {
     };
     this.#sockets = new SharedSockets({ ...ports, sockets: options.sockets });
     this.#spawner = this.#newSpawner();
-    this.#balancing = new Balancing({ ...ports, publishState: (id, text) => events.publishState(id, text) });
+    this.#balancing = new Balancing({ ...ports, publishState: (id, text) => events.publishState(id, text), sockets: options.sockets });
     this.supervisor = this.#newSupervisor();
     const operating = this.#operationPorts();
     this.rollingRestarts = new RollingRestarts({ ...operating, steadyMs: options.steadyMs });

@@ -36,7 +36,9 @@ for (const name of ["program", "my program", "code"]) symlinkSync("show", join(b
 /** What may come before the last command. */
 const BEFORE = [
   ..."true|false|cd sub|cd missing|A=1|A=1 B=$A|export E=2|E='a b'|show x|show code=3|umask 027|set -e|set -eu|set -x|set +e".split("|"),
-  ..."trap 'echo trapped' EXIT|. ./lib.sh|show p \\| cat|show p \\| show code=4|echo hi|exec >log|exec 2>&1|read E < in|exit 4".split("|"),
+  ..."trap 'echo trapped' EXIT|. ./lib.sh|show p \\| cat|show p \\| show code=4|echo hi|exec >log|exec 2>&1|exec show q|exec missing|read E < in|exit 4".split(
+    "|",
+  ),
   ..."$EMPTY show|eval 'program() { echo f; }'|program() { echo g; }|alias program=echo|test -f in|[ -f none ]|unset HOME".split("|"),
   ..."PATH=$PATH:/x|unset -f program|IFS=:|if true; then show y; fi|(exit 3)|show &|wait|command cd sub|time show|! true".split("|"),
   ...'"$BIN/show" q|~/show|for i in 1 2; do show $i; done|{ show z; }|>made|cat <<E\ntext\nE|# comment\ntrue|shift|hash show'.split("|"),
@@ -96,10 +98,10 @@ function sorted(text: string): readonly string[] {
     .sort();
 }
 
-/** The line that procman gives to the shell. */
+/** The line that procman gives to the shell, if it is another one. */
 function changed(line: string): string | undefined {
   const command = parseCommandLine(line);
-  if (command.kind === "shell") return undefined;
+  if (command.kind === "shell" || (command.kind === "exec" && command.line === line)) return undefined;
   return command.kind === "exec" ? command.line : `exec ${command.words.join(" ")}`;
 }
 

@@ -8,11 +8,12 @@ import { fileURLToPath } from "node:url";
 import type { Client } from "../../src/client/client.ts";
 import { procman as cli } from "../support/cli.ts";
 import { api, ask, type Cluster, DRAINING_SERVER, LoadGenerator, waitForRecord } from "../support/cluster-rig.ts";
-import { freePort } from "../support/free-ports.ts";
+import { freePort, freeRange } from "../support/free-ports.ts";
 import { allThreadsExit, eventually, folderWith, Procman, startProcman } from "../support/procman-process.ts";
 import { entryUrl } from "../support/product.ts";
 import { isMissing } from "../support/system-programs.ts";
 
+const ANSWERING_SERVER = fileURLToPath(new URL("../programs/answer-with-pid.js", import.meta.url));
 const PASSED_SOCKET_SERVER = fileURLToPath(new URL("../programs/serve-passed-socket.py", import.meta.url));
 const IDS = ["web-1", "web-2"] as const;
 
@@ -62,6 +63,30 @@ test("a program behind variables and `cd` gets the shared socket", async (contex
   const web = await shared(context, { cmd: `cd / && NODE_ENV=production FOO=$HOME node ${DRAINING_SERVER} 2>&1` });
   await areUp(web);
   await bothServe(web);
+});
+
+test("instances that accept nothing from the shared socket are named, with their ports, and its clients are turned away, not left waiting", async (context) => {
+  const ports = await freeRange();
+  const web = await shared(context, { cmd: `node ${ANSWERING_SERVER} $((${ports} + {instance}))` });
+  await areUp(web);
+  const stranded = ask(web.port).then(
+    () => "an answer",
+    ({ code }: NodeJS.ErrnoException) => code,
+  );
+  for (const number of [1, 2]) {
+    const text = `runs, but accepts no connections from the shared socket 127.0.0.1:${web.port} (descriptor 3); it listens on ${ports + number}`;
+    assert.ok((await web.procman.line(new RegExp(`web-${number} .*shared socket`))).includes(text));
+    assert.equal((await web.client.process(`web-${number}`)).reason, text);
+  }
+  assert.equal(await stranded, "ECONNRESET");
+  await web.procman.line(/web .*have waited on 127\.0\.0\.1:\d+ for 10 s, and no instance accepts .*: they are turned away/);
+});
+
+test("an instance that accepts nothing from the shared socket keeps no client from the others", async (context) => {
+  const web = await shared(context, { cmd: `[ {instance} = 1 ] && exec sleep 1000; exec node ${DRAINING_SERVER}` });
+  await areUp(web);
+  const { pid } = await web.client.process("web-2");
+  for (let turn = 0; turn < 5; turn++) assert.equal(await ask(web.port), pid);
 });
 
 test("during a restart of all instances at once connections wait in the kernel", async (context) => {

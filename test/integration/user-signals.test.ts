@@ -29,7 +29,7 @@ writeFileSync(
    };`,
 );
 
-for (const name of ["procman.cjs", "service.cjs", "logger.cjs", "balancer.cjs", "opener.cjs"])
+for (const name of ["procman.cjs", "service.cjs", "logger.cjs", "balancer.cjs", "opener.cjs", "turn-away.cjs"])
   test(`${name} handles SIGUSR1 and SIGUSR2 before anything else`, async () => {
     const child = spawn(process.execPath, ["--require", PRELOAD, join(DIST, name), "run"], { cwd: folder, env: cleanEnvironment() });
     let handled = "";

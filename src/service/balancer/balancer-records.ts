@@ -5,7 +5,7 @@ import type { BackendReport, FrontReport, FrontSpec } from "../../ipc/balancer-p
 import type { Listening } from "../../ipc/keeper-protocol.ts";
 import { error, info, type LogLine } from "../reporting/lifecycle-messages.ts";
 
-function addressText({ hostname, port }: Listening): string {
+export function addressText({ hostname, port }: Listening): string {
   return hostname.includes(":") ? `[${hostname}]:${port}` : `${hostname}:${port}`;
 }
 
@@ -14,6 +14,11 @@ export function withSharedSocket(record: ProcessRecord, { hostname, port }: List
   const isOpen = record.instances?.some(({ pid, status }) => pid !== undefined || status === "backoff") === true;
   const reason = isOpen ? `${record.reason}; they share ${addressText({ hostname, port })}` : record.reason;
   return { ...record, reason, socket: { hostname, port } };
+}
+
+/** Of an instance: why it gets no connections. */
+export function withProblem(record: ProcessRecord, problem: string | undefined): ProcessRecord {
+  return problem === undefined ? record : { ...record, reason: `${record.reason}, but ${problem}` };
 }
 
 export function withFrontend(record: ProcessRecord, front: FrontSpec, { problem, waiting, rejected, full }: FrontReport): ProcessRecord {
@@ -32,8 +37,7 @@ export function withBackend(
   { port, connectionProblem }: { readonly port: number; readonly connectionProblem: string | undefined },
 ): ProcessRecord {
   return {
-    ...record,
-    reason: connectionProblem === undefined ? record.reason : `${record.reason}, but ${connectionProblem}`,
+    ...withProblem(record, connectionProblem),
     backend: { port, accepting, connections, totalConnections: total, receivedBytes: bytesIn, sentBytes: bytesOut, refused },
   };
 }

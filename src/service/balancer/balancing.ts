@@ -2,19 +2,24 @@
 import type { ProcessSpec } from "../../config/spec.ts";
 import type { ProcessRecord } from "../../contract/records.ts";
 import type { BackendState, Front, FrontReport, FrontSpec } from "../../ipc/balancer-protocol.ts";
+import type { Listening } from "../../ipc/keeper-protocol.ts";
+import { waitsForConnections } from "../../os/epoll.ts";
+import { addressOf, type InheritedSockets } from "../../os/inherited-sockets.ts";
+import { allListeners } from "../../os/listening-ports.ts";
 import type { Spawner } from "../../supervisor/ports.ts";
 import type { SlotState } from "../../supervisor/states.ts";
 import type { Supervisor } from "../../supervisor/supervisor.ts";
 import type { ActiveConfig } from "../config/active-config.ts";
 import type { KeeperChannel } from "../keeper-channel.ts";
 import type { NoteStore } from "../recovery/notes.ts";
-import type { LogLine } from "../reporting/lifecycle-messages.ts";
+import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 import type { ProcessBus } from "../reporting/process-bus.ts";
 import { type InstancePort, PortConflicts } from "../spawn/port-conflicts.ts";
 import type { Subsystem } from "../subsystem.ts";
 import { BalancerClient } from "./balancer-client.ts";
-import { frontendMessages, withBackend, withFrontend, withSharedSocket } from "./balancer-records.ts";
+import { addressText, frontendMessages, withBackend, withFrontend, withProblem, withSharedSocket } from "./balancer-records.ts";
 import { ConnectionDrain } from "./drain.ts";
+import { StrandedClients, startTurningAway } from "./stranded-clients.ts";
 import { type UnreachableInstance, UnreachableInstances } from "./unreachable-instances.ts";
 
 export type BalancingPorts = {
@@ -26,6 +31,8 @@ export type BalancingPorts = {
   readonly link: KeeperChannel;
   readonly notes: NoteStore;
   readonly log: { readonly write: (id: string, line: LogLine) => void };
+  /** Of which this service has a copy. */
+  readonly sockets?: InheritedSockets | undefined;
 };
 
 export class Balancing implements Subsystem {
@@ -38,6 +45,7 @@ export class Balancing implements Subsystem {
   #isChanged = false;
   #isClosed = false;
   readonly #unreachable: UnreachableInstances;
+  readonly #stranded: StrandedClients;
   readonly #portConflicts: PortConflicts;
   readonly #drain: ConnectionDrain;
   readonly #watchers = new Set<() => void>();
@@ -48,15 +56,27 @@ export class Balancing implements Subsystem {
     this.#config = activeConfig;
     this.#link = link;
     this.#write = (id, line) => log.write(id, line);
-    bus.transitions.listen(({ spec: { front } }) => {
+    bus.transitions.listen(({ spec: { front, share } }) => {
       if (front !== undefined) this.#scheduleUpdate();
+      if (share !== undefined) setImmediate(() => this.#unreachable.check());
     });
     this.#drain = new ConnectionDrain({
       applied: () => this.#balancer?.send(),
       port: (slot) => activeConfig.spec(slot).cluster?.port,
       notes,
     });
-    this.#unreachable = new UnreachableInstances(() => this.#findUnreachable(), this.#write);
+    this.#unreachable = new UnreachableInstances(
+      () => [...this.#findUnreachable(), ...this.#sharing()],
+      (id, line) => {
+        this.#write(id, line);
+        setImmediate(() => this.#stranded.check());
+      },
+    );
+    this.#stranded = new StrandedClients({
+      idle: () => this.#idleSockets(),
+      queued: ({ port }) => allListeners().reduce((sum, listener) => (listener.port === port ? sum + listener.queued : sum), 0),
+      turnAway: (socket, isFirst) => this.#turnAway(socket, isFirst),
+    });
     this.#portConflicts = new PortConflicts((id) => this.#instancePort(id), {
       onChange: () => {
         this.#scheduleUpdate();
@@ -129,11 +149,13 @@ export class Balancing implements Subsystem {
   end(): void {
     this.#isClosed = true;
     this.#unreachable.stop();
+    this.#stranded.stop();
     this.#scheduleUpdate();
   }
 
   retire(): void {
     this.#unreachable.stop();
+    this.#stranded.stop();
     this.#portConflicts.stop();
     this.#balancer?.close();
     this.#balancer = undefined;
@@ -160,8 +182,8 @@ export class Balancing implements Subsystem {
   /** The record with the data of the load balancer. */
   decorate(record: ProcessRecord): ProcessRecord {
     const isCluster = record.type === "cluster";
-    const share = isCluster ? this.#specs.find(({ cluster }) => cluster?.id === record.id)?.share : undefined;
-    if (share !== undefined) return withSharedSocket(record, share);
+    const share = this.#specs.find(({ id, cluster }) => (isCluster ? cluster?.id : id) === record.id)?.share;
+    if (share !== undefined) return isCluster ? withSharedSocket(record, share) : withProblem(record, this.#unreachable.of(record.id));
     const isFront = isCluster && this.#specs.some(({ front }) => front?.id === record.id);
     if (isFront && this.#balancer?.isAnswered === false)
       return { ...record, reason: `${record.reason}; the load balancer does not answer: its standard error says why` };
@@ -246,6 +268,38 @@ export class Balancing implements Subsystem {
 
   #notifyWatchers(): void {
     for (const call of this.#watchers) call();
+  }
+
+  /** Running instances of clusters with a shared socket. What is not known to accept nothing from it counts as accepting. */
+  #sharing(): readonly UnreachableInstance[] {
+    return this.#specs.flatMap(({ id, share }) => {
+      const [state] = share === undefined || this.#isClosed ? [] : this.#supervisor.statesOf(id);
+      if (share === undefined || state?.status !== "running" || !isServing(state)) return [];
+      const { pid } = state;
+      const accepts = (): boolean => waitsForConnections(pid, share.port) !== false;
+      return [{ id, pid, port: share.port, shared: { address: addressText(share), accepts } }];
+    });
+  }
+
+  /** Shared sockets of which an instance accepts nothing, and that none accepts from for sure. */
+  #idleSockets(): readonly Listening[] {
+    const sharing = this.#sharing();
+    const idle = sharing.filter(({ id }) => this.#unreachable.of(id) !== undefined).map(({ port }) => port);
+    const served = new Set(sharing.filter(({ id }) => this.#unreachable.hasAccepted(id)).map(({ port }) => port));
+    const ports = new Set(idle.filter((port) => !served.has(port)));
+    const found = this.#specs.flatMap(({ share }) => (share !== undefined && ports.has(share.port) ? [share] : []));
+    return [...new Map(found.map((share) => [share.port, share])).values()];
+  }
+
+  #turnAway(socket: Listening, isFirst: boolean): void {
+    const { id = "" } = this.#specs.find(({ share }) => share?.port === socket.port)?.cluster ?? {};
+    const fd = this.#ports.sockets?.get(addressOf(socket))?.fd;
+    if (fd === undefined) return;
+    const text = `clients have waited on ${addressText(socket)} for 10 s, and no instance accepts from this shared socket: they are turned away`;
+    if (isFirst) this.#write(id, warn(text));
+    startTurningAway(fd, (problem) =>
+      this.#write(id, warn(`Cannot turn away the clients that wait on ${addressText(socket)}: ${problem}`)),
+    );
   }
 
   /** Instances that run, are ready and healthy, but get no connections. */

@@ -65,3 +65,30 @@ test("the port on which it listens instead is named", async (context) => {
   pass(UNREACHABLE_AFTER_MS);
   assert.match(logged[0] ?? "", new RegExp(`; it listens on (?:\\d+, )*${port}(?:,|$)`));
 });
+
+test("with a shared socket an instance is asked after five seconds, and again each second until it accepts; then no more", (context) => {
+  const { instances, unreachable, logged, pass } = rig(context);
+  let [isAccepting, asked] = [false, 0];
+  const accepts = (): boolean => {
+    asked += 1;
+    return isAccepting;
+  };
+  unreachable.set("web-1", { id: "web-1", pid: PID, port: 3_000, shared: { address: "127.0.0.1:3000", accepts } });
+  instances.check();
+  pass(UNREACHABLE_AFTER_MS - 1);
+  assert.deepEqual([asked, instances.of("web-1"), instances.hasAccepted("web-1")], [0, undefined, false]);
+  pass(1);
+  const text = "accepts no connections from the shared socket 127.0.0.1:3000 (descriptor 3)";
+  assert.deepEqual([asked, logged, instances.of("web-1")], [1, [`web-1 warn: runs, but ${text}`], text]);
+  pass(1_000);
+  assert.deepEqual([asked, logged.length], [2, 1]);
+  isAccepting = true;
+  pass(1_000);
+  assert.deepEqual([asked, instances.of("web-1"), instances.hasAccepted("web-1")], [3, undefined, true]);
+  pass(UNREACHABLE_AFTER_MS);
+  instances.check();
+  assert.equal(asked, 3);
+  unreachable.clear();
+  instances.check();
+  assert.equal(instances.hasAccepted("web-1"), false);
+});

@@ -1,14 +1,24 @@
-/** Instances that run but don't accept connections on their port: logged once for each run, with the ports they listen on. */
+/** Instances that run but don't accept connections on their port or from their shared socket: logged once for each run, with the ports they listen on. */
 import { listensOn } from "../../os/port-owner.ts";
 import { type LogLine, warn } from "../reporting/lifecycle-messages.ts";
 
 /** Time that an instance may take to listen before it is logged. Milliseconds. */
 export const UNREACHABLE_AFTER_MS = 5_000;
 
-/** A running instance that accepts no connections on its port. */
-export type UnreachableInstance = { readonly id: string; readonly pid: number; readonly port: number };
+/** How often an instance is asked again that accepted nothing from its shared socket. The balancer reports by itself. Milliseconds. */
+const RECHECK_MS = 1_000;
 
-type ObservedSocket = { readonly pid: number; readonly at: number; text?: string };
+/** A running instance that accepts no connections on its port, or may accept none from the shared socket. */
+export type UnreachableInstance = {
+  readonly id: string;
+  readonly pid: number;
+  /** That of the shared socket, if there is one. */
+  readonly port: number;
+  readonly shared?: { readonly address: string; readonly accepts: () => boolean };
+};
+
+/** `accepts`: it was seen to accept from the shared socket, and is not asked again. */
+type ObservedSocket = { readonly pid: number; readonly at: number; text?: string; accepts?: true; isShared?: true };
 
 export class UnreachableInstances {
   readonly #find: () => readonly UnreachableInstance[];
@@ -29,10 +39,10 @@ export class UnreachableInstances {
     const unreachable = this.#find();
     const ids = new Set(unreachable.map(({ id }) => id));
     for (const id of this.#observed.keys()) if (!ids.has(id)) this.#observed.delete(id);
-    for (const { id, pid, port } of unreachable) {
-      const known = this.#observed.get(id);
-      if (known?.pid !== pid) this.#observed.set(id, { pid, at: now });
-      else if (known.text === undefined && now - known.at >= UNREACHABLE_AFTER_MS) this.#report(id, known, port);
+    for (const instance of unreachable) {
+      const known = this.#observed.get(instance.id);
+      if (known?.pid !== instance.pid) this.#observed.set(instance.id, { pid: instance.pid, at: now });
+      else if (known.accepts !== true && now - known.at >= UNREACHABLE_AFTER_MS) this.#examine(known, instance);
     }
     this.#arm(now);
   }
@@ -42,23 +52,41 @@ export class UnreachableInstances {
     return this.#observed.get(id)?.text;
   }
 
+  /** Whether the run was seen to accept from its shared socket. */
+  hasAccepted(id: string): boolean {
+    return this.#observed.get(id)?.accepts === true;
+  }
+
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
   }
 
-  #report(id: string, socket: ObservedSocket, port: number): void {
-    const ports = listensOn(socket.pid);
+  #examine(known: ObservedSocket, { id, pid, port, shared }: UnreachableInstance): void {
+    if (shared?.accepts() === true) {
+      known.accepts = true;
+      delete known.text;
+      return;
+    }
+    if (known.text !== undefined) return;
+    const ports = listensOn(pid).filter((each) => shared === undefined || each !== String(port));
     const others = ports.length === 0 ? "" : `; it listens on ${ports.join(", ")}`;
-    socket.text = `accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)${others}`;
-    this.#write(id, warn(`runs, but ${socket.text}`));
+    if (shared !== undefined) known.isShared = true;
+    known.text =
+      shared === undefined
+        ? `accepts no connections on its port 127.0.0.1:${port} (PROCMAN_CLUSTER_PORT)${others}`
+        : `accepts no connections from the shared socket ${shared.address} (descriptor 3)${others}`;
+    this.#write(id, warn(`runs, but ${known.text}`));
   }
 
   #arm(now: number): void {
     clearTimeout(this.#timer);
-    const unreported = [...this.#observed.values()].filter(({ text }) => text === undefined);
-    if (unreported.length === 0) return;
-    const next = Math.min(...unreported.map(({ at }) => at)) + UNREACHABLE_AFTER_MS - now;
+    const times = [...this.#observed.values()].flatMap(({ at, text, accepts, isShared }) => {
+      if (text === undefined) return accepts === true ? [] : [at + UNREACHABLE_AFTER_MS];
+      return isShared === true ? [now + RECHECK_MS] : [];
+    });
+    if (times.length === 0) return;
+    const next = Math.min(...times) - now;
     this.#timer = setTimeout(() => this.check(), Math.max(next, 1));
     this.#timer.unref();
   }

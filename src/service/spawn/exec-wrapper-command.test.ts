@@ -40,6 +40,7 @@ test("2.2 cmd: a program with variables before it, or the last of a list, takes 
     "set -eu\nexport A=1 # for b\n\nA=2 b\n": "set -eu\nexport A=1 # for b\n\nA=2 exec b\n",
     "test -f x ||\n  exit 3\n'my prog'": "test -f x ||\n  exit 3\nexec 'my prog'",
     "cd x && exec node y": "cd x && exec node y",
+    "test -f x && exec a; exec >log; b": "test -f x && exec a; exec >log; exec b",
     "trap '' HUP; exec node y": "trap '' HUP; exec node y",
   };
   for (const [line, given] of Object.entries(lines)) assert.deepEqual(shellArgv(line), ["/bin/sh", "-c", given], line);
