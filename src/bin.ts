@@ -1,7 +1,21 @@
 /** The command `procman`. `run` goes straight to the keeper's small file; everything else loads the command line. */
 import { createRequire } from "node:module";
 
+const COMPLETION = "__complete";
+
+configAfterCommand(process.argv, process.argv[2] === COMPLETION ? 3 : 2);
 const [command, ...args] = process.argv.slice(2);
 const load = createRequire(__filename);
 if (command === "run" && !args.some((arg) => /^(?:-h|--help|-d.*|--detach)$/.test(arg))) load("./keeper.cjs");
 else load("./cli.cjs");
+
+/** `procman -c FILE status` becomes `procman status -c FILE`. A command that is being typed, for completion, comes last. */
+function configAfterCommand(words: string[], start: number): void {
+  const first = words[start] ?? "";
+  const length = /^(?:-c|--config)$/.test(first) ? 2 : /^(?:-c|--config=)./.test(first) ? 1 : 0;
+  const name = words[start + length];
+  if (length === 0 || name === undefined) return;
+  const option = words.splice(start, length);
+  const takesNone = /^(?:help|version|-.*)$/.test(name) || (start === 3 && words.length === start + 1);
+  if (!takesNone) words.splice(start + 1, 0, ...option);
+}

@@ -3,9 +3,10 @@ import { type Command, InvalidArgumentError } from "commander";
 import { ProcmanError } from "../base/errors.ts";
 import { didYouMean } from "../base/suggest.ts";
 import type { ProcessRecord } from "../contract/records.ts";
+import { CONFIG_HELP } from "./config-option.ts";
 
 export function withConfig(command: Command): Command {
-  return command.option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)");
+  return command.option("-c, --config <path>", CONFIG_HELP);
 }
 
 export function secondsTo(max: number): (text: string) => number {

@@ -1,7 +1,10 @@
 /** Finds and reads the configuration file, without parsing it. */
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { lstatSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ProcmanError } from "../base/errors.ts";
 import { readWhole } from "../os/careful-files.ts";
+import { statIfSeen } from "../os/files.ts";
+import { userName } from "../os/user-names.ts";
 import { ConfigurationError } from "./problems.ts";
 
 /** Looked up in this order. */
@@ -18,20 +21,67 @@ export type ConfigText = {
 };
 
 /**
- * Reads the file of the path; without a path the first of `FILE_NAMES` in `cwd`.
+ * Reads the file of the path, which may be its folder. Without a path: that of `PROCMAN_CONFIG`, else the first of `FILE_NAMES`
+ * in `cwd` or the nearest folder above it.
  *
- * @throws {ProcmanError} `configuration-missing`: no such file, or it can't be read.
+ * @throws {ProcmanError} `configuration-missing`: no such file, it can't be read, or another user could have put it above `cwd`.
  */
 export function read(path: string | undefined, cwd: string): ConfigText {
-  const candidates = path === undefined ? FILE_NAMES.map((name) => join(cwd, name)) : [resolve(cwd, path)];
-  for (const file of candidates) {
-    const bytes = bytesOf(file, displayPath(file, cwd));
-    if (bytes !== undefined) return { file, shownAs: displayPath(file, cwd), text: textOf(bytes, displayPath(file, cwd)) };
+  if (path !== undefined) return readNamed(path, cwd);
+  const fromEnvironment = process.env.PROCMAN_CONFIG;
+  if (!fromEnvironment) return readNearest(cwd);
+  try {
+    return readNamed(fromEnvironment, cwd);
+  } catch (cause) {
+    if (!(cause instanceof ProcmanError) || cause.code !== "configuration-missing") throw cause;
+    throw new ProcmanError("configuration-missing", `${cause.message} (named by PROCMAN_CONFIG)`, { cause });
   }
+}
+
+function readNamed(path: string, cwd: string): ConfigText {
+  const file = resolve(cwd, path);
+  const isFolder = statIfSeen(file)?.isDirectory() === true;
+  const found = isFolder ? readIn(file, cwd) : readIfThere(file, cwd);
+  if (found !== undefined) return found;
   throw new ProcmanError(
     "configuration-missing",
-    path === undefined ? missingMessage(cwd) : `Cannot read ${path}: no such file. \`procman init --config ${path}\` makes one.`,
+    isFolder
+      ? `Cannot read ${path}: the folder has neither ${FILE_NAMES.join(" nor ")}; name another file.`
+      : `Cannot read ${path}: no such file. \`procman init --config ${path}\` makes one.`,
   );
+}
+
+function readNearest(cwd: string): ConfigText {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    if (folder !== cwd) for (const name of FILE_NAMES) checkOwner(join(folder, name));
+    const found = readIn(folder, cwd);
+    if (found !== undefined) return found;
+    if (folder === dirname(folder)) throw new ProcmanError("configuration-missing", missingMessage(cwd));
+  }
+}
+
+/** In a folder above, such as /tmp, another user may have put a file or a link: what it names would run with the rights of this user. */
+function checkOwner(file: string): void {
+  const [own, owner] = [process.geteuid?.(), lstatSync(file, { throwIfNoEntry: false })?.uid];
+  if (own === undefined || owner === undefined || owner === own || owner === 0) return;
+  throw new ProcmanError(
+    "configuration-missing",
+    `Cannot use ${file}, which lies above this folder: it belongs to ${userName(owner)}; if it is the right one, name it with --config`,
+  );
+}
+
+function readIn(folder: string, cwd: string): ConfigText | undefined {
+  for (const name of FILE_NAMES) {
+    const found = readIfThere(join(folder, name), cwd);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function readIfThere(file: string, cwd: string): ConfigText | undefined {
+  const shownAs = displayPath(file, cwd);
+  const bytes = bytesOf(file, shownAs);
+  return bytes === undefined ? undefined : { file, shownAs, text: textOf(bytes, shownAs) };
 }
 
 /** Relative to the current folder where the file lies below it. */
@@ -41,7 +91,7 @@ export function displayPath(file: string, cwd: string): string {
 }
 
 function missingMessage(cwd: string): string {
-  return `Cannot find a configuration: neither ${FILE_NAMES.join(" nor ")} in ${cwd}. \`procman init\` makes one, --config PATH names another.`;
+  return `Cannot find a configuration: neither ${FILE_NAMES.join(" nor ")} in ${cwd} or a folder above it. \`procman init\` makes one, --config PATH names another.`;
 }
 
 /** Bytes. */
@@ -53,7 +103,7 @@ export function readConfigBytes(file: string): Buffer {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EISDIR: "it is a folder; name the file in it",
+  EISDIR: "it is a folder",
   EACCES: "permission denied",
   EPERM: "permission denied",
   ELOOP: "its symbolic links form a loop",

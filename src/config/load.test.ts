@@ -40,11 +40,14 @@ test("no file: the message says how to create one", (t) => {
   });
 });
 
-test("a folder, or a loop of symbolic links, is reported as such", (t) => {
+test("a folder without a configuration, or a loop of symbolic links, is reported as such", (t) => {
   const cwd = folder(t, {});
   mkdirSync(join(cwd, "dir"));
   symlinkSync("loop", join(cwd, "loop"));
-  assert.throws(() => load("dir", cwd), { code: "configuration-missing", message: "Cannot read dir: it is a folder; name the file in it" });
+  assert.throws(() => load("dir", cwd), {
+    code: "configuration-missing",
+    message: "Cannot read dir: the folder has neither procman.jsonc nor procman.json; name another file.",
+  });
   assert.throws(() => load("loop", cwd), { code: "configuration-missing", message: /form a loop/ });
 });
 

@@ -8,7 +8,7 @@ import type { Config } from "./spec.ts";
 import { type CheckOptions, resolveConfiguration } from "./validate.ts";
 
 /**
- * Reads and validates a file; without a path, `procman.jsonc` or `procman.json` in `cwd`.
+ * Reads and validates a file; without a path, see `read`.
  *
  * @throws {ProcmanError} `configuration-missing`: no such file, or it can't be read.
  * @throws {ConfigurationError} it is not valid; all problems are in it.

@@ -17,7 +17,13 @@ export type ProcessConfig = { readonly id: string; readonly [field: string]: unk
 
 /** The environment of tests, without variables of the user that change how procman starts. */
 export function cleanEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
-  const { NODE_OPTIONS: _options, NODE_EXTRA_CA_CERTS: _certificates, NODE_TEST_CONTEXT: _context, ...env } = process.env;
+  const {
+    NODE_OPTIONS: _options,
+    PROCMAN_CONFIG: _config,
+    NODE_EXTRA_CA_CERTS: _certificates,
+    NODE_TEST_CONTEXT: _context,
+    ...env
+  } = process.env;
   return { ...env, ...extra };
 }
 

@@ -1,6 +1,7 @@
 /** `procman append`: adds a process to the configuration file. */
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
+import { CONFIG_HELP } from "../config-option.ts";
 import { type ProcessOptions, processOf, withProcessOptions } from "../process-options.ts";
 
 export function define(parent: Command): void {
@@ -10,9 +11,7 @@ export function define(parent: Command): void {
     .description(
       "Adds a process at the end of the list. Keeps comments and layout; nothing is written if the result would be invalid, or if the file has this process already.",
     );
-  withProcessOptions(command)
-    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
-    .action(append);
+  withProcessOptions(command).option("-c, --config <path>", CONFIG_HELP).action(append);
 }
 
 type Options = ProcessOptions & { readonly config?: string };

@@ -1,6 +1,7 @@
 /** `procman remove`: removes a process from the configuration file. */
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
+import { CONFIG_HELP } from "../config-option.ts";
 
 export function define(parent: Command): void {
   parent
@@ -9,7 +10,7 @@ export function define(parent: Command): void {
     .description("Removes a process with the comments that belong to it; everything else stays as it is.")
     .argument("[id]", "id of the process")
     .option("--id <id>", "the same as a flag")
-    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("-c, --config <path>", CONFIG_HELP)
     .action(remove);
 }
 

@@ -7,13 +7,14 @@ import { keeperOf } from "../../connection/endpoint-file.ts";
 import { waitForEnd } from "../../connection/terminate.ts";
 import type { Holder } from "../../os/lock.ts";
 import { signalIfThere } from "../../os/process-signal.ts";
+import { CONFIG_HELP } from "../config-option.ts";
 
 export function define(parent: Command): void {
   parent
     .command("terminate")
     .summary("stop all processes and end procman")
     .description("Stops all processes in reverse order and ends procman; waits until this is done.")
-    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("-c, --config <path>", CONFIG_HELP)
     .option("--no-wait", "return immediately")
     .action(async ({ config, wait }: { readonly config?: string; readonly wait: boolean }) => {
       const location = locate(config, process.cwd());

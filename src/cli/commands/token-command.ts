@@ -11,6 +11,7 @@ import { signJwt } from "../../os/jwt.ts";
 import { holderOf } from "../../os/lock.ts";
 import { replaceSecret, secretIn } from "../../os/secret.ts";
 import { makeStateFolder } from "../../os/state-folder.ts";
+import { CONFIG_HELP } from "../config-option.ts";
 
 /** 100 years. */
 const LONGEST_SECONDS = 3_155_760_000;
@@ -31,7 +32,7 @@ export function define(parent: Command): void {
     .description(
       `Prints a token for "Authorization: Bearer TOKEN". To revoke it, add its consumer to "api.revoked" in the configuration. --rotate replaces the secret first, which invalidates all earlier tokens without a restart. Running processes keep their tokens until they restart.`,
     )
-    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("-c, --config <path>", CONFIG_HELP)
     .option("--consumer <name>", "name of its user: 1 to 64 of a-z A-Z 0-9 . _ -")
     .option("--expire-in <seconds>", "validity in seconds (default: until it is revoked)")
     .option("--scope <scopes>", `its scopes, of ${SCOPES.join(",")} (default: all)`)

@@ -13,6 +13,7 @@ import { writeWhole } from "../../os/careful-files.ts";
 import { monotonicMs } from "../../os/clock.ts";
 import type { Holder } from "../../os/lock.ts";
 import { isAlive } from "../../os/process-stat.ts";
+import { CONFIG_HELP } from "../config-option.ts";
 
 /** Time for each part to become ready, or for the old one to come back. Milliseconds. */
 const TIMEOUT_MS = 60_000;
@@ -25,7 +26,7 @@ export function define(parent: Command): void {
     .description(
       "Replaces service, logger and load balancer of the running procman with those of this version, one by one; if a new one isn't ready in time, the old one comes back. No process is restarted, and no line or connection is lost. Also restarts a service that is down.",
     )
-    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("-c, --config <path>", CONFIG_HELP)
     .option("--json", "print the keeper's report")
     .action(async ({ config, json = false }: { readonly config?: string; readonly json?: boolean }) => {
       const { stateDir } = locate(config, process.cwd());

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { ProcmanError } from "../../base/errors.ts";
 import type { Config, ConfigProblem, ProcessSpec } from "../../config/spec.ts";
+import { CONFIG_HELP } from "../config-option.ts";
 import { local } from "../format.ts";
 
 export function define(parent: Command): void {
@@ -11,7 +12,7 @@ export function define(parent: Command): void {
     .description(
       "Checks the configuration file and shows all problems with line and column. Missing files that it names, and malformed lines of env files, are warnings. Exit code 78 if it is invalid.",
     )
-    .option("-c, --config <path>", "configuration file (default: procman.jsonc, then procman.json, in this folder)")
+    .option("-c, --config <path>", CONFIG_HELP)
     .option("--profile <name>", "merge this part of `profiles` over the rest of the configuration")
     .option("--json", "print the result as JSON")
     .action(validate);
