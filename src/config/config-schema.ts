@@ -19,7 +19,7 @@ import {
   text,
 } from "./fields/field.ts";
 import { LOGGER } from "./fields/logger-fields.ts";
-import { PROCESS } from "./fields/process-fields.ts";
+import { ENVIRONMENT, PROCESS } from "./fields/process-fields.ts";
 import { DEFAULT_NAME } from "./find-config.ts";
 import { MAX_MS } from "./units.ts";
 
@@ -95,6 +95,8 @@ export const TOP = {
     description: "The processes.",
   },
   logger: { type: optional(objectOf(LOGGER)), description: "Global logger settings, and the defaults for each process." },
+  env: { ...ENVIRONMENT.env, description: "Environment variables of all processes; `env` of a process overrides them." },
+  envFile: { ...ENVIRONMENT.envFile, description: "Env files of all processes, read before those of a process." },
   watcher: { type: optional(objectOf(WATCHER)), description: "Settings of the file watcher, for all processes.", onChange: "live" },
   profiles: {
     type: optional(
@@ -133,6 +135,8 @@ export const configuration = objectOf(TOP, { description: "Configuration of proc
 export type RawConfig = TypeOf<typeof configuration>;
 export type RawPlugin = NonNullable<RawConfig["plugins"]>[number];
 export type RawProcess = RawConfig["processes"][number];
+export type RawEnvValue = NonNullable<RawConfig["env"]>[string];
+export type RawEnvFile = Exclude<NonNullable<RawConfig["envFile"]>, readonly unknown[]>;
 export type RawLogger = NonNullable<RawConfig["logger"]>;
 export type RawProcessLogger = NonNullable<RawProcess["logger"]>;
 export type RawRotation = Exclude<RawProcessLogger["rotate"], undefined>;

@@ -57,6 +57,18 @@ test("with a user, or without inheritEnv, a process inherits only what programs 
   assert.deepEqual(inherited(config, "both"), Object.keys(OWN));
 });
 
+test("inheritEnv as a list: what programs need to run and these names, also with a user, and secrets that are named there", () => {
+  const config = configOf({
+    processes: [
+      { id: "some", cmd: "x", inheritEnv: ["OTHER", "CI_*"], user: 0 },
+      { id: "none", cmd: "x", inheritEnv: [] },
+      { id: "owner", cmd: "x", env: { T: { env: "CI_TOKEN" } } },
+    ],
+  });
+  assert.deepEqual(inherited(config, "some"), ["PATH", "LC_ALL", "CI_TOKEN", "OTHER"]);
+  assert.deepEqual(inherited(config, "none"), ["PATH", "LC_ALL"]);
+});
+
 test("another process's secret changes no specification, so it restarts nothing", () => {
   const of = (env: object): Config =>
     configOf({

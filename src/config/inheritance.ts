@@ -22,6 +22,7 @@ const cache = new WeakMap<Config, NamedVariables>();
 /** undefined: everything. */
 export function inheritanceOf({ id, user, inheritEnv }: ProcessSpec, config: Config): Inheritance | undefined {
   if (inheritEnv === true) return undefined;
+  if (typeof inheritEnv === "object") return { only: [...WITH_USER, ...inheritEnv] };
   if (inheritEnv === false || user !== undefined) return { only: WITH_USER };
   const without = [...named(config)].flatMap(([name, ids]) => (ids.has(id) ? [] : [name]));
   return without.length === 0 ? undefined : { without };

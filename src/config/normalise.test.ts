@@ -192,6 +192,19 @@ test("the instances of a cluster with a shared socket all name it, and have no f
   assert.equal(specs({ cluster: { instances: 1, commonPort: 3000, startPort: 4000, mode: "balance" } })[0]?.share, undefined);
 });
 
+test("2.1 env and envFile of the top level are those of all processes; a process's own come after them, PATH is appended", () => {
+  const more = { env: { A: 1, B: true, PATH: "/all" }, envFile: ["all.env", { path: "${NOT_SET_HERE:-local}.env", optional: true }] };
+  const { env, envFile, path } = spec({ env: { B: "own", C: -0.5, PATH: "/own" }, envFile: { path: "web.env" }, path: "first" }, more);
+  assert.deepEqual(env, { A: "1", B: "own", C: "-0.5" });
+  assert.deepEqual(envFile, ["/shop/all.env", { path: "/shop/local.env", optional: true }, "/shop/web.env"]);
+  assert.deepEqual(path, ["/shop/first", "/own", "/all"]);
+});
+
+test("2.2 pathFirst is part of the specification only if it is configured, so an update of procman restarts nothing", () => {
+  assert.deepEqual(spec({ pathFirst: ["node_modules/.bin", "~/bin:/opt"] }).pathFirst?.slice(0, 1), ["/shop/node_modules/.bin"]);
+  assert.ok(!("pathFirst" in spec({})));
+});
+
 test("2.2 a cluster becomes its instances, from 1, with ports from startPort", () => {
   const instances = specs({ cluster: { instances: 2, startPort: 3000 } });
   assert.deepEqual(

@@ -12,6 +12,8 @@ import { healthSpec, readyProbe } from "./checks/probe-checks.ts";
 import {
   API,
   type RawConfig,
+  type RawEnvFile,
+  type RawEnvValue,
   type RawLogger,
   type RawProcess,
   type RawProcessLogger,
@@ -26,7 +28,7 @@ import { READY } from "./fields/probe-fields.ts";
 import { PROCESS } from "./fields/process-fields.ts";
 import { stateDirOf } from "./find-config.ts";
 import { type ClusterInstance, instances } from "./instances.ts";
-import type { Config, EnvValue, LogSpec, ProcessSpec, WatcherSpec } from "./spec.ts";
+import type { Config, EnvFileSpec, EnvValue, LogSpec, ProcessSpec, WatcherSpec } from "./spec.ts";
 import { parseSize } from "./units.ts";
 
 /** The configuration as the service uses it, without `file` and `warnings`, which the caller adds. */
@@ -84,21 +86,16 @@ export function deepFreeze<T>(value: T): T {
 type ConfigOrigin = { readonly raw: RawConfig; readonly folder: string; readonly parallelism: number };
 
 function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, parallelism }: ConfigOrigin): ProcessSpec {
-  const { PATH, ...env } = process.env ?? {};
   const cluster = clusterOf(process, instance);
   const own = (text: string): string => fillInstance(text, cluster);
   const absolute = (path: string): string => pathIn(folder, path, process.user);
   const pathOf = (path: string): string => absolute(filledIn(own(path)));
-  const envFile = [process.envFile ?? []].flat().map(pathOf);
   const { cron, terminate, pidFile } = process;
   return {
     id: instance.id,
     ...programOf(process, absolute, own),
     cwd: pathOf(process.cwd ?? "."),
-    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue(value, pathOf, own)])),
-    ...(envFile.length > 0 && { envFile }),
-    ...(process.inheritEnv !== undefined && { inheritEnv: process.inheritEnv }),
-    path: [...folders(process.path), ...folders(PATH as string | undefined)].map(absolute),
+    ...environmentOf(process, raw, { absolute, pathOf, own }),
     overrun: process.overrun ?? PROCESS.overrun.default,
     autostart: process.autostart ?? PROCESS.autostart.default,
     watch: (process.watch ?? []).map(absolute),
@@ -116,6 +113,26 @@ function specOf(process: RawProcess, instance: ClusterInstance, { raw, folder, p
 }
 
 type Filling = (text: string) => string;
+type Fillings = { readonly absolute: Filling; readonly pathOf: Filling; readonly own: Filling };
+type Environment = Pick<ProcessSpec, "env" | "envFile" | "inheritEnv" | "path" | "pathFirst">;
+
+/** The environment of all processes with that of this one over it. */
+function environmentOf(process: RawProcess, common: RawConfig, { absolute, pathOf, own }: Fillings): Environment {
+  const { PATH: _, ...env } = { ...common.env, ...process.env };
+  const envFile = [common.envFile ?? [], process.envFile ?? []].flat(2).map((entry) => envFileOf(entry, pathOf));
+  const { inheritEnv, pathFirst } = process;
+  return {
+    env: Object.fromEntries(Object.entries(env).map(([name, value]) => [name, envValue(value, pathOf, own)])),
+    ...(envFile.length > 0 && { envFile }),
+    ...(inheritEnv !== undefined && { inheritEnv }),
+    path: [
+      ...folders(process.path),
+      ...folders(process.env?.PATH as string | undefined),
+      ...folders(common.env?.PATH as string | undefined),
+    ].map(absolute),
+    ...(pathFirst !== undefined && { pathFirst: folders(pathFirst).map(absolute) }),
+  };
+}
 
 function programOf({ cmd, worker, node }: RawProcess, absolute: Filling, own: Filling): Pick<ProcessSpec, "command" | "node"> {
   const isNode = node === true ? { node } : {};
@@ -124,9 +141,14 @@ function programOf({ cmd, worker, node }: RawProcess, absolute: Filling, own: Fi
   return { command: { kind: "worker", script: absolute(script), args: args.map(own) }, ...isNode };
 }
 
-function envValue(value: EnvValue, pathOf: Filling, own: Filling): EnvValue {
-  if (typeof value === "string") return own(value);
+function envValue(value: RawEnvValue, pathOf: Filling, own: Filling): EnvValue {
+  if (typeof value !== "object") return own(String(value));
   return "file" in value ? { file: pathOf(value.file) } : value;
+}
+
+function envFileOf(entry: RawEnvFile, pathOf: Filling): EnvFileSpec {
+  const { path, optional = false } = typeof entry === "string" ? { path: entry } : entry;
+  return optional ? { path: pathOf(path), optional } : pathOf(path);
 }
 
 /** Each entry may itself be a list separated by colons, like the value of PATH. */

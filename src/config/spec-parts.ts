@@ -28,6 +28,8 @@ import type { Policy } from "../supervisor/restart-policy.ts";
 const count = integer({ minimum: 0 });
 
 export const envValue = union([string(), openObject({ file: string() }), openObject({ env: string() })]);
+/** Absolute path of an env file; as an object if it may be absent. */
+export const envFile = union([string(), openObject({ path: string(), optional: literal(true) })]);
 
 export const policy: Schema<Policy> = schemaFor<Policy>({
   restart: enumeration(["never", "error", "always"]),

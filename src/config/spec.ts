@@ -21,7 +21,7 @@ import type { ConsoleStyle, Rotation } from "../ipc/logger-protocol.ts";
 import type { PluginSpec } from "../ipc/plugin-protocol.ts";
 import type { Policy } from "../supervisor/restart-policy.ts";
 import { PROCESS } from "./fields/process-fields.ts";
-import { consoleStyle, type envValue, front, plugin, policy, rotation } from "./spec-parts.ts";
+import { consoleStyle, type envFile, type envValue, front, plugin, policy, rotation } from "./spec-parts.ts";
 
 /** What to run: a shell command line, or a JavaScript/TypeScript module in a separate Node process. */
 export type CommandSpec =
@@ -30,6 +30,9 @@ export type CommandSpec =
 
 /** A text, the content of a file, or the value of a variable of procman's own environment. */
 export type EnvValue = TypeOf<typeof envValue>;
+
+/** Absolute path of an env file; as an object if it may be absent. */
+export type EnvFileSpec = TypeOf<typeof envFile>;
 
 export type LogSpec = {
   readonly console: boolean;

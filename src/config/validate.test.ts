@@ -174,14 +174,18 @@ test("2.2 env: a secret names a file or a variable; PATH is a list of folders; v
   );
   assert.match(about({ path: ["a", "${NOT_SET}"] }), /path\[1\] Found/);
   assert.match(about({ envFile: "${NOT_SET}" }), /envFile Found/);
+  assert.match(about({ envFile: [{ path: "${NOT_SET}", optional: true }] }), /envFile\[0\]\.path Found/);
+  assert.match(about({ pathFirst: "${NOT_SET}" }), /pathFirst Found/);
   assert.match(about({ env: { KEY: { file: "${NOT_SET}" } } }), /env\.KEY\.file Found/);
 });
 
-test("env: values are strings, names have no =", () => {
+test("env: values are strings, numbers or booleans, names have no =", () => {
+  assert.equal(about({ env: { PORT: 80, DEBUG: false } }), "");
   assert.match(
-    about({ env: { PORT: 80 } }),
-    /env\.PORT Found 80; allowed: a string, \{ "file": path \} or \{ "env": name \}\. Write it in double quotes: "80"\./,
+    about({ env: { PORT: ["80"] } }),
+    /env\.PORT Found a list; allowed: a string, a number, true or false, \{ "file": path \} or \{ "env": name \}\./,
   );
+  assert.match(about({ env: { PATH: 80 } }), /env\.PATH Found 80; allowed: a string, the folders to append\./);
   assert.match(about({ env: { "A=B": "x" } }), /env\["A=B"\] Found "A=B"; allowed: a name/);
 });
 

@@ -63,6 +63,8 @@ test("the type of a configuration allows what the schema allows", () => {
     logger: true,
     watcher: true,
     profiles: true,
+    env: true,
+    envFile: true,
     plugins: true,
     api: true,
     terminateGracePeriod: true,
@@ -70,5 +72,5 @@ test("the type of a configuration allows what the schema allows", () => {
   };
   const process: Record<keyof RawConfig["processes"][number], true> = {} as Record<keyof Configuration["processes"][number], true>;
   const back: Record<keyof Configuration["processes"][number], true> = process;
-  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 10, {}]);
+  assert.deepEqual([asWritten, Object.keys(keys).length, back], [{ processes: [] }, 12, {}]);
 });

@@ -24,6 +24,7 @@ function absolutePart(part: ConfigPart, { folder, known }: Origin): ConfigPart {
   const { logger, plugins, processes } = part;
   return {
     ...part,
+    ...absoluteEnvironment(part, folder),
     ...withLogger(logger, folder),
     ...(Array.isArray(plugins) && { plugins: plugins.map((plugin) => absolutePlugin(plugin, folder)) }),
     ...(Array.isArray(processes) && { processes: processes.map((process) => absoluteProcess(process, { folder, known })) }),
@@ -38,24 +39,41 @@ function absolutePlugin(plugin: unknown, folder: string): unknown {
 
 function absoluteProcess(process: unknown, { folder, known }: Origin): unknown {
   if (!isPart(process)) return process;
-  const { id, env, worker, logger } = process;
+  const { id, worker, logger } = process;
   const absolute = (entry: string): string => absolutePath(entry, folder);
   const expanded = (entry: string): string => expandedPaths(entry, (text) => absolute(text));
-  const absoluteList = (entry: string): string => expandedPaths(entry, (text) => splitPath(text).map(absolute).join(delimiter) || text);
+  const absoluteList = (entry: string): string => absolutePathList(entry, folder);
   const withMember = (name: string, change: (text: string) => string): ConfigPart =>
     process[name] === undefined ? {} : { [name]: eachText(process[name], change) };
   return {
     ...process,
     ...(!known.has(id) && { cwd: expanded(".") }),
     ...withMember("cwd", expanded),
-    ...(isPart(env) && { env: absoluteEnv(env, expanded, absoluteList) }),
-    ...withMember("envFile", expanded),
+    ...absoluteEnvironment(process, folder),
     ...withMember("path", absoluteList),
+    ...withMember("pathFirst", absoluteList),
     ...withMember("pidFile", absolute),
     ...withMember("watch", absolute),
     ...(Array.isArray(worker) ? { worker: [eachText(worker[0], absolute), ...worker.slice(1)] } : withMember("worker", absolute)),
     ...withLogger(logger, folder),
   };
+}
+
+/** `env` and `envFile` of a process, or of the top level. */
+function absoluteEnvironment({ env, envFile }: ConfigPart, folder: string): ConfigPart {
+  const expanded = (entry: string): string => expandedPaths(entry, (text) => absolutePath(text, folder));
+  const absoluteFile = (entry: unknown): unknown =>
+    isPart(entry) ? { ...entry, path: eachText(entry.path, expanded) } : eachText(entry, expanded);
+  return {
+    ...(isPart(env) && { env: absoluteEnv(env, expanded, (entry) => absolutePathList(entry, folder)) }),
+    ...(envFile !== undefined && { envFile: Array.isArray(envFile) ? envFile.map(absoluteFile) : absoluteFile(envFile) }),
+  };
+}
+
+/** Folders separated like those of PATH. */
+function absolutePathList(entry: string, folder: string): string {
+  const absolute = (path: string): string => absolutePath(path, folder);
+  return expandedPaths(entry, (text) => splitPath(text).map(absolute).join(delimiter) || text);
 }
 
 type ChangePath = (path: string) => string;

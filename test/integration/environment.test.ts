@@ -20,6 +20,26 @@ test("2.2 env: files, references, defaults, and the working directory", async (c
     await procman.line(line);
 });
 
+test("2.1, 2.2 env and envFile of the top level, absent optional files, numbers, and folders in front of PATH", async (context) => {
+  const folder = folderWith(context, {
+    env: { LEVEL: 2, DEBUG: true, ROLE: "all", FROM: "${A:-nowhere}" },
+    envFile: ["all.env", { path: "local.env", optional: true }],
+    processes: [
+      print("web", { env: { ROLE: "web" }, envFile: { path: "none.env", optional: true }, inheritEnv: ["ONLY_*"] }),
+      { id: "tool", cmd: "ls", autostart: true, pathFirst: "bin", logger: { console: true } },
+    ],
+  });
+  writeFileSync(join(folder, "all.env"), "A=one\n");
+  mkdirSync(join(folder, "bin"));
+  writeFileSync(join(folder, "bin/ls"), "#!/bin/sh\necho mine\n", { mode: 0o755 });
+  const procman = new Procman(folder, { env: { ONLY_THIS: "yes", OTHER_ONE: "no" } });
+  for (const text of ["LEVEL=2", "DEBUG=true", "ROLE=web", "FROM=one", "A=one", "ONLY_THIS=yes"])
+    await procman.line(new RegExp(`^web .*\\| ${text}$`));
+  await procman.line(/^tool .*\| mine$/);
+  await procman.line(/^web .*finished/);
+  assert.ok(!procman.lines.some((line) => line.startsWith("web") && line.includes("OTHER_ONE")));
+});
+
 test("2.2 PWD is the working directory of the run: for programs, shells, workers and checks, also after a restart", async (context) => {
   const once = { logger: { console: true }, autostart: true, cwd: "sub" };
   const folder = folderWith(context, {

@@ -30,7 +30,17 @@ const ready = fc.oneof(
   fc.constantFrom({ port: "{port}", timeout: 5 }, { log: "up", timeout: 30 }),
 );
 const health = fc.constantFrom({ port: 80 }, { exec: "true", interval: 1 }, { http: "http://[::1]:82", failures: 3, startPeriod: 2 });
-const variable = fc.oneof(fc.constantFrom("", "x", "${HOME}", "$${A}"), fc.record({ file: expandedPath }), fc.constant({ env: "HOME" }));
+const variable = fc.oneof(
+  fc.constantFrom<string | number | boolean>("", "x", "${HOME}", "$${A}", 1.5, -2, true, false),
+  fc.record({ file: expandedPath }),
+  fc.constant({ env: "HOME" }),
+);
+const folders = fc.oneof(pathList, fc.array(pathList, { minLength: 1, maxLength: 2 }));
+const envFile = fc.oneof(expandedPath, fc.record({ path: expandedPath, optional: fc.boolean() }, { requiredKeys: ["path"] }));
+const environment = {
+  env: fc.dictionary(fc.constantFrom("A", "B", "PATH", "__proto__"), variable, { noNullPrototype: true }),
+  envFile: fc.oneof(envFile, fc.array(envFile, { minLength: 1, maxLength: 2 })),
+};
 
 /** A part of a process: what a profile may have, too. `number` keeps its ports and files apart from those of others. */
 const processPart = (number: number) => {
@@ -56,11 +66,16 @@ const processPart = (number: number) => {
     );
   return optional({
     cwd: expandedPath,
-    env: fc.dictionary(fc.constantFrom("A", "B", "__proto__"), variable, { noNullPrototype: true }),
-    envFile: fc.oneof(expandedPath, fc.array(expandedPath, { minLength: 1, maxLength: 2 })),
-    path: fc.oneof(pathList, fc.array(pathList, { minLength: 1, maxLength: 2 })),
+    ...environment,
+    path: folders,
+    pathFirst: folders,
     pidFile: fc.constantFrom("{id}.pid", "~/run/{id}.pid"),
-    ...{ timeout: fc.nat(9), overrun: fc.boolean(), autostart: fc.boolean(), inheritEnv: fc.boolean() },
+    ...{
+      timeout: fc.nat(9),
+      overrun: fc.boolean(),
+      autostart: fc.boolean(),
+      inheritEnv: fc.oneof(fc.boolean(), fc.constantFrom([], ["A", "AWS_*"])),
+    },
     cron: fc.constantFrom("0 3 * * *", undefined),
     watch: fc.array(path, { maxLength: 2 }),
     restart: fc.constantFrom("always", "error"),

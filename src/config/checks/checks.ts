@@ -41,13 +41,15 @@ export type CheckResult = { readonly errors: readonly Finding[]; readonly warnin
 export function checkMeaning(config: PartialConfig, context: CheckContext): CheckResult {
   const processes = (config.processes ?? []).map((process, index) => ({ process: process ?? {}, path: ["processes", index] }));
   const plugins = (config.plugins ?? []).map((plugin, index) => ({ plugin: plugin ?? {}, path: ["plugins", index] }));
+  const common = { env: config.env, envFile: config.envFile };
   const errors = [
     ...processes.flatMap(({ process, path }) => [
-      ...processErrors(process, path, context),
+      ...processErrors(process, path, { ...context, env: config.env }),
       ...probeFieldErrors(process, path, config),
       ...accountErrors(process, path),
       ...memoryErrors(process, path),
     ]),
+    ...variableErrors(common, []),
     ...plugins.flatMap(({ plugin, path }) => pluginErrors(plugin, path, context.stripsTypes)),
     ...filePatterns(config.logger, ["logger"]),
     ...idCollisions(config, context.parallelism),
@@ -55,7 +57,11 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
     ...pidFileCollisions(config, context),
     ...dependencyErrors(config),
   ];
-  const warnings = [...processes.flatMap(({ process, path }) => processWarnings(process, path)), ...dependencyWarnings(config)];
+  const warnings = [
+    ...environmentWarnings(common, []),
+    ...processes.flatMap(({ process, path }) => processWarnings(process, path)),
+    ...dependencyWarnings(config),
+  ];
   if (config.processes?.length === 0)
     warnings.push({ path: ["processes"], message: "There is no process yet. `procman append` adds one." });
   warnings.push(...plugins.flatMap(({ plugin, path }) => pluginWarnings(plugin, path)), ...refusedPortWarnings(config));
@@ -67,9 +73,9 @@ export function checkMeaning(config: PartialConfig, context: CheckContext): Chec
 function processErrors(
   process: PartialProcess,
   path: JsonPath,
-  { now, stripsTypes, isStrippable = () => stripsTypes }: CheckContext,
+  { now, stripsTypes, isStrippable = () => stripsTypes, env }: CheckContext & Pick<PartialConfig, "env">,
 ): readonly Finding[] {
-  const script = workerProblem(process, isStrippable);
+  const script = workerProblem({ ...process, env: { ...env, ...process.env } }, isStrippable);
   return [
     ...commandErrors(process, path),
     ...(script === undefined ? [] : [{ ...script, path: [...path, "worker", ...(Array.isArray(process.worker) ? [0] : [])] }]),
@@ -114,13 +120,17 @@ function processWarnings(process: PartialProcess, path: JsonPath): Finding[] {
         at: "key",
         message: `Found ${show(key)} without "commonPort": there is no load balancer that it could apply to.`,
       });
-  for (const key of Object.keys(process.env ?? {})) {
-    if (key.startsWith("PROCMAN_"))
-      warnings.push({
-        path: [...path, "env", key],
-        at: "key",
-        message: `Found ${show(key)}: names that begin with PROCMAN_ are reserved, and procman may overwrite the value.`,
-      });
-  }
-  return [...warnings, ...placeholderWarnings(process, path), ...shellWarnings(process, path), ...variableWarnings(process, path)];
+  return [...warnings, ...placeholderWarnings(process, path), ...shellWarnings(process, path), ...environmentWarnings(process, path)];
+}
+
+function environmentWarnings(process: PartialProcess, path: JsonPath): readonly Finding[] {
+  const reserved = Object.keys(process.env ?? {}).filter((key) => key.startsWith("PROCMAN_"));
+  return [
+    ...reserved.map((key) => ({
+      path: [...path, "env", key],
+      at: "key" as const,
+      message: `Found ${show(key)}: names that begin with PROCMAN_ are reserved, and procman may overwrite the value.`,
+    })),
+    ...variableWarnings(process, path),
+  ];
 }

@@ -71,10 +71,9 @@ export function filledIn(path: string): string {
 export function variableErrors(process: PartialProcess, path: JsonPath): readonly Finding[] {
   const { env = {} } = process;
   const texts = fixedTexts(process, path);
-  const isObject = typeof env.PATH === "object";
   return [
     ...texts.flatMap(([text, place]) => (typeof text === "string" ? missingIn(text, place) : [])),
-    ...(isObject
+    ...(env.PATH !== undefined && typeof env.PATH !== "string"
       ? [{ path: [...path, "env", "PATH"], message: `Found ${show(env.PATH)}; allowed: a string, the folders to append.` }]
       : []),
   ];
@@ -93,11 +92,15 @@ export function variableWarnings(process: PartialProcess, path: JsonPath): reado
 }
 
 /** Texts whose variables are filled in when the configuration is read. */
-function fixedTexts({ cwd, path: folders, envFile, env = {} }: PartialProcess, path: JsonPath): readonly (readonly [unknown, JsonPath])[] {
+function fixedTexts(
+  { cwd, path: folders, pathFirst, envFile, env = {} }: PartialProcess,
+  path: JsonPath,
+): readonly (readonly [unknown, JsonPath])[] {
   return [
     [cwd, [...path, "cwd"]],
     ...each(folders, [...path, "path"]),
-    ...each(envFile, [...path, "envFile"]),
+    ...each(pathFirst, [...path, "pathFirst"]),
+    ...envFilesIn(envFile, [...path, "envFile"]).map(({ file, place }) => [file, place] as const),
     [env.PATH, [...path, "env", "PATH"]],
     ...Object.entries(env).map(([name, value]) => [fileOf(value), [...path, "env", name, "file"]] as const),
   ];
@@ -112,6 +115,17 @@ function missingIn(text: string, path: JsonPath): readonly Finding[] {
 function each(entries: string | readonly (string | undefined)[] | undefined, path: JsonPath): readonly (readonly [unknown, JsonPath])[] {
   if (typeof entries === "string") return [[entries, path]];
   return (entries ?? []).map((entry, index) => [entry, [...path, index]] as const);
+}
+
+type NamedEnvFile = { readonly file: string; readonly place: JsonPath; readonly isOptional: boolean };
+
+/** The paths of env files, with their places. `path`: of the field. */
+export function envFilesIn(envFile: PartialProcess["envFile"], path: JsonPath): readonly NamedEnvFile[] {
+  return [envFile].flat().flatMap((entry, index): readonly NamedEnvFile[] => {
+    const place = Array.isArray(envFile) ? [...path, index] : path;
+    if (typeof entry === "string") return [{ file: entry, place, isOptional: false }];
+    return entry?.path === undefined ? [] : [{ file: entry.path, place: [...place, "path"], isOptional: entry.optional === true }];
+  });
 }
 
 function fileOf(value: unknown): unknown {

@@ -49,6 +49,15 @@ test("2.2 envFile: the files of all instances are checked", (context) => {
   assert.match(warnings[1] ?? "", /envFile\[1\] Found "\{port\}\.env": there is no file 3000\.env,/);
 });
 
+test("2.2 envFile: an optional file may be absent, not malformed; those of the top level are checked once, at their place", (context) => {
+  const folder = folderOf(context, { "bad.env": "B: 2\n" });
+  const envFile = [{ path: "gone.env", optional: true }, { path: "bad.env", optional: true }, { path: "needed.env" }];
+  const warnings = warningsOf(folder, { envFile, processes: [process({ envFile: "bad.env" }), process({ id: "mail" })] });
+  assert.equal(warnings.length, 2);
+  assert.match(warnings[0] ?? "", /envFile\[1\]\.path Found "bad\.env": bad\.env:1 is not NAME=value/);
+  assert.match(warnings[1] ?? "", /envFile\[2\]\.path Found "needed\.env": there is no file needed\.env/);
+});
+
 test("2.2 envFile, worker: a missing or unreadable file is reported", (context) => {
   const folder = folderOf(context, { "there.mjs": "", "sub/x": "" });
   const processes = [

@@ -10,7 +10,7 @@ import type { JsonPath } from "../document.ts";
 import { instances } from "../instances.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
-import { filledIn, fillInstance, placeOf } from "./command-checks.ts";
+import { envFilesIn, filledIn, fillInstance, placeOf } from "./command-checks.ts";
 import { pathIn } from "./home-paths.ts";
 import { sourceOf } from "./plugin-checks.ts";
 
@@ -19,18 +19,20 @@ const MAX_LISTED = 5;
 
 /** `folder`: of the configuration file. `parallelism`: the number of instances that "max" means. */
 export function fileWarnings(
-  { processes = [], plugins = [] }: PartialConfig,
-  { folder, parallelism }: { readonly folder: string; readonly parallelism: number },
+  { processes = [], plugins = [], envFile }: PartialConfig,
+  { folder, parallelism }: FilesContext,
 ): readonly Finding[] {
   const seen = new Set<string>();
+  // A file that several processes share is reported once.
+  const isNew = (file: string): boolean => seen.size !== seen.add(file).size;
   return [
+    ...envFileWarnings(envFile, ["envFile"], (path) =>
+      processes.flatMap((process) => filesFor(path, process ?? {}, { folder, parallelism })).filter(isNew),
+    ),
     ...processes.flatMap((process, index) => [
       ...scriptWarnings(process ?? {}, ["processes", index, "worker"], folder),
-      ...envFileWarnings(process ?? {}, ["processes", index, "envFile"], (path) =>
-        pathsOf(path, process ?? {}, parallelism)
-          .map((each) => pathIn(folder, filledIn(each), process?.user))
-          // A file that several processes share is reported once.
-          .filter((file) => seen.size !== seen.add(file).size),
+      ...envFileWarnings(process?.envFile, ["processes", index, "envFile"], (path) =>
+        filesFor(path, process ?? {}, { folder, parallelism }).filter(isNew),
       ),
     ]),
     ...plugins.flatMap((plugin, index) => pluginWarnings(plugin?.url, ["plugins", index, "url"], folder)),
@@ -50,19 +52,25 @@ function scriptWarnings({ worker, user }: PartialProcess, path: JsonPath, folder
   ];
 }
 
-/** One for each instance, if it has placeholders. */
-function pathsOf(path: string, process: PartialProcess, parallelism: number): readonly string[] {
-  return instances(process, "", parallelism).map(({ index }) =>
-    fillInstance(path, index === undefined ? undefined : placeOf(index, process.cluster?.startPort)),
-  );
+type FilesContext = { readonly folder: string; readonly parallelism: number };
+
+/** Absolute paths: one for each instance, if the path has placeholders. */
+function filesFor(path: string, process: PartialProcess, { folder, parallelism }: FilesContext): readonly string[] {
+  return instances(process, "", parallelism).map(({ index }) => {
+    const filled = fillInstance(path, index === undefined ? undefined : placeOf(index, process.cluster?.startPort));
+    return pathIn(folder, filledIn(filled), process.user);
+  });
 }
 
 /** `filesOf`: the absolute paths that were not checked already. */
-function envFileWarnings({ envFile }: PartialProcess, path: JsonPath, filesOf: (path: string) => readonly string[]): readonly Finding[] {
-  return [envFile].flat().flatMap((entry, index) => {
-    const place = Array.isArray(envFile) ? [...path, index] : path;
-    const problems = entry === undefined ? [] : filesOf(entry).flatMap(problemsOf);
-    return problems.map((problem) => ({ path: place, message: `Found ${show(entry)}: ${problem}.` }));
+function envFileWarnings(
+  envFile: PartialProcess["envFile"],
+  path: JsonPath,
+  filesOf: (path: string) => readonly string[],
+): readonly Finding[] {
+  return envFilesIn(envFile, path).flatMap(({ file, place, isOptional }) => {
+    const files = filesOf(file).filter((each) => !isOptional || existsSync(each));
+    return files.flatMap(problemsOf).map((problem) => ({ path: place, message: `Found ${show(file)}: ${problem}.` }));
   });
 }
 

@@ -6,12 +6,13 @@ import type { JsonPath } from "../document.ts";
 import type { PartialConfig, PartialProcess } from "../partial.ts";
 import { type Finding, show } from "../problems.ts";
 import { accountOf } from "./accounts.ts";
+import { envFilesIn } from "./command-checks.ts";
 
 type NamedFile = { readonly value: string; readonly path: JsonPath };
 
 /** `folder`: of the configuration file. `uid`: user id of procman. */
 export function sharedFolderWarnings(
-  { processes = [], logger }: PartialConfig,
+  { processes = [], ...global }: PartialConfig,
   folder: string,
   uid: number | undefined = process.geteuid?.(),
 ): readonly Finding[] {
@@ -20,7 +21,7 @@ export function sharedFolderWarnings(
   return processes.flatMap((each, index) => {
     const account = each?.user === undefined ? undefined : accountOf(each.user);
     if (account === undefined || account.uid === 0) return [];
-    return filesOf(each ?? {}, index, logger?.stdout).flatMap(({ value, path }) => {
+    return filesOf(each ?? {}, index, global).flatMap(({ value, path }) => {
       const place = dirname(resolve(folder, value.replace(/\{.*$/s, "x")));
       const key = `${account.uid} ${place}`;
       if (seen.has(key) || !mayWrite(account, place)) return [];
@@ -30,14 +31,20 @@ export function sharedFolderWarnings(
   });
 }
 
-function filesOf({ logger, pidFile, envFile }: PartialProcess, index: number, shared: string | undefined): readonly NamedFile[] {
+function filesOf(
+  { logger, pidFile, envFile }: PartialProcess,
+  index: number,
+  global: Omit<PartialConfig, "processes">,
+): readonly NamedFile[] {
   const at = ["processes", index] as const;
   const named: readonly (readonly [string | undefined, JsonPath])[] = [
     [logger?.stdout, [...at, "logger", "stdout"]],
     [logger?.stderr, [...at, "logger", "stderr"]],
-    [logger?.stdout === undefined ? shared : undefined, ["logger", "stdout"]],
+    [logger?.stdout === undefined ? global.logger?.stdout : undefined, ["logger", "stdout"]],
     [pidFile, [...at, "pidFile"]],
-    ...[envFile].flat().map((file, number) => [file, [...at, "envFile", ...(Array.isArray(envFile) ? [number] : [])]] as const),
+    ...[...envFilesIn(envFile, [...at, "envFile"]), ...envFilesIn(global.envFile, ["envFile"])].map(
+      ({ file, place }) => [file, place] as const,
+    ),
   ];
   return named.flatMap(([value, path]) => (value === undefined ? [] : [{ value, path }]));
 }

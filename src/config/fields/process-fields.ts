@@ -3,7 +3,7 @@ import { boolean, enumeration, integer, optional as kept, list, literal, map, nu
 import { KILL_MODES, STOP_SIGNALS } from "../../base/signals.ts";
 import type { ULIMITS as ULIMIT_NAMES } from "../../contract/limits.ts";
 import { CONDITIONS } from "../../supervisor/definition.ts";
-import { account, dependency, envValue, health, ready, ulimits } from "../spec-parts.ts";
+import { account, dependency, envFile, envValue, health, ready, ulimits } from "../spec-parts.ts";
 import { SIZE_PATTERN } from "../units.ts";
 import { CLUSTER } from "./cluster-fields.ts";
 import {
@@ -48,13 +48,51 @@ const ULIMITS = {
   stack: { type: bytes, description: "Stack. Bytes, or a text." },
 } as const satisfies Fields & Readonly<Record<(typeof ULIMIT_NAMES)[number], Field>>;
 
-const VALUE = 'a string, { "file": path } or { "env": name }';
+const VALUE = 'a string, a number, true or false, { "file": path } or { "env": name }';
 const environment = map(
-  union([matching(/^[^\0]*$/, VALUE), object({ file: notEmpty("a file path") }), object({ env: notEmpty("a name of a variable") })], {
-    allowed: VALUE,
-  }),
+  union(
+    [
+      matching(/^[^\0]*$/, VALUE),
+      number({ allowed: VALUE }),
+      boolean({ allowed: VALUE }),
+      object({ file: notEmpty("a file path") }),
+      object({ env: notEmpty("a name of a variable") }),
+    ],
+    { allowed: VALUE },
+  ),
   { propertyNames: matching(/^[^=\0]+$/, 'a name of a variable, without "="'), allowed: "an object of names and values" },
 );
+const ENV_FILE = {
+  path: { type: notEmpty("a file path"), description: "Path of the file." },
+  optional: { type: flag, description: "Whether the file may be absent.", default: false },
+} as const satisfies Fields;
+const INHERITED = "true, false or a list of names of variables";
+const ENV_FILES = 'a file path, { "path", "optional": true }, or a list of them';
+const envFileEntry = union([notEmpty("a file path"), objectOf(ENV_FILE, { description: "An env file." })], {
+  allowed: "a file path, or an object with path and optional",
+});
+
+/** What all processes have, and each process may have in addition. */
+export const ENVIRONMENT = {
+  env: {
+    type: optional(environment),
+    description:
+      'Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman\'s own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable.',
+  },
+  envFile: {
+    type: optional(
+      union(
+        [notEmpty("a file path"), objectOf(ENV_FILE, { description: "An env file." }), { minItems: 1, ...listOf(envFileEntry, ENV_FILES) }],
+        {
+          allowed: ENV_FILES,
+        },
+      ),
+    ),
+    description:
+      'File or files with further variables, as NAME=value lines; read whenever a run starts. { "path": file, "optional": true }: it may be absent.',
+  },
+} as const satisfies Fields;
+
 export const DEPENDENCY = {
   id: { type: name, description: "Id of a process or a cluster." },
   condition: {
@@ -97,27 +135,22 @@ export const PROCESS = {
     onChange: "restart",
     spec: string(),
   },
-  env: {
-    type: optional(environment),
+  env: { ...ENVIRONMENT.env, onChange: "restart", spec: map(envValue) },
+  envFile: { ...ENVIRONMENT.envFile, onChange: "restart", spec: kept(list(envFile)) },
+  inheritEnv: {
+    type: optional(union([boolean({ allowed: INHERITED }), listOf(notEmpty("a name of a variable"), INHERITED)], { allowed: INHERITED })),
     description:
-      'Extra environment variables. They override those of procman, except PATH, which is appended. In a value ${NAME} and ${NAME:-default} stand for variables of procman\'s own environment and of envFile. A secret is read when a run starts: { "file": path } from a file, { "env": name } from such a variable.',
+      "Whether it inherits procman's own environment: false: only PATH, LANG, LANGUAGE, LC_*, TZ and TERM; a list of names: these, too, with * at the end for all that begin like it; true: all of it. Default: without `user` all but the secrets that other processes and plugins name, with `user` false.",
     onChange: "restart",
-    spec: map(envValue),
+    spec: kept(union([boolean(), list(string())])),
   },
-  envFile: {
-    type: oneOrMore("a file path"),
-    description: "File or files with further variables, as NAME=value lines; read whenever a run starts.",
+  path: { type: oneOrMore("a folder"), description: "Folder or folders to append to PATH.", onChange: "restart", spec: list(string()) },
+  pathFirst: {
+    type: oneOrMore("a folder"),
+    description: "Folder or folders to put in front of PATH.",
     onChange: "restart",
     spec: kept(list(string())),
   },
-  inheritEnv: {
-    type: flag,
-    description:
-      "Whether it inherits procman's own environment: false: only PATH, LANG, LANGUAGE, LC_*, TZ and TERM; true: all of it. Default: without `user` all but the secrets that other processes and plugins name, with `user` false.",
-    onChange: "restart",
-    spec: kept(boolean()),
-  },
-  path: { type: oneOrMore("a folder"), description: "Folder or folders to append to PATH.", onChange: "restart", spec: list(string()) },
   pidFile: {
     type: file,
     description:

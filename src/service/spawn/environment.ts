@@ -3,7 +3,7 @@
 import { delimiter } from "node:path";
 import { type EnvFault, readEnvFile } from "../../base/env-file.ts";
 import { expand, ownMember } from "../../base/interpolate.ts";
-import type { ProcessSpec } from "../../config/spec.ts";
+import type { EnvFileSpec, ProcessSpec } from "../../config/spec.ts";
 import { readWhole } from "../../os/careful-files.ts";
 import { warn } from "../reporting/lifecycle-messages.ts";
 import type { ServiceLog } from "../reporting/service-log.ts";
@@ -27,6 +27,8 @@ export type EnvironmentOptions = {
   readonly cwd: string;
   /** Folders appended to `PATH`. */
   readonly path: readonly string[];
+  /** Folders in front of `PATH`. */
+  readonly pathFirst?: readonly string[];
   readonly id: string;
   readonly marker: string;
   readonly stateDir: string;
@@ -38,6 +40,7 @@ export function environmentOf({
   env: { PATH, ...env },
   cwd,
   path: own,
+  pathFirst = [],
   id,
   marker,
   stateDir,
@@ -52,7 +55,9 @@ export function environmentOf({
     PWD: cwd,
     ...(isChosen ? {} : port),
     ...env,
-    ...(path.length === 0 ? {} : { PATH: [...(process.env.PATH === undefined ? [] : [process.env.PATH]), ...path].join(delimiter) }),
+    ...(path.length + pathFirst.length === 0
+      ? {}
+      : { PATH: [...pathFirst, ...(process.env.PATH === undefined ? [] : [process.env.PATH]), ...path].join(delimiter) }),
     PROCMAN_PROCESS_ID: id,
     PROCMAN_RUN_ID: marker,
     PROCMAN_DATA_DIR: stateDir,
@@ -83,7 +88,7 @@ export type VariableValue = string | { readonly file: string } | { readonly env:
 /** The configured variables. They are read for each run and not kept, as they may be secret. */
 export type EnvironmentVariables = {
   /** Absolute; later ones override earlier ones. */
-  readonly envFile?: readonly string[];
+  readonly envFile?: readonly EnvFileSpec[];
   readonly env: Readonly<Record<string, VariableValue>>;
   /** The values may use number and port of the instance. */
   readonly cluster?: ProcessSpec["cluster"];
@@ -106,8 +111,9 @@ export function variablesOf(
   { envFile = [], env, cluster }: EnvironmentVariables,
   { own = process.env, onFaults }: EnvironmentContext = {},
 ): Record<string, string> {
-  const files = envFile.map((file) => {
-    const { variables, faults } = readEnvFile(textOf(file, `its env file ${file}`, '"envFile"'));
+  const files = envFile.map((entry) => {
+    const { path: file, optional: isOptional = false } = typeof entry === "string" ? { path: entry } : entry;
+    const { variables, faults } = readEnvFile(textOf(file, `its env file ${file}`, '"envFile"', isOptional));
     onFaults?.(file, faults);
     return variables;
   });
@@ -144,11 +150,13 @@ function remedy([name]: readonly string[]): string {
   return `set it in an "envFile" or where procman is started, or give a default: \${${name}:-…}`;
 }
 
-function textOf(file: string, what: string, key: string): string {
+/** `isOptional`: a missing file is an empty text. */
+function textOf(file: string, what: string, key: string, isOptional = false): string {
   try {
     return readWhole(file).toString("utf8");
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" && isOptional) return "";
     if (code === "ENOENT") throw new MissingVariableError(`${what} does not exist; create it or correct ${key}`);
     throw new MissingVariableError(`${what} can't be read: ${code === "EISDIR" ? "it is a folder" : message.replace(/^E[A-Z]+: /, "")}`);
   }
