@@ -137,9 +137,18 @@ export function notifyFile(stateDir: string, slot: string): string {
 
 /** Context of the process itself, but without the run's marker, by which the sweep finds its processes. */
 function execContextOf(spec: ProcessSpec, stateDir: string, inherit: Inheritance | undefined): ExecContext {
-  const { cwd, path, id, cluster } = spec;
+  const { cwd, path, pathFirst = [], id, cluster } = spec;
   const env = { ...userVariables(spec), ...variablesIfThere(spec) };
-  const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({ env, cwd, path, id, marker: "", stateDir, ...(cluster && { cluster }) });
+  const { PROCMAN_RUN_ID: _none, ...own } = environmentOf({
+    env,
+    cwd,
+    path,
+    pathFirst,
+    id,
+    marker: "",
+    stateDir,
+    ...(cluster && { cluster }),
+  });
   return { cwd, env: { ...inheritedVariables(process.env, inherit), ...own }, argv: shellArgv, as: credentialsOf(spec) };
 }
 

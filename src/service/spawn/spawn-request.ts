@@ -34,7 +34,7 @@ export function spawnRequestOf(
   spec: ProcessSpec,
   { stateDir, marker, slot, run, api, inheritance, onFaults }: SpawnRequestContext,
 ): Omit<SpawnRequest, keyof RunKey> {
-  const { id, path, cwd, cluster, share, memoryMax } = spec;
+  const { id, path, pathFirst, cwd, cluster, share, memoryMax } = spec;
   const env = { ...userVariables(spec), ...variablesOf(spec, onFaults === undefined ? {} : { onFaults }) };
   const as = credentialsOf(spec);
   const [access, inherit] = [accessAs(as, api(id)), inheritance(spec)];
@@ -46,7 +46,17 @@ export function spawnRequestOf(
     as,
     cwd,
     env: {
-      ...environmentOf({ env, cwd, path, id, marker, stateDir, ...(cluster && { cluster }), ...(access && { api: access }) }),
+      ...environmentOf({
+        env,
+        cwd,
+        path,
+        ...(pathFirst && { pathFirst }),
+        id,
+        marker,
+        stateDir,
+        ...(cluster && { cluster }),
+        ...(access && { api: access }),
+      }),
       ...(share && { LISTEN_FDS: "1", LISTEN_FDNAMES: cluster?.id ?? id }),
       ...node.env,
     },
